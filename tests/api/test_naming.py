@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kapy.api.naming import BadNameTemplate, generated_name, rendered_name
+from kapy.api.naming import BadNameTemplate, generate_name, render_name
 
 DATA = {"cluster": {"name": "c"}, "machineSet": {"name": "ms"}, "random": "x7k2p"}
 
@@ -21,7 +21,7 @@ DATA = {"cluster": {"name": "c"}, "machineSet": {"name": "ms"}, "random": "x7k2p
     ],
 )
 def test_a_template_is_filled(template: str, name: str) -> None:
-    assert rendered_name(template, DATA) == name
+    assert render_name(template, DATA) == name
 
 
 @pytest.mark.parametrize(
@@ -30,11 +30,11 @@ def test_a_template_is_filled(template: str, name: str) -> None:
 )
 def test_a_template_that_cannot_be_filled_is_refused(template: str) -> None:
     with pytest.raises(BadNameTemplate):
-        rendered_name(template, DATA)
+        render_name(template, DATA)
 
 
 def test_a_long_name_is_cut_and_still_ends_with_its_characters() -> None:
     long = {**DATA, "cluster": {"name": "c" * 70}}
     template = "{{ .cluster.name }}-{{ .random }}"
-    assert generated_name(template, long, "x7k2p") == "c" * 58 + "x7k2p"
-    assert generated_name(template, long, "x7k2p", again="other") == "c" * 58 + "other"
+    assert generate_name(template, long, "x7k2p") == "c" * 58 + "x7k2p"
+    assert generate_name(template, long, "x7k2p", again="other") == "c" * 58 + "other"

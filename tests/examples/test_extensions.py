@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kapy.api.absent import read_whole
+from kapy.api.absent import read_with_zeros
 from kapy.api.cluster_class import ClusterClass
 from kapy.hooks import (
     BEFORE_CLUSTER_CREATE,
@@ -133,7 +133,7 @@ async def test_registry_variables_are_what_a_cluster_class_defines() -> None:
         "registry-variables",
     )
     spec = {"spec": {"variables": found.variables}}
-    (variable,) = read_whole(spec, ClusterClass).spec.variables
+    (variable,) = read_with_zeros(spec, ClusterClass).spec.variables
     assert (variable.name, variable.required) == ("registry", False)
 
 

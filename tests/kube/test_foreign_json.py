@@ -14,7 +14,7 @@ from kapy.kube.foreign_json import BadJson, TooDeep, decoded
 
 SOURCES: Final = Path(kapy.__file__).parent
 _OWN_FILES: Final = {
-    "api/printed.py": "a file of the package",
+    "api/print_cache.py": "a file of the package",
     "apiserver/encoding/protobuf.py": "a file of the package",
     "apiserver/resources/structs.py": "a file of the package",
     "apiserver/verbs/tables.py": "a file of the package",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from kapy.api.naming import BadNameTemplate, generated_name
+from kapy.api.naming import BadNameTemplate, generate_name
 from kapy.api.validation.naming import class_naming_errors, naming_errors
 from kapy.kube.field_errors import FieldError
 from kapy.kube.generated_names import ending
@@ -35,7 +35,7 @@ def _name(record: Record) -> Iterator[str]:
     if part := _PARTS.get(record["generator"]):
         names[part[0]] = {part[1]: record["name"]}
     try:
-        name = generated_name(template, names, first, again=second)
+        name = generate_name(template, names, first, again=second)
     except BadNameTemplate as error:
         return compared("error" in record, True, f"refused ({error})")
     return compared(record.get("out", record.get("error")), name)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from kapy.api.embedded import StatusVersion
-from kapy.api.versions import together
+from kapy.api.versions import sum_by_version
 from kapy.kube.model import encode
 from kapy.kube.version import (
     InvalidVersion,
@@ -61,7 +61,7 @@ def _counted(record: Record) -> Iterator[str]:
         StatusVersion(version=one.get("version", ""), replicas=one.get("replicas", 0))
         for one in record["in"] or []
     ]
-    return compared(record.get("out"), [encode(one) for one in together(versions)] or None)
+    return compared(record.get("out"), [encode(one) for one in sum_by_version(versions)] or None)
 
 
 def _one_minor(record: Record) -> Iterator[str]:

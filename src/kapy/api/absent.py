@@ -17,17 +17,17 @@ from kapy.kube.model import Model, bare, model_in
 _ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, list: [], dict: {}}
 
 
-def read_whole(document: Document, kind: type[O]) -> O:
+def read_with_zeros(document: Document, kind: type[O]) -> O:
     """Decode the document like `read`, with zeros for absent fields. Raises
     msgspec.ValidationError.
     """
     try:
         return read(document, kind)
     except msgspec.ValidationError:
-        return read(completed(document, kind), kind)
+        return read(fill_zeros(document, kind), kind)
 
 
-def completed(document: Document, kind: type[Model]) -> Document:
+def fill_zeros(document: Document, kind: type[Model]) -> Document:
     """Return the document with zeros for absent required fields, in its parts too."""
     whole = dict(document)
     for one in msgspec.structs.fields(kind):
@@ -52,4 +52,4 @@ def _filled(value: Any, hint: Any) -> Any:
         return [_filled(one, inner) for one in value]
     if get_origin(bare(hint)) is dict:
         return {key: _filled(one, inner) for key, one in value.items()}
-    return completed(value, inner) if isinstance(value, dict) else value
+    return fill_zeros(value, inner) if isinstance(value, dict) else value

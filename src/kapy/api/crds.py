@@ -15,7 +15,7 @@ import msgspec
 from kapy.api.columns import Column
 from kapy.api.kinds import KINDS, STORED, Kind
 from kapy.api.names import CLUSTER_GROUP, Label
-from kapy.api.printed import kept
+from kapy.api.print_cache import load_or_print
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.names import CRDS, Resource
@@ -57,10 +57,10 @@ def crds() -> list[Document]:
     """Return the CRDs of all our kinds, in the order of KINDS. They are shared: do not
     change them.
     """
-    return kept("crds", printed_crds)
+    return load_or_print("crds", print_crds)
 
 
-def printed_crds() -> list[Document]:
+def print_crds() -> list[Document]:
     """Print the CRDs without using the cache."""
     # Both take their time, and are seldom needed.
     from kapy.api.descriptions import descriptions

@@ -37,8 +37,8 @@ def default(
     old: the stored object, on an update. reference_version: as for `convert`; it is needed when an
     object of an older version changes. Raises UnknownKind, CannotDefault, ConversionError.
     """
-    stored = _stored(document)
-    filled = defaults.default(stored, None if old is None else _stored(old))
+    stored = _to_stored(document)
+    filled = defaults.default(stored, None if old is None else _to_stored(old))
     if filled is stored or filled == stored:
         return document
     return convert(filled, document["apiVersion"], reference_version=reference_version)
@@ -57,22 +57,22 @@ def validate(
     version of the object, as a server does; further rules are checked only if these hold. Raises
     UnknownKind, ConversionError.
     """
-    if schema and (errors := _structural(new).validate(new, _comparable(new, old), [])):
+    if schema and (errors := _structural(new).validate(new, _to_version_of(new, old), [])):
         return errors
     try:
-        before = None if old is None else _stored(old)
-        return validation.validate(_stored(new), before, gates=gates)
+        before = None if old is None else _to_stored(old)
+        return validation.validate(_to_stored(new), before, gates=gates)
     except msgspec.ValidationError as error:
         why, _, path = str(error).partition(" - at `$.")
         return [invalid(path.rstrip("`") or "(object)", None, why)]
 
 
-def _stored(document: Document) -> Document:
-    kind, _ = _known(document)
+def _to_stored(document: Document) -> Document:
+    kind, _ = _find_kind(document)
     return convert(document, f"{kind.group}/{STORED}")
 
 
-def _known(document: Document) -> tuple[Kind, str]:
+def _find_kind(document: Document) -> tuple[Kind, str]:
     group, version = split_api_version(str(document.get("apiVersion", "")))
     kind = BY_GROUP_KIND.get(GroupKind(group, str(document.get("kind", ""))))
     if kind is None:
@@ -82,7 +82,7 @@ def _known(document: Document) -> tuple[Kind, str]:
     return kind, version
 
 
-def _comparable(new: Document, old: Document | None) -> Document | None:
+def _to_version_of(new: Document, old: Document | None) -> Document | None:
     """Return the old object in the version of the new one, for rules about a change."""
     if old is None or old.get("apiVersion") == new.get("apiVersion"):
         return old
@@ -90,12 +90,12 @@ def _comparable(new: Document, old: Document | None) -> Document | None:
 
 
 def _structural(document: Document) -> Structural:
-    kind, version = _known(document)
-    return _compiled(kind, version if version in kind.versions else STORED)
+    kind, version = _find_kind(document)
+    return _compile_schema(kind, version if version in kind.versions else STORED)
 
 
 @cache
-def _compiled(kind: Kind, version: str) -> Structural:
+def _compile_schema(kind: Kind, version: str) -> Structural:
     from kapy.api.schema import structural_schema
     from kapy.kube.cel import rule_checker
 

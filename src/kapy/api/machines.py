@@ -19,15 +19,15 @@ def is_control_plane(machine: Machine) -> bool:
 def is_updating_in_place(machine: Machine) -> bool:
     """Report whether the Machine is being updated in place."""
     annotations = machine.metadata.annotations
-    return Annotation.UPDATE_IN_PROGRESS in annotations or is_update_owed(annotations)
+    return Annotation.UPDATE_IN_PROGRESS in annotations or is_update_pending(annotations)
 
 
-def is_update_owed(annotations: Mapping[str, str]) -> bool:
+def is_update_pending(annotations: Mapping[str, str]) -> bool:
     """Report whether the hook UpdateMachine is pending for a Machine with these annotations."""
     return UPDATE_MACHINE_HOOK in annotations.get(Annotation.PENDING_HOOKS, "").split(",")
 
 
-def update_owed(annotations: Mapping[str, str], *, owed: bool) -> str | None:
+def pending_hooks_annotation(annotations: Mapping[str, str], *, owed: bool) -> str | None:
     """Return the value of the annotation of pending hooks with or without that hook; None if no
     hook remains.
     """
@@ -35,7 +35,7 @@ def update_owed(annotations: Mapping[str, str], *, owed: bool) -> str | None:
     return ",".join(sorted({*listed, UPDATE_MACHINE_HOOK} if owed else listed)) or None
 
 
-def is_scaled_by_others(annotations: Mapping[str, str]) -> bool:
+def is_externally_scaled(annotations: Mapping[str, str]) -> bool:
     """Report whether an external autoscaler sets the replicas of a MachinePool."""
     value = annotations.get(Annotation.REPLICAS_MANAGED_BY)
     return value is not None and value != "false"

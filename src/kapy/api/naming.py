@@ -24,7 +24,7 @@ class BadNameTemplate(KapyError):
     """The template of a name is invalid, or names a value that does not exist."""
 
 
-def generated_name(
+def generate_name(
     template: str, data: Mapping[str, Any], random: str, *, again: str | None = None
 ) -> str:
     """Return the name that a template makes of `data` (nested by the parts of a field's name) and
@@ -33,15 +33,15 @@ def generated_name(
 
     Raises BadNameTemplate.
     """
-    name = rendered_name(template, {**data, "random": random})
+    name = render_name(template, {**data, "random": random})
     if len(name.encode()) <= LONGEST_NAME:
         return name
     return ending(name, random if again is None else again)
 
 
-def rendered_name(template: str, data: Mapping[str, Any]) -> str:
+def render_name(template: str, data: Mapping[str, Any]) -> str:
     """Return the text that a template makes of `data`, of any length. Raises BadNameTemplate."""
-    name = _FIELD.sub(lambda found: _looked_up(found[1], data) or found[0], template)
+    name = _FIELD.sub(lambda found: _look_up(found[1], data) or found[0], template)
     if "{{" not in name:
         return name
     try:
@@ -52,7 +52,7 @@ def rendered_name(template: str, data: Mapping[str, Any]) -> str:
         raise BadNameTemplate(f"rendering template: {error}") from None
 
 
-def _looked_up(field: str, data: Mapping[str, Any]) -> str:
+def _look_up(field: str, data: Mapping[str, Any]) -> str:
     """Return the text of a field; "" if the template language has to decide."""
     node: Any = data
     for part in field.split(".")[1:]:

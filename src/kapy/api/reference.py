@@ -92,16 +92,16 @@ def _older(version: Document, known: set[tuple[str, str]]) -> Iterator[str]:
 def _table(schema: Document, only: set[str] | None = None) -> Iterator[str]:
     yield "| field | type | what it is |"
     yield "|---|---|---|"
-    for path, node, required in _walked(schema, ""):
+    for path, node, required in _walk_fields(schema, ""):
         if only is None or path in only:
             yield f"| `{path}` | {_type(node)} | {_words(node, required=required)} |"
 
 
 def _fields(schema: Document) -> Iterator[tuple[str, str]]:
-    return ((path, _type(node)) for path, node, _ in _walked(schema, ""))
+    return ((path, _type(node)) for path, node, _ in _walk_fields(schema, ""))
 
 
-def _walked(schema: Document, path: str) -> Iterator[tuple[str, Document, bool]]:
+def _walk_fields(schema: Document, path: str) -> Iterator[tuple[str, Document, bool]]:
     """Yield every field below a schema with its path, and whether it is required."""
     mandatory = schema.get("required", ())
     for name, node in schema.get("properties", {}).items():
@@ -118,11 +118,11 @@ def _inside(node: Document, path: str) -> Iterator[tuple[str, Document, bool]]:
     elif isinstance(node.get("additionalProperties"), dict):
         yield from _inside_any(node["additionalProperties"], f"{path}{{}}")
     else:
-        yield from _walked(node, path)
+        yield from _walk_fields(node, path)
 
 
 def _inside_any(node: Document, path: str) -> Iterator[tuple[str, Document, bool]]:
-    yield from _walked(node, path)
+    yield from _walk_fields(node, path)
     if "items" in node or isinstance(node.get("additionalProperties"), dict):
         yield from _inside(node, path)
 

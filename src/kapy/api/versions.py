@@ -15,10 +15,12 @@ def versions_of(machines: Iterable[Machine]) -> list[StatusVersion]:
     oldest_first = sorted(
         machines, key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name)
     )
-    return together(StatusVersion(version=_version_of(one), replicas=1) for one in oldest_first)
+    return sum_by_version(
+        StatusVersion(version=_version_of(one), replicas=1) for one in oldest_first
+    )
 
 
-def together(versions: Iterable[StatusVersion]) -> list[StatusVersion]:
+def sum_by_version(versions: Iterable[StatusVersion]) -> list[StatusVersion]:
     """Counts of one version added up, from the oldest version to the newest.
 
     Versions that cannot be compared (build tags of different kinds) keep their order.
@@ -29,7 +31,7 @@ def together(versions: Iterable[StatusVersion]) -> list[StatusVersion]:
             replicas[one.version] = replicas.get(one.version, 0) + one.replicas
     names = list(replicas)
     if len(names) > 1:
-        names.sort(key=cmp_to_key(_compared))
+        names.sort(key=cmp_to_key(_compare))
     return [StatusVersion(version=name, replicas=replicas[name]) for name in names]
 
 
@@ -38,8 +40,8 @@ def _version_of(machine: Machine) -> str:
     return (info.kubelet_version if info is not None else "") or machine.spec.version
 
 
-def _compared(a: str, b: str) -> int:
-    one, other = _parsed(a), _parsed(b)
+def _compare(a: str, b: str) -> int:
+    one, other = _parse(a), _parse(b)
     if one is None or other is None:
         if one is None and other is None:
             return -1 if a < b else 1
@@ -50,7 +52,7 @@ def _compared(a: str, b: str) -> int:
     return 0 if order else (-1 if a < b else 1)
 
 
-def _parsed(text: str) -> Version | None:
+def _parse(text: str) -> Version | None:
     try:
         return parse_tolerant(text)
     except InvalidVersion:

@@ -9,7 +9,7 @@ LOOK_AT_LOGS: Final = "Please check controller logs for errors"
 """What a condition says of a failure that is not the user's, and over with the next try."""
 
 
-def shortened(names: Iterable[str], most: int) -> str:
+def shorten(names: Iterable[str], most: int) -> str:
     """Return the first `most` names, and the number of the others."""
     listed = list(names)
     more = len(listed) - most
@@ -27,4 +27,4 @@ def machines_are(names: Iterable[str], rest: str) -> str:
         return ""
     many = len(listed) > 1
     subject, verb = ("Machines", "are") if many else ("Machine", "is")
-    return f"{subject} {shortened(listed, 3)} {verb} {rest}"
+    return f"{subject} {shorten(listed, 3)} {verb} {rest}"

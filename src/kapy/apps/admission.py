@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from kapy.api.absent import read_whole
+from kapy.api.absent import read_with_zeros
 from kapy.api.defaults import CannotDefault, default
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.features import DEFAULT_GATES, FeatureGates
@@ -87,7 +87,7 @@ class AdmissionRules:
         work = partial(validate, review.new, review.old, gates=self._gates, dry_run=review.dry_run)
         errors = await review.compute(work) if review.large else work()
         if self._client is not None and resource == IPAddress.RESOURCE and review.old is None:
-            errors += await claim_errors(self._client, read_whole(review.new, IPAddress))
+            errors += await claim_errors(self._client, read_with_zeros(review.new, IPAddress))
         warnings: Sequence[str] = ()
         if self._client is not None and self._gates.cluster_topology:
             more, warnings = await validate_class_usage(self._client, review)
@@ -105,8 +105,8 @@ class AdmissionRules:
         from kapy.apps.extensions.deprecations import deprecation_warnings  # all hooks
 
         assert review.new is not None
-        old = None if review.old is None else read_whole(review.old, ExtensionConfig)
-        new = read_whole(review.new, ExtensionConfig)
+        old = None if review.old is None else read_with_zeros(review.old, ExtensionConfig)
+        new = read_with_zeros(review.new, ExtensionConfig)
         return await deprecation_warnings(new, old, self._client, self._post)
 
     async def _validate_deletion(self, review: Review) -> None:

@@ -24,7 +24,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
 from kapy.api.embedded import APIEndpoint
 from kapy.api.names import ConditionType, Reason
-from kapy.api.wording import shortened
+from kapy.api.wording import shorten
 from kapy.conditions import false
 from kapy.conditions.paused import is_paused
 from kapy.engine.draft import Draft
@@ -131,7 +131,7 @@ class ControlPlaneReconciler(ProviderReconciler[ControlPlaneContractObject], Gen
 
         async def release() -> Released | Waiting:
             if workers := self.watches.workers(owner):
-                names = shortened(workers, 5)
+                names = shorten(workers, 5)
                 return Waiting(
                     message=f"Waiting for workers to be gone: {names}", requeue_after=None
                 )

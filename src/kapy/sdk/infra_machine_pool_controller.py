@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine_pool import MachinePool
-from kapy.api.machines import is_scaled_by_others
+from kapy.api.machines import is_externally_scaled
 from kapy.api.names import ConditionType, Reason
 from kapy.conditions import false, true
 from kapy.conditions.paused import is_paused
@@ -233,7 +233,7 @@ class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject]
         return replace(
             context,
             replicas=1 if pool.spec.replicas is None else pool.spec.replicas,
-            scaled_by_others=is_scaled_by_others(pool.metadata.annotations),
+            scaled_by_others=is_externally_scaled(pool.metadata.annotations),
             version=pool.spec.template.spec.version,
             failure_domains=tuple(pool.spec.failure_domains),
         )

@@ -23,7 +23,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType, Label, Reason
 from kapy.api.times import moment
-from kapy.api.wording import shortened
+from kapy.api.wording import shorten
 from kapy.conditions import set_condition, true
 from kapy.contract.external import External, owner_keys
 from kapy.engine.cache import Change
@@ -200,7 +200,7 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         if errors := await loop.delete_all():
             raise errors[0]
         _plane(draft).status.replicas = len(loop.machines)
-        names = shortened(sorted(one.metadata.name for one in loop.machines), 5)
+        names = shorten(sorted(one.metadata.name for one in loop.machines), 5)
         return Waiting(message=f"Waiting for Machines to be gone: {names}", requeue_after=None)
 
     async def _loop(
@@ -231,7 +231,7 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
             names = sorted(one["metadata"]["name"] for one in found.foreign)
             raise MixedManagement(
                 f"control plane Machines of this Cluster are not this {plane.RESOURCE.kind}'s:"
-                f" {shortened(names, 3)}; delete them, or take their label"
+                f" {shorten(names, 3)}; delete them, or take their label"
                 f" {Label.CONTROL_PLANE} away"
             )
         drafts = [Draft(self._runtime.client, Machine, one) for one in found.own]

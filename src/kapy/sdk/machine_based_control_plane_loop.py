@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 from kapy._aio.clock import Clock
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation, ConditionType, Reason
-from kapy.api.wording import shortened
+from kapy.api.wording import shorten
 from kapy.conditions import false, set_condition, true
 from kapy.contract.external import External
 from kapy.contract.observed import Absent, Found, Unreadable
@@ -194,7 +194,7 @@ class ProviderLoop(MachineLoop, Generic[T]):
         result = await super().release_deleting()
         if result is not None and self.found.waiting is None:
             names = sorted(one.metadata.name for one in self.machines if one.deleting)
-            self._wait(f"waiting for Machines to be gone: {shortened(names, 3)}")
+            self._wait(f"waiting for Machines to be gone: {shorten(names, 3)}")
         return result
 
     async def prepare_shutdown(self, machine: Machine) -> bool:
@@ -213,7 +213,7 @@ class ProviderLoop(MachineLoop, Generic[T]):
         )
         reason = self.found.observed.unstable
         if without:
-            reason = f"waiting for Machines to have Nodes: {shortened(without, 3)}"
+            reason = f"waiting for Machines to have Nodes: {shorten(without, 3)}"
         if self.machines and reason:
             self._wait(reason)
             return False

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from kapy.api.cluster import Cluster
-from kapy.api.naming import generated_name as templated_name
+from kapy.api.naming import generate_name as templated_name
 from kapy.kube import Document
 from kapy.kube.generated_names import generated_name, suffix
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kapy.api.conversion import DATA, convert
-from kapy.api.conversion.wire import wired
+from kapy.api.conversion.wire import normalize
 from kapy.api.kinds import KINDS, STORED, Kind
 from kapy.kube import Document
 from kapy.kube.names import GroupKind
@@ -95,7 +95,7 @@ def version_of(kind: GroupKind) -> str:
 def canonical(document: Document, kind: Kind, version: str) -> Document:
     """The object as a Go program writes it."""
     head = {key: document[key] for key in ("apiVersion", "kind", "metadata")}
-    return head | wired(document, kind.type_of(version))
+    return head | normalize(document, kind.type_of(version))
 
 
 def without_zeros(node: Any) -> Any:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec import field
 
-from kapy.api.conversion.wire import wired
+from kapy.api.conversion.wire import normalize
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
 
@@ -53,7 +53,7 @@ class Old(Model):
     ],
 )
 def test_what_is_written(kind: type[Model], given: Document, written: Document) -> None:
-    assert wired(given, kind) == written
+    assert normalize(given, kind) == written
 
 
 class Forms(Model):
@@ -78,7 +78,7 @@ class Forms(Model):
     ],
 )
 def test_values_have_one_form(name: str, given: Any, form: Any) -> None:
-    assert wired({name: given}, Forms) == {name: form}
+    assert normalize({name: given}, Forms) == {name: form}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_values_have_one_form(name: str, given: Any, form: Any) -> None:
 )
 def test_a_value_without_the_form_is_refused_with_its_field(name: str, value: Any) -> None:
     with pytest.raises(msgspec.ValidationError, match=name):
-        wired({name: value}, Forms)
+        normalize({name: value}, Forms)
 
 
 class Nested(Model):
@@ -105,5 +105,5 @@ class Nested(Model):
 
 def test_null_is_absent_and_within_a_list_or_map_the_zero_of_its_type() -> None:
     given = {"parts": [None, {"name": None}], "words": {"a": None}, "one": None}
-    read = wired({**given, "anything": {"b": None}}, Nested)
+    read = normalize({**given, "anything": {"b": None}}, Nested)
     assert read == {"parts": [{}, {}], "words": {"a": ""}, "anything": {"b": None}}

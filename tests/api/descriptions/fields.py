@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kapy.api.crds import printed_crds
+from kapy.api.crds import print_crds
 from kapy.kube import Document
 
 
@@ -43,7 +43,7 @@ def described() -> list[Described]:
     """All fields that are ours: `apiVersion`, `kind` and `metadata` belong to every kind."""
     return [
         one
-        for crd in printed_crds()
+        for crd in print_crds()
         for version in crd["spec"]["versions"]
         for one in _inside(
             crd["spec"]["names"]["kind"],

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-from kapy.api.crds import printed_crds
+from kapy.api.crds import print_crds
 from kapy.kube import Document
 
 Path = tuple[str | int, ...]
@@ -45,7 +45,7 @@ def schemas() -> dict[str, Document]:
             "apiVersion": f"{crd['spec']['group']}/{version['name']}",
             **version["schema"]["openAPIV3Schema"],
         }
-        for crd in printed_crds()
+        for crd in print_crds()
         for version in crd["spec"]["versions"]
         if version["storage"]
     }

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 from msgspec import inspect
 
-from kapy.api.crds import printed_crds
+from kapy.api.crds import print_crds
 from kapy.api.descriptions import extra_schema
 from kapy.api.kinds import KINDS
 from tests.api.descriptions.fields import ALL, Described, names
@@ -140,7 +140,7 @@ FORMS: Final = _forms()
 def test_a_column_is_described_by_what_it_shows() -> None:
     riddles = [
         column
-        for crd in printed_crds()
+        for crd in print_crds()
         for version in crd["spec"]["versions"]
         for column in version.get("additionalPrinterColumns", ())
         if re.match(r"(Who|What|Which|Where|When|Whether|How|In)\b", column["description"])

@@ -14,7 +14,7 @@ from kapy.api.dev_machine import DevMachine, DevMachineTemplate
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
-from kapy.api.machines import is_update_owed
+from kapy.api.machines import is_update_pending
 from kapy.api.names import Annotation
 from kapy.api.times import stamp
 from kapy.kube import Document, Key
@@ -183,7 +183,7 @@ class Hands:
             await self._adopt(machine)
         elif machine.status.node_ref is None and not self.hold_new:
             await self._boot(machine)
-        elif is_update_owed(machine.metadata.annotations) and not self.updates.lasts:
+        elif is_update_pending(machine.metadata.annotations) and not self.updates.lasts:
             marks = dict.fromkeys((Annotation.UPDATE_IN_PROGRESS, Annotation.PENDING_HOOKS))
             patch = {"metadata": {"annotations": marks}}
             await self.plane.client.patch(Machine.RESOURCE, machine.key, patch)

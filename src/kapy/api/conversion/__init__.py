@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kapy.api.conversion.wire import Misformed, wired, wired_json
+from kapy.api.conversion.wire import InvalidForm, normalize, normalize_json
 from kapy.api.kinds import BY_GROUP_KIND, STORED, Kind
 from kapy.api.names import Annotation
 from kapy.api.older.converter import Converter, converter
@@ -53,7 +53,7 @@ def convert(
     group, target = split_api_version(api_version)
     if group != kind.group or target not in kind.versions:
         raise ConversionError(
-            f"{_name(document)} cannot be converted to {api_version}: {_served(kind)}"
+            f"{_name(document)} cannot be converted to {api_version}: {_list_versions(kind)}"
         )
     try:
         _check_metadata(document.get("metadata") or {})
@@ -75,11 +75,11 @@ def _kind(document: Document) -> tuple[Kind, str]:
     if kind is None:
         raise ConversionError(f"{_name(document)} is not of a kind that is converted here")
     if version not in kind.versions:
-        raise ConversionError(f"{_name(document)} has no such version: {_served(kind)}")
+        raise ConversionError(f"{_name(document)} has no such version: {_list_versions(kind)}")
     return kind, version
 
 
-def _served(kind: Kind) -> str:
+def _list_versions(kind: Kind) -> str:
     return f"versions of {kind.name} are {', '.join(f'{kind.group}/{v}' for v in kind.versions)}"
 
 
@@ -94,7 +94,7 @@ def _name(document: Document) -> str:
 def _field(error: msgspec.ValidationError) -> str:
     why, _, path = str(error).partition(" - at `$.")
     path = path.rstrip("`")
-    if isinstance(error.__cause__, Misformed):
+    if isinstance(error.__cause__, InvalidForm):
         why, path = error.__cause__.why, f"{path}.{error.__cause__.field}"
     return f"{path}: {why}" if path else why
 
@@ -103,19 +103,19 @@ def _to_hub(document: Document, kind: Kind, version: str) -> Document:
     both = _converter(kind, version)
     metadata, data = document.get("metadata") or {}, None
     if both.remembers:
-        metadata, data = _without_data(metadata)
-    body = wired(document, kind.type_of(version))
+        metadata, data = _split_data(metadata)
+    body = normalize(document, kind.type_of(version))
     hub = kind.type_of()
     body["metadata"] = metadata
-    both.upgrade(body, _remembered(data, hub), _root(metadata, _no_version))
-    return _object(kind, STORED, body["metadata"], wired(body, hub))
+    both.upgrade(body, _decode_data(data, hub), _root(metadata, _no_version))
+    return _object(kind, STORED, body["metadata"], normalize(body, hub))
 
 
 def _from_hub(
     document: Document, kind: Kind, version: str, reference_version: ReferenceVersion
 ) -> Document:
     both = _converter(kind, version)
-    body = wired(document, kind.type_of())
+    body = normalize(document, kind.type_of())
     metadata = document.get("metadata") or {}
     if both.remembers:
         known = body or {"metadata": {}}  # upstream's programs leave it only where it stands last
@@ -123,14 +123,14 @@ def _from_hub(
             {"kind": kind.name, "apiVersion": f"{kind.group}/{STORED}", **known}
         )
         annotations = metadata.get("annotations") or {}
-        annotations = {**annotations, DATA: _escaped(data.decode())}
+        annotations = {**annotations, DATA: _escape(data.decode())}
         metadata = {**metadata, "annotations": annotations}
     body["metadata"] = metadata
     both.downgrade(body, _root(metadata, reference_version))
-    return _object(kind, version, body["metadata"], wired(body, kind.type_of(version)))
+    return _object(kind, version, body["metadata"], normalize(body, kind.type_of(version)))
 
 
-def _escaped(data: str) -> str:
+def _escape(data: str) -> str:
     for character, escape in _ESCAPES.items():
         data = data.replace(character, escape)  # far quicker than str.translate
     return data
@@ -160,7 +160,7 @@ def _check_metadata(metadata: Any) -> None:
         raise CannotConvert(f"metadata.annotations[{DATA}]", "must be a string")
 
 
-def _without_data(metadata: Document) -> tuple[Document, str | None]:
+def _split_data(metadata: Document) -> tuple[Document, str | None]:
     """Return the metadata without the annotation, and the value of the annotation."""
     annotations = metadata.get("annotations") or {}
     if DATA not in annotations:
@@ -170,11 +170,11 @@ def _without_data(metadata: Document) -> tuple[Document, str | None]:
     return metadata | ({"annotations": others} if others else {}), annotations[DATA]
 
 
-def _remembered(data: str | None, hub: type[Any]) -> Document | None:
+def _decode_data(data: str | None, hub: type[Any]) -> Document | None:
     if data is None:
         return None
     try:
-        return wired_json(data, hub)
+        return normalize_json(data, hub)
     except (ValueError, RecursionError) as error:
         raise CannotConvert(f"metadata.annotations[{DATA}]", str(error)) from None
 

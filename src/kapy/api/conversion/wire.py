@@ -3,7 +3,7 @@
 Go decodes what it knows of an object and writes it again with its own rules about what is left
 out: absent and zero are the same for most fields, and a field without `omitempty` is written even
 when it is zero. Converted objects must agree with that, so both ends of a conversion pass through
-`wired`.
+`normalize`.
 
 The rules follow from the Structs. A field with a default is left out while it has that default;
 `X | None` is a pointer, and keeps a zero. In a Struct with `ZEROS = True` (the older versions, and
@@ -78,7 +78,7 @@ _FORMS: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-def wired(document: Document, kind: type[Model]) -> Document:
+def normalize(document: Document, kind: type[Model]) -> Document:
     """Return a private copy of the fields of `document` that `kind` has, without `metadata`, in
     upstream's form.
 
@@ -90,18 +90,18 @@ def wired(document: Document, kind: type[Model]) -> Document:
     except msgspec.ValidationError:
         # Nulls are rare, and dear to look for: only when something is wrong.
         found = msgspec.convert(without_nulls(document, shape), shape)
-    return _written(found)
+    return _to_document(found)
 
 
-def wired_json(text: str, kind: type[Model]) -> Document:
-    """Decode JSON and return it as `wired` does. Raises msgspec.DecodeError, too."""
+def normalize_json(text: str, kind: type[Model]) -> Document:
+    """Decode JSON and return it like `normalize`. Raises msgspec.DecodeError, too."""
     try:
-        return _written(msgspec.json.decode(text, type=shape_of(kind)))
+        return _to_document(msgspec.json.decode(text, type=shape_of(kind)))
     except msgspec.ValidationError:
-        return wired(msgspec.json.decode(text, type=dict), kind)
+        return normalize(msgspec.json.decode(text, type=dict), kind)
 
 
-def _written(found: Model) -> Document:
+def _to_document(found: Model) -> Document:
     shape = type(found)
     written: Document = msgspec.to_builtins(found)
     if (tidy := _tidier(shape)) is not None:
@@ -132,14 +132,14 @@ def shape_of(kind: type[Model]) -> type[Model]:
             forms[one.name] = (one.encode_name, absent, _FORMS[rules["form"]])
     more: dict[str, Any] = {"__omitted__": frozenset(omitted)}
     if forms:
-        more["__post_init__"] = _forming(forms)
+        more["__post_init__"] = _form_setter(forms)
     shape = msgspec.defstruct(kind.__name__, fields, bases=(Model,), namespace=more, kw_only=True)
     assert issubclass(shape, Model)
     setattr(shape, _ITSELF.__forward_arg__, shape)
     return shape
 
 
-class Misformed(ValueError):
+class InvalidForm(ValueError):
     """A value does not have the form of its field; the cause of msgspec's error."""
 
     def __init__(self, field: str, why: str) -> None:
@@ -147,7 +147,7 @@ class Misformed(ValueError):
         self.field, self.why = field, why
 
 
-def _forming(
+def _form_setter(
     forms: Mapping[str, tuple[str, str | None, Callable[[Any], Any]]],
 ) -> Callable[[Model], None]:
     """Return a function that brings fields into their form as soon as they are decoded. msgspec
@@ -162,7 +162,7 @@ def _forming(
                 try:
                     setattr(model, name, form(value))
                 except ValueError as error:
-                    raise Misformed(field, str(error)) from None
+                    raise InvalidForm(field, str(error)) from None
 
     return formed
 
@@ -230,7 +230,7 @@ def _wire_type(hint: Any, rules: Document, within: type[Model]) -> Any:
     """
     if rules.get("format") == "date-time":
         return str | None  # a time that is absent is written as null where it is written at all
-    shaped = _shaped(hint, within)
+    shaped = _shape_hint(hint, within)
     if integer := _INTEGERS.get(rules.get("format", "")):
         shaped = integer | None if NoneType in get_args(shaped) else integer
     if rules.get("zero") == "kept":
@@ -290,15 +290,15 @@ def _rules(hint: Any) -> Document:
     return said
 
 
-def _shaped(hint: Any, within: type[Model]) -> Any:
+def _shape_hint(hint: Any, within: type[Model]) -> Any:
     """Return a type hint in which a shape replaces each Struct. within: the Struct of the field."""
     origin = get_origin(hint)
     if origin is Annotated:
-        return _shaped(get_args(hint)[0], within)
+        return _shape_hint(get_args(hint)[0], within)
     if origin in (Union, UnionType):
-        return Union[tuple(_shaped(one, within) for one in get_args(hint))]  # noqa: UP007
+        return Union[tuple(_shape_hint(one, within) for one in get_args(hint))]  # noqa: UP007
     if origin in (list, dict):
-        inner = [_shaped(one, within) for one in get_args(hint)]
+        inner = [_shape_hint(one, within) for one in get_args(hint)]
         if origin is list and get_origin(inner[0]) is list:
             inner = [inner[0] | None]  # a list in a list is null where it is empty
         return origin[tuple(inner)]

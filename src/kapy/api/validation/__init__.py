@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from kapy.api.absent import read_whole
+from kapy.api.absent import read_with_zeros
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.cluster_resource_set import ClusterResourceSet
@@ -134,8 +134,8 @@ def validate(
     asks = rule.may_ask and dry_run and _is_of_topology(new)
     if rule.immutable and old is not None and not asks:
         errors += immutability_errors(new, old, rule.kind, rule.immutable)
-    before = read_whole(old, rule.kind) if old is not None else None
-    return errors + rule.errors(read_whole(new, rule.kind), before, gates)
+    before = read_with_zeros(old, rule.kind) if old is not None else None
+    return errors + rule.errors(read_with_zeros(new, rule.kind), before, gates)
 
 
 def _is_of_topology(document: Document) -> bool:

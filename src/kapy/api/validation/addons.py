@@ -7,7 +7,7 @@ from typing import Final
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.features import FeatureGates
-from kapy.api.validation.selectors import parsed_selector, shown
+from kapy.api.validation.selectors import format_selector, parse_selector
 from kapy.kube.field_errors import FieldError, invalid
 
 _SELECTOR: Final = "spec.clusterSelector"
@@ -19,14 +19,14 @@ def cluster_resource_set_errors(
 ) -> list[FieldError]:
     """Return the errors of a ClusterResourceSet."""
     spec = new.spec
-    parsed, errors = parsed_selector(spec.cluster_selector, _SELECTOR)
+    parsed, errors = parse_selector(spec.cluster_selector, _SELECTOR)
     if parsed is not None and parsed.everything:
         problem = "selector must not be empty"
-        errors.append(invalid(_SELECTOR, shown(spec.cluster_selector), problem))
+        errors.append(invalid(_SELECTOR, format_selector(spec.cluster_selector), problem))
     if old is not None and old.spec.strategy not in ("", spec.strategy):
         errors.append(invalid("spec.strategy", spec.strategy, _IMMUTABLE))
     if old is not None and old.spec.cluster_selector != spec.cluster_selector:
-        errors.append(invalid(_SELECTOR, shown(spec.cluster_selector), _IMMUTABLE))
+        errors.append(invalid(_SELECTOR, format_selector(spec.cluster_selector), _IMMUTABLE))
     return errors
 
 

@@ -19,7 +19,7 @@ from kapy.api.health_check import (
     WorkerHealthCheck,
     WorkerTopologyHealthCheck,
 )
-from kapy.api.validation.cluster_topology import AUTOSCALER, scaled_twice
+from kapy.api.validation.cluster_topology import AUTOSCALER, autoscaled_replicas_error
 from kapy.api.validation.health_check import health_check_errors
 from kapy.api.validation.rollout import int_or_percent_errors
 from kapy.kube import Key
@@ -158,4 +158,4 @@ def autoscaler_errors(
                 f'the source class "{part.class_}" of this MachineDeploymentTopology has '
                 "autoscaler annotations"
             )
-            yield scaled_twice(cluster, part, when)
+            yield autoscaled_replicas_error(cluster, part, when)

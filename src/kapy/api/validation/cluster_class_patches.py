@@ -18,7 +18,7 @@ from kapy.api.cluster_class_patches import (
     PatchDefinition,
 )
 from kapy.api.features import FeatureGates
-from kapy.api.validation.patch_selectors import pretty, selector_errors
+from kapy.api.validation.patch_selectors import format_part, selector_errors
 from kapy.kube.digits import whole
 from kapy.kube.field_errors import FieldError, Shown, forbidden, invalid, not_supported, required
 from kapy.kube.gotemplate import BadTemplate, parsed
@@ -92,10 +92,10 @@ def _definition_errors(
     for number, change in enumerate(definition.json_patches):
         where = f"{path}[{number}]"
         if change.op not in _OPERATIONS:
-            yield not_supported(f"{where}.op", pretty(change), _OPERATIONS)
+            yield not_supported(f"{where}.op", format_part(change), _OPERATIONS)
         if not change.path.startswith("/spec"):
             problem = 'jsonPatch path must start with "/spec"'
-            yield invalid(f"{where}.path", pretty(change), problem)
+            yield invalid(f"{where}.path", format_part(change), problem)
         yield from _index_errors(change, f"{where}.path")
         if change.op in ("add", "replace"):
             yield from _value_errors(change, where)
@@ -119,9 +119,11 @@ def _index_errors(change: JSONPatch, where: str) -> Iterator[FieldError]:
 def _value_errors(change: JSONPatch, where: str) -> Iterator[FieldError]:
     said = change.value not in (None, UNSET)
     if not said and change.value_from is None:
-        yield invalid(where, pretty(change), "jsonPatch must define one of value or valueFrom")
+        yield invalid(where, format_part(change), "jsonPatch must define one of value or valueFrom")
     if said and change.value_from is not None:
-        yield invalid(where, pretty(change), "jsonPatch can not define both value and valueFrom")
+        yield invalid(
+            where, format_part(change), "jsonPatch can not define both value and valueFrom"
+        )
 
 
 def _source_errors(
@@ -129,10 +131,10 @@ def _source_errors(
 ) -> Iterator[FieldError]:
     if not source.template and not source.variable:
         problem = "valueFrom must set either template or variable"
-        yield invalid(where, pretty(source), problem)
+        yield invalid(where, format_part(source), problem)
     if source.template and source.variable:
         problem = "valueFrom can not set both template and variable"
-        yield invalid(where, pretty(source), problem)
+        yield invalid(where, format_part(source), problem)
     if source.template:
         yield from _template_errors(source.template, "valueFrom.template", f"{where}.template")
     if source.variable:

@@ -94,12 +94,14 @@ def own_autoscaler_errors(cluster: Cluster, topology: Topology) -> Iterator[Fiel
     """Replicas of what the Cluster itself gives to an autoscaler."""
     for part in topology.workers.machine_deployments:
         if part.replicas is not None and AUTOSCALER & set(part.metadata.annotations):
-            yield scaled_twice(
+            yield autoscaled_replicas_error(
                 cluster, part, "the same MachineDeploymentTopology has autoscaler annotations"
             )
 
 
-def scaled_twice(cluster: Cluster, part: MachineDeploymentTopology, when: str) -> FieldError:
+def autoscaled_replicas_error(
+    cluster: Cluster, part: MachineDeploymentTopology, when: str
+) -> FieldError:
     """Return an error for replicas that an autoscaler scales, too. when: the sign of the
     autoscaler.
     """

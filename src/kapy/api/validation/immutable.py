@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kapy.api.conversion.wire import wired
+from kapy.api.conversion.wire import normalize
 from kapy.api.defaults import default, previous_defaults
 from kapy.kube import Document
 from kapy.kube.field_errors import NO_VALUE, FieldError
@@ -45,7 +45,7 @@ def _normal(template: Document, kind: type[Object]) -> Document:
     says the same in another way, has not changed."""
     template = previous_defaults(default(template), (*_SPEC, "kubeadmConfigSpec"))
     with suppress(msgspec.ValidationError):  # what cannot be read is compared as it is
-        template = wired(template, kind)
+        template = normalize(template, kind)
     spec: Document = value_at(template, _SPEC) or {}
     if value_at(spec, _STRATEGY) == _USUAL_STRATEGY:
         rollout = {key: one for key, one in spec["rollout"].items() if key != "strategy"}

@@ -13,7 +13,7 @@ from kapy.api.names import Annotation, Label
 from kapy.api.validation.metadata import name_as_label_errors, template_metadata_errors
 from kapy.api.validation.naming import naming_errors
 from kapy.api.validation.rollout import int_or_percent_errors, rolling_update_errors
-from kapy.api.validation.selectors import parsed_selector
+from kapy.api.validation.selectors import parse_selector
 from kapy.api.validation.taints import taint_errors, worker_taint_errors
 from kapy.api.validation.versions import version_errors
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
@@ -106,7 +106,7 @@ def _selector_errors(
     """Return an error if the selector does not select the template's labels. names_value: the error
     shows the labels.
     """
-    wanted, errors = parsed_selector(selector, "spec.selector")
+    wanted, errors = parse_selector(selector, "spec.selector")
     if wanted is None:
         return errors
     labels = template.metadata.labels

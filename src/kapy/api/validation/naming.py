@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kapy.api.naming import RANDOM, BadNameTemplate, generated_name
+from kapy.api.naming import RANDOM, BadNameTemplate, generate_name
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid
 from kapy.kube.qualified_names import dns_subdomain_errors
@@ -22,7 +22,7 @@ def naming_errors(template: str, path: str, owner: str) -> list[FieldError]:
         errors.append(invalid(where, template, f"invalid template, {RANDOM} is missing"))
     names = _names({owner: {"name": owner.lower()}})
     try:
-        name = generated_name(template, names, _EXAMPLE)
+        name = generate_name(template, names, _EXAMPLE)
     except BadNameTemplate as error:
         return [*errors, invalid(where, template, f"invalid template: {error}")]
     return errors + [
@@ -45,7 +45,7 @@ def class_naming_errors(
         return []
     where = f"{path}.template"
     try:
-        name = generated_name(template, _names(parts or {}), _EXAMPLE)
+        name = generate_name(template, _names(parts or {}), _EXAMPLE)
     except BadNameTemplate as error:
         return [invalid(where, template, f"invalid {what} name template: {error}")]
     return [invalid(where, template, problem) for problem in dns_subdomain_errors(name)]

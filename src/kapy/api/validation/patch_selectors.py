@@ -27,7 +27,7 @@ def selector_errors(selector: PatchSelector, new: ClusterClass, path: str) -> It
     if not (
         matches.infrastructure_cluster or matches.control_plane or deployment_names or pool_names
     ):
-        yield invalid(path, pretty(selector), "no selector enabled")
+        yield invalid(path, format_part(selector), "no selector enabled")
         return
     where = f"{path}.matchResources"
     if matches.infrastructure_cluster and not _is_meant(selector, spec.infrastructure.template_ref):
@@ -48,7 +48,7 @@ def selector_errors(selector: PatchSelector, new: ClusterClass, path: str) -> It
     )
 
 
-def pretty(part: Model) -> str:
+def format_part(part: Model) -> str:
     """Format a part of a patch for an error."""
     return json.dumps(encode(part), indent=2, ensure_ascii=False)
 

@@ -8,21 +8,21 @@ from kapy.kube.model import encode
 from kapy.kube.selectors import InvalidSelector, LabelSelector, selector_of
 
 
-def parsed_selector(
+def parse_selector(
     selector: embedded.LabelSelector, path: str
 ) -> tuple[LabelSelector | None, list[FieldError]]:
     """Parse a selector; return None and its errors if it is invalid."""
     try:
         return selector_of(encode(selector)), []
     except InvalidSelector as error:
-        return None, [invalid(path, shown(selector), str(error))]
+        return None, [invalid(path, format_selector(selector), str(error))]
 
 
-def shown(selector: embedded.LabelSelector) -> Shown:
+def format_selector(selector: embedded.LabelSelector) -> Shown:
     """Format a selector for an error."""
     return Shown.of(encode(selector))
 
 
 def selector_errors(selector: embedded.LabelSelector | None, path: str) -> list[FieldError]:
     """Return the errors of a selector; none if there is no selector."""
-    return [] if selector is None else parsed_selector(selector, path)[1]
+    return [] if selector is None else parse_selector(selector, path)[1]

@@ -12,7 +12,7 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import ConditionType
-from kapy.api.versions import together, versions_of
+from kapy.api.versions import sum_by_version, versions_of
 from kapy.conditions.lookup import is_true
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.errors import ContractError
@@ -111,7 +111,7 @@ def count_workers(scope: ClusterScope) -> None:
     status.up_to_date_replicas = _sum(
         *(one.status.up_to_date_replicas for one in scaled), _true(alone, ConditionType.UP_TO_DATE)
     )
-    status.versions = together(_versions(scaled, alone))
+    status.versions = sum_by_version(_versions(scaled, alone))
 
 
 def _versions(scaled: Iterable[Scaled], alone: Iterable[Machine]) -> Iterable[StatusVersion]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation, Finalizer, Reason
-from kapy.api.wording import shortened
+from kapy.api.wording import shorten
 from kapy.contract.fields import View
 from kapy.contract.observed import Absent, Observed, Unreadable, read_error_reason
 from kapy.core.cluster.scope import ClusterScope, Descendants, is_owned_by
@@ -84,7 +84,7 @@ def names_left(scope: ClusterScope) -> list[str]:
     if scope.cluster.spec.control_plane_ref is None:
         kinds.insert(0, ("Control plane Machines", left.control_plane))
     named = [(kind, sorted(one.metadata.name for one in objects)) for kind, objects in kinds]
-    return [f"{kind}: {shortened(names, 5)}" for kind, names in named if names]
+    return [f"{kind}: {shorten(names, 5)}" for kind, names in named if names]
 
 
 async def _delete_children(scope: ClusterScope) -> None:

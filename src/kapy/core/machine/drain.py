@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from kapy.api.names import Label
 from kapy.api.times import moment
-from kapy.api.wording import shortened
+from kapy.api.wording import shorten
 from kapy.kube import Document, Key
 
 MIRROR_POD: Final = "kubernetes.io/config.mirror"
@@ -197,7 +197,7 @@ def _pods(pods: Sequence[Document]) -> str:
 
 
 def _names(pods: Sequence[Document]) -> str:
-    return shortened(map(_full_name, pods), 3)
+    return shorten(map(_full_name, pods), 3)
 
 
 def _full_name(pod: Document) -> str:

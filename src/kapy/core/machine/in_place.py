@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
-from kapy.api.machines import is_update_owed, is_updating_in_place, update_owed
+from kapy.api.machines import is_update_pending, is_updating_in_place, pending_hooks_annotation
 from kapy.api.names import Annotation, Reason
 from kapy.contract.fields import View
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
@@ -44,7 +44,7 @@ async def reconcile_in_place(scope: MachineScope) -> Result:
     if Annotation.UPDATE_IN_PROGRESS not in annotations:
         await _complete(scope)  # somebody else has ended it
         return DONE
-    if not is_update_owed(annotations) or not _has_come_up(scope):
+    if not is_update_pending(annotations) or not _has_come_up(scope):
         return DONE
     desired = _desired(scope)
     return DONE if desired is None else await _update(scope, updates, desired)
@@ -121,7 +121,7 @@ async def _complete(scope: MachineScope) -> None:
     for observed in (scope.infrastructure, scope.bootstrap):
         await _unmark(scope, observed)
     annotations = scope.machine.metadata.annotations
-    left = update_owed(annotations, owed=False)
+    left = pending_hooks_annotation(annotations, owed=False)
     if left is None:
         annotations.pop(Annotation.PENDING_HOOKS, None)
     else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kapy.api.wording import shortened
+from kapy.api.wording import shorten
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import Resource
@@ -45,7 +45,7 @@ class Attached:
         """The message of the Machine's Deleting condition."""
         lines = [f"Waiting for Node volumes to be detached (started at {started})"]
         lines += [
-            f"* {what}: {shortened(names, 5)}"
+            f"* {what}: {shorten(names, 5)}"
             for what, names in (
                 ("PersistentVolumeClaims", self.claims),
                 (

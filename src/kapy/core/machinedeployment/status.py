@@ -10,7 +10,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment, MachineDeploymentStatus
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import ConditionType, Reason
-from kapy.api.versions import together
+from kapy.api.versions import sum_by_version
 from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import FALSE, false, get, true, unknown
@@ -43,7 +43,7 @@ def count(status: MachineDeploymentStatus, sets: Sequence[MachineSet]) -> None:
     status.ready_replicas = _sum(sets, lambda one: one.status.ready_replicas)
     status.available_replicas = _sum(sets, lambda one: one.status.available_replicas)
     status.up_to_date_replicas = _sum(sets, lambda one: one.status.up_to_date_replicas)
-    status.versions = together(version for one in sets for version in one.status.versions)
+    status.versions = sum_by_version(version for one in sets for version in one.status.versions)
 
 
 def _sum(sets: Iterable[MachineSet], number: Callable[[MachineSet], int | None]) -> int | None:

@@ -10,7 +10,7 @@ from kapy.api.core_v1 import ObjectReference
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Annotation
 from kapy.api.times import moment
-from kapy.api.wording import shortened
+from kapy.api.wording import shorten
 from kapy.client.client import Client
 from kapy.core.machinepool.scope import MachinePoolScope
 from kapy.engine.cache import Informer
@@ -84,7 +84,7 @@ def _note(scope: MachinePoolScope, found: Sequence[Document]) -> None:
     ]
     if refs != status.node_refs:
         status.node_refs = refs
-        names = shortened([one.name for one in refs], 10)
+        names = shorten([one.name for one in refs], 10)
         scope.tools.events.normal(scope.pool, "SuccessfulSetNodeRefs", names)
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from kapy.api.condition import Condition
 from kapy.api.embedded import StatusVersion
 from kapy.api.machine_pool import MachinePool, MachinePoolStatus
-from kapy.api.machines import is_scaled_by_others
+from kapy.api.machines import is_externally_scaled
 from kapy.api.names import ConditionType, Reason
-from kapy.api.versions import together, versions_of
+from kapy.api.versions import sum_by_version, versions_of
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import false, is_true, true, unknown
 from kapy.conditions.mirror import provided
@@ -43,7 +43,7 @@ def count(scope: MachinePoolScope) -> None:
         status.ready_replicas = status.available_replicas = status.replicas
         status.up_to_date_replicas = scope.pool.spec.replicas
         if scope.nodes is not None:
-            status.versions = together(_versions_of_nodes(scope, status))
+            status.versions = sum_by_version(_versions_of_nodes(scope, status))
         return
     machines = [scope.tools.fleet.machine_of(one) for one in scope.machines]
     of = [one.status.conditions for one in machines]
@@ -115,6 +115,6 @@ def _scaled(pool: MachinePool, wanted: int) -> str:
     ready = legacy.ready_replicas if legacy is not None else 0
     if ready == wanted:
         return "Running"
-    if is_scaled_by_others(pool.metadata.annotations):
+    if is_externally_scaled(pool.metadata.annotations):
         return "Scaling"
     return "ScalingUp" if wanted > ready else "ScalingDown"

@@ -12,7 +12,7 @@ from typing import Final
 from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Finalizer, Label
-from kapy.api.naming import RANDOM, BadNameTemplate, generated_name
+from kapy.api.naming import RANDOM, BadNameTemplate, generate_name
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.generated_names import suffix
@@ -40,7 +40,7 @@ def machine_name(machine_set: MachineSet, *slot: object) -> str:
         "machineSet": {"name": machine_set.metadata.name},
     }
     try:
-        return generated_name(template, names, suffix(machine_set.metadata.uid, *slot))
+        return generate_name(template, names, suffix(machine_set.metadata.uid, *slot))
     except BadNameTemplate as error:
         raise BadNaming(f"{_CANNOT_NAME}: {error}") from None
 

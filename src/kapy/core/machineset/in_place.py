@@ -10,7 +10,7 @@ from __future__ import annotations
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet
-from kapy.api.machines import is_update_owed, is_updating_in_place, update_owed
+from kapy.api.machines import is_update_pending, is_updating_in_place, pending_hooks_annotation
 from kapy.api.names import Annotation, Label
 from kapy.conditions.machines import is_to_be_remediated
 from kapy.contract.fields import View
@@ -59,7 +59,7 @@ async def begin_updates(scope: MachineSetScope) -> Result:
     failures: list[Exception] = []
     for machine in tuple(scope.machines or ()):
         annotations = machine.metadata.annotations
-        if Annotation.UPDATE_IN_PROGRESS not in annotations or is_update_owed(annotations):
+        if Annotation.UPDATE_IN_PROGRESS not in annotations or is_update_pending(annotations):
             continue
         if machine.metadata.name in waiting:
             continue
@@ -87,7 +87,7 @@ async def _begin(scope: MachineSetScope, machine: Machine) -> None:
     await tools.client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
     annotations = {
         Annotation.PENDING_ACKNOWLEDGE_MOVE: None,
-        Annotation.PENDING_HOOKS: update_owed(machine.metadata.annotations, owed=True),
+        Annotation.PENDING_HOOKS: pending_hooks_annotation(machine.metadata.annotations, owed=True),
     }
     patch = {"metadata": {"annotations": annotations}}
     scope.update_machine(await tools.client.patch(Machine.RESOURCE, machine.key, patch))

@@ -8,7 +8,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Finalizer, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
-from kapy.api.wording import LOOK_AT_LOGS, shortened
+from kapy.api.wording import LOOK_AT_LOGS, shorten
 from kapy.providers.kubeadm.controlplane.health import observe
 from kapy.providers.kubeadm.controlplane.loop import KubeadmLoop
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
@@ -77,7 +77,7 @@ def _workers(tools: Tools, plane: ControlPlane) -> list[str]:
         "Machines": [one for one in machines if one["metadata"]["uid"] not in ours],
     }
     return [
-        f"{kind}: {shortened(sorted(one['metadata']['name'] for one in objects), 5)}"
+        f"{kind}: {shorten(sorted(one['metadata']['name'] for one in objects), 5)}"
         for kind, objects in found.items()
         if objects
     ]

@@ -13,7 +13,7 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.kubeadm_node import JoinControlPlane
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation, ConditionType
-from kapy.api.naming import RANDOM, BadNameTemplate, generated_name
+from kapy.api.naming import RANDOM, BadNameTemplate, generate_name
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.generated_names import suffix
@@ -55,7 +55,7 @@ def machine_name(kcp: KubeadmControlPlane, cluster: str, slot: Iterable[object])
         raise BadMachineName(f"{_CANNOT_NAME}: {RANDOM} is missing in machineNaming.template")
     names = {"cluster": {"name": cluster}, "kubeadmControlPlane": {"name": kcp.metadata.name}}
     try:
-        return generated_name(template, names, suffix(kcp.metadata.uid, *slot))
+        return generate_name(template, names, suffix(kcp.metadata.uid, *slot))
     except BadNameTemplate as error:
         raise BadMachineName(f"{_CANNOT_NAME}: {error}") from None
 

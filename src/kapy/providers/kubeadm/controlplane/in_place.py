@@ -13,7 +13,7 @@ from typing import Final
 
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
-from kapy.api.machines import is_update_owed, update_owed
+from kapy.api.machines import is_update_pending, pending_hooks_annotation
 from kapy.api.names import Annotation
 from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden, Invalid, KapyError
@@ -55,7 +55,7 @@ async def complete_updates(tools: Tools, plane: ControlPlane) -> Result | None:
         draft
         for draft in plane.drafts
         if Annotation.UPDATE_IN_PROGRESS in draft.object.metadata.annotations
-        and not is_update_owed(draft.object.metadata.annotations)
+        and not is_update_pending(draft.object.metadata.annotations)
     ]
     for draft in begun:
         await _begin(tools, draft, await _wanted(tools, plane, draft.object))
@@ -178,7 +178,7 @@ async def _begin(tools: Tools, draft: Draft[Machine], wanted: Objects) -> None:
     await client.apply(resource, _marked(wanted.infrastructure), field_manager=MANAGER)
     await _write_config(tools, wanted.config)
     await client.apply(Machine.RESOURCE, wanted.machine, field_manager=MANAGER)
-    owed = update_owed(machine.metadata.annotations, owed=True)
+    owed = pending_hooks_annotation(machine.metadata.annotations, owed=True)
     assert owed is not None
     machine.metadata.annotations[Annotation.PENDING_HOOKS] = owed
     await draft.save_spec()

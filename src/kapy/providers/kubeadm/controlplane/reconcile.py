@@ -11,7 +11,7 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.names import CLUSTER_GROUP, Finalizer
 from kapy.api.names import ConditionType as T
-from kapy.api.wording import shortened
+from kapy.api.wording import shorten
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import split_api_version
@@ -135,7 +135,7 @@ class Reconciler:
             if adoptable:
                 await adopt(self.tools, plane, adoptable)
                 return DONE
-            names = shortened(sorted(one["metadata"]["name"] for one in strangers), 3)
+            names = shorten(sorted(one["metadata"]["name"] for one in strangers), 3)
             raise MixedManagement(
                 "not all control plane machines are owned by this KubeadmControlPlane, refusing to"
                 f" operate in mixed management mode: {names}"

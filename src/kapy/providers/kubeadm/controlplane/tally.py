@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
 from kapy.api.names import Reason
-from kapy.api.wording import shortened
+from kapy.api.wording import shorten
 from kapy.sdk import conditions
 
 
@@ -73,4 +73,4 @@ def _by_machines(said: dict[str, list[str]]) -> list[str]:
 
 def _subject(names: Sequence[str]) -> str:
     noun = "Machine" if len(names) == 1 else "Machines"
-    return f"{noun} {shortened(sorted(names), 3)}"
+    return f"{noun} {shorten(sorted(names), 3)}"

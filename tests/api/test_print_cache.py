@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kapy.api import printed
-from kapy.api.crds import crds, printed_crds
+from kapy.api import print_cache
+from kapy.api.crds import crds, print_crds
 from kapy.kube import Document
 
 
@@ -16,7 +16,7 @@ from kapy.kube import Document
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of sources of its own."""
     (tmp_path / "kind.py").write_text("a = 1\n")
-    monkeypatch.setattr(printed, "_SOURCES", tmp_path)
+    monkeypatch.setattr(print_cache, "_SOURCES", tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     return tmp_path
 
@@ -26,31 +26,31 @@ def made(*answers: str) -> list[Document]:
 
 
 def test_it_is_made_once(sources: Path) -> None:
-    assert printed.kept("x", lambda: made("one")) == made("one")
-    assert printed.kept("x", lambda: made("two")) == made("one")
+    assert print_cache.load_or_print("x", lambda: made("one")) == made("one")
+    assert print_cache.load_or_print("x", lambda: made("two")) == made("one")
     assert [path.name for path in sources.glob("*.json")] == []
 
 
 def test_it_is_made_again_when_a_source_changes(sources: Path) -> None:
-    printed.kept("x", lambda: made("one"))
+    print_cache.load_or_print("x", lambda: made("one"))
     (sources / "kind.py").write_text("a = 22\n")
-    assert printed.kept("x", lambda: made("two")) == made("two")
+    assert print_cache.load_or_print("x", lambda: made("two")) == made("two")
 
 
 def test_a_broken_file_is_no_harm(sources: Path) -> None:
-    printed.kept("x", lambda: made("one"))
+    print_cache.load_or_print("x", lambda: made("one"))
     (kept,) = sources.rglob("*.json")
     kept.write_bytes(kept.read_bytes()[:-5])
-    assert printed.kept("x", lambda: made("two")) == made("two")
+    assert print_cache.load_or_print("x", lambda: made("two")) == made("two")
 
 
 def test_nothing_is_kept_where_bytecode_is_not(
     sources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    assert printed.kept("x", lambda: made("one")) == made("one")
+    assert print_cache.load_or_print("x", lambda: made("one")) == made("one")
     assert list(sources.rglob("*.json")) == []
 
 
 def test_what_is_kept_is_what_the_structs_say() -> None:
-    assert crds() == printed_crds()
+    assert crds() == print_crds()

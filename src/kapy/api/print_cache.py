@@ -24,7 +24,7 @@ from kapy.kube import Document, model
 _SOURCES: Final = Path(__file__).parent
 
 
-def kept(name: str, make: Callable[[], list[Document]]) -> list[Document]:
+def load_or_print(name: str, make: Callable[[], list[Document]]) -> list[Document]:
     """Return the documents of the cache file `name`, or print them with `make` if the sources have
     changed.
     """
