@@ -43,6 +43,7 @@ _FLAGS: Final = {
     "disable-admission-plugins": (
         "ServiceAccount,TaintNodesByCondition,Priority,StorageObjectInUseProtection"
     ),
+    "allow-privileged": "true",
     "enable-aggregator-routing": None,
     "audit-log-path": None,
     "audit-policy-file": None,

@@ -32,6 +32,7 @@ AREAS: Final[tuple[str, ...]] = (
     "webhooks",
     "conversions",
     "components",
+    "templates",
 )
 HOOKED: Final = ("webhooks", "conversions")
 AT_A_TIME: Final = 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from typing import Any, Final
 
+from kapy.apiserver.resources.builtin.file_paths import descending_path_errors
 from kapy.apiserver.resources.builtin.port_errors import port_name_errors, protocol_errors
 from kapy.apiserver.resources.builtin.resource_names import (
     amount_errors,
@@ -34,6 +35,7 @@ def container_errors(
     yield from one_of(container, "terminationMessagePolicy", _MESSAGES, path)
     yield from _ports(container.get("ports") or (), f"{path}.ports")
     yield from _variables(container.get("env") or (), f"{path}.env")
+    yield from _from(container.get("envFrom") or (), f"{path}.envFrom")
     yield from _mounts(container.get("volumeMounts") or (), f"{path}.volumeMounts", volumes)
     yield from one_of(container, "imagePullPolicy", PULL_POLICIES, path)
     yield from _resources(container.get("resources") or {}, f"{path}.resources")
@@ -86,6 +88,18 @@ def _variables(variables: Sequence[Document], path: str) -> Iterator[FieldError]
             yield from _source(variable, f"{where}.valueFrom")
 
 
+def _from(sources: Sequence[Document], path: str) -> Iterator[FieldError]:
+    for index, one in enumerate(sources):
+        given = [name for name in ("configMapRef", "secretRef") if one.get(name) is not None]
+        for name in given:
+            if not one[name].get("name"):
+                yield required(f"{path}[{index}].{name}.name")
+        if not given:
+            yield invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
+        elif len(given) > 1:
+            yield invalid(path, "", "may not have more than one field specified at a time")
+
+
 def _source(variable: Document, path: str) -> Iterator[FieldError]:
     count = sum(variable["valueFrom"].get(one) is not None for one in _SOURCES)
     if not count:
@@ -110,6 +124,17 @@ def _mounts(mounts: Sequence[Document], path: str, volumes: Container[str]) -> I
         if (place or "") in places:
             yield invalid(f"{where}.mountPath", place or "", "must be unique")
         places.add(place or "")
+        yield from _sub_paths(mount, where, path)
+
+
+def _sub_paths(mount: Document, where: str, path: str) -> Iterator[FieldError]:
+    if mount.get("subPath"):
+        yield from descending_path_errors(mount["subPath"], f"{path}.subPath")
+    if expression := mount.get("subPathExpr"):
+        if mount.get("subPath"):
+            text = "subPathExpr and subPath are mutually exclusive"
+            yield invalid(f"{where}.subPathExpr", expression, text)
+        yield from descending_path_errors(expression, f"{path}.subPathExpr")
 
 
 def _resources(resources: Document, path: str) -> Iterator[FieldError]:

@@ -7,7 +7,7 @@ maps kinds to functions. Kubernetes' API reference documents the values.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from kapy.kube import Document
 
@@ -120,9 +120,6 @@ def pod_spec(spec: Document) -> None:
     for name in ("initContainers", "containers", "ephemeralContainers"):
         _each(spec.get(name), _container)
     _each(spec.get("volumes"), _volume)
-    if spec.get("hostNetwork"):
-        for name in ("initContainers", "containers"):
-            _each(spec.get(name), _host_ports)
 
 
 def _host_ports(container: Document) -> None:
@@ -135,6 +132,9 @@ def _pod(document: Document) -> None:
     for name in ("initContainers", "containers"):
         _each(spec.get(name), _requests)
     pod_spec(spec)
+    if spec.get("hostNetwork"):
+        for name in ("initContainers", "containers"):
+            _each(spec.get(name), _host_ports)
     _set(spec, enableServiceLinks=True)
 
 
@@ -162,6 +162,9 @@ def _deployment(document: Document) -> None:
     _template(spec)
 
 
+TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+
+
 def _daemon_set(document: Document) -> None:
     spec = document["spec"]
     _set(spec, revisionHistoryLimit=10)
@@ -171,6 +174,9 @@ def _daemon_set(document: Document) -> None:
         _set(strategy, rollingUpdate={})
         _set(strategy["rollingUpdate"], maxUnavailable=1, maxSurge=0)
     _template(spec)
+    # The annotation is a field of kube-apiserver's internal type, so that it is always there.
+    annotations = document["metadata"].get("annotations") or {}
+    document["metadata"]["annotations"] = {TEMPLATE_GENERATION: "0", **annotations}
 
 
 def _stateful_set(document: Document) -> None:
@@ -194,6 +200,10 @@ def _stateful_set(document: Document) -> None:
 def _replica_set(document: Document) -> None:
     _set(document["spec"], replicas=1)
     _template(document["spec"])
+
+
+def _replication_controller(document: Document) -> None:
+    _replica_set(document)
     labels = ((document["spec"].get("template") or {}).get("metadata") or {}).get("labels")
     if labels and not document["metadata"].get("labels"):
         document["metadata"]["labels"] = dict(labels)
@@ -400,7 +410,7 @@ DEFAULTS: dict[str, Fill] = {
     "ingressclasses.networking.k8s.io": _ingress_class,
     "pods": _pod,
     "podtemplates": _claimed,
-    "replicationcontrollers": _replica_set,
+    "replicationcontrollers": _replication_controller,
     "services": _service,
     "endpoints": _endpoints,
     "nodes": _node,

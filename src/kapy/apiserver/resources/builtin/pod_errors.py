@@ -1,6 +1,6 @@
 """Validation of pod specs in pods and templates.
 
-Not validated: security contexts, affinity, topology spread, device claims, and volume sources.
+Not validated: device claims, pod-level resources, pods of Windows, DNS configurations.
 """
 
 from __future__ import annotations
@@ -8,13 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from kapy.apiserver.resources.builtin.affinity_errors import affinity_errors, spread_errors
 from kapy.apiserver.resources.builtin.container_errors import container_errors, one_of
 from kapy.apiserver.resources.builtin.probe_errors import PROBES, probe_errors
+from kapy.apiserver.resources.builtin.security_errors import (
+    container_security_errors,
+    pod_security_errors,
+)
 from kapy.apiserver.resources.builtin.toleration_errors import toleration_errors
 from kapy.apiserver.resources.metadata import label_errors
+from kapy.apiserver.resources.builtin.volume_errors import source_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, duplicate, forbidden, invalid, required
-from kapy.kube.qualified_names import dns_label_errors, dns_subdomain_errors
+from kapy.kube.qualified_names import (
+    dns_label_errors,
+    dns_subdomain_errors,
+    qualified_name_errors,
+)
 
 _RESTARTS: Final = ["Always", "OnFailure", "Never"]
 _DNS: Final = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]
@@ -36,9 +46,16 @@ def pod_errors(spec: Document, path: str) -> Iterator[FieldError]:
     yield from _volumes(spec, f"{path}.volumes", volumes)
     yield from _containers(spec, path, volumes)
     yield from _init_containers(spec, path, volumes)
+    if spec.get("hostNetwork"):
+        yield from _host_ports(spec, path)
     yield from one_of(spec, "restartPolicy", _RESTARTS, path)
     yield from one_of(spec, "dnsPolicy", _DNS, path)
     yield from label_errors(spec.get("nodeSelector") or {}, f"{path}.nodeSelector")
+    yield from pod_security_errors(spec, path)
+    yield from affinity_errors(spec.get("affinity") or {}, f"{path}.affinity")
+    yield from _gates(spec, path)
+    constraints = spec.get("topologySpreadConstraints") or ()
+    yield from spread_errors(constraints, f"{path}.topologySpreadConstraints")
     for field, errors_of in _NAMES.items():
         name = spec.get(field)
         yield from (invalid(f"{path}.{field}", name, one) for one in errors_of(name or "x"))
@@ -47,6 +64,23 @@ def pod_errors(spec: Document, path: str) -> Iterator[FieldError]:
         text = f"must be between 1 and {_MOST_SECONDS}, inclusive"
         yield invalid(f"{path}.activeDeadlineSeconds", seconds, text)
     yield from toleration_errors(spec.get("tolerations") or (), f"{path}.tolerations")
+
+
+def _host_ports(spec: Document, path: str) -> Iterator[FieldError]:
+    for index, container in enumerate(spec.get("containers") or ()):
+        for at, port in enumerate(container.get("ports") or ()):
+            number = port.get("hostPort") or 0
+            if number and number != (port.get("containerPort") or 0):
+                where = f"{path}.containers[{index}].ports[{at}].hostPort"
+                yield invalid(
+                    where, number, "must match `containerPort` when `hostNetwork` is true"
+                )
+
+
+def _gates(spec: Document, path: str) -> Iterator[FieldError]:
+    for index, gate in enumerate(spec.get("readinessGates") or ()):
+        where, kind = f"{path}.readinessGates[{index}].conditionType", gate.get("conditionType")
+        yield from (invalid(where, kind or "", one) for one in qualified_name_errors(kind or ""))
 
 
 def image_errors(spec: Document, path: str) -> Iterator[FieldError]:
@@ -63,7 +97,8 @@ def _volumes(spec: Document, path: str, names: set[str]) -> Iterator[FieldError]
     """Yield the errors of volumes; add the names of valid ones to `names`."""
     for index, volume in enumerate(spec.get("volumes") or ()):
         where, name = f"{path}[{index}].name", volume.get("name") or ""
-        found = [invalid(where, name, text) for text in dns_label_errors(name)] if name else []
+        found = list(source_errors(volume, f"{path}[{index}]"))
+        found += [invalid(where, name, text) for text in dns_label_errors(name) if name]
         if not name:
             found.append(required(where))
         if name in names:
@@ -79,18 +114,27 @@ def _containers(spec: Document, path: str, volumes: set[str]) -> Iterator[FieldE
     names: set[str] = set()
     for index, container in enumerate(spec.get("containers") or ()):
         where, name = f"{path}.containers[{index}]", container.get("name") or ""
-        yield from container_errors(container, where, volumes)
+        yield from _common(container, where, volumes, spec)
         if name in names:
             yield duplicate(f"{where}.name", name)
         names.add(name)
         yield from probe_errors(container, where)
 
 
+def _common(
+    container: Document, path: str, volumes: set[str], spec: Document
+) -> Iterator[FieldError]:
+    yield from container_errors(container, path, volumes)
+    context, where = container.get("securityContext") or {}, f"{path}.securityContext"
+    host_users = spec.get("hostUsers") is not False
+    yield from container_security_errors(context, where, host_users=host_users)
+
+
 def _init_containers(spec: Document, path: str, volumes: set[str]) -> Iterator[FieldError]:
     names = {one.get("name") or "" for one in spec.get("containers") or ()}
     for index, container in enumerate(spec.get("initContainers") or ()):
         where, name = f"{path}.initContainers[{index}]", container.get("name") or ""
-        yield from container_errors(container, where, volumes)
+        yield from _common(container, where, volumes, spec)
         if name in names:
             yield duplicate(f"{where}.name", name)
         elif name:

@@ -25,6 +25,7 @@ from kapy.apiserver.resources.builtin.rbac_errors import binding_errors, role_er
 from kapy.apiserver.resources.builtin.strategy import BuiltInStrategy
 from kapy.apiserver.resources.builtin.table import Row
 from kapy.apiserver.resources.builtin.workloads import (
+    DaemonSetStrategy,
     JobStrategy,
     PodStrategy,
     ServiceStrategy,
@@ -340,7 +341,7 @@ _SPECIAL: dict[tuple[str, str], type[BuiltInStrategy]] = {
     ("", "configmaps"): ConfigMapStrategy,
     ("", "events"): EventStrategy,
     ("events.k8s.io", "events"): NewEventStrategy,
-    ("apps", "daemonsets"): WorkloadStrategy,
+    ("apps", "daemonsets"): DaemonSetStrategy,
     ("apps", "deployments"): WorkloadStrategy,
     ("apps", "replicasets"): WorkloadStrategy,
     ("apps", "statefulsets"): WorkloadStrategy,

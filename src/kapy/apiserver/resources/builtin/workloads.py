@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from kapy.apiserver.resources.builtin.job_errors import add_generated_selector, job_errors
+from kapy.apiserver.resources.builtin.defaults import TEMPLATE_GENERATION
 from kapy.apiserver.resources.builtin.kind_warnings import service_warnings
 from kapy.apiserver.resources.builtin.pod_errors import image_errors, pod_errors
 from kapy.apiserver.resources.builtin.pod_warnings import pod_warnings
@@ -138,6 +140,31 @@ class WorkloadStrategy(BuiltInStrategy):
 
     def warnings(self, document: Document, old: Document | None) -> list[str]:
         return template_warnings(document, old)
+
+
+class DaemonSetStrategy(WorkloadStrategy):
+    """DaemonSets: an annotation counts the changes of the template."""
+
+    def prepare_create(self, document: Document, table: Table) -> None:
+        super().prepare_create(document, table)
+        _count(document, max(1, _counted(document)))
+
+    def prepare_update(self, document: Document, old: Document) -> None:
+        super().prepare_update(document, old)
+        template = (document.get("spec") or {}).get("template")
+        changed = template != (old.get("spec") or {}).get("template")
+        _count(document, _counted(old) + changed)
+
+
+def _counted(document: Document) -> int:
+    text = (document["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "")
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text, re.ASCII) else 0
+
+
+def _count(document: Document, number: int) -> None:
+    meta = document["metadata"]
+    annotations = {**(meta.get("annotations") or {}), TEMPLATE_GENERATION: str(number)}
+    document["metadata"] = {**meta, "annotations": annotations}
 
 
 def template_warnings(document: Document, old: Document | None) -> list[str]:
