@@ -21,6 +21,9 @@ GOOD: Document = {
 }
 
 
+EMPTY: Document = {"name": "v", "emptyDir": {}}
+
+
 def spec_of(container: Document, **spec: Any) -> Document:
     containers = [{**GOOD, **container}]
     return {"restartPolicy": "Always", "dnsPolicy": "Default", "containers": containers, **spec}
@@ -44,8 +47,11 @@ def spec_of(container: Document, **spec: Any) -> Document:
          ["containers[0].env[0].valueFrom: Invalid"]),
         ({"volumeMounts": [{"name": "v", "mountPath": "/x"}]}, {},
          ["containers[0].volumeMounts[0].name: Not found"]),
-        ({"volumeMounts": [{"name": "v", "mountPath": "/x"}]}, {"volumes": [{"name": "v"}]}, []),
-        ({}, {"volumes": [{"name": "v"}, {"name": "v"}]}, ["volumes[1].name: Duplicate"]),
+        ({"volumeMounts": [{"name": "v", "mountPath": "/x"}]}, {"volumes": [EMPTY]}, []),
+        ({}, {"volumes": [EMPTY, EMPTY]}, ["volumes[1].name: Duplicate"]),
+        ({"volumeMounts": [{"name": "v", "mountPath": "/x"}]}, {"volumes": [{"name": "v"}]},
+         ["volumes[0]: Required value: must specify a volume type",
+          "containers[0].volumeMounts[0].name: Not found"]),
         ({"resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "2"}}}, {},
          ["containers[0].resources.requests: Invalid"]),
         ({"resources": {"requests": {"x.dev/y": "1"}}}, {},

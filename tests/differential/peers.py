@@ -17,6 +17,7 @@ from yarl import URL
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.auth.authentication import Authenticator, authenticated_user
+from kapy.apiserver.rbac.bootstrap import Aggregation
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application
 from kapy.apiserver.verbs.context import ServerContext
@@ -276,9 +277,13 @@ async def embedded(clock: Clock) -> AsyncIterator[Embedded]:
     server = Server.open(None, clock=clock)
     application = Application(server, Authenticator(users))
     try:
-        # Beside the real server no kube-controller-manager runs, which would collect garbage.
+        # Beside the real server no kube-controller-manager runs, which would collect garbage and
+        # sum up ClusterRoles.
         async with asyncio.TaskGroup() as tasks:
-            with patch("kapy.apiserver.server.Collector", _NoCollector):
+            with (
+                patch("kapy.apiserver.server.Collector", _NoCollector),
+                patch.object(Aggregation, "_noticed", lambda *_: None),
+            ):
                 running = tasks.create_task(server.run())
                 await asyncio.sleep(0)
             peer = Embedded(application, tasks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from kapy.apiserver.label_selectors import selector_errors
+from kapy.apiserver.resources.label_selectors import selector_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import (
     FieldError,

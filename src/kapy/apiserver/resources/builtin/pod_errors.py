@@ -16,8 +16,8 @@ from kapy.apiserver.resources.builtin.security_errors import (
     pod_security_errors,
 )
 from kapy.apiserver.resources.builtin.toleration_errors import toleration_errors
-from kapy.apiserver.resources.metadata import label_errors
 from kapy.apiserver.resources.builtin.volume_errors import source_errors
+from kapy.apiserver.resources.metadata import label_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, duplicate, forbidden, invalid, required
 from kapy.kube.qualified_names import (

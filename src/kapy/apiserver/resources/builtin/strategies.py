@@ -20,6 +20,7 @@ from kapy.apiserver.resources.builtin.kind_warnings import node_warnings
 from kapy.apiserver.resources.builtin.lease_errors import lease_errors
 from kapy.apiserver.resources.builtin.limit_errors import limit_range_errors, quota_errors
 from kapy.apiserver.resources.builtin.node_errors import node_errors
+from kapy.apiserver.resources.builtin.pod_security_labels import pod_security_errors
 from kapy.apiserver.resources.builtin.priority_errors import priority_class_errors
 from kapy.apiserver.resources.builtin.rbac_errors import binding_errors, role_errors
 from kapy.apiserver.resources.builtin.strategy import BuiltInStrategy
@@ -83,6 +84,11 @@ class NamespaceStrategy(BuiltInStrategy):
         if not deleting and phase != "Active":
             text = "may only be 'Active' if `deletionTimestamp` is empty"
             found.append(invalid("status.Phase", phase, text))
+        if not found:
+            wrong = list(pod_security_errors(document["metadata"].get("labels") or {}))
+            before = old["metadata"].get("labels") or {} if old is not None else {}
+            if old is None or wrong != list(pod_security_errors(before)):
+                found += wrong
         return found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kapy.apiserver.resources.builtin.job_errors import add_generated_selector, job_errors
 from kapy.apiserver.resources.builtin.defaults import TEMPLATE_GENERATION
+from kapy.apiserver.resources.builtin.job_errors import add_generated_selector, job_errors
 from kapy.apiserver.resources.builtin.kind_warnings import service_warnings
 from kapy.apiserver.resources.builtin.pod_errors import image_errors, pod_errors
 from kapy.apiserver.resources.builtin.pod_warnings import pod_warnings
