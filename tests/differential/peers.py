@@ -17,7 +17,7 @@ from yarl import URL
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.auth.authentication import Authenticator, authenticated_user
-from kapy.apiserver.rbac.bootstrap import Aggregation
+from kapy.apiserver.controllers.cluster_roles import ClusterRoleAggregation
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application
 from kapy.apiserver.verbs.context import ServerContext
@@ -281,8 +281,8 @@ async def embedded(clock: Clock) -> AsyncIterator[Embedded]:
         # sum up ClusterRoles.
         async with asyncio.TaskGroup() as tasks:
             with (
-                patch("kapy.apiserver.server.Collector", _NoCollector),
-                patch.object(Aggregation, "_noticed", lambda *_: None),
+                patch("kapy.apiserver.server.server.GarbageCollector", _NoCollector),
+                patch.object(ClusterRoleAggregation, "_on_write", lambda *_: None),
             ):
                 running = tasks.create_task(server.run())
                 await asyncio.sleep(0)
