@@ -1,116 +1,54 @@
-"""What the SDK promises a provider of boot data."""
+"""Boot data by the SDK: when it is made, where it is kept, and how it is renewed."""
 
 from __future__ import annotations
 
 import asyncio
 from base64 import b64decode
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from kapy.api.cluster import Cluster
-from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.machine import Machine
-from kapy.api.machine_pool import MachinePool
-from kapy.api.names import Label
 from kapy.client.intercept import Interceptor
-from kapy.engine.runtime import Runtime
 from kapy.kube import Document
-from kapy.kube.errors import KapyError, Unreachable
+from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport
-from kapy.kube.names import CONFIG_MAPS, EVENTS, SECRETS
+from kapy.kube.names import CONFIG_MAPS, SECRETS
 from kapy.kube.pki import new_ca
 from kapy.remote.secrets import certificate_secret
 from kapy.sdk import (
     BootstrapContext,
     BootstrapData,
-    BootstrapProvider,
     Released,
-    Unchanged,
     Waiting,
     add_bootstrap,
-    in_v1beta1,
 )
-from kapy.sdk.failures import ProviderMistake
-from kapy.testing.fake_core import reference
-from kapy.testing.faults import Faults
-from kapy.testing.provider_bench import ProviderBench, key, provider_bench
-from tests.sdk.bad_days import life, short_lives
-from tests.sdk.paper_bootstrap import CONFIG, Letterhead, PaperBoot, PaperConfig
-
-RESOURCE = PaperConfig.RESOURCE
-FINALIZER = "paper.example.dev/letterhead"
-
-
-@dataclass
-class Scene:
-    bench: ProviderBench
-    boot: PaperBoot
-
-    async def config(self, name: str) -> Document:
-        found = await self.bench.get(RESOURCE, name)
-        assert found is not None
-        return found
+from kapy.testing.provider_bench import key, provider_bench
+from tests.sdk.bad_days import life
+from tests.sdk.bootstrap_scene import (
+    FINALIZER,
+    RESOURCE,
+    Scene,
+    bootstrap_scene,
+    conditions,
+    initialized,
+    is_made,
+    machine,
+    pool,
+    sheet,
+)
+from tests.sdk.paper_bootstrap import Letterhead, PaperBoot, PaperConfig
 
 
 @pytest_asyncio.fixture
 async def scene() -> AsyncIterator[Scene]:
-    async with provider_bench([RESOURCE]) as bench:
-        boot = PaperBoot()
-        add_bootstrap(bench.runtime, PaperConfig, boot)
-        async with bench.running():
-            yield Scene(bench, boot)
-
-
-async def machine(bench: ProviderBench, name: str, *, control_plane: bool = False) -> Document:
-    """A Machine of the cluster blue with its configuration, as core and users make them."""
-    config = {**CONFIG, "metadata": {"name": name}}
-    labels = {Label.CLUSTER_NAME: "blue"} | ({Label.CONTROL_PLANE: ""} if control_plane else {})
-    spec = {
-        "clusterName": "blue",
-        "version": "v1.34.0",
-        "bootstrap": {"configRef": reference(config)},
-        "infrastructureRef": {"apiGroup": "example.dev", "kind": "Anything", "name": name},
-    }
-    owner = await bench.client.create(
-        Machine.RESOURCE,
-        {
-            "apiVersion": Machine.RESOURCE.api_version,
-            "kind": "Machine",
-            "metadata": {"name": name, "namespace": "default", "labels": labels},
-            "spec": spec,
-        },
-    )
-    await bench.create_owned(config, owner, labels, controller=True)
-    return owner
-
-
-async def initialized(bench: ProviderBench) -> None:
-    condition = {"type": "ControlPlaneInitialized", "status": "True", "reason": "Initialized"}
-    condition |= {"message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-    patch = {"status": {"conditions": [condition]}}
-    await bench.client.patch(Cluster.RESOURCE, key("blue"), patch, subresource="status")
-
-
-async def sheet(bench: ProviderBench, name: str) -> str:
-    secret = await bench.get(SECRETS, name)
-    return "" if secret is None else b64decode(secret["data"]["value"]).decode()
-
-
-def is_made(config: Document) -> bool:
-    return bool(config.get("status", {}).get("initialization", {}).get("dataSecretCreated"))
-
-
-def conditions(config: Document) -> dict[str, tuple[str, str, str]]:
-    return {
-        one["type"]: (one["status"], one["reason"], one["message"])
-        for one in config.get("status", {}).get("conditions", [])
-    }
+    async with bootstrap_scene() as found:
+        yield found
 
 
 async def test_boot_data_comes_step_by_step_and_each_step_says_what_it_waits_for(
@@ -282,75 +220,6 @@ async def test_what_is_to_be_left_alone_is(scene: Scene, stop: Document, go_on: 
     await bench.until(RESOURCE, "plane-0", is_made)
 
 
-async def test_another_kinds_secret_is_not_taken(scene: Scene) -> None:
-    bench = scene.bench
-    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "u", "controller": True}
-    metadata: Document = {"name": "plane-0", "namespace": "default", "ownerReferences": [owner]}
-    metadata["labels"] = {Label.CLUSTER_NAME: "blue"}
-    theirs = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
-    await bench.client.create(SECRETS, {**theirs, "data": {"value": ""}})
-    await bench.cluster("blue", provisioned=True)
-    await machine(bench, "plane-0", control_plane=True)
-    config = await bench.until(
-        RESOURCE, "plane-0", lambda one: "DataSecretAvailable" in conditions(one)
-    )
-    status, reason, message = conditions(config)["DataSecretAvailable"]
-    assert (status, reason) == ("Unknown", "InternalError")
-    assert "already controlled by ConfigMap c" in message
-
-
-class Broken(PaperBoot):
-    error: Exception | None = KapyError("out of ink")
-
-    async def data(self, context: BootstrapContext[PaperConfig]) -> BootstrapData | Waiting:
-        if self.error is not None:
-            raise self.error
-        return await super().data(context)
-
-    def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
-        return in_v1beta1(reported)
-
-
-@pytest.mark.parametrize(
-    ("error", "message", "event"),
-    [
-        pytest.param(
-            KapyError("out of ink"), "KapyError: out of ink", "KapyError: out of ink", id="told"
-        ),
-        pytest.param(
-            ValueError("secret token"),
-            "Please check controller logs for errors",
-            "ValueError",
-            id="not shown",
-        ),
-    ],
-)
-async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_told(
-    error: Exception, message: str, event: str
-) -> None:
-    async with provider_bench([RESOURCE]) as bench:
-        boot = Broken()
-        boot.error = error
-        add_bootstrap(bench.runtime, PaperConfig, boot)
-        async with bench.running():
-            await bench.cluster("blue", provisioned=True)
-            await machine(bench, "plane-0", control_plane=True)
-            await asyncio.sleep(20)
-            config = await bench.until(RESOURCE, "plane-0", conditions)
-            told = conditions(config)["DataSecretAvailable"]
-            assert told == ("Unknown", "InternalError", message)
-            old = config["status"]["deprecated"]["v1beta1"]["conditions"]
-            assert {one["type"]: one["message"] for one in old} == {
-                "Ready": message,
-                "DataSecretAvailable": message,
-            }
-            (noted,) = (await bench.client.list(EVENTS, "default")).items
-            assert (noted["type"], noted["reason"]) == ("Warning", "FailedBootstrapData")
-            assert noted["message"] == event
-            boot.error = None
-            await bench.until(RESOURCE, "plane-0", is_made)
-
-
 class Signed(PaperBoot):
     """Puts the cluster's authority on every sheet."""
 
@@ -375,26 +244,6 @@ async def test_a_certificate_that_is_not_there_yet_is_waited_for() -> None:
             await bench.client.create(SECRETS, certificate_secret(key("blue"), "ca", pair))
             await bench.until(RESOURCE, "worker-0", is_made, within=1)
             assert await sheet(bench, "worker-0") == pair.certificate.decode()
-
-
-async def pool(bench: ProviderBench, **spec: Any) -> None:
-    config = {**CONFIG, "metadata": {"name": "pool"}}
-    infra = {"apiGroup": "example.dev", "kind": "Anything", "name": "pool"}
-    labels = {Label.CLUSTER_NAME: "blue"}
-    template = {
-        "clusterName": "blue",
-        "version": "v1.34.0",
-        "bootstrap": {"configRef": reference(config)},
-        "infrastructureRef": infra,
-    }
-    document = {
-        "apiVersion": MachinePool.RESOURCE.api_version,
-        "kind": "MachinePool",
-        "metadata": {"name": "pool", "namespace": "default", "labels": labels},
-        "spec": {"clusterName": "blue", "template": {"spec": template}},
-    }
-    owner = await bench.client.create(MachinePool.RESOURCE, document)
-    await bench.create_owned(config, owner, labels, controller=True)
 
 
 async def test_a_pools_data_is_made_anew_a_machines_never() -> None:
@@ -426,47 +275,6 @@ async def test_a_pools_data_is_made_anew_a_machines_never() -> None:
             assert not letters.drawer
 
 
-class Restless(Letterhead):
-    async def refresh(
-        self, context: BootstrapContext[Document], made: BootstrapData
-    ) -> BootstrapData | Unchanged | Waiting:
-        return BootstrapData(value=b"another one")
-
-
-async def test_a_machines_data_that_is_answered_anew_is_a_mistake_and_not_written() -> None:
-    async with provider_bench([RESOURCE]) as bench:
-        add_bootstrap(bench.runtime, RESOURCE, Restless(bench.clock), finalizer=FINALIZER)
-        async with bench.running():
-            await bench.cluster("blue", provisioned=True)
-            await machine(bench, "worker-0")
-            await bench.until(RESOURCE, "worker-0", is_made)
-            taken = {"spec": {"bootstrap": {"dataSecretName": "worker-0"}}}
-            await bench.client.patch(Machine.RESOURCE, key("worker-0"), taken)
-            await asyncio.sleep(20)
-            config = await bench.until(RESOURCE, "worker-0", is_made)
-            status, reason, message = conditions(config)["Ready"]
-            assert (status, reason) == ("Unknown", "InternalError")
-            assert "must not change" in message
-            assert conditions(config)["DataSecretAvailable"][0] == "True"
-            assert await sheet(bench, "worker-0") not in ("", "another one")
-
-
-def test_a_release_without_a_finalizer_is_a_mistake() -> None:
-    with pytest.raises(ProviderMistake, match="pass add_bootstrap a finalizer"):
-        add_bootstrap(_unused_runtime(), RESOURCE, Letterhead(_never))
-
-
-def _unused_runtime() -> Runtime:
-    async def nobody(request: Any) -> Any:
-        raise AssertionError("nothing is asked")
-
-    return Runtime.on(nobody, clock=_never)
-
-
-def _never() -> Any:
-    raise AssertionError("nobody asks for the time")
-
-
 class Keeping(Letterhead):
     async def reconcile_delete(self, context: BootstrapContext[Document]) -> Released | Waiting:
         if context.owner is None or context.owner.spec.paused:
@@ -487,57 +295,3 @@ async def test_deletion_waits_while_paused_and_needs_no_data() -> None:
             assert await bench.get(RESOURCE, "worker-0") is not None
             await bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": None}})
             await bench.until_gone(RESOURCE, "worker-0", within=1)
-
-
-class Numbered(BootstrapProvider[Document]):
-    """Another sheet whenever it is asked: nobody may see two for one machine."""
-
-    initialises = True
-    asked = 0
-
-    async def data(self, context: BootstrapContext[Document]) -> BootstrapData | Waiting:
-        Numbered.asked += 1
-        return BootstrapData(value=f"{context.first} {Numbered.asked}".encode())
-
-
-async def test_a_provider_that_dies_after_any_write_makes_no_second_sheet() -> None:
-    add = partial(_add, provider=Numbered())
-    for writes in range(1, 12):
-        async with provider_bench([RESOURCE]) as bench:
-            await bench.cluster("blue", provisioned=True)
-            await machine(bench, "plane-0", control_plane=True)
-            left = await short_lives(bench, add, writes)
-            first = await sheet(bench, "plane-0")
-            async with life(bench, add):
-                await bench.until(RESOURCE, "plane-0", is_made)
-                seen = await sheet(bench, "plane-0")
-            assert seen.startswith("True")
-            assert first in ("", seen)
-        if left > 0:
-            return
-    raise AssertionError("it never came to rest")
-
-
-@pytest.mark.parametrize("seed", range(3))
-async def test_on_a_bad_day_each_machine_has_one_sheet_and_one_is_the_first(seed: int) -> None:
-    async with provider_bench([RESOURCE]) as bench:
-        faults = Faults(bench.transport, seed=seed)
-        async with life(bench, partial(_add, provider=Numbered()), faults):
-            await bench.cluster("blue", provisioned=True)
-            for name in ("plane-0", "plane-1", "worker-0"):
-                await machine(bench, name, control_plane=name.startswith("plane"))
-            seen: dict[str, set[str]] = {}
-            for step in range(1200):
-                await asyncio.sleep(0.1)
-                for name in ("plane-0", "plane-1", "worker-0"):
-                    seen.setdefault(name, set()).add(await sheet(bench, name))
-                if step == 300:
-                    await initialized(bench)
-            assert faults.happened
-        sheets = [found - {""} for found in seen.values()]
-        assert all(len(found) == 1 for found in sheets)
-        assert sum(one.startswith("True") for found in sheets for one in found) == 1
-
-
-def _add(runtime: Runtime, provider: BootstrapProvider[Any]) -> None:
-    add_bootstrap(runtime, RESOURCE, provider)
