@@ -17,7 +17,7 @@ from kapy.apps.settings import ControllerConfig, Serving, Settings
 from kapy.kube import Key
 from kapy.kube.errors import ApiError
 from kapy.kube.names import DEPLOYMENTS, PODS
-from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import InMemoryClusters
 from kapy.remote.port_forward import port_forward
 from kapy.sdk import Endpoint
 
@@ -62,7 +62,7 @@ async def said(stream: ByteStream, length: int) -> bytes:
 async def test_a_port_of_the_pod_is_the_port_of_a_cluster(tmp_path: Path) -> None:
     async with served(tmp_path) as plane, echo() as port:
         assert plane.kubeconfig is not None
-        clusters = InMemory(clock=system_clock)
+        clusters = InMemoryClusters(clock=system_clock)
         clusters.open(Key("default", "blue"), "blue", Endpoint("127.0.0.1", port))
         plane.server.kubelet_requests = ManagerPod(clusters)
         async with asyncio.timeout(60), port_forward(plane.kubeconfig, *POD) as ports:

@@ -44,7 +44,7 @@ from kapy.hooks.https import HttpsTransport
 from kapy.kube import Key
 from kapy.kube.http import ADMIN
 from kapy.kube.names import CONFIG_MAPS, CRDS, SECRETS, Resource
-from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import InMemoryClusters
 from kapy.sdk import Provider, add_ipam
 from kapy.testing.faults import Faults, Rates
 from kapy.testing.frozen import Frozen
@@ -131,7 +131,7 @@ class Counting:
         raise AssertionError("the watch ended")
 
 
-def ours(program: Program, in_memory: InMemory, runtime: Runtime) -> Mapping[str, Service]:
+def ours(program: Program, in_memory: InMemoryClusters, runtime: Runtime) -> Mapping[str, Service]:
     """One of our managers' controllers, added."""
     pods = PodsHere(in_memory)
     outside = Connections(
@@ -147,7 +147,7 @@ async def managers(rates: Rates, seed: int) -> AsyncIterator[tuple[Story, Counti
     server = Server.open(None, clock=clock, admission=(admission,), convert=convert_documents)
     admission.enable_reads(Client(server.transport(ADMIN)))
     client = Client(server.transport(ADMIN), field_manager="people")
-    in_memory, faults = InMemory(clock=clock), list[Faults]()
+    in_memory, faults = InMemoryClusters(clock=clock), list[Faults]()
     try:
         async with run_services(server=server.run):
             await default_namespace(client)

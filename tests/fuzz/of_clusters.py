@@ -32,8 +32,8 @@ from kapy.kube.errors import ApiError, KapyError
 from kapy.kube.gotemplate import Overrun
 from kapy.kube.http import Reply, Request
 from kapy.providers.inmemory.workload.kubeadm import cluster_configuration
-from kapy.providers.kubeadm.controlplane.attempts import BadAttempt, parse_attempt
 from kapy.providers.kubeadm.controlplane.etcd import EtcdGateway
+from kapy.providers.kubeadm.controlplane.remediation_attempts import BadAttempt, parse_attempt
 from kapy.remote.nodes import provider_id_of
 from kapy.topology.patches.errors import NoValue
 from kapy.topology.patches.templates import render_value, template_data

@@ -24,22 +24,22 @@ CHECKS: Final = ("tests/sdk/test_certificate_checks.py", f"{FOLDER}/test_users_s
 ETCD: Final = (
     Mutation(
         "the etcd member of a starting Machine is removed as unknown",
-        f"{CODE}/members.py",
-        "if not strangers or not all(map(has_node, plane.machines)):",
-        "if not strangers:",
+        f"{CODE}/etcd_members.py",
+        "if not foreign or not all(map(has_node, plane.machines)):",
+        "if not foreign:",
         MEMBERS,
     ),
     Mutation(
         "an etcd member is removed although the quorum may be lost",
-        f"{CODE}/members.py",
+        f"{CODE}/etcd_members.py",
         "if stranger.name and not etcd_survives(plane, without=stranger.name):",
         "if False:",
         MEMBERS,
     ),
     Mutation(
         "an etcd member without a Machine stays",
-        f"{CODE}/members.py",
-        "await remove_member(tools, plane, stranger, plane.nodes or ())",
+        f"{CODE}/etcd_members.py",
+        "await remove_member(dependencies, plane, stranger, plane.nodes or ())",
         "pass",
         MEMBERS,
     ),
@@ -60,34 +60,34 @@ ETCD: Final = (
     Mutation(
         "the Machine that leads etcd is deleted without moving the leader",
         f"{CODE}/loop.py",
-        "await members.lead_away(self._tools, self._plane, machine)",
+        "await etcd_members.move_etcd_leader(self._dependencies, self._plane, machine)",
         "pass",
         STORY + MEMBERS,
     ),
     Mutation(
         "a leaving Machine hands leadership to one that is leaving too",
-        f"{CODE}/members.py",
+        f"{CODE}/etcd_members.py",
         "if has_node(one) and not one.deleting and one.metadata.uid != leaving.metadata.uid",
         "if has_node(one) and one.metadata.uid != leaving.metadata.uid",
         (f"{FOLDER}/test_leaders.py",),
     ),
     Mutation(
         "a Machine goes with its etcd member still in the cluster",
-        f"{CODE}/members.py",
-        "await remove_member(tools, plane, member, plane.nodes)",
+        f"{CODE}/etcd_members.py",
+        "await remove_member(dependencies, plane, member, plane.nodes)",
         "pass",
         STORY,
     ),
     Mutation(
         "a Machine's etcd member is removed before its Node is drained",
-        f"{CODE}/members.py",
+        f"{CODE}/etcd_members.py",
         "if _has_other_hooks(plane, machine) or not waits_for_hook(machine):",
         "if _has_other_hooks(plane, machine):",
         MEMBERS,
     ),
     Mutation(
         "the etcd member goes before other pre-terminate hooks are done",
-        f"{CODE}/members.py",
+        f"{CODE}/etcd_members.py",
         "if _has_other_hooks(plane, machine) or not waits_for_hook(machine):",
         "if not waits_for_hook(machine):",
         MEMBERS,
@@ -140,8 +140,8 @@ SCALING: Final = (
     Mutation(
         "every new Machine runs kubeadm init",
         f"{CODE}/loop.py",
-        "await create_machine(self._tools, plane, join=not first)",
-        "await create_machine(self._tools, plane, join=False)",
+        "await create_machine(self._dependencies, plane, join=not first)",
+        "await create_machine(self._dependencies, plane, join=False)",
         STORY,
     ),
     Mutation(
@@ -161,7 +161,7 @@ SCALING: Final = (
     Mutation(
         "boot data of an earlier Machine is used again",
         f"{CODE}/creation.py",
-        "return tools.remote.secrets.raw(key) is not None",
+        "return dependencies.remote.secrets.raw(key) is not None",
         "return False",
         STORY,
     ),
@@ -200,7 +200,7 @@ CONNECTION: Final = (
     Mutation(
         "nobody is told that scaling waits for a connection",
         f"{CODE}/reconcile.py",
-        "tell_missing_connection(self.tools, plane, error)",
+        "report_missing_connection(self.dependencies, plane, error)",
         "pass",
         (f"{FOLDER}/test_isolation_story.py",),
     ),
@@ -213,7 +213,7 @@ CONNECTION: Final = (
     ),
     Mutation(
         "the API server of a joining Machine is asked for its certificate",
-        f"{CODE}/expiry.py",
+        f"{CODE}/certificate_expiry.py",
         "if not is_true(machine, ConditionType.API_SERVER_POD_HEALTHY):",
         "if False:",
         (f"{FOLDER}/test_expiry.py",),
@@ -238,7 +238,7 @@ REMEDIATIONS: Final = (
     Mutation(
         "remediation goes on while a Machine comes up",
         f"{CODE}/remediation.py",
-        "if any(map(_is_coming_up, plane.machines)):",
+        "if any(map(_is_starting, plane.machines)):",
         "if False:",
         REMEDIATION,
     ),
@@ -251,14 +251,14 @@ REMEDIATIONS: Final = (
     ),
     Mutation(
         "one more retry than maxRetry",
-        f"{CODE}/attempts.py",
+        f"{CODE}/remediation_attempts.py",
         "before.retry_count >= spec.max_retry",
         "before.retry_count > spec.max_retry",
         (f"{FOLDER}/test_attempts.py",),
     ),
     Mutation(
         "a retry does not wait for retryPeriod",
-        f"{CODE}/attempts.py",
+        f"{CODE}/remediation_attempts.py",
         "if before.time + period > now:",
         "if False:",
         (f"{FOLDER}/test_attempts.py",),
@@ -335,8 +335,8 @@ SECRETS: Final = (
     Mutation(
         "certificates are made beside one that cannot be used",
         f"{CODE}/certificates.py",
-        "    there = await tools.keychain.find(cluster, certificates)",
-        "    there = await tools.keychain.find_or_create(\n"
+        "    there = await dependencies.certificates.find(cluster, certificates)",
+        "    there = await dependencies.certificates.find_or_create(\n"
         "        cluster, certificates, owner_reference(plane.kcp), checked=False\n    )",
         CHECKS,
     ),

@@ -17,7 +17,7 @@ from kapy.client.intercept import Interceptor
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
-from kapy.providers.inmemory.fleet import InMemory
+from kapy.providers.inmemory.fleet import InMemoryClusters
 from kapy.testing.story import Story
 from tests.stories.plane import own_kinds, running, sample
 from tests.stories.test_fleet import CLUSTER, CONTROL_PLANE, WORKERS, available, is_true, settled
@@ -65,12 +65,12 @@ class Way(Interceptor):
 @pytest.fixture
 def weather(monkeypatch: pytest.MonkeyPatch) -> Weather:
     """Over all clusters that a plane of this test makes."""
-    there, direct = Weather(), InMemory.dial
+    there, direct = Weather(), InMemoryClusters.dial
 
-    def dial(self: InMemory, kubeconfig: Kubeconfig) -> Transport:
+    def dial(self: InMemoryClusters, kubeconfig: Kubeconfig) -> Transport:
         return Way(direct(self, kubeconfig), kubeconfig.server, there)
 
-    monkeypatch.setattr(InMemory, "dial", dial)
+    monkeypatch.setattr(InMemoryClusters, "dial", dial)
     return there
 
 

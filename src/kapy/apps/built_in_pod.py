@@ -16,7 +16,7 @@ from kapy.apiserver.kubelet.port_forward import PortForward, is_port_forward
 from kapy.apiserver.request.request_info import request_info
 from kapy.kube import Key
 from kapy.kube.http import Reply, Request
-from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import InMemoryClusters
 
 POD: Final = Key("capd-system", "capd-controller-manager-0")
 _CHUNK_BYTES: Final = 1 << 16
@@ -25,7 +25,7 @@ _CHUNK_BYTES: Final = 1 << 16
 class ManagerPod:
     """Answers in place of the kubelet of the Pod. clusters: the clusters whose ports it has."""
 
-    def __init__(self, clusters: InMemory) -> None:
+    def __init__(self, clusters: InMemoryClusters) -> None:
         self._clusters = clusters
 
     def __call__(self, request: Request) -> Reply | None:

@@ -11,7 +11,7 @@ from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
 from kapy.kube import Key
 from kapy.kube.http import Transport
-from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import InMemoryClusters
 from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
 
 
@@ -32,7 +32,12 @@ class PodAccess:
     """
 
     def __init__(
-        self, runtime: Runtime, in_memory: InMemory, instead_of: UrlOverride, *, sockets: bool
+        self,
+        runtime: Runtime,
+        in_memory: InMemoryClusters,
+        instead_of: UrlOverride,
+        *,
+        sockets: bool,
     ) -> None:
         self._runtime = runtime
         self._instead_of = instead_of

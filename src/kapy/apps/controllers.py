@@ -18,7 +18,7 @@ from kapy.containers import Engine, EngineUnreachable
 from kapy.engine.runtime import Runtime
 from kapy.providers.docker import Host
 from kapy.providers.docker import add_to as add_docker
-from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import InMemoryClusters
 from kapy.providers.inmemory import add_to as add_in_memory
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.remote.cluster_cache import ClusterCache
@@ -50,7 +50,7 @@ class Controllers:
 
     cluster_cache: ClusterCache
     services: dict[str, Service]
-    in_memory: InMemory
+    in_memory: InMemoryClusters
     calls: ObservableTransport | None = None
 
 
@@ -70,7 +70,7 @@ def add_controllers(
     """
     host = Host() if sockets else Host(_no_engine)
     instead_of = host.published.instead_of
-    in_memory = InMemory(
+    in_memory = InMemoryClusters(
         clock=runtime.clock,
         elsewhere=(lambda one: over_network(with_url_override(instead_of, one)))
         if sockets

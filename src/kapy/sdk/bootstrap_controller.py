@@ -1,16 +1,15 @@
-"""The BootstrapConfig contract (v1beta2), kept for any provider of boot data.
+"""The controller of boot data, for any provider (BootstrapConfig contract v1beta2).
 
-Upstream's document: `providers/contracts/bootstrap-config.md`. In the order in which it happens:
+Upstream's document: `providers/contracts/bootstrap-config.md`. In this order:
 
-* an object that is managed from outside, or has no Machine or MachinePool, is left alone (and let
-  go, when it is to be deleted);
-* nothing happens while the Cluster or the object is paused, and Paused says so;
-* the provider is asked only when the cluster's infrastructure is there, and, where one machine has
-  to be the first, one machine at a time until the control plane is initialized;
-* the data goes into a Secret that has the object's name, is owned by it and labelled; a Machine's
-  is never written twice;
-* `status.dataSecretName` and `status.initialization.dataSecretCreated` say that it is there, and
-  are never taken back.
+* An externally managed object, or one without a Machine or MachinePool, stays unchanged; in its
+deletion only the finalizer is removed.
+* A paused object is not reconciled, which the Paused condition reports.
+* The provider is called when the cluster's infrastructure is provisioned. If one machine has to be
+the first, the provider is called for one machine at a time until the control plane is initialized.
+* The data are stored in a Secret that has the object's name, owner and label. The data of a Machine
+are never overwritten.
+* `status.dataSecretName` and `status.initialization.dataSecretCreated` are set, and never unset.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
         self._data = BootstrapSecrets(runtime)
 
     async def reconcile(self, key: Key) -> Result:
-        """Bring one configuration forward."""
+        """Reconcile one bootstrap configuration."""
         document = self._objects.raw(key)
         if document is None:
             return DONE
@@ -165,7 +164,7 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
     def _has_data(
         self, draft: Draft[BootstrapConfigContractObject], context: BootstrapContext[T]
     ) -> bool:
-        """Whether there is data; a move or a restore may have lost what our status said of it."""
+        """Return whether the data exist. A move or a restore may have lost the status."""
         status = draft.object.status
         if not status.initialization.data_secret_created and context.machine is not None:
             known = context.machine.spec.bootstrap.data_secret_name
@@ -176,8 +175,9 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
     async def _create_data(
         self, draft: Draft[BootstrapConfigContractObject], context: BootstrapContext[T]
     ) -> Result:
-        """Have data for the first time. Who is to be the first and cannot stays it: what another
-        one began meanwhile could be a second cluster."""
+        """Create the data. A first machine that cannot start keeps the lock: another first machine
+        could create a second cluster.
+        """
         data = await self._data.read(draft.object)
         if data is None:
             answer = await self._provider.data(context)
@@ -193,7 +193,7 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
     async def _refresh_data(
         self, draft: Draft[BootstrapConfigContractObject], context: BootstrapContext[T]
     ) -> Result:
-        """Look after data that there is already."""
+        """Refresh existing data."""
         if not self._refreshes or not _may_still_be_read(context):
             return self._set_available(draft, Unchanged())
         made = await self._data.read(draft.object)
@@ -232,7 +232,7 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
     def _wait_for_watched(
         self, draft: Draft[BootstrapConfigContractObject], message: str
     ) -> Result:
-        """What is waited for is watched."""
+        """Wait for an object that is watched, without a timer."""
         return self._set_waiting(draft, Waiting(message=message, requeue_after=None), "")
 
     def _report_failure(
@@ -318,8 +318,9 @@ def _is_initialized(cluster: Cluster) -> bool:
 
 
 def _may_still_be_read(context: BootstrapContext[Any]) -> bool:
-    """Whether a machine may still start with the data: a pool's any time, a Machine's until it
-    has its Node."""
+    """Return whether a machine may still start with the data: always for a pool, for a Machine
+    until it has its Node.
+    """
     return context.machine is None or context.machine.status.node_ref is None
 
 

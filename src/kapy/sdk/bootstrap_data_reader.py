@@ -1,4 +1,4 @@
-"""Read the data that a machine boots with: `value` of the Secret that its Machine names.
+"""Read boot data: the key `value` of the Secret that a Machine names.
 
 Secrets of a cluster carry its label and are watched. A user's own bootstrap Secret may lack the
 label: it is read with back-off, since its creation is not watched.

@@ -1,4 +1,4 @@
-"""What kinds of boot data have: the fields that the contract asks for, of authors and here.
+"""The fields of bootstrap configurations that the contract requires, as bases of an author's kinds.
 
 class SheetConfig(Object):
     RESOURCE = resource("bootstrap.cluster.x-k8s.io", "v1alpha1", "SheetConfig")

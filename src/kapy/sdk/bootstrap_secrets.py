@@ -1,6 +1,6 @@
-"""The Secrets that carry boot data to whoever makes a machine (contract: data secret).
+"""The Secrets with boot data (contract: data secret).
 
-A Secret has the name of its configuration, so that a move or a restore finds it again.
+A Secret has the name of its configuration, so that it is found again after a move or a restore.
 """
 
 from __future__ import annotations
@@ -36,10 +36,8 @@ class BootstrapSecrets:
     async def store(
         self, config: Object, cluster: Key, data: BootstrapData, *, renew: bool = False
     ) -> None:
-        """Have the data in the Secret.
-
-        The Secret may be there from an attempt that did not get to say so: what is in it stays
-        (a machine may have read it), unless it is to be renewed. Raises OwnedByOther.
+        """Store the data in the Secret. A Secret of an earlier attempt keeps its content, because a
+        machine may have read it, unless `renew` is set. Raises OwnedByOther.
         """
         content = {VALUE: data.value, FORMAT: data.format.encode()}
         secret = cluster_secret(config.metadata.name, cluster, content, _owner(config))
@@ -53,9 +51,8 @@ class BootstrapSecrets:
             await self._client.patch(SECRETS, config.key, secret)
 
     async def read(self, config: Object) -> BootstrapData | None:
-        """The data that the configuration has made; None when there is none of its own.
-
-        Raises BadSecret.
+        """Return the data of the configuration; None if its Secret does not exist or belongs to
+        another owner. Raises BadSecret.
         """
         secret = self.secrets.raw(config.key)
         if secret is None:
@@ -70,9 +67,8 @@ class BootstrapSecrets:
         return BootstrapData(value=value, format=(said or b"cloud-config").decode())
 
     async def keep_owned(self, config: Object) -> None:
-        """Give the Secret its owner back (a move or a restore may have lost it).
-
-        Raises OwnedByOther.
+        """Restore the owner of the Secret: a move or a restore may have lost it. Raises
+        OwnedByOther.
         """
         secret = self.secrets.raw(config.key)
         if secret is None:

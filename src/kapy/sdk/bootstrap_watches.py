@@ -1,4 +1,6 @@
-"""What wakes up bootstrap configurations: who boots with them, their Cluster, its Secrets."""
+"""The watches of bootstrap configurations: Machines and MachinePools, their Cluster, its
+Secrets.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,10 @@ class BootstrapWatches:
         controller.watch(self._secrets, self.of_secret, debounce=STATUS_DEBOUNCE)
 
     def of_owner(self, change: Change) -> Iterable[Key]:
-        """The configuration of a Machine or MachinePool whose wishes or Nodes changed; all of a
-        cluster when a machine goes, which may have been the first."""
+        """Map a Machine or MachinePool whose desired state or Node changed to its configuration. A
+        deleted Machine is mapped to all configurations of the cluster, because it may have been the
+        first.
+        """
         document = change.document
         if change.new is None and Label.CONTROL_PLANE in (document["metadata"].get("labels") or {}):
             namespace, cluster = document["metadata"]["namespace"], document["spec"]["clusterName"]
@@ -62,8 +66,9 @@ class BootstrapWatches:
         return () if is_update(change, _steps) else self._of(str(Key.of(change.document)))
 
     def of_secret(self, change: Change) -> Iterable[Key]:
-        """The configuration of a Secret that went or changed hands (making it is our own doing);
-        all of a cluster whose certificates came."""
+        """Map a Secret that was deleted or changed its owner to its configuration. A new
+        certificate is mapped to all configurations of the cluster.
+        """
         key = Key.of(change.document)
         if change.old is not None:
             if self._configs.raw(key) is not None and not is_update(change, _owners):

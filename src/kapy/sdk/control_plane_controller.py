@@ -1,6 +1,6 @@
-"""The ControlPlane contract (v1beta2), kept for any provider of control planes without Machines.
+"""The controller of hosted control planes, which have no Machines.
 
-What all control planes have alike is in `kapy.sdk.control_plane_reconciler`.
+`kapy.sdk.control_plane_reconciler` has what is common to all control planes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def add_control_plane(
 
 
 class HostedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
-    """Reconciles control planes that somebody runs."""
+    """Reconciles hosted control planes."""
 
     def __init__(
         self,

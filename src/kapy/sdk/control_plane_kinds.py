@@ -1,4 +1,4 @@
-"""What kinds of control planes have: the fields that the contract asks for, of authors and here.
+"""The fields of control planes that the contract requires, as bases of an author's kinds.
 
 class StackSpec(MachineBasedControlPlaneSpec, kw_only=True):
     size: Annotated[str, rules("How large it is.")] = "small"

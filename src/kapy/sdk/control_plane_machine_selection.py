@@ -76,7 +76,7 @@ def next_failure_domain(
 
 
 def is_marked_for_deletion(machine: Machine) -> bool:
-    """Whether a person asked that this Machine goes first."""
+    """Return whether a user requested that this Machine is deleted first."""
     return Annotation.DELETE_MACHINE in machine.metadata.annotations
 
 

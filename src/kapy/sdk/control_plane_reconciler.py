@@ -1,16 +1,16 @@
-"""The ControlPlane contract (v1beta2), as far as it is the same for all control planes.
+"""The steps that are the same for all control planes (ControlPlane contract v1beta2).
 
-Upstream's document: `providers/contracts/control-plane.md`. In the order in which it happens:
+Upstream's document: `providers/contracts/control-plane.md`. In this order:
 
-* an object that is managed from outside, or has no Cluster, is left alone (and let go, when it is
-  to be deleted);
-* the finalizer is stored before the provider is asked for anything;
-* nothing happens while the Cluster or the object is paused, and Paused says so;
-* a control plane waits for the cluster's infrastructure, and for the Cluster's endpoint where it
-  brings none, unless its provider says otherwise;
-* the endpoint and the kubeconfig Secret are there before
-  `status.initialization.controlPlaneInitialized`, which is never taken back;
-* deletion waits for the cluster's workers, releases what there is, and then removes the finalizer.
+* An externally managed object, or one without a Cluster, stays unchanged; in its deletion only the
+finalizer is removed.
+* The finalizer is stored before the provider is called.
+* A paused object is not reconciled, which the Paused condition reports.
+* The control plane waits for the cluster's infrastructure, and for the Cluster's endpoint if it
+provides none, depending on its provider.
+* The endpoint and the kubeconfig Secret are stored before
+`status.initialization.controlPlaneInitialized`, which is never unset.
+* A deletion waits for the cluster's workers, calls the provider, and then removes the finalizer.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class ControlPlaneReconciler(ProviderReconciler[ControlPlaneContractObject], Gen
         return await self._reconcile_normal(draft, context)
 
     def _wait_for_watched(self, draft: Draft[ControlPlaneContractObject], message: str) -> Result:
-        """What is waited for is watched."""
+        """Wait for an object that is watched, without a timer."""
         answer = Waiting(message=message, requeue_after=None)
         return self._set_waiting(draft, answer, Reason.NOT_AVAILABLE)
 

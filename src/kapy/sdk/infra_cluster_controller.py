@@ -1,15 +1,15 @@
-"""The InfraCluster contract (v1beta2), kept for any provider of cluster infrastructure.
+"""The controller of cluster infrastructure, for any provider (InfraCluster contract v1beta2).
 
-Upstream's document: `providers/contracts/infra-cluster.md`. In the order in which it happens:
+Upstream's document: `providers/contracts/infra-cluster.md`. In this order:
 
-* an object that is managed from outside, or has no Cluster, is left alone (and let go, when it is
-  to be deleted);
-* the finalizer is stored before the provider is asked for anything;
-* nothing happens while the Cluster or the object is paused, and Paused says so;
-* a load balancer of the control plane comes first;
-* `spec.controlPlaneEndpoint` is stored before `status.initialization.provisioned`; neither is
-  ever taken back;
-* deletion releases what there is, and then removes the finalizer.
+* An externally managed object, or one without a Cluster, stays unchanged; in its deletion only the
+finalizer is removed.
+* The finalizer is stored before the provider is called.
+* A paused object is not reconciled, which the Paused condition reports.
+* A load balancer of the control plane is created first.
+* `spec.controlPlaneEndpoint` is stored before `status.initialization.provisioned`; neither is ever
+unset.
+* A deletion calls the provider, and then removes the finalizer.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class InfraClusterReconciler(InfraReconciler[InfraClusterContractObject], Generi
         self._load_balancer = load_balancer
 
     async def reconcile(self, key: Key) -> Result:
-        """Move the infrastructure of one cluster on."""
+        """Reconcile the infrastructure of one cluster."""
         document = self._objects.raw(key)
         if document is None:
             return DONE

@@ -1,20 +1,19 @@
-"""The InfraMachine contract (v1beta2), kept for any provider of machines.
+"""The controller of infrastructure machines, for any provider (InfraMachine contract v1beta2).
 
-Upstream's document: `providers/contracts/infra-machine.md`. In the order in which it happens:
+Upstream's document: `providers/contracts/infra-machine.md`. In this order:
 
-* an object without a Machine is left alone (and let go, when it is to be deleted);
-* the finalizer is stored before the provider is asked for anything;
-* nothing happens while the Cluster or the object is paused, and Paused says so;
-* the provider is asked only when the cluster's infrastructure and the bootstrap data are there;
-* `spec.providerID` is stored before `status.initialization.provisioned`, which is never taken back;
-* machines of the control plane join a load balancer before they are provisioned, get no new
-  requests of it once their Machine is being deleted, and leave it before they are released;
-* an object that has failed for good is left as it is, until it is to be deleted;
-* an object that the provider does not serve is left alone, in its deletion, too;
-* deletion releases the machine, however far it got, and then removes the finalizer.
+* An object without a Machine stays unchanged; in its deletion only the finalizer is removed.
+* The finalizer is stored before the provider is called.
+* A paused object is not reconciled, which the Paused condition reports.
+* The provider is called when the cluster's infrastructure is provisioned and the boot data exist.
+* `spec.providerID` is stored before `status.initialization.provisioned`, which is never unset.
+* Machines of the control plane are registered with a load balancer before they are provisioned,
+drained while their Machine is being deleted, and deregistered before their deletion.
+* An object that failed terminally stays unchanged until its deletion.
+* An object that the provider does not serve stays unchanged, even in its deletion.
+* A deletion calls the provider, and then removes the finalizer.
 
-A machine of a MachinePool has a Machine too, which knows neither version nor boot data: these are
-the pool's.
+A machine of a MachinePool has a Machine, too. Its version and boot data are those of the pool.
 """
 
 from __future__ import annotations
@@ -121,7 +120,7 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
         self._pools = Pools(runtime)
 
     async def reconcile(self, key: Key) -> Result:
-        """Move one machine on."""
+        """Reconcile one infrastructure machine."""
         document = self._objects.raw(key)
         if document is None:
             return DONE
@@ -183,9 +182,8 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
     async def _add_bootstrap_data(
         self, context: MachineContext[T], machine: Machine
     ) -> MachineContext[T]:
-        """With what the machine runs: its Machine's, or that of the pool it belongs to.
-
-        Raises NotYet.
+        """Return the context with version and boot data of the Machine, or of the pool that it
+        belongs to. Raises NotYet.
         """
         pool, version = self._pools.of(machine), context.version
         bootstrap = machine.spec.bootstrap
@@ -311,7 +309,7 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
 
 
 def blocking_reason(cluster: Cluster, *, has_data: bool, worker: bool) -> str:
-    """Why machines cannot be started yet, as a reason; "" when they can."""
+    """Return why machines cannot be started yet, as a condition reason; "" if they can."""
     if not cluster.status.initialization.infrastructure_provisioned:
         return Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY
     if has_data:

@@ -1,15 +1,14 @@
-"""The InfraMachinePool contract (v1beta2), kept for any provider of machine pools.
+"""The controller of machine pools, for any provider (InfraMachinePool contract v1beta2).
 
-Upstream's document: `providers/contracts/infra-machinepool.md`. In the order in which it happens:
+Upstream's document: `providers/contracts/infra-machinepool.md`. In this order:
 
-* an object without a MachinePool is left alone (and let go, when it is to be deleted);
-* the finalizer, and the kind of the machines' objects, are stored before the provider is asked;
-* nothing happens while the Cluster or the object is paused, and Paused says so;
-* the provider is asked only when the cluster's infrastructure and the bootstrap data are there;
-* `spec.providerIDList` and `status.replicas` are stored before
-  `status.initialization.provisioned` (and `status.ready`, which upstream's core asks for), which is
-  never taken back;
-* deletion releases the pool, however far it got, and then removes the finalizer.
+* An object without a MachinePool stays unchanged; in its deletion only the finalizer is removed.
+* The finalizer and the kind of the machines' objects are stored before the provider is called.
+* A paused object is not reconciled, which the Paused condition reports.
+* The provider is called when the cluster's infrastructure is provisioned and the boot data exist.
+* `spec.providerIDList` and `status.replicas` are stored before `status.initialization.provisioned`
+(and `status.ready`, which upstream's core reads), which is never unset.
+* A deletion calls the provider, and then removes the finalizer.
 """
 
 from __future__ import annotations
@@ -106,7 +105,7 @@ class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject]
         self._bootstrap = bootstrap
 
     async def reconcile(self, key: Key) -> Result:
-        """Move one pool on."""
+        """Reconcile one infrastructure machine pool."""
         document = self._objects.raw(key)
         if document is None:
             return DONE

@@ -1,4 +1,4 @@
-"""What the controllers of infrastructure do besides: credentials, and what objects make."""
+"""The common steps of infrastructure controllers: credentials and owned objects."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ L = TypeVar("L", bound=ContractObject)
 
 @dataclass(frozen=True, slots=True)
 class ControllerOptions:
-    """What a provider brings besides its answers. makes: kinds that its objects make.
-    credentials: whose accounts it acts for."""
+    """Optional features of a controller. owns: the kinds of objects that its objects own.
+    credentials: the credentials of tenants.
+    """
 
     owns: Sequence[Resource] = ()
     credentials: TenantCredentials | None = None
@@ -51,12 +52,13 @@ class InfraReconciler(ProviderReconciler[L]):
         self._credentials = options.credentials
 
     def wake_owners(self, controller: Controller) -> None:
-        """Wake objects by what they made."""
+        """Enqueue the owners of changed objects."""
         self._owned_kinds.attach(controller)
 
     async def _ensure_finalizer(self, draft: Draft[L], cluster: Cluster) -> Result | None:
-        """Store the finalizer. Where no credential may be used, nothing can be made, and nothing
-        has to be kept: then what to do instead."""
+        """Store the finalizer; return a Result if the reconcile has to end. An object that never
+        had a credential created nothing, so it gets no finalizer.
+        """
         finalizers = draft.object.metadata.finalizers
         if self._finalizer in finalizers:
             return None
@@ -74,7 +76,9 @@ class InfraReconciler(ProviderReconciler[L]):
         return None
 
     async def _credential(self, draft: Draft[L], cluster: Cluster | None) -> Credential | None:
-        """What the provider may use for an object, said in a condition. Raises Refused."""
+        """Return the credential of an object, and report it in a condition. Raises
+        CredentialRefused.
+        """
         if self._credentials is None:
             return None
         found = await self._credentials.of(draft.before, cluster)

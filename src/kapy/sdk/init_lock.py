@@ -1,7 +1,7 @@
-"""The lock by which exactly one machine of a cluster initialises its control plane.
+"""The lock by which exactly one machine of a cluster initializes the control plane.
 
-It is the ConfigMap `<cluster>-lock`, which names the Machine that holds it; creating it is taking
-it. Upstream's form, so that two programs of either kind exclude each other.
+It is the ConfigMap `<cluster>-lock`, which names the Machine that holds it. Creating it acquires
+the lock. It has upstream's format, so that kapy and upstream exclude each other.
 """
 
 from __future__ import annotations
@@ -42,16 +42,14 @@ class InitLock:
 
     @classmethod
     def of(cls, runtime: Runtime) -> InitLock:
-        """Locks that are read through the runtime's cache."""
+        """Return the locks, read through the runtime's cache."""
         locks = runtime.cache.informer(CONFIG_MAPS, labels=Label.CLUSTER_NAME)
         return cls(runtime.client, locks, runtime.cache.informer(Machine))
 
     async def acquire(self, cluster: Cluster, machine: str) -> bool:
-        """Whether the Machine of that name holds the lock now.
-
-        A lock whose holder is gone is released; whoever is told of that may try again. Raises
-        NotYet while a lock is there that is not seen: it may be this Machine's own, as the answer
-        to its creation can be lost.
+        """Return whether the Machine of that name holds the lock now. A lock of a deleted Machine
+        is released. Raises NotYet if a lock exists that the cache does not contain yet: it may be
+        this Machine's own, if the response to its creation was lost.
         """
         lock = self._locks.raw(_key(cluster))
         if lock is not None:
@@ -69,7 +67,7 @@ class InitLock:
         return True
 
     async def release(self, cluster: Cluster) -> None:
-        """Let go of the lock, whoever holds it; nothing when nobody does."""
+        """Release the lock, regardless of its holder."""
         key = _key(cluster)
         if key in self._releasing or self._locks.raw(key) is None:
             return
@@ -103,7 +101,7 @@ def _lock(cluster: Cluster, machine: str) -> Document:
 
 
 def _holder(lock: Document) -> str:
-    """The name of the Machine that holds the lock, "" when it cannot be told."""
+    """Return the name of the Machine that holds the lock, "" if it is unknown."""
     try:
         information: Any = decoded((lock.get("data") or {}).get(_INFORMATION, ""))
     except (ValueError, TypeError):

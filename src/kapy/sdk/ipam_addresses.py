@@ -1,7 +1,7 @@
-"""The IPAddresses of one kind of pools: found, made, let go.
+"""The IPAddresses of one kind of pools.
 
-An IPAddress has the name of its claim, so that a lost answer leads to the same object again. Until
-it is known what became of a creation, its address counts as taken.
+An IPAddress has the name of its claim, so that a retry after a lost response finds the same object.
+While the result of a creation is unknown, its address counts as taken.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ BY_POOL: Final = "sdk/ip-pool"
 
 
 class Addresses:
-    """What was given out. Reads come from the cache, which knows what this program wrote."""
+    """The allocated addresses. Reads come from the cache, which contains the program's own
+    writes.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         self._client = runtime.client
@@ -44,11 +46,13 @@ class Addresses:
         self._intended: dict[Key, tuple[str, Allocated]] = {}
 
     def of(self, claim: Key) -> IPAddress | None:
-        """The address of a claim."""
+        """Return the address of a claim."""
         return self.informer.get(claim)
 
     def taken(self, pool: str, besides: Key | None = None) -> Mapping[IP, Key]:
-        """What a pool has given out, or may have, to claims `besides` one."""
+        """Return the addresses of a pool that are or may be allocated to claims other than
+        `besides`.
+        """
         found: dict[IP, Key] = {
             one.address: claim
             for claim, (where, one) in self._intended.items()
@@ -61,12 +65,14 @@ class Addresses:
         return found
 
     def intended(self, claim: Key) -> Allocated | None:
-        """What was to be stored for a claim when no answer came."""
+        """Return the address whose creation for a claim got no response."""
         found = self._intended.get(claim)
         return None if found is None else found[1]
 
     async def store(self, claim: IPAddressClaim, pool: Document, found: Allocated) -> IPAddress:
-        """The address of a claim, made if it is not there. Raises NotYet, ProviderMistake."""
+        """Return the address of a claim, after creating it if needed. Raises NotYet,
+        ProviderMistake.
+        """
         where = pool_name(claim.spec.pool_ref, claim.key, namespaced=_is_namespaced(pool))
         if (others := self.taken(where, claim.key).get(found.address)) is not None:
             raise ProviderMistake(
@@ -83,7 +89,7 @@ class Addresses:
         return made
 
     async def repair(self, address: IPAddress, claim: IPAddressClaim, pool: Document) -> None:
-        """Restore owners and protection of an address where somebody took them away."""
+        """Restore the owners and the finalizer of an address."""
         document = self.informer.raw(address.key)
         if document is None or address.deleting:
             return
@@ -96,7 +102,7 @@ class Addresses:
         await draft.save()
 
     async def remove(self, claim: IPAddressClaim) -> bool:
-        """Let the address of a claim go; True when it is gone."""
+        """Delete the address of a claim; return whether it is gone."""
         try:
             document = await self._client.get(IPAddress.RESOURCE, claim.key)
         except NotFound:
@@ -131,14 +137,14 @@ class Addresses:
 
 
 def pool_of(address: Document) -> Iterable[str]:
-    """Index: the pool of an IPAddress; that of cluster-scoped pools has every namespace's."""
+    """Index an IPAddress by its pool, both as a namespaced and as a cluster-scoped pool."""
     reference, key = decode(address["spec"]["poolRef"], IPPoolReference), Key.of(address)
     yield pool_name(reference, key, namespaced=True)
     yield pool_name(reference, key, namespaced=False)
 
 
 def pool_name(reference: IPPoolReference, claim: Key, *, namespaced: bool) -> str:
-    """What tells a pool apart from all others. claim: what names it."""
+    """Return a unique name of a pool. claim: the key of the claim that refers to it."""
     kind = GroupKind(reference.api_group, reference.kind)
     return f"{kind} {claim.namespace if namespaced else ''}/{reference.name}"
 

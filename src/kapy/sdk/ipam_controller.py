@@ -1,15 +1,15 @@
-"""The IPAM contract, kept for any provider of addresses.
+"""The controller of address claims, for any provider (IPAM contract).
 
-Upstream's document: `contracts/ipam.md`. In the order in which it happens:
+Upstream's document: `contracts/ipam.md`. In this order:
 
-* claims of other pools are left alone, and those of a Cluster that is not there;
-* nothing happens while the Cluster or the claim is paused, and Paused says so;
-* the claim's finalizer, and the pool's, are stored before the provider is asked for anything;
-* claims of one pool are answered one after the other, and no address is given out twice;
-* the IPAddress is stored before `status.addressRef` names it;
-* deletion frees the address, then the IPAddress goes, then the finalizer.
+* Claims of other pools, and claims whose Cluster does not exist, stay unchanged.
+* A paused claim is not reconciled, which the Paused condition reports.
+* The finalizers of the claim and of the pool are stored before the provider is called.
+* Claims of one pool are handled one after the other, and no address is allocated twice.
+* The IPAddress is stored before `status.addressRef`.
+* A deletion frees the address, deletes the IPAddress, and then removes the finalizer.
 
-A pool is kept while addresses of it are in use: `kapy.sdk.ipam_pools`.
+`kapy.sdk.ipam_pools` protects pools with allocated addresses.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class ClaimReconciler(ProviderReconciler[ClaimContractObject], Generic[P]):
         self._addresses = addresses
 
     async def reconcile(self, key: Key) -> Result:
-        """Move one claim on."""
+        """Reconcile one claim."""
         document = self._objects.raw(key)
         if document is None:
             return DONE
@@ -167,7 +167,9 @@ class ClaimReconciler(ProviderReconciler[ClaimContractObject], Generic[P]):
     def _set_unavailable(
         self, draft: Draft[ClaimContractObject], reason: str, message: str
     ) -> Result:
-        """Pools and addresses are watched."""
+        """Report why there is no address. Pools and addresses are watched, so no timer is
+        needed.
+        """
         self._report(draft, (), false(ConditionType.READY, reason, message))
         return DONE
 
@@ -233,7 +235,9 @@ def _cluster_of(claim: ClaimContractObject) -> Key | None:
 
 
 def _is_paused(claim: ClaimContractObject, cluster: Cluster | None) -> bool:
-    """This contract asks for the annotation of the Cluster, too."""
+    """Return whether the claim is paused. This contract also honours the annotation of the
+    Cluster.
+    """
     if cluster is not None and Annotation.PAUSED in cluster.metadata.annotations:
         return True
     return is_paused(claim, cluster)

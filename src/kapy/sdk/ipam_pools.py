@@ -1,7 +1,7 @@
-"""Pools of addresses: kept while addresses of them are in use, and reported about.
+"""Address pools: protected while their addresses are in use.
 
-A finalizer is on each pool before the first address of it is given out. A pool that is deleted
-gives out no more, and goes with its last address.
+Each pool gets a finalizer before its first address is allocated. A pool in deletion allocates no
+more addresses and is deleted after its last address.
 """
 
 from __future__ import annotations
@@ -62,37 +62,37 @@ class AddressPools(Generic[P]):
         self._events = runtime.events.named(f"{self.kind.lower()}-controller")
 
     def attach(self) -> Controller:
-        """Have a controller look after the pools."""
+        """Add a controller for the pools."""
         controller = Controller(self.kind.lower(), self.reconcile, requeue_on_own_writes=False)
         controller.watch(self._known, own_key)
         controller.watch(self._addresses.informer, self._of_address, debounce=STATUS_DEBOUNCE)
         return self._runtime.add(controller, self._known)
 
     def serves(self, reference: IPPoolReference) -> bool:
-        """Whether a claim names a pool of this kind."""
+        """Return whether a claim refers to a pool of this kind."""
         named = reference.api_group, reference.kind
         return named == (self._resource.group, self._resource.kind)
 
     def key_of(self, reference: IPPoolReference, claim: Key) -> Key:
-        """The pool that a claim names."""
+        """Return the key of the pool that a claim refers to."""
         return Key(claim.namespace if self.namespaced else "", reference.name)
 
     def raw(self, key: Key) -> Document | None:
-        """A pool, None when it is not there."""
+        """Return a pool, None if it does not exist."""
         return self._known.raw(key)
 
     def decode(self, pool: Document) -> P:
-        """A pool as its provider knows it."""
+        """Return a pool as its provider's type."""
         kind = self._type
         found: Any = pool if isinstance(kind, Resource) else read(pool, kind)
         return found  # type: ignore[no-any-return]
 
     def lock(self, key: Key) -> asyncio.Lock:
-        """Held by whoever gives out addresses of a pool, or lets it go."""
+        """Return the lock of a pool, for allocating and releasing its addresses."""
         return self._turns.of(self._resource, key)
 
     async def protect(self, key: Key) -> None:
-        """Keep a pool from now on. Raises NotYet when it goes this moment."""
+        """Add the finalizer to a pool. Raises NotYet if the pool does not exist any more."""
         document = self._known.raw(key)
         if document is None:
             raise NotYet(f"{self.kind} {key} is gone")
@@ -102,7 +102,7 @@ class AddressPools(Generic[P]):
             await draft.save()
 
     async def reconcile(self, key: Key) -> Result:
-        """Look after one pool."""
+        """Reconcile one pool: its finalizer and its conditions."""
         async with self.lock(key):
             document = self._known.raw(key)
             if document is None:
@@ -127,7 +127,7 @@ class AddressPools(Generic[P]):
         return DONE
 
     def _has_status(self) -> bool:
-        """Whether the kind has conditions to write to."""
+        """Return whether the kind has a status."""
         if isinstance(self._type, Resource):
             return True
         return any(one.name == "status" for one in msgspec.structs.fields(self._type))

@@ -1,4 +1,4 @@
-"""What wakes claims up: their pool, their Cluster, and addresses that come back."""
+"""The watches of claims: their pool, their Cluster, and released addresses."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ClaimWatches:
         return (Key.of(change.document),) if self._is_ours(change.document) else ()
 
     def of_address(self, change: Change) -> Iterable[Key]:
-        """The claim of an address; and when one comes back, all that wait for one."""
+        """Map an address to its claim, and a deleted address to all claims that wait for one."""
         if not self._is_ours(change.document):
             return
         spec = change.document["spec"]

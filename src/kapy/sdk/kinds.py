@@ -117,7 +117,7 @@ class IPPoolStatus(Model):
 
 
 def template_of(kind: type[Object]) -> type[Object]:
-    """The kind of templates, `<Kind>Template`, that objects of a kind are made of."""
+    """Return the kind of templates, `<Kind>Template`, for objects of a kind."""
     name, own, spec = f"{kind.__name__}Template", kind.RESOURCE, _spec_of(kind)
     inner = _struct(
         f"{name}Resource",

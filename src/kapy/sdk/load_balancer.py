@@ -1,16 +1,17 @@
-"""A load balancer before the API servers of a cluster: what a provider answers that has one.
+"""The interface of load balancers for control planes.
 
-Where the cluster is reached (`endpoint`), and who answers there (`register`, `drain`,
-`deregister`). The SDK asks for the endpoint before the rest of the cluster's infrastructure;
-registers a control plane machine once it is there, before it says so; drains it from the moment
-when its Machine is deleted; and deregisters it before it is released, however far it got. All are
-asked again and again, after a crash too, and change nothing when it is done.
+The load balancer provides the cluster's endpoint (`endpoint`) and forwards to its members
+(`register`, `drain`, `deregister`). The SDK calls `endpoint` before the rest of the cluster's
+infrastructure. It registers a control plane machine that exists before it reports the machine as
+provisioned, drains it while its Machine is being deleted, and deregisters it before its deletion,
+even if it was never provisioned. All methods are called repeatedly, also after a crash, and must
+change nothing if their work is done.
 
     balancer = PaperBalancer(cloud)
     add_infra_cluster(runtime, PaperCluster, land, finalizer=…, load_balancer=balancer)
     add_infra_machine(runtime, PaperMachine, cloud, finalizer=…, load_balancer=balancer)
 
-The load balancer goes with the rest of the cluster's infrastructure (`reconcile_delete`).
+The load balancer is deleted with the rest of the cluster's infrastructure (`reconcile_delete`).
 """
 
 from __future__ import annotations

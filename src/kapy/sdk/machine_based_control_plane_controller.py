@@ -1,16 +1,17 @@
-"""The ControlPlane contract (v1beta2), kept for any provider whose control planes are Machines.
+"""The controller of control planes of Machines, for any provider (contract v1beta2).
 
-What all control planes have alike is in `kapy.sdk.control_plane_reconciler`. Besides:
+`kapy.sdk.control_plane_reconciler` has what is common to all control planes,
+`kapy.sdk.control_plane_loop` the decisions. In addition:
 
-* the Cluster owns the infrastructure template; the authorities are made before the first Machine,
-  and never again;
-* Machines have names that a retry computes again, the labels of a control plane and those of
-  `spec.machineTemplate`, which change in place, and are spread over the failure domains;
-* one thing at a time: no Machine is made or deleted while another one starts, is being deleted, or
-  the provider says that the control plane is not stable;
-* a Machine that goes waits for the provider before it is shut down;
-* replicas, versions, `UpToDate` of every Machine, and the conditions by which the Cluster tells
-  what is going on.
+* The Cluster owns the infrastructure template. The CAs are created before the first Machine.
+* Machines have deterministic names, so that a retry creates no second Machine. They have the labels
+of a control plane and those of `spec.machineTemplate`, which change in place, and are spread over
+the failure domains.
+* No Machine is created or deleted while another one starts or is being deleted, or while the
+provider reports that the control plane is not stable.
+* A Machine is shut down after the provider has prepared that.
+* The status has replicas, versions and the conditions that the Cluster summarizes; each Machine has
+UpToDate.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ T = TypeVar("T")
 
 
 class MixedManagement(KapyError):
-    """There are control plane Machines that belong to somebody else."""
+    """Some control plane Machines of the cluster have another owner."""
 
 
 def add_machine_based_control_plane(
@@ -89,7 +90,9 @@ def add_machine_based_control_plane(
     )
 
     def of_external(change: Change) -> list[Key]:
-        """A configuration or a machine's infrastructure, or a template that comes."""
+        """Map a bootstrap configuration, an infrastructure machine or a new template to control
+        planes.
+        """
         found = list(owners(change))
         if change.old is None and change.document["kind"].endswith("Template"):
             namespace = change.document["metadata"]["namespace"]

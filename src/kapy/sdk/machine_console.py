@@ -94,9 +94,8 @@ class CommandStreams:
 
 
 class MachineConsole(ABC):
-    """Implement this where users can look into machines of the provider.
-
-    It is made without arguments, in the user's command; nothing may be reached before it is asked.
+    """Implement this class to give users access to the provider's machines. The user's command
+    constructs it without arguments; the constructor must not connect to anything.
     """
 
     sources: ClassVar[Mapping[str, str]] = {}

@@ -1,4 +1,4 @@
-"""The objects that stand for the machines of a pool (contract: MachinePoolMachines support).
+"""The objects for the machines of a pool (contract: MachinePoolMachines support).
 
     machines = PoolMachines(runtime, DevMachine.RESOURCE, DevMachinePool.RESOURCE)
     machines.wake(controller)
@@ -6,8 +6,8 @@
     return pool_result(context, [instance(one) for one in found], provider_id=name)
     return await machines.delete(context)                            # in `reconcile_delete`
 
-Core makes a Machine for each of them. A machine is deleted by way of its Machine, so that its Node
-is drained before; the object goes with it.
+Core creates a Machine for each object. A machine is deleted by deleting its Machine, so that its
+Node is drained before; the object is deleted with the Machine.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _pool_index(document: Document) -> Iterable[str]:
 
 
 def _owner_index(document: Document) -> Iterable[str]:
-    """The pool of the object that makes its machines."""
+    """Index the object of a pool by the MachinePool that owns it."""
     metadata = document["metadata"]
     cluster = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME, "")
     for ref in metadata.get("ownerReferences") or ():

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 
 class Member(NamedTuple):
-    """One machine of a pool that is not in deletion.
-
-    ready: it is provisioned. current: it is up to date. asked_for: a user or autoscaler requested
-    its deletion first. made: its creation time, as sortable text.
+    """One machine of a pool that is not in deletion. ready: it is provisioned. current: it is up to
+    date. delete_first: a user or autoscaler requested its deletion first. created: its creation
+    time, as sortable text.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The answer of a provider whose pools consist of objects, one for each machine."""
+"""The result of a provider whose pools consist of objects, one for each machine."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from kapy.kube.names import split_api_version
 
 
 class Pools:
-    """Looks up MachinePools; they are watched from the first machine of a pool on."""
+    """Looks up MachinePools. They are watched once a machine of a pool exists."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

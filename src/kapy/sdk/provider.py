@@ -60,16 +60,14 @@ class Right(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """A provider.
-
-    name: after the type, `infrastructure-<name>`. kinds: its Structs, templates among them.
-    add_to: adds its controllers to a runtime and returns what is to run beside them, by name;
-    called once in a process that runs it, and when a release is printed (so it reaches out to
-    nobody). image: repository of its container image, with the registry, without a tag. admission:
-    the rules of its kinds. settings: what its program reads of the environment. rights: what it
-    does besides. series: the contract that each minor version keeps to, the newest last. files:
-    folder of its cluster templates and ClusterClasses, None where it has none. console: makes what
-    users look into its machines with, None where they cannot.
+    """A provider. name: after the type, `infrastructure-<name>`. kinds: its Structs, including
+    templates. add_to: adds its controllers to a runtime and returns further tasks by name. It is
+    called in the provider's process, and when a release is generated; it must not connect to
+    anything. image: the repository of its container image, with the registry, without a tag.
+    admission: the rules of its kinds. settings: the environment variables of its program. rights:
+    its additional RBAC rules. series: the contract of each minor version, the newest last. files:
+    the folder of its cluster templates and ClusterClasses, if any. console: constructs the console
+    for users, if any.
     """
 
     name: str

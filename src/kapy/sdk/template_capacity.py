@@ -2,8 +2,8 @@
 
     add_template_capacity(runtime, RaftMachineTemplate.RESOURCE, capacity, serves=is_mine)
 
-`capacity` is asked once for each template, since the spec of a template does not change, and its
-answer is written to `status.capacity`, where the cluster autoscaler reads it.
+`capacity` is called once for each template, since the spec of a template does not change. The
+result is written to `status.capacity`, where the cluster autoscaler reads it.
 """
 
 from __future__ import annotations

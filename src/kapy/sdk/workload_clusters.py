@@ -1,4 +1,4 @@
-"""The workload clusters, for providers that read or write something there, such as Nodes.
+"""Access to workload clusters, for providers that read or write objects there, such as Nodes.
 
     clusters = WorkloadClusters(runtime)
     controller = add_infra_machine(runtime, PaperMachine, PaperCloud(clusters), …)
@@ -10,8 +10,8 @@
     except NotConnected:
         …                                                 # `wake` enqueues once there is one
 
-One connection per cluster, made with the Secret `<cluster>-kubeconfig` and kept as long as the
-Secret is there. `add_to` of a Provider returns `{"workload clusters": clusters.run}`.
+There is one connection per cluster. It is made with the Secret `<cluster>-kubeconfig` and kept as
+long as the Secret exists. `add_to` of a Provider returns `{"workload clusters": clusters.run}`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class WorkloadClusters:
         return self._connections.watch(controller, cluster, resource, keys)
 
     def wake(self, controller: Controller, keys: Callable[[Key], Iterable[Key]]) -> None:
-        """Enqueue `keys(cluster)` whenever the connection to a cluster comes or goes."""
+        """Enqueue `keys(cluster)` whenever a connection is established or lost."""
 
         def changed(cluster: Key) -> None:
             for key in keys(cluster):
@@ -76,7 +76,7 @@ class WorkloadClusters:
         self._connections.trigger_probe(cluster)
 
     async def run(self) -> None:
-        """Keep the connections; until cancelled."""
+        """Maintain the connections until cancelled."""
         await self._connections.run()
 
 

@@ -42,7 +42,7 @@ from kapy.kube.http import ADMIN, Reply, Request, Transport, User
 from kapy.kube.names import CRDS, LEASES, NAMESPACES, Resource
 from kapy.providers.docker import Host
 from kapy.providers.docker.load_balancer_config import image_of
-from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import InMemoryClusters
 from kapy.testing.frozen import Frozen
 from tests.providers.docker.paper_engine import PaperEngine
 
@@ -112,7 +112,7 @@ def _names_version(request: Request) -> bool:
 class PodsHere:
     """etcd and API servers of machines in memory."""
 
-    in_memory: InMemory
+    in_memory: InMemoryClusters
 
     def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
         return self.in_memory.etcd_dial(cluster, access, node)
@@ -127,7 +127,7 @@ class Separate:
 
     server: Server
     client: Client
-    in_memory: InMemory
+    in_memory: InMemoryClusters
     asked: dict[str, Asked] = field(default_factory=dict)
     runtimes: dict[str, Runtime] = field(default_factory=dict)
     engine: PaperEngine = field(default_factory=PaperEngine)
@@ -145,7 +145,7 @@ async def separate(post: HookTransport, beside: Sequence[Document] = ()) -> Asyn
         await asyncio.sleep(0)
         server.access.start()
         client = Client(Frozen(server.transport(ADMIN)), field_manager="people")
-        here = Separate(server, client, InMemory(clock=clock))
+        here = Separate(server, client, InMemoryClusters(clock=clock))
         here.engine.images |= {"node", image_of("", "")}
         await install_definitions(client)
         add_kube_controllers(server)

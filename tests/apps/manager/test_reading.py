@@ -22,7 +22,7 @@ from kapy.client.intercept import Interceptor
 from kapy.engine.runtime import Runtime
 from kapy.hooks.https import HttpsTransport
 from kapy.kube.http import ADMIN, Reply, Request
-from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import InMemoryClusters
 from tests.core.stage import default_namespace
 
 SENSITIVE = ("secrets", "configmaps")
@@ -76,7 +76,7 @@ async def test_secrets_and_config_maps_of_clusters_only_are_kept(program: Progra
         far = Far(here)
         runtime = Runtime.on(far, clock=loop_clock())
         outside = Connections(
-            lambda: HttpsTransport({}, None), in_memory=InMemory(clock=loop_clock())
+            lambda: HttpsTransport({}, None), in_memory=InMemoryClusters(clock=loop_clock())
         )
         services = program.add(runtime, controller_config({}), outside)
         async with run_services(runtime=runtime.run, **services):

@@ -36,7 +36,7 @@ from kapy.hooks.transport import HookTransport
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN, Reply, Request
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
-from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import InMemoryClusters
 from kapy.testing.frozen import Frozen
 from kapy.testing.story import Story
 from tests.apps.manager.separate import PodsHere
@@ -72,7 +72,7 @@ class Managers:
     """The programs at one server. writers: by kind of manager and cluster, in order."""
 
     server: Server
-    in_memory: InMemory
+    in_memory: InMemoryClusters
     writers: dict[str, dict[Key, list[str]]]
     group: asyncio.TaskGroup
     running: list[asyncio.Task[None]] = field(default_factory=list)
@@ -127,7 +127,7 @@ async def managers() -> AsyncIterator[tuple[Managers, Story]]:
         client = Client(Frozen(server.transport(ADMIN)), field_manager="people")
         await install_definitions(client)
         add_kube_controllers(server)
-        in_memory = InMemory(clock=clock)
+        in_memory = InMemoryClusters(clock=clock)
         alone = Runtime.on(server.transport(ADMIN), clock=clock, random=Random(1))
         outside = Connections(_nobody, in_memory=in_memory)
         PROGRAMS["infrastructure-dev"].add(alone, controller_config({}), outside)

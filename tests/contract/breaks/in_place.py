@@ -53,7 +53,8 @@ IN_PLACE: Final = (
     Break(
         "a control plane asks no extension whether a Machine can be updated in place",
         _IN_PLACE,
-        "    if not await _decided(tools, plane, updates, draft, wanted):\n        return False\n",
+        "    if not await _decide(dependencies, plane, updates, draft, wanted):\n"
+        "        return False\n",
         "",
         {
             f"{_STORY}::test_what_is_not_covered_is_replaced": ("control-plane/in-place",),
@@ -62,7 +63,7 @@ IN_PLACE: Final = (
     Break(
         "the configuration of a Machine that is updated in place does not change",
         _IN_PLACE,
-        "    await _write_config(tools, wanted.config)\n",
+        "    await _write_config(dependencies, wanted.config)\n",
         "",
         {_COVERED: ("control-plane/in-place",)},
     ),

@@ -15,7 +15,7 @@ from kapy.client.kubeconfig import parse
 from kapy.kube import Document
 from kapy.kube.names import SECRETS
 from kapy.kube.pki import KeyPair, new_ca
-from kapy.providers.inmemory import InMemory, add_to
+from kapy.providers.inmemory import InMemoryClusters, add_to
 from kapy.remote.cluster_cache import Kubeconfig
 from kapy.remote.kubeconfig_secret import kubeconfig
 from kapy.remote.secrets import CLUSTER_CA, certificate_secret
@@ -72,7 +72,7 @@ class Plane:
         self.bench = bench
         self._sockets = sockets
         self._host = host
-        self.in_memory = InMemory(clock=bench.clock)
+        self.in_memory = InMemoryClusters(clock=bench.clock)
         self._running = AsyncExitStack()
 
     async def cluster(self, name: str) -> Document:
@@ -146,7 +146,7 @@ class Plane:
         await self.start()
 
     async def start(self) -> None:
-        self.in_memory = InMemory(clock=self.bench.clock, host=self._host)
+        self.in_memory = InMemoryClusters(clock=self.bench.clock, host=self._host)
         add_to(self.bench.runtime, self.in_memory)
         if self._sockets:
             self.in_memory.listen()
@@ -159,7 +159,7 @@ class Plane:
 
 
 @asynccontextmanager
-async def _serving(in_memory: InMemory) -> AsyncIterator[None]:
+async def _serving(in_memory: InMemoryClusters) -> AsyncIterator[None]:
     async with asyncio.TaskGroup() as group:
         task = group.create_task(in_memory.serve())
         try:

@@ -20,7 +20,7 @@ from kapy.providers.kubeadm.bootstrap.cloudinit import (
 )
 from kapy.providers.kubeadm.bootstrap.controller import add_to
 from kapy.providers.kubeadm.configuration import (
-    Surroundings,
+    ClusterFacts,
     UnsupportedVersion,
     cluster_configuration_file,
     init_configuration_file,
@@ -71,9 +71,9 @@ def _marshalled(record: Record) -> Iterator[str]:
         yield from compared(record["unmarshalled"], read_join_configuration(text), "unmarshalled")
 
 
-def _surroundings(data: Record | None) -> Surroundings:
+def _surroundings(data: Record | None) -> ClusterFacts:
     data = data or {}
-    return Surroundings(
+    return ClusterFacts(
         kubernetes_version=data.get("KubernetesVersion"),
         cluster_name=data.get("ClusterName"),
         dns_domain=data.get("DNSDomain"),

@@ -16,7 +16,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import EVENTS, SECRETS
 from kapy.providers.kubeadm.controlplane.adoption import CannotAdopt, adopt
-from kapy.providers.kubeadm.controlplane.tools import Tools
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from tests.providers.kubeadm.awaiting import at, until
 from tests.providers.kubeadm.building import control_plane, plane
 from tests.providers.kubeadm.hands import Hands
@@ -157,6 +157,6 @@ async def test_a_control_plane_that_was_just_deleted_adopts_nothing(
             raise NotFound("gone")
         return now
 
-    tools = SimpleNamespace(runtime=SimpleNamespace(client=SimpleNamespace(get=get)))
+    dependencies = SimpleNamespace(runtime=SimpleNamespace(client=SimpleNamespace(get=get)))
     with pytest.raises(CannotAdopt, match="has just been deleted"):
-        await adopt(cast(Tools, tools), plane(), [])
+        await adopt(cast(Dependencies, dependencies), plane(), [])

@@ -13,7 +13,8 @@ from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.api.times import stamp
 from kapy.kube.model import decode
-from kapy.providers.kubeadm.controlplane.attempts import (
+from kapy.providers.kubeadm.controlplane.remediation import most_broken
+from kapy.providers.kubeadm.controlplane.remediation_attempts import (
     Attempt,
     BadAttempt,
     TooOften,
@@ -21,7 +22,6 @@ from kapy.providers.kubeadm.controlplane.attempts import (
     next_attempt,
     parse_attempt,
 )
-from kapy.providers.kubeadm.controlplane.remediation import most_broken
 from kapy.sdk import conditions
 from tests.providers.kubeadm.building import NOW, machine, plane, say
 

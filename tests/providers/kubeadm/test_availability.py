@@ -8,7 +8,7 @@ import pytest
 
 from kapy.api.times import stamp
 from kapy.kube import Document
-from kapy.providers.kubeadm.controlplane.availability import available, next_to_tell
+from kapy.providers.kubeadm.controlplane.availability import available, next_report_after
 from kapy.providers.kubeadm.controlplane.etcd import Member
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, EtcdState
 from kapy.sdk import conditions
@@ -80,8 +80,8 @@ def test_a_new_issue_is_not_told_while_all_is_well_enough() -> None:
     found = three()
     break_(found, "b", ago=4)
     assert told(found) == ("True", "")
-    assert next_to_tell(found) == timedelta(seconds=7)
-    assert next_to_tell(three()) is None
+    assert next_report_after(found) == timedelta(seconds=7)
+    assert next_report_after(three()) is None
 
 
 def test_without_a_quorum_it_is_not_available() -> None:

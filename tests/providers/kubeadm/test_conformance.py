@@ -8,7 +8,7 @@ from typing import Final
 from kapy.api.kubeadm_config import KubeadmConfig, KubeadmConfigTemplate
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane, KubeadmControlPlaneTemplate
 from kapy.kube import Document
-from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import InMemoryClusters
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_planes
 from kapy.remote.cluster_cache import ClusterCache
@@ -59,7 +59,7 @@ def bootstrap(runtime: Runtime) -> Services:
     return {"connections": connections.run}
 
 
-def among(machines: InMemory) -> InProcess:
+def among(machines: InMemoryClusters) -> InProcess:
     def add(runtime: Runtime) -> Mapping[str, object]:
         connections = ClusterCache(runtime, dial=machines.dial)
         machines.subscribe(connections.trigger_probe)

@@ -20,7 +20,7 @@ from kapy.providers.kubeadm.controlplane.etcd import (
     member_names,
 )
 from kapy.providers.kubeadm.controlplane.etcd_health import (
-    asked_nodes,
+    nodes_to_query,
     observe_etcd,
 )
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, EtcdState
@@ -178,4 +178,4 @@ def test_healthy_members_are_asked_first() -> None:
     going = machine("d", deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["f"])
     found = plane(machine("a", healthy=False), machine("b"), going, machine("e", node=False))
     found.nodes = {"a": {}, "b": {}, "d": {}}
-    assert asked_nodes(found) == ["b", "a"]
+    assert nodes_to_query(found) == ["b", "a"]

@@ -11,9 +11,9 @@ import pytest
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.kube import Document
 from kapy.kube.model import decode
-from kapy.providers.kubeadm.controlplane import expiry
-from kapy.providers.kubeadm.controlplane.expiry import note_expiries
-from kapy.providers.kubeadm.controlplane.tools import Tools
+from kapy.providers.kubeadm.controlplane import certificate_expiry
+from kapy.providers.kubeadm.controlplane.certificate_expiry import record_expiries
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from tests.providers.kubeadm.building import machine, plane
 
 END = datetime(2027, 1, 1, tzinfo=UTC)
@@ -50,11 +50,11 @@ async def test_only_healthy_ones_are_asked_and_once(
     async def patch(_: object, key: object, __: object) -> None:
         patched.append(str(key))
 
-    monkeypatch.setattr(expiry, "cluster_access", access)
+    monkeypatch.setattr(certificate_expiry, "cluster_access", access)
     client = SimpleNamespace(patch=patch)
-    tools = SimpleNamespace(certificate_expiry=ask, runtime=SimpleNamespace(client=client))
+    dependencies = SimpleNamespace(certificate_expiry=ask, runtime=SimpleNamespace(client=client))
     found = plane(of, status={"initialization": {"controlPlaneInitialized": True}})
     found.configs["m"] = config("m", annotations=annotations)
-    await note_expiries(cast(Tools, tools), found)
+    await record_expiries(cast(Dependencies, dependencies), found)
     assert nodes == (["m"] if asked else [])
     assert patched == (["ns/m"] if asked else [])

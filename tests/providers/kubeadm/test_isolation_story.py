@@ -11,7 +11,7 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.kube.names import EVENTS
-from kapy.providers.kubeadm.controlplane.isolation import LOST
+from kapy.providers.kubeadm.controlplane.unreachable import UNRECOVERABLE
 from tests.providers.kubeadm.awaiting import at, change, until
 from tests.providers.kubeadm.hands import CONTROL_PLANE, Hands
 
@@ -54,12 +54,12 @@ async def test_a_control_plane_without_machines_tells_what_can_be_done(
         lines = message_of(kcp).split("\n")
         assert lines[0] == "Scaling up from 0 to 1 replicas is blocked because:"
         assert lines[1].startswith(UNREACHABLE)
-        assert lines[2] == f"* {LOST}"
+        assert lines[2] == f"* {UNRECOVERABLE}"
         await asyncio.sleep(3600)
     events = await told(hands)
     assert 1 <= len(events) <= 2  # at first, and when the connection counts as down
-    assert all(LOST in one for one in events)
-    assert sum(LOST in one.getMessage() for one in caplog.records) == len(events)
+    assert all(UNRECOVERABLE in one for one in events)
+    assert sum(UNRECOVERABLE in one.getMessage() for one in caplog.records) == len(events)
     assert await hands.machines() == []
 
     await hands.plane.client.delete(KubeadmControlPlane, CONTROL_PLANE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapy.providers.kubeadm.controlplane.members import leader_candidates
+from kapy.providers.kubeadm.controlplane.etcd_members import leader_candidates
 from kapy.sdk import conditions
 from tests.providers.kubeadm.building import machine, plane, say
 

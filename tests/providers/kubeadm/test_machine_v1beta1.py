@@ -10,7 +10,7 @@ from kapy.kube import Document
 from kapy.providers.kubeadm.controlplane.components import observe_components
 from kapy.providers.kubeadm.controlplane.etcd import Alarm, Member
 from kapy.providers.kubeadm.controlplane.etcd_health import observe_etcd
-from kapy.providers.kubeadm.controlplane.scope import ControlPlane, EtcdState, legacy_of
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, EtcdState, v1beta1_conditions_of
 from tests.providers.kubeadm.building import machine, plane
 from tests.providers.kubeadm.test_components import node, pods
 
@@ -25,7 +25,7 @@ A = Member(1, "a")
 
 def said(found: ControlPlane, type_: str, *, of_machine: bool = True) -> Said:
     """Status, reason, severity and message; None when it is not reported."""
-    reported = legacy_of(found.machines[0] if of_machine else found.kcp)
+    reported = v1beta1_conditions_of(found.machines[0] if of_machine else found.kcp)
     return next(
         (
             (one.status, one.reason, one.severity, one.message)

@@ -13,9 +13,9 @@ from kapy.api.machine import Machine
 from kapy.kube import Document, Key
 from kapy.kube.http import Transport
 from kapy.providers.kubeadm.controlplane import etcd_access
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.etcd import Member
 from kapy.providers.kubeadm.controlplane.etcd_access import LastMember, remove_member
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.remote.cluster_cache import Kubeconfig
 from tests.providers.kubeadm.awaiting import at, change, names, until
 from tests.providers.kubeadm.building import plane
@@ -147,9 +147,9 @@ def etcd(monkeypatch: pytest.MonkeyPatch) -> FakeEtcd:
 async def test_the_last_member_is_never_removed(etcd: FakeEtcd) -> None:
     etcd.join("b")
     last = Member(int(etcd.members["b"]["ID"]), "a")
-    tools = cast(Tools, SimpleNamespace(etcd_dial=etcd.dial))
+    dependencies = cast(Dependencies, SimpleNamespace(etcd_dial=etcd.dial))
     with pytest.raises(LastMember, match="cannot remove the last etcd member"):
-        await remove_member(tools, plane(), last, ["b"])
+        await remove_member(dependencies, plane(), last, ["b"])
     assert set(etcd.members) == {"b"}
 
 
@@ -163,7 +163,7 @@ async def test_a_member_is_not_asked_to_remove_itself(etcd: FakeEtcd) -> None:
     for name in ("a", "b"):
         etcd.join(name)
     going = Member(int(etcd.members["a"]["ID"]), "a")
-    tools = cast(Tools, SimpleNamespace(etcd_dial=dial))
-    await remove_member(tools, plane(), going, ["a", "b"])
+    dependencies = cast(Dependencies, SimpleNamespace(etcd_dial=dial))
+    await remove_member(dependencies, plane(), going, ["a", "b"])
     assert asked == ["b"]
     assert set(etcd.members) == {"b"}

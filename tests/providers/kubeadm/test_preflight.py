@@ -8,19 +8,21 @@ from typing import Any, cast
 import pytest
 
 from kapy.kube import Document
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.preflight import is_stable
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import conditions
 from tests.providers.kubeadm.building import machine, plane
 
 GOING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["f"]}
 
 
-def tools(told: list[str]) -> Tools:
+def tools(told: list[str]) -> Dependencies:
     """Tools that keep the events."""
     recorder = SimpleNamespace(warning=lambda _, __, message: told.append(message))
-    return cast(Tools, SimpleNamespace(memory=SimpleNamespace(told={}), recorder=recorder))
+    return cast(
+        Dependencies, SimpleNamespace(cache=SimpleNamespace(last_event={}), recorder=recorder)
+    )
 
 
 def found(*machines: Document, certificates: bool = True) -> ControlPlane:

@@ -26,7 +26,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import ADMIN, Transport, User
 from kapy.kube.names import CRDS, EVENTS, SECRETS, Resource
-from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import InMemoryClusters
 from kapy.providers.inmemory import add_to as add_in_memory
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_planes
@@ -110,7 +110,7 @@ async def plane(
 
 
 def _controllers(runtime: Runtime, workloads: Workloads) -> ClusterCache:
-    in_memory = InMemory(clock=runtime.clock, elsewhere=workloads.dial)
+    in_memory = InMemoryClusters(clock=runtime.clock, elsewhere=workloads.dial)
     connections = ClusterCache(runtime, dial=in_memory.dial)
     in_memory.subscribe(connections.trigger_probe)
 

@@ -25,7 +25,7 @@ from kapy.remote.cluster_cache import ClusterCache, Dial
 if TYPE_CHECKING:
     from kapy.apps.control_plane_pods import ControlPlaneAccess
     from kapy.providers.docker import Host
-    from kapy.providers.inmemory import InMemory
+    from kapy.providers.inmemory import InMemoryClusters
 
 
 def _pod_access(runtime: Runtime) -> ControlPlaneAccess:
@@ -46,7 +46,7 @@ class Connections:
     extension_transport: Callable[[], HookTransport]
     connect: Dial = over_network
     pods: Callable[[Runtime], ControlPlaneAccess] = _pod_access
-    in_memory: InMemory | None = None
+    in_memory: InMemoryClusters | None = None
     containers: Host | None = None
 
 
@@ -129,7 +129,7 @@ def _add_infrastructure(
 ) -> Mapping[str, Service]:
     from kapy.providers.docker import Host
     from kapy.providers.docker import add_to as add_docker
-    from kapy.providers.inmemory import InMemory
+    from kapy.providers.inmemory import InMemoryClusters
     from kapy.providers.inmemory import add_to as add_in_memory
     from kapy.sdk import WorkloadClusters
 
@@ -145,7 +145,7 @@ def _add_infrastructure(
     if connections.in_memory is not None:
         add_in_memory(runtime, connections.in_memory)
         return services
-    in_memory = InMemory(clock=runtime.clock, host=os.environ.get("POD_IP", ""))
+    in_memory = InMemoryClusters(clock=runtime.clock, host=os.environ.get("POD_IP", ""))
     add_in_memory(runtime, in_memory)
     in_memory.listen()
     return {**services, "workload clusters": in_memory.serve}

@@ -42,7 +42,7 @@ def kubeadm_control_planes(objects: Objects, now: datetime) -> Iterator[Outcome]
         if result.steps or encode(after.status) != encode(kcp.status):
             template = _template(cluster, kcp)
             new = [planned_machine(template, kcp, number, now) for number in range(result.creates)]
-            leaving = {one.leaves for one in result.steps if one.leaves}
+            leaving = {one.deletes for one in result.steps if one.deletes}
             yield Outcome(
                 _rollout(objects, kcp, result),
                 [*map(written, new), written(after)],
@@ -71,7 +71,7 @@ def foreign_control_planes(objects: Objects) -> Iterator[Outcome]:
 
 
 def _rollout(objects: Objects, kcp: KubeadmControlPlane, result: forecast.Forecast) -> Rollout:
-    leaving = [one.leaves for one in result.steps if one.leaves]
+    leaving = [one.deletes for one in result.steps if one.deletes]
     return Rollout(
         name_of(kcp),
         [
@@ -82,10 +82,12 @@ def _rollout(objects: Objects, kcp: KubeadmControlPlane, result: forecast.Foreca
         creates=result.creates,
         deletes=[name for name in leaving if name not in result.outdated],
         steps=[
-            f"delete Machine {one.leaves}" if one.leaves else "create a Machine"
+            f"delete Machine {one.deletes}" if one.deletes else "create a Machine"
             for one in result.steps
         ],
-        in_place=updating_handlers(objects, "CanUpdateMachine") if result.may_stay else [],
+        in_place=updating_handlers(objects, "CanUpdateMachine")
+        if result.may_update_in_place
+        else [],
     )
 
 
@@ -101,7 +103,7 @@ def _template(cluster: Cluster, kcp: KubeadmControlPlane) -> Machine:
     )
 
 
-def _forecast_inputs(objects: Objects, machines: Sequence[Machine]) -> forecast.Belongings:
+def _forecast_inputs(objects: Objects, machines: Sequence[Machine]) -> forecast.OwnedObjects:
     configs, infrastructure = {}, {}
     for one in machines:
         name, namespace = one.metadata.name, one.metadata.namespace
@@ -114,7 +116,7 @@ def _forecast_inputs(objects: Objects, machines: Sequence[Machine]) -> forecast.
         document = objects.document(Name(kind, Key(namespace, ref.name)))
         if document is not None:
             infrastructure[name] = document
-    return forecast.Belongings(configs, infrastructure)
+    return forecast.OwnedObjects(configs, infrastructure)
 
 
 def _cluster_name(kcp: KubeadmControlPlane) -> str:

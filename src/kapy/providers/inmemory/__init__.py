@@ -1,6 +1,6 @@
 """DevCluster and DevMachine with `backend.inMemory`: simulated clusters in this process.
 
-    in_memory = InMemory(clock=clock)
+    in_memory = InMemoryClusters(clock=clock)
     add_to(runtime, in_memory)
     cluster_cache = ClusterCache(runtime, dial=in_memory.dial)
     in_memory.subscribe(cluster_cache.trigger_probe)
@@ -9,7 +9,7 @@ Each cluster has its own workload API server (`kapy.apiserver`, on a memory stor
 reach in process.
 """
 
-from kapy.providers.inmemory.fleet import InMemory
+from kapy.providers.inmemory.fleet import InMemoryClusters
 from kapy.providers.inmemory.wiring import add_to
 
-__all__ = ["InMemory", "add_to"]
+__all__ = ["InMemoryClusters", "add_to"]

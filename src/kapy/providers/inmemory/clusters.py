@@ -9,7 +9,7 @@ from kapy.api.dev_cluster import DevCluster
 from kapy.api.names import Annotation
 from kapy.kube import Document, Key
 from kapy.providers.inmemory.backend import is_in_memory
-from kapy.providers.inmemory.fleet import InMemory
+from kapy.providers.inmemory.fleet import InMemoryClusters
 from kapy.sdk import (
     Change,
     ClusterContext,
@@ -23,7 +23,7 @@ from kapy.sdk import (
     Waiting,
 )
 
-Order = ClusterContext[DevCluster]
+Context = ClusterContext[DevCluster]
 BY_ENDPOINT: Final = "inmemory/endpoint"
 
 
@@ -34,7 +34,7 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
     reports_ready = False  # as upstream's
 
     def __init__(
-        self, runtime: Runtime, in_memory: InMemory, opened: Callable[[Key], None]
+        self, runtime: Runtime, in_memory: InMemoryClusters, opened: Callable[[Key], None]
     ) -> None:
         self._in_memory = in_memory
         self._opened = opened
@@ -45,7 +45,7 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
     def serves(self, document: Document) -> bool:
         return is_in_memory(document)
 
-    async def endpoint(self, context: Order) -> Endpoint:
+    async def endpoint(self, context: Context) -> Endpoint:
         known = self._in_memory.get(context.cluster)
         endpoint = context.endpoint
         if endpoint is None:
@@ -63,13 +63,13 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         if (workload := self._in_memory.get(member.cluster)) is not None:
             workload.deregister(member.key.name)
 
-    async def reconcile_normal(self, context: Order) -> ClusterProvisioned:
+    async def reconcile_normal(self, context: Context) -> ClusterProvisioned:
         return ClusterProvisioned(
             failure_domains=self._in_memory.failure_domains,
             annotations={Annotation.IN_MEMORY_LISTENER: str(context.cluster)},
         )
 
-    async def reconcile_delete(self, context: Order) -> Released | Waiting:
+    async def reconcile_delete(self, context: Context) -> Released | Waiting:
         self._in_memory.drop(context.cluster)
         return Released()
 
@@ -89,14 +89,14 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         # After a restart, clusters that are stored with their address come one by one.
         return self._in_memory.free_endpoint(
             cluster,
-            lambda endpoint: bool(self._infra.indexed(BY_ENDPOINT, _spelled(*endpoint))),
+            lambda endpoint: bool(self._infra.indexed(BY_ENDPOINT, _endpoint_text(*endpoint))),
         )
 
 
 def _endpoints(infra: Document) -> Iterable[str]:
     found = (infra.get("spec") or {}).get("controlPlaneEndpoint") or {}
-    return (_spelled(found["host"], found.get("port", 0)),) if found.get("host") else ()
+    return (_endpoint_text(found["host"], found.get("port", 0)),) if found.get("host") else ()
 
 
-def _spelled(host: str, port: int) -> str:
+def _endpoint_text(host: str, port: int) -> str:
     return f"{host}:{port}"

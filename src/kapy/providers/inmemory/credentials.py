@@ -22,12 +22,12 @@ def user_of(kubeconfig: Kubeconfig, authority: KeyPair, now: datetime) -> User:
     the certificate has expired.
     """
     try:
-        return _checked(kubeconfig, authority, now)
+        return _check(kubeconfig, authority, now)
     except InvalidPem as error:
         raise Unreachable(f"TLS with {kubeconfig.server} fails: {error}") from None
 
 
-def _checked(kubeconfig: Kubeconfig, authority: KeyPair, now: datetime) -> User:
+def _check(kubeconfig: Kubeconfig, authority: KeyPair, now: datetime) -> User:
     from cryptography.exceptions import InvalidSignature
 
     ca = load(authority.certificate)

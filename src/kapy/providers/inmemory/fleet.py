@@ -28,7 +28,7 @@ class EndpointTaken(KapyError):
     """Two clusters cannot have the same address."""
 
 
-class InMemory:
+class InMemoryClusters:
     """The clusters whose machines exist only in this process.
 
     clock: for their API servers. seed: for the jitter of start-up durations. elsewhere: connects to
@@ -113,7 +113,7 @@ class InMemory:
             )
         self.drop(cluster)
         made = WorkloadCluster(
-            cluster, uid, endpoint, clock=self.clock, notice=self._tell, untidy=self._call_in
+            cluster, uid, endpoint, clock=self.clock, notice=self._notify, untidy=self._call_in
         )
         self._clusters[cluster] = self._by_endpoint[endpoint] = made
         if self._front is not None:
@@ -190,6 +190,6 @@ class InMemory:
         for notice in tuple(self._on_untidy):
             notice(cluster)
 
-    def _tell(self, cluster: Key) -> None:
+    def _notify(self, cluster: Key) -> None:
         for notice in tuple(self._on_answer):
             notice(cluster)

@@ -51,8 +51,8 @@ class NoPort(KapyError):
     """No port is free for workload clusters."""
 
 
-class Reached(NamedTuple):
-    """What connections to one cluster share."""
+class Target(NamedTuple):
+    """The properties that all connections to one cluster share."""
 
     authority: KeyPair
     tls: ssl.SSLContext
@@ -69,7 +69,7 @@ class Front:
         self._clock = clock
         self._sockets: dict[Endpoint, socket.socket] = {}
         self._accepting: dict[Endpoint, asyncio.Task[None]] = {}
-        self._reached: OrderedDict[WorkloadCluster, Reached] = OrderedDict()
+        self._reached: OrderedDict[WorkloadCluster, Target] = OrderedDict()
         self._refused: set[Endpoint] = set()
         self._was_refused = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
@@ -96,8 +96,8 @@ class Front:
         return True
 
     def admit(self, endpoint: Endpoint) -> None:
-        """Listen for a cluster at its address, if nobody does yet. Raises OSError."""
-        self._listen(self._door(endpoint))
+        """Listen for a cluster at its address, unless that is done already. Raises OSError."""
+        self._listen(self._listening_address(endpoint))
 
     def admit_later(self, endpoint: Endpoint) -> None:
         """Listen for a cluster as soon as its address, which another process has, is free."""
@@ -147,7 +147,7 @@ class Front:
             if not self._refused:
                 self._was_refused.clear()
 
-    def _door(self, endpoint: Endpoint) -> Endpoint:
+    def _listening_address(self, endpoint: Endpoint) -> Endpoint:
         return Endpoint(ANY, endpoint.port) if self.many_addresses else endpoint
 
     def _listen(self, door: Endpoint) -> None:
@@ -171,10 +171,10 @@ class Front:
         if cluster is None or not cluster.answers:
             connection.close()
             return
-        reached = await self._way_to(cluster)
+        reached = await self._route_to(cluster)
         await serve_connection(connection, reached.tls, self._listener, visit)
 
-    async def _way_to(self, cluster: WorkloadCluster) -> Reached:
+    async def _route_to(self, cluster: WorkloadCluster) -> Target:
         known = self._reached.get(cluster)
         authority = cluster.authority
         assert authority is not None
@@ -184,7 +184,7 @@ class Front:
         loop = asyncio.get_running_loop()
         tls = await loop.run_in_executor(None, self._context, authority, cluster.endpoint.host)
         application = known.application if known else Application(cluster.server)
-        made = self._reached[cluster] = Reached(authority, tls, application)
+        made = self._reached[cluster] = Target(authority, tls, application)
         if len(self._reached) > REMEMBERED:
             self._reached.popitem(last=False)
         return made

@@ -20,7 +20,7 @@ from kapy.api.wording import LOOK_AT_LOGS
 from kapy.kube import Document
 from kapy.kube.pki import KeyPair
 from kapy.providers.inmemory.backend import FAILURE_DOMAIN, VERSION, is_in_memory
-from kapy.providers.inmemory.fleet import InMemory
+from kapy.providers.inmemory.fleet import InMemoryClusters
 from kapy.providers.inmemory.startup import (
     BadDuration,
     Durations,
@@ -47,7 +47,7 @@ from kapy.sdk import (
 BOOTSTRAPPED: Final = "machine.inmemory.infrastructure.cluster.x-k8s.io/bootstrapped"
 """Annotation of a Machine whose parts all ran once: it does not take its time again."""
 
-Order = MachineContext[DevMachine]
+Context = MachineContext[DevMachine]
 
 
 class DevMachines(InfraMachineProvider[DevMachine]):
@@ -59,7 +59,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
 
     needs_bootstrap_data = False
 
-    def __init__(self, runtime: Runtime, in_memory: InMemory) -> None:
+    def __init__(self, runtime: Runtime, in_memory: InMemoryClusters) -> None:
         self._runtime = runtime
         self._in_memory = in_memory
         self._keychain = ClusterCertificates.of(runtime)
@@ -68,13 +68,13 @@ class DevMachines(InfraMachineProvider[DevMachine]):
     def serves(self, document: Document) -> bool:
         return is_in_memory(document)
 
-    def before_start(self, context: Order, reason: str) -> Sequence[Condition]:
+    def before_start(self, context: Context, reason: str) -> Sequence[Condition]:
         return not_started(reason, control_plane=context.control_plane)
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
         return reported_v1beta1(reported)
 
-    async def reconcile_normal(self, context: Order) -> Provisioned | Waiting:
+    async def reconcile_normal(self, context: Context) -> Provisioned | Waiting:
         workload = self._in_memory.get(context.cluster)
         if workload is None:
             because = "the DevCluster is not there yet"
@@ -90,13 +90,13 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             return _bad_spec(context, error)
         return await self._started(context, workload, found)
 
-    async def reconcile_delete(self, context: Order) -> Released | Waiting:
+    async def reconcile_delete(self, context: Context) -> Released | Waiting:
         workload = self._in_memory.get(context.cluster)
         if workload is not None:
             workload.remove(context.key.name)
         return Released()
 
-    def _progress(self, context: Order, workload: WorkloadCluster) -> Progress:
+    def _progress(self, context: Context, workload: WorkloadCluster) -> Progress:
         name, now = context.key.name, self._in_memory.clock()
         backend = context.object.spec.backend.in_memory
         assert backend is not None  # `serves` said so
@@ -110,7 +110,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         return progress(durations, reached, now, control_plane=context.control_plane)
 
     async def _started(
-        self, context: Order, workload: WorkloadCluster, found: Progress
+        self, context: Context, workload: WorkloadCluster, found: Progress
     ) -> Provisioned | Waiting:
         now = self._in_memory.clock()
         host = _host(context)
@@ -136,14 +136,14 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             await self._bootstrapped(context)
         return Provisioned(
             provider_id=host.provider_id,
-            failure_domain=context.failure_domain or _noted(context, FAILURE_DOMAIN),
+            failure_domain=context.failure_domain or _pool_annotation(context, FAILURE_DOMAIN),
             conditions=told,
             requeue_after=None if found.due is None else found.due - now,
             requeue_reason="the machine starts",
         )
 
     async def _start_api_server(
-        self, context: Order, workload: WorkloadCluster, host: Host
+        self, context: Context, workload: WorkloadCluster, host: Host
     ) -> bool:
         """Start the API server; False while the cluster's CA Secret does not exist."""
         authority = await self._authority(context, CLUSTER_CA)
@@ -154,11 +154,11 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         workload.start_api_server(host, authority, settings, context.bootstrap_data)
         return True
 
-    async def _authority(self, context: Order, purpose: str) -> KeyPair | None:
+    async def _authority(self, context: Context, purpose: str) -> KeyPair | None:
         secret = await self._keychain.secret(context.cluster, purpose)
         return None if secret is None else key_pair(secret)
 
-    async def _bootstrapped(self, context: Order) -> None:
+    async def _bootstrapped(self, context: Context) -> None:
         machine = context.machine
         if machine is None or BOOTSTRAPPED in machine.metadata.annotations:
             return
@@ -169,34 +169,34 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             await client.patch(Machine.RESOURCE, machine.key, patch)
 
 
-def _host(context: Order) -> Host:
+def _host(context: Context) -> Host:
     name = context.key.name
     return Host(
         name=name,
         uid=context.uid,
         provider_id=f"in-memory://{name}",
-        version=_noted(context, VERSION) or context.version,
+        version=_pool_annotation(context, VERSION) or context.version,
         control_plane=context.control_plane,
     )
 
 
-def _noted(context: Order, name: str) -> str:
+def _pool_annotation(context: Context, name: str) -> str:
     """The annotation of the machine's pool, "" if the machine is in no pool."""
     return context.object.metadata.annotations.get(name, "")
 
 
-def _was_bootstrapped(context: Order) -> bool:
+def _was_bootstrapped(context: Context) -> bool:
     return context.machine is not None and BOOTSTRAPPED in context.machine.metadata.annotations
 
 
-def _since(context: Order, type_: str) -> datetime | None:
+def _since(context: Context, type_: str) -> datetime | None:
     found = context.last_conditions.get(type_)
     if found is None or found.status != conditions.TRUE:
         return None
     return moment(found.last_transition_time)
 
 
-def _bad_spec(context: Order, error: BadDuration) -> Waiting:
+def _bad_spec(context: Context, error: BadDuration) -> Waiting:
     told = not_started(Reason.INTERNAL_ERROR, control_plane=context.control_plane)
     told[0].message = str(error)
     return Waiting(message=str(error), requeue_after=None, conditions=told)

@@ -17,7 +17,7 @@ from kapy.api.names import ConditionType, Label
 from kapy.kube import Document, Key
 from kapy.kube.model import encode
 from kapy.providers.inmemory.backend import FAILURE_DOMAIN, VERSION, is_in_memory
-from kapy.providers.inmemory.fleet import InMemory
+from kapy.providers.inmemory.fleet import InMemoryClusters
 from kapy.sdk import (
     InfraMachinePoolProvider,
     MachinePoolContext,
@@ -31,21 +31,22 @@ from kapy.sdk import (
     pool_result,
 )
 
-Order = MachinePoolContext[DevMachinePool]
+Context = MachinePoolContext[DevMachinePool]
 KIND: Final = DevMachine.RESOURCE.kind
 
 
 class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
-    """Pools of the in-memory backend. in_memory: the clusters. machines: their DevMachines.
-
-    A pool without a backend is in memory where its cluster is: extensions that are made on
-    upstream's types drop `backend.inMemory`, which upstream's pools do not have.
+    """Pools of the in-memory backend. in_memory: the clusters. machines: their DevMachines. A pool
+    without a backend is in memory if its cluster is: upstream's pools have no `backend.inMemory`,
+    so extensions that decode upstream's types drop it.
     """
 
     machine_kind = KIND
     needs_bootstrap_data = False
 
-    def __init__(self, runtime: Runtime, in_memory: InMemory, machines: PoolMachines) -> None:
+    def __init__(
+        self, runtime: Runtime, in_memory: InMemoryClusters, machines: PoolMachines
+    ) -> None:
         self._in_memory = in_memory
         self._machines = machines
         self._typed = runtime.cache.informer(DevMachine).shared  # read only
@@ -58,10 +59,10 @@ class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
         known = self._in_memory.get(Key(metadata.get("namespace", ""), cluster))
         return known is not None and not (document.get("spec") or {}).get("backend")
 
-    async def reconcile_normal(self, context: Order) -> PoolProvisioned | Waiting:
+    async def reconcile_normal(self, context: Context) -> PoolProvisioned | Waiting:
         documents = await self._machines.ensure(
             context,
-            _Maker(context, self._machines.of(context)),
+            _NewMachine(context, self._machines.of(context)),
             lambda one: _is_current(self._typed(one), context),
         )
         machines = [self._typed(one) for one in documents]
@@ -71,14 +72,14 @@ class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
             provider_id=f"dev:////{context.cluster.name}-dmp-{context.key.name}",
         )
 
-    async def reconcile_delete(self, context: Order) -> Released | Waiting:
+    async def reconcile_delete(self, context: Context) -> Released | Waiting:
         return await self._machines.delete(context)
 
 
-class _Maker:
+class _NewMachine:
     """Creates DevMachines; each goes to the failure domain with the fewest machines."""
 
-    def __init__(self, context: Order, others: Sequence[Document]) -> None:
+    def __init__(self, context: Context, others: Sequence[Document]) -> None:
         self._order = context
         self._domains = [_annotation(one, FAILURE_DOMAIN) for one in others]
 
@@ -92,13 +93,13 @@ class _Maker:
         return {"metadata": {"annotations": annotations}, "spec": spec}
 
 
-def _is_current(machine: DevMachine, context: Order) -> bool:
+def _is_current(machine: DevMachine, context: Context) -> bool:
     """Whether the machine has the desired version and start-up durations."""
     made_for = machine.metadata.annotations.get(VERSION, ""), machine.spec.backend.in_memory
     return made_for == (context.version, _backend(context))
 
 
-def _backend(context: Order) -> InMemoryMachineBackendSpec:
+def _backend(context: Context) -> InMemoryMachineBackendSpec:
     """The start-up durations of the pool's machines."""
     return context.object.spec.backend.in_memory or InMemoryMachineBackendSpec()
 

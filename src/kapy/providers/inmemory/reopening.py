@@ -16,7 +16,7 @@ from typing import Final
 
 from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document, Key
-from kapy.providers.inmemory.fleet import InMemory
+from kapy.providers.inmemory.fleet import InMemoryClusters
 from kapy.providers.inmemory.workload.kubeadm import ensure_token
 from kapy.sdk import Informer, Runtime
 
@@ -31,7 +31,9 @@ class PoolTokens:
     """The bootstrap tokens of pools. secrets: the cached Secrets of Clusters, including boot
     data."""
 
-    def __init__(self, runtime: Runtime, in_memory: InMemory, secrets: Informer[Document]) -> None:
+    def __init__(
+        self, runtime: Runtime, in_memory: InMemoryClusters, secrets: Informer[Document]
+    ) -> None:
         self._in_memory = in_memory
         self._secrets = secrets
         self._pools = runtime.cache.informer(MachinePool.RESOURCE)

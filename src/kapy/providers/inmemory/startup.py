@@ -105,13 +105,17 @@ def progress(
 
 def reported(found: Progress, *, control_plane: bool) -> list[Condition]:
     """The conditions that report the progress, in start-up order."""
-    vm = _told(ConditionType.VM_PROVISIONED, done=found.vm)
-    node = _told(ConditionType.NODE_PROVISIONED, done=found.node, after_vm=not found.vm)
+    vm = _progress_condition(ConditionType.VM_PROVISIONED, done=found.vm)
+    node = _progress_condition(
+        ConditionType.NODE_PROVISIONED, done=found.node, after_vm=not found.vm
+    )
     if not control_plane:
         return [vm, node]
     waits = {"after_vm": not found.vm, "after_node": not found.node}
-    etcd = _told(ConditionType.ETCD_PROVISIONED, done=found.etcd, **waits)
-    server = _told(ConditionType.API_SERVER_PROVISIONED, done=found.api_server, **waits)
+    etcd = _progress_condition(ConditionType.ETCD_PROVISIONED, done=found.etcd, **waits)
+    server = _progress_condition(
+        ConditionType.API_SERVER_PROVISIONED, done=found.api_server, **waits
+    )
     return [vm, node, etcd, server]
 
 
@@ -122,7 +126,9 @@ def not_started(reason: str, *, control_plane: bool) -> list[Condition]:
     return [conditions.false(first.type, reason), *others]
 
 
-def _told(type_: str, *, done: bool, after_vm: bool = False, after_node: bool = False) -> Condition:
+def _progress_condition(
+    type_: str, *, done: bool, after_vm: bool = False, after_node: bool = False
+) -> Condition:
     if done:
         return conditions.true(type_, Reason.PROVISIONED)
     if after_vm:

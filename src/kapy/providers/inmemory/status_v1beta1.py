@@ -1,7 +1,7 @@
-"""How far a machine has started, as v1beta1 has it. Pure.
+"""Converts the start-up progress of a machine to v1beta1 conditions (pure functions).
 
-A part that waits for another one was not told of then: only what holds, and what the machine
-itself waits for. What failed is left as it was told last.
+A v1beta1 condition reports only that a part is up, or that the machine itself waits. A part that
+waits for another part has no v1beta1 condition. A failed part keeps its last condition.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WAITING: Final[Mapping[str, str]] = {
 
 
 def reported_v1beta1(told: Sequence[Condition]) -> list[V1Beta1Condition]:
-    """The v1beta1 conditions that change with `told`, the conditions of a DevMachine."""
+    """Return the v1beta1 conditions that follow from `told`, the conditions of a DevMachine."""
     found = (_v1beta1(one) for one in told)
     return [one for one in found if one is not None]
 

@@ -11,7 +11,7 @@ from kapy.api.names import Finalizer, Label
 from kapy.kube import Key
 from kapy.kube.names import SECRETS
 from kapy.providers.inmemory.clusters import DevClusters
-from kapy.providers.inmemory.fleet import InMemory
+from kapy.providers.inmemory.fleet import InMemoryClusters
 from kapy.providers.inmemory.machines import DevMachines
 from kapy.providers.inmemory.pools import DevMachinePools
 from kapy.providers.inmemory.reopening import PoolTokens
@@ -33,7 +33,7 @@ CONCURRENCY = 10
 
 
 def add_to(
-    runtime: Runtime, in_memory: InMemory, *, concurrency: int = CONCURRENCY
+    runtime: Runtime, in_memory: InMemoryClusters, *, concurrency: int = CONCURRENCY
 ) -> list[Controller]:
     """Serve DevClusters, DevMachines and (with MachinePools) DevMachinePools in this program."""
     machines = runtime.cache.informer(DevMachine.RESOURCE)
@@ -89,7 +89,7 @@ def add_to(
     return controllers
 
 
-def _pools(runtime: Runtime, in_memory: InMemory, concurrency: int) -> Controller:
+def _pools(runtime: Runtime, in_memory: InMemoryClusters, concurrency: int) -> Controller:
     machines = PoolMachines(runtime, DevMachine.RESOURCE, DevMachinePool.RESOURCE)
     controller = add_infra_machine_pool(
         runtime,
@@ -102,7 +102,7 @@ def _pools(runtime: Runtime, in_memory: InMemory, concurrency: int) -> Controlle
     return controller
 
 
-def _housekeeper(runtime: Runtime, in_memory: InMemory) -> Controller:
+def _housekeeper(runtime: Runtime, in_memory: InMemoryClusters) -> Controller:
     async def tidy(cluster: Key) -> Result:
         workload = in_memory.get(cluster)
         if workload is not None:

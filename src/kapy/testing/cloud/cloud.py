@@ -9,7 +9,7 @@ from itertools import count
 from kapy._aio.clock import Clock
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
-from kapy.providers.inmemory.fleet import InMemory
+from kapy.providers.inmemory.fleet import InMemoryClusters
 from kapy.providers.inmemory.workload.cluster import Host, Milestones, WorkloadCluster
 from kapy.providers.inmemory.workload.kubeadm import Settings
 from kapy.providers.inmemory.workload.nodes import address_of
@@ -53,7 +53,7 @@ class Cloud:
 
     def __init__(self, clock: Clock, *, boot_seconds: float = 1.0) -> None:
         self.networks: dict[str, Network] = {}
-        self._fleet = InMemory(clock=clock)
+        self._fleet = InMemoryClusters(clock=clock)
         self._clock = clock
         self._boot_seconds = boot_seconds
         self._numbers = count(1)

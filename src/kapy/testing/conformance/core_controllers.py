@@ -24,7 +24,7 @@ from kapy.testing.conformance.provider_under_test import Kind, Launcher, Limits,
 from kapy.testing.fake_core import reference
 
 if TYPE_CHECKING:
-    from kapy.providers.inmemory import InMemory
+    from kapy.providers.inmemory import InMemoryClusters
 
 INFRASTRUCTURE: Final[Document] = {
     "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
@@ -95,7 +95,7 @@ class WithCoreControllers:
     for these machines.
     """
 
-    launcher_for: Callable[[InMemory], Launcher]
+    launcher_for: Callable[[InMemoryClusters], Launcher]
     network: bool = False
     restarts: bool = True
 
@@ -112,9 +112,11 @@ class WithCoreControllers:
 
 
 @asynccontextmanager
-async def _controllers(environment: Environment, *, sockets: bool) -> AsyncIterator[InMemory]:
+async def _controllers(
+    environment: Environment, *, sockets: bool
+) -> AsyncIterator[InMemoryClusters]:
     from kapy.apps.transports import over_network
-    from kapy.providers.inmemory import InMemory
+    from kapy.providers.inmemory import InMemoryClusters
 
     runtime = Runtime.on(
         environment.client.transport,
@@ -122,7 +124,7 @@ async def _controllers(environment: Environment, *, sockets: bool) -> AsyncItera
         field_manager=MANAGER,
         random=Random(11),
     )
-    machines = InMemory(
+    machines = InMemoryClusters(
         clock=environment.clock,
         elsewhere=over_network if sockets else None,
         failure_domains=DOMAINS,
@@ -136,7 +138,7 @@ async def _controllers(environment: Environment, *, sockets: bool) -> AsyncItera
         yield machines
 
 
-def _added(runtime: Runtime, machines: InMemory) -> dict[str, Service]:
+def _added(runtime: Runtime, machines: InMemoryClusters) -> dict[str, Service]:
     from kapy.core.cluster.controller import add_to as add_clusters
     from kapy.core.machine.controller import add_to as add_machines
     from kapy.providers.inmemory import add_to as add_in_memory

@@ -10,7 +10,7 @@ from kapy.api.dev_machine import DevMachine
 from kapy.api.dev_machine_pool import DevMachinePool
 from kapy.kube import Document
 from kapy.kube.names import Resource
-from kapy.providers.inmemory import InMemory
+from kapy.providers.inmemory import InMemoryClusters
 from kapy.providers.inmemory import add_to as add_in_memory
 from kapy.sdk import Runtime
 from kapy.testing.conformance.in_process import InProcess
@@ -30,7 +30,7 @@ def in_memory() -> ProviderUnderTest:
     """DevClusters, DevMachines and DevMachinePools."""
 
     def add(runtime: Runtime) -> Mapping[str, Callable[[], Awaitable[None]]]:
-        add_in_memory(runtime, InMemory(clock=runtime.clock))
+        add_in_memory(runtime, InMemoryClusters(clock=runtime.clock))
         return {}
 
     examples = {

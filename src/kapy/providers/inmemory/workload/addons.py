@@ -1,6 +1,6 @@
-"""What `kubeadm init` installs in a cluster: its Services, kube-proxy and CoreDNS.
+"""The add-ons that `kubeadm init` installs in a cluster: its Services, kube-proxy and CoreDNS.
 
-Contents are kubeadm's defaults, without the parts that no controller looks at.
+Their contents are kubeadm's defaults, without the parts that no controller reads.
 """
 
 from __future__ import annotations

@@ -45,8 +45,9 @@ from kapy.sdk import Endpoint
 
 @dataclass(slots=True)
 class Milestones:
-    """When the parts of a machine were up; None: not yet. begun: when it was ordered. registered:
-    its Node was made in this process."""
+    """The times at which the parts of a machine were up; None if a part is not up yet. begun: the
+    time of the request. registered: the Node was created in this process.
+    """
 
     begun: datetime
     vm: datetime | None = None
@@ -216,7 +217,7 @@ class WorkloadCluster:
         return reach
 
     def close(self) -> None:
-        """The cluster is gone: nobody answers any more, open watches end."""
+        """Close the deleted cluster: requests fail, and open watches end."""
         self._api_servers.clear()
         self.server.close()
         self._notice(self.key)
@@ -235,7 +236,9 @@ class WorkloadCluster:
         self.server.kubernetes = oldest.version if oldest else ""
 
     def _images(self, bootstrap_data: bytes) -> Images:
-        """What kubeadm reads: the cluster's configuration, or on the first machine its own."""
+        """Return the images from the configuration that kubeadm reads: the cluster's, or that of
+        the first machine itself.
+        """
         found = self.objects.get(CONFIG_MAPS, SYSTEM, "kubeadm-config")
         if found is not None:
             return images_of((found.get("data") or {}).get("ClusterConfiguration", ""))
@@ -254,6 +257,6 @@ class WorkloadCluster:
 
 
 def _node_uid(host: Host) -> str:
-    """What the first Node of a machine has, in whichever process it is made."""
+    """Return the uid of the first Node of a machine. It is the same in every process."""
     digest = blake2b(f"{host.uid}/node".encode(), digest_size=16).digest()
     return str(UUID(bytes=digest, version=4))

@@ -21,9 +21,8 @@ _HTTP: Final = {_NOT_FOUND: 404, _FAILED_PRECONDITION: 400, _UNIMPLEMENTED: 501}
 
 
 class Etcd:
-    """The members of one etcd cluster, each on the machine whose name it has.
-
-    alarms: kinds (`NOSPACE`, `CORRUPT`) by member ID, for whoever plays faults.
+    """The members of one etcd cluster. A member has the name of its machine. alarms: kinds
+    (`NOSPACE`, `CORRUPT`) by member ID, for fault injection.
     """
 
     __slots__ = ("_removed", "alarms", "id", "leader", "members")
@@ -36,9 +35,8 @@ class Etcd:
         self._removed: set[str] = set()
 
     def join(self, name: str, machine: str) -> None:
-        """A member starts on a machine. machine: its uid; a restart gives the same member ID.
-
-        A member that was taken out of the cluster does not come back by itself.
+        """Start a member on a machine. machine: its uid; a restart gives the same member ID. A
+        removed member does not rejoin by itself.
         """
         if name in self.members or name in self._removed:
             return

@@ -1,8 +1,8 @@
-"""What kube-controller-manager does in a workload cluster: collect garbage, empty namespaces, and
-see to Pods of what is deployed.
+"""Simulates kube-controller-manager in a workload cluster: it collects garbage, empties namespaces
+and maintains the Pods of workloads.
 
-Most clusters never need it. So nothing runs in them until something is stored that asks for it, or
-somebody looks at what is deployed; then they are tidied once.
+Most clusters never need it. So it runs only after an object was stored that needs it, or after a
+request listed workloads; one run handles all pending work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kapy.apiserver.controllers.namespaces import NamespaceController
 from kapy.apiserver.controllers.workloads.workloads import TABLES
 from kapy.apiserver.server import Server
 from kapy.apiserver.store.watch_cache import WriteEvent
-from kapy.providers.inmemory.workload.deployed import Deployed
+from kapy.providers.inmemory.workload.workloads import SimulatedWorkloads
 
 QUIET: Final = 10
 """Turns of the event loop without a write after which nothing more will come."""
@@ -36,13 +36,13 @@ class Housekeeping:
     def __init__(self, server: Server, wake: Callable[[], None]) -> None:
         self._server = server
         self._wake = wake
-        self._deployed = Deployed(server)
+        self._deployed = SimulatedWorkloads(server)
         self._owned = False
         self._terminating: set[str] = set()
         server.store.listeners.append(self._noticed)
 
     def begin(self) -> None:
-        """Somebody looks at what is deployed: whoever does finds the Pods of the add-ons."""
+        """Start to simulate workloads, so that the Pods of the add-ons exist."""
         self._deployed.start()
         for _ in range(_FIRST_TURNS):
             if self._deployed.is_dirty:

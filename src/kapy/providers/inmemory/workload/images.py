@@ -25,7 +25,7 @@ _NAMES_IMAGES: Final = re.compile(
 
 
 class Images(NamedTuple):
-    """Where images come from. etcd_tag, dns_tag: "" for kubeadm's."""
+    """The repositories and tags of images. etcd_tag, dns_tag: "" for kubeadm's default."""
 
     repository: str = REPOSITORY
     etcd_repository: str = REPOSITORY

@@ -1,4 +1,6 @@
-"""What `kubeadm init` leaves in a cluster besides its control plane and its add-ons: settings."""
+"""The settings that `kubeadm init` stores in a cluster, besides the control plane and the
+add-ons.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ users: null
 
 
 class Settings(NamedTuple):
-    """What of a cluster shows in these objects. version: of Kubernetes, with its `v`."""
+    """The properties of a cluster that these objects contain. version: the Kubernetes version, with
+    its `v`.
+    """
 
     name: str
     version: str
@@ -88,10 +92,9 @@ _NAMESPACE_STATUS: Final = {"phase": "Active"}
 
 
 def ensure_kubeadm_objects(objects: Objects, settings: Settings, bootstrap_data: bytes) -> None:
-    """Everything that is not of one machine, unless it is there already.
-
-    bootstrap_data: of a control plane machine; that of the first one holds the cluster's
-    configuration, otherwise (a restart after that machine was replaced) it is made of `settings`.
+    """Create the objects that belong to no single machine, unless they exist. bootstrap_data: of a
+    control plane machine. The first machine's data contain the cluster's configuration. If that
+    machine was replaced before a restart, the configuration is derived from `settings`.
     """
     if objects.get(CONFIG_MAPS, SYSTEM, "kubeadm-config") is not None:
         return

@@ -1,4 +1,6 @@
-"""What a kubelet writes about its machine: the Node, and the static pods of a control plane."""
+"""The objects that a kubelet writes for its machine: the Node, and the static pods of a control
+plane.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,7 @@ def ensure_node(
 
 
 def drop_node(objects: Objects, name: str) -> None:
-    """The machine is gone, and its Node with it."""
+    """Delete the Node of a deleted machine."""
     objects.drop(NODES, "", name)
 
 
@@ -137,7 +139,7 @@ def _labels(component: str) -> dict[str, str]:
 
 @lru_cache(maxsize=256)
 def _mirror(component: str, version: str) -> dict[str, str]:
-    """What tells a static pod from others: it is not evicted when its node is drained."""
+    """Return the annotation of static pods: a drain does not evict them."""
     digest = blake2b(f"{component} {version}".encode(), digest_size=16).hexdigest()
     return {"kubernetes.io/config.mirror": digest, "kubernetes.io/config.source": "file"}
 

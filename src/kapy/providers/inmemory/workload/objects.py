@@ -1,8 +1,7 @@
-"""Writing a workload cluster's objects where its kubelets and kubeadm would have written them.
+"""Write the objects of a workload cluster in place of its kubelets and kubeadm.
 
-The objects go into the store directly: nobody needs to be admitted, and a fleet of ten thousand
-clusters has half a million of them. Parts that are equal in many objects are shared between them;
-a store never changes a document in place.
+Objects are stored directly, without admission: ten thousand clusters have half a million objects.
+Equal parts of objects are shared, which is safe because a store never changes a document in place.
 """
 
 from __future__ import annotations
@@ -39,7 +38,9 @@ class Objects:
         return self._table(self._kind(resource)).latest(namespace, name)
 
     def ensure(self, resource: Resource, namespace: str, name: str, make: Make) -> bool:
-        """Create the object unless it is there; `make` gives all but its identity. True if new."""
+        """Create the object unless it exists; return whether it was created. make: returns
+        everything but the identity.
+        """
         kind = self._kind(resource)
         table = self._table(kind)
         if table.latest(namespace, name) is not None:
@@ -64,7 +65,7 @@ class Objects:
         return True
 
     def drop(self, resource: Resource, namespace: str, name: str) -> None:
-        """Delete the object at once, whatever finalizers it has, if it is there."""
+        """Delete the object, if it exists, regardless of its finalizers."""
         table = self._table(self._kind(resource))
         last = table.latest(namespace, name)
         if last is not None:

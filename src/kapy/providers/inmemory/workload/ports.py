@@ -1,7 +1,7 @@
-"""What listens on the ports of static pods: etcd's gRPC, and the API server's certificate.
+"""The servers on the ports of static pods: etcd's gRPC, and the API server's certificate.
 
-Reached by port forwarding (`pods/portforward`), as control plane providers in other processes do,
-upstream's among them.
+Control plane providers in other processes, such as upstream's, reach them by port forwarding
+(`pods/portforward`).
 """
 
 from __future__ import annotations

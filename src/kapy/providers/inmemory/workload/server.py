@@ -13,15 +13,14 @@ from kapy.apiserver.server import Server
 from kapy.apiserver.server.non_resource_paths import version
 from kapy.kube.http import Reply, Request
 from kapy.providers.inmemory.workload import usage
-from kapy.providers.inmemory.workload.first_looks import is_look
+from kapy.providers.inmemory.workload.inventory_requests import is_inventory_request
 from kapy.providers.inmemory.workload.ports import Ports
 
 
 class WorkloadServer(Server):
-    """The API server of a workload cluster. kubernetes: `v1.34.0`, "" before any machine runs.
-
-    ports: what listens in its static pods, None where nothing does. on_first_look: called when
-    somebody looks at what is deployed for the first time.
+    """The API server of a workload cluster. kubernetes: the version (`v1.34.0`), "" before any
+    machine runs. ports: the servers in its static pods, None if there are none. on_first_look:
+    called with the first request that lists workloads.
     """
 
     __slots__ = ("kubernetes", "on_first_look", "ports")
@@ -35,10 +34,9 @@ class WorkloadServer(Server):
 
     @classmethod
     def in_memory(cls, clock: Clock) -> WorkloadServer:
-        """A new one, with nothing in it.
-
-        Its resourceVersions begin at the milliseconds since 1970: after those that an earlier one
-        at the same address told. So whoever goes on with a watch of that one's is answered 410.
+        """Return a new, empty server. Its resourceVersions start at the milliseconds since 1970,
+        above those of a former server at the same address. So a client that resumes a watch of the
+        former server gets 410.
         """
         server = cls.open(None, clock=clock)
         assert isinstance(server, cls)
@@ -48,7 +46,7 @@ class WorkloadServer(Server):
 
     async def __call__(self, request: Request) -> Reply:
         """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
-        if self.on_first_look is not None and is_look(request):
+        if self.on_first_look is not None and is_inventory_request(request):
             begin, self.on_first_look = self.on_first_look, None
             begin()
         reply = await super().__call__(request)

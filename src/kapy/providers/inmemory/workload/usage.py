@@ -24,7 +24,7 @@ _VERBS: Final = ["get", "list"]
 
 
 def is_discovery(request: Request) -> bool:
-    """Whether somebody asks which groups there are."""
+    """Return whether a request discovers the API groups."""
     return request.path == "/apis"
 
 
@@ -36,7 +36,9 @@ def with_group(reply: Reply) -> Reply:
     if body.get("kind") == "APIGroupList":
         return Reply(reply.status, {**body, "groups": [*body["groups"], _group()]}, reply.headers)
     if body.get("kind") == "APIGroupDiscoveryList":
-        return Reply(reply.status, {**body, "items": [*body["items"], _found()]}, reply.headers)
+        return Reply(
+            reply.status, {**body, "items": [*body["items"], _discovery_document()]}, reply.headers
+        )
     return reply
 
 
@@ -142,7 +144,7 @@ def _resources() -> Document:
     }
 
 
-def _found() -> Document:
+def _discovery_document() -> Document:
     resources = [
         {
             "resource": name,

@@ -14,7 +14,7 @@ from kapy.api.names import ConditionType, Label
 from kapy.kube import Document, Key
 from kapy.providers.kubeadm.bootstrap.control_plane import ControlPlanes
 from kapy.providers.kubeadm.bootstrap.reconcile import Reconciler
-from kapy.providers.kubeadm.bootstrap.scope import TOKEN_LIFE, Tools
+from kapy.providers.kubeadm.bootstrap.scope import TOKEN_LIFE, Dependencies
 from kapy.providers.kubeadm.bootstrap.tokens import Tokens
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk import (
@@ -41,7 +41,7 @@ def add_to(
     concurrency: int = 10,
 ) -> Controller:
     """Run the kubeadm bootstrap provider in `runtime`."""
-    tools = Tools(
+    dependencies = Dependencies(
         runtime,
         remote,
         ClusterCertificates.of(runtime),
@@ -50,7 +50,9 @@ def add_to(
         BootstrapSecrets(runtime),
         ControlPlanes.of(runtime).version,
     )
-    controller = Controller("kubeadmconfig", Reconciler(tools).reconcile, concurrency=concurrency)
+    controller = Controller(
+        "kubeadmconfig", Reconciler(dependencies).reconcile, concurrency=concurrency
+    )
     cache = runtime.cache
     configs = cache.informer(KubeadmConfig.RESOURCE)
     configs.add_index(_BY_CLUSTER, _cluster_of)
@@ -61,7 +63,7 @@ def add_to(
 
     def of_changed_cluster(change: Change) -> Iterable[Key]:
         same = change.old is not None and change.new is not None
-        if same and _matters(change.old) == _matters(change.new):
+        if same and _relevant_fields(change.old) == _relevant_fields(change.new):
             return ()
         return of_cluster(Key.of(change.document))
 
@@ -73,13 +75,13 @@ def add_to(
             # It may have held the init lock.
             cluster = Key(document["metadata"]["namespace"], document["spec"]["clusterName"])
             return of_cluster(cluster)
-        if change.old is not None and _booted(change.old) == _booted(document):
+        if change.old is not None and _machine_fields(change.old) == _machine_fields(document):
             return ()
         return _config_of(document["spec"], document)
 
     def of_pool(change: Change) -> Iterable[Key]:
         document = change.document
-        if change.old is not None and _pool_booted(change.old) == _pool_booted(document):
+        if change.old is not None and _pool_fields(change.old) == _pool_fields(document):
             return ()
         return _config_of(document["spec"]["template"]["spec"], document)
 
@@ -110,7 +112,7 @@ def _cluster_of(config: Document) -> Iterable[str]:
     return (str(Key(metadata["namespace"], name)),) if name else ()
 
 
-def _matters(cluster: Document | None) -> Any:
+def _relevant_fields(cluster: Document | None) -> Any:
     """The fields of a Cluster that affect a KubeadmConfig."""
     assert cluster is not None
     status = cluster.get("status") or {}
@@ -123,11 +125,11 @@ def _matters(cluster: Document | None) -> Any:
     return cluster.get("spec"), initialized, infrastructure
 
 
-def _booted(machine: Document) -> Any:
-    """The fields of a Machine that affect its KubeadmConfig."""
+def _machine_fields(machine: Document) -> Any:
+    """Return the fields of a Machine that affect its KubeadmConfig."""
     return machine["spec"], (machine.get("status") or {}).get("nodeRef")
 
 
-def _pool_booted(pool: Document) -> Any:
-    """The fields of a MachinePool that affect its KubeadmConfig."""
+def _pool_fields(pool: Document) -> Any:
+    """Return the fields of a MachinePool that affect its KubeadmConfig."""
     return pool["spec"], (pool.get("status") or {}).get("nodeRefs")

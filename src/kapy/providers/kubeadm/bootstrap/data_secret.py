@@ -18,7 +18,7 @@ async def store(scope: Scope, data: str) -> None:
     """
     config = scope.config
     made = BootstrapData(value=data.encode(), format=config.spec.format or CLOUD_CONFIG)
-    await scope.tools.data_secrets.store(config, scope.cluster.key, made, renew=True)
+    await scope.dependencies.data_secrets.store(config, scope.cluster.key, made, renew=True)
     available(scope, config.metadata.name)
 
 

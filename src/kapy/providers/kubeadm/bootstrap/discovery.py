@@ -36,7 +36,7 @@ def endpoint_of(cluster: Cluster) -> str:
     return f"{host}:{endpoint.port}"
 
 
-async def fill_in(scope: Scope, ca: KeyPair) -> None:
+async def complete_join(scope: Scope, ca: KeyPair) -> None:
     """Complete `spec.joinConfiguration.discovery`.
 
     Raises NoEndpoint or NotConnected while it cannot be completed; changes of either trigger a
@@ -45,7 +45,7 @@ async def fill_in(scope: Scope, ca: KeyPair) -> None:
     discovery = scope.config.spec.join_configuration.discovery
     if discovery.file is not None:
         if discovery.file.kube_config is not None:
-            _fill_in_file(discovery.file.kube_config, scope.cluster, ca)
+            _complete_file(discovery.file.kube_config, scope.cluster, ca)
         return
     token = discovery.bootstrap_token
     if not token.ca_cert_hashes:
@@ -57,11 +57,11 @@ async def fill_in(scope: Scope, ca: KeyPair) -> None:
 
 
 async def _make_token(scope: Scope, discovery: BootstrapTokenDiscovery) -> None:
-    client = scope.tools.remote.client(scope.cluster.key)
-    discovery.token = await scope.tools.tokens.make(client, scope.now)
+    client = scope.dependencies.remote.client(scope.cluster.key)
+    discovery.token = await scope.dependencies.tokens.create(client, scope.now)
 
 
-def _fill_in_file(config: FileDiscoveryKubeConfig, cluster: Cluster, ca: KeyPair) -> None:
+def _complete_file(config: FileDiscoveryKubeConfig, cluster: Cluster, ca: KeyPair) -> None:
     if not config.cluster.server:
         config.cluster.server = f"https://{_endpoint(cluster)}"
     if not config.cluster.certificate_authority_data:

@@ -20,7 +20,7 @@ from kapy.kube.model import encode
 from kapy.kube.pki import KeyPair
 from kapy.providers.kubeadm.bootstrap import cloudinit, data_secret, ignition
 from kapy.providers.kubeadm.bootstrap.cloudinit import MachineSetup
-from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of, fill_in
+from kapy.providers.kubeadm.bootstrap.discovery import complete_join, endpoint_of
 from kapy.providers.kubeadm.bootstrap.machine_setup import machine_setup
 from kapy.providers.kubeadm.bootstrap.scope import Scope
 from kapy.providers.kubeadm.certificates import (
@@ -32,7 +32,7 @@ from kapy.providers.kubeadm.certificates import (
     worker_certificates,
 )
 from kapy.providers.kubeadm.configuration import (
-    Surroundings,
+    ClusterFacts,
     cluster_configuration_file,
     init_configuration_file,
     join_configuration_file,
@@ -54,7 +54,7 @@ async def init(scope: Scope) -> None:
     if not spec.cluster_configuration.control_plane_endpoint:
         spec.cluster_configuration.control_plane_endpoint = endpoint_of(scope.cluster)
     configuration = encode(spec.cluster_configuration)
-    cluster_file = cluster_configuration_file(configuration, version, _surroundings(scope))
+    cluster_file = cluster_configuration_file(configuration, version, _cluster_facts(scope))
     init_file = init_configuration_file(encode(spec.init_configuration), version)
     await scope.draft.save()
     certificates = init_certificates(configuration)
@@ -111,7 +111,7 @@ async def _ignition(scope: Scope, setup: MachineSetup, *configuration: str) -> s
         return await ignition.user_data(setup, additions, *configuration)
     except (ignition.CannotRender, ignition.CannotTranslate) as error:
         # The conditions are upstream's, which do not say why.
-        recorder = scope.tools.runtime.events.named("kubeadmconfig-controller")
+        recorder = scope.dependencies.runtime.events.named("kubeadmconfig-controller")
         recorder.warning(scope.config, "BootstrapDataFailed", str(error))
         raise
 
@@ -119,7 +119,7 @@ async def _ignition(scope: Scope, setup: MachineSetup, *configuration: str) -> s
 async def _init_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict[str, KeyPair]:
     """The authorities; a control plane object makes and checks them, else (a standalone machine) we
     make them, and check them as little as upstream does."""
-    keychain, cluster = scope.tools.keychain, scope.cluster
+    keychain, cluster = scope.dependencies.certificates, scope.cluster
     try:
         if cluster.spec.control_plane_ref is not None:
             kept = await keychain.find(cluster.key, certificates, checked=False)
@@ -135,7 +135,7 @@ async def _init_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict
 
 async def _join_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict[str, KeyPair]:
     try:
-        keychain = scope.tools.keychain
+        keychain = scope.dependencies.certificates
         kept = await keychain.find(scope.cluster.key, certificates, checked=False)
         pairs = {purpose: one.pair for purpose, one in kept.items()}
         ensure_complete(certificates, pairs)
@@ -148,7 +148,7 @@ async def _join_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict
 
 async def _prepare_join(scope: Scope, pairs: dict[str, KeyPair]) -> None:
     try:
-        await fill_in(scope, pairs[CLUSTER_CA])
+        await complete_join(scope, pairs[CLUSTER_CA])
         await scope.draft.save_spec()
     finally:
         # Afterwards, so that the condition is of the generation that was just written.
@@ -165,19 +165,19 @@ def _with_uninitialized_taint(join: Document) -> Document:
     return {**join, "nodeRegistration": {**registration, "taints": [*taints, wanted]}}
 
 
-def _surroundings(scope: Scope) -> Surroundings:
-    """What kubeadm's ClusterConfiguration takes from the Cluster and the Machine."""
+def _cluster_facts(scope: Scope) -> ClusterFacts:
+    """Return the facts of Cluster and Machine that kubeadm's ClusterConfiguration contains."""
     network = scope.cluster.spec.cluster_network
     timeouts = scope.config.spec.init_configuration.timeouts
-    return Surroundings(
+    return ClusterFacts(
         kubernetes_version=scope.owner.version or None,
         cluster_name=scope.cluster.metadata.name,
         dns_domain=network.service_domain or None,
-        service_subnet=_joined(network.services),
-        pod_subnet=_joined(network.pods),
+        service_subnet=_cidr_list(network.services),
+        pod_subnet=_cidr_list(network.pods),
         health_check_seconds=timeouts.control_plane_component_health_check_seconds,
     )
 
 
-def _joined(ranges: NetworkRanges | None) -> str | None:
+def _cidr_list(ranges: NetworkRanges | None) -> str | None:
     return ",".join(ranges.cidr_blocks) or None if ranges is not None else None

@@ -81,7 +81,7 @@ def _rendered(file: Document, data: Document) -> str:
 
 async def _template_data(scope: Scope) -> Document:
     """The template variables: the version of the control plane, if it has one."""
-    version = await scope.tools.control_plane_version(scope.cluster)
+    version = await scope.dependencies.control_plane_version(scope.cluster)
     if not version:
         return {}
     return {"controlPlane": {"version": f"v{parse_tolerant(version)}"}}
@@ -104,7 +104,7 @@ async def _users(scope: Scope) -> list[Document]:
 async def _secret_text(scope: Scope, name: str, key: str, what: str) -> str:
     where = Key(scope.config.metadata.namespace, name)
     try:
-        secret = await scope.tools.runtime.client.get(SECRETS, where)
+        secret = await scope.dependencies.runtime.client.get(SECRETS, where)
     except NotFound as error:
         raise Unresolved(f"failed to resolve {what} source: secret not found: {where}") from error
     value = secret_value(secret, key)

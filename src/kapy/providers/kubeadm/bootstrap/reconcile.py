@@ -17,7 +17,7 @@ from kapy.providers.kubeadm.bootstrap.owner import (
     owning_machine,
     owning_pool,
 )
-from kapy.providers.kubeadm.bootstrap.scope import Scope, Tools
+from kapy.providers.kubeadm.bootstrap.scope import Dependencies, Scope
 from kapy.remote.cluster_cache import NotConnected
 from kapy.sdk import (
     DONE,
@@ -34,9 +34,9 @@ from kapy.sdk import (
 class Reconciler:
     """Reconciles KubeadmConfigs."""
 
-    def __init__(self, tools: Tools) -> None:
-        self.tools = tools
-        cache = tools.runtime.cache
+    def __init__(self, dependencies: Dependencies) -> None:
+        self.tools = dependencies
+        cache = dependencies.runtime.cache
         self._configs = cache.informer(KubeadmConfig)
         self._machines = cache.informer(Machine)
         self._pools = cache.informer(MachinePool)
@@ -59,7 +59,7 @@ class Reconciler:
         # Conditions come last: what is saved on the way then needs no second write for them.
         scope.set(paused_condition(config, scope.cluster))
         if not paused:
-            _sum_up(scope, failed=failure is not None)
+            _summarize(scope, failed=failure is not None)
         await scope.draft.save()
         if failure is not None and not isinstance(failure, NotConnected):
             raise failure
@@ -88,7 +88,7 @@ class Reconciler:
 
 async def _boot_data(scope: Scope) -> Result:
     config, cluster = scope.config, scope.cluster
-    await scope.tools.data_secrets.keep_owned(config)
+    await scope.dependencies.data_secrets.keep_owned(config)
     if not cluster.status.initialization.infrastructure_provisioned:
         scope.data_not_available(
             "Waiting for Cluster status.infrastructureReady to be true",
@@ -109,7 +109,7 @@ async def _boot_data(scope: Scope) -> Result:
     initialized = ConditionType.CONTROL_PLANE_INITIALIZED
     if not conditions.is_true(cluster.status.conditions, initialized):
         return await _before_initialization(scope)
-    await scope.tools.lock.release(cluster)
+    await scope.dependencies.lock.release(cluster)
     join = generation.join_worker
     if scope.owner.is_control_plane:
         join = generation.join_control_plane
@@ -118,7 +118,7 @@ async def _boot_data(scope: Scope) -> Result:
 
 
 async def _before_initialization(scope: Scope) -> Result:
-    lock = scope.tools.lock
+    lock = scope.dependencies.lock
     if not scope.owner.is_control_plane or not await lock.acquire(scope.cluster, scope.owner.name):
         _report_waiting(scope)
         return DONE
@@ -152,11 +152,11 @@ async def _keep_token(scope: Scope) -> Result:
     token = scope.config.spec.join_configuration.discovery.bootstrap_token.token
     if not token:
         return DONE
-    tokens, owner = scope.tools.tokens, scope.owner
+    tokens, owner = scope.dependencies.tokens, scope.owner
     if owner.has_nodes and not owner.is_pool:
         tokens.forget(token)
         return DONE
-    client = scope.tools.remote.client(scope.cluster.key)
+    client = scope.dependencies.remote.client(scope.cluster.key)
     try:
         if not owner.has_nodes:
             await tokens.refresh(client, token, scope.now)
@@ -172,7 +172,7 @@ async def _keep_token(scope: Scope) -> Result:
 async def _rotate(scope: Scope) -> None:
     """Generate boot data with a new token; existing machines are not affected."""
     discovery = scope.config.spec.join_configuration.discovery.bootstrap_token
-    scope.tools.tokens.forget(discovery.token)
+    scope.dependencies.tokens.forget(discovery.token)
     discovery.token = ""
     await generation.join_worker(scope)
 
@@ -181,11 +181,11 @@ def _next_token_check(scope: Scope) -> Result:
     if not scope.config.spec.join_configuration.discovery.bootstrap_token.token:
         return DONE
     # A timer, because a token's end is no event.
-    every = scope.tools.tokens.check_every
+    every = scope.dependencies.tokens.check_interval
     return requeue(after=every, because="the bootstrap token must not run out before it is used")
 
 
-def _sum_up(scope: Scope, *, failed: bool) -> None:
+def _summarize(scope: Scope, *, failed: bool) -> None:
     config = scope.config
     merge = conditions.Merge(
         reason=conditions.reasons(Reason.NOT_READY, Reason.READY_UNKNOWN, Reason.READY)

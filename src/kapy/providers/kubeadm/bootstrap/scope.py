@@ -31,7 +31,7 @@ TOKEN_LIFE: Final = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class Dependencies:
     """The dependencies of every reconcile of this controller.
 
     control_plane_version: the desired version in a Cluster's control plane object, "" for none.
@@ -39,7 +39,7 @@ class Tools:
 
     runtime: Runtime
     remote: ClusterCache
-    keychain: ClusterCertificates
+    certificates: ClusterCertificates
     lock: InitLock
     tokens: Tokens
     data_secrets: BootstrapSecrets
@@ -50,7 +50,7 @@ class Tools:
 class Scope:
     """A KubeadmConfig, its owner and their Cluster."""
 
-    tools: Tools
+    dependencies: Dependencies
     draft: Draft[KubeadmConfig]
     owner: ConfigOwner
     cluster: Cluster
@@ -61,7 +61,7 @@ class Scope:
 
     @property
     def clock(self) -> Clock:
-        return self.tools.runtime.clock
+        return self.dependencies.runtime.clock
 
     @property
     def now(self) -> datetime:

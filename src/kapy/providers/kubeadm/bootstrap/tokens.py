@@ -38,11 +38,11 @@ class Tokens:
         self._ends: dict[str, datetime] = {}
 
     @property
-    def check_every(self) -> timedelta:
+    def check_interval(self) -> timedelta:
         """The check interval: three checks within a token's lifetime, so that one may fail."""
         return self.life / 3
 
-    async def make(self, client: Client, now: datetime) -> str:
+    async def create(self, client: Client, now: datetime) -> str:
         """Create a token in the workload cluster of `client`."""
         token_id, token_secret = _random(_ID_LENGTH), _random(_SECRET_LENGTH)
         end = now + self.life
@@ -56,7 +56,7 @@ class Tokens:
         Asks the workload cluster only about tokens with an unknown expiry. Raises NotFound if the
         token does not exist, BadToken.
         """
-        token_id = _id_of(token)
+        token_id = _token_id(token)
         end = self._ends.get(token_id) or await self._end(client, token_id)
         if end is None or end <= now + self.life * 5 / 6:
             end = now + self.life
@@ -69,7 +69,7 @@ class Tokens:
 
         A token without an expiry (a user's own) is never past half.
         """
-        token_id = _id_of(token)
+        token_id = _token_id(token)
         end = self._ends.get(token_id) or await self._end(client, token_id)
         if end is None:
             return False
@@ -120,7 +120,7 @@ def _key(token_id: str) -> Key:
     return Key(NAMESPACE, f"bootstrap-token-{token_id}")
 
 
-def _id_of(token: str) -> str:
+def _token_id(token: str) -> str:
     token_id, dot, rest = token.partition(".")
     lengths = (len(token_id), len(rest)) == (_ID_LENGTH, _SECRET_LENGTH)
     if not (dot and lengths and set(token_id + rest) <= set(_ALPHABET)):

@@ -9,13 +9,13 @@ from kapy.providers.kubeadm.configuration.apiversion import (
     UnsupportedVersion,
     kubeadm_api_version,
 )
+from kapy.providers.kubeadm.configuration.cluster_facts import ClusterFacts
 from kapy.providers.kubeadm.configuration.reading import (
     UnknownConfiguration,
     read_cluster_configuration,
     read_init_configuration,
     read_join_configuration,
 )
-from kapy.providers.kubeadm.configuration.surroundings import Surroundings
 from kapy.providers.kubeadm.configuration.writing import (
     cluster_configuration_file,
     init_configuration_file,
@@ -23,7 +23,7 @@ from kapy.providers.kubeadm.configuration.writing import (
 )
 
 __all__ = [
-    "Surroundings",
+    "ClusterFacts",
     "UnknownConfiguration",
     "UnsupportedVersion",
     "cluster_configuration_file",

@@ -1,4 +1,4 @@
-"""Which version of kubeadm's configuration a Kubernetes version reads."""
+"""The API version of kubeadm's configuration that a Kubernetes version reads."""
 
 from __future__ import annotations
 

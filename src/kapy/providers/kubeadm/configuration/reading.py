@@ -13,9 +13,9 @@ from kapy.kube import Document, duration
 from kapy.kube.errors import KapyError
 from kapy.kube.yaml import YamlError, load
 from kapy.providers.kubeadm.configuration.apiversion import V1BETA3, V1BETA4
-from kapy.providers.kubeadm.configuration.surroundings import NOTHING, Surroundings
+from kapy.providers.kubeadm.configuration.cluster_facts import NOTHING, ClusterFacts
 
-_MOST: Final = 2**31 - 1
+_MAX_BYTES: Final = 2**31 - 1
 _TIMEOUTS: Final = {
     "controlPlaneComponentHealthCheck": "controlPlaneComponentHealthCheckSeconds",
     "kubeletHealthCheck": "kubeletHealthCheckSeconds",
@@ -30,7 +30,7 @@ class UnknownConfiguration(KapyError):
     """The text is no kubeadm configuration of a kind and version that we know."""
 
 
-def read_cluster_configuration(text: str) -> tuple[Document, Surroundings]:
+def read_cluster_configuration(text: str) -> tuple[Document, ClusterFacts]:
     """Cluster API's ClusterConfiguration and what else the file says.
 
     Raises UnknownConfiguration.
@@ -60,9 +60,9 @@ def read_cluster_configuration(text: str) -> tuple[Document, Surroundings]:
     for field in ("certificateValidityPeriod", "caCertificateValidityPeriod"):
         if text_of := source.get(field):
             days = _duration(text_of, field) // timedelta(days=1)
-            configuration |= _without_empty({f"{field}Days": min(days, _MOST)})
+            configuration |= _without_empty({f"{field}Days": min(days, _MAX_BYTES)})
     timeout = api_server.get("timeoutForControlPlane")
-    return configuration, Surroundings(
+    return configuration, ClusterFacts(
         kubernetes_version=source.get("kubernetesVersion") or None,
         cluster_name=source.get("clusterName") or None,
         dns_domain=networking.get("dnsDomain") or None,
@@ -206,11 +206,11 @@ def _duration(text: Any, field: str) -> timedelta:
 
 
 def _seconds(text: Any, field: str) -> int:
-    return min(_duration(text, field) // timedelta(seconds=1), _MOST)
+    return min(_duration(text, field) // timedelta(seconds=1), _MAX_BYTES)
 
 
 def _only(source: Document, *fields: str) -> Document:
-    """The fields that are there and not empty."""
+    """Return the fields that are set and not empty."""
     return {field: source[field] for field in fields if source.get(field)}
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from kapy.kube import Document, duration
 from kapy.kube.yaml import dump
 from kapy.providers.kubeadm.configuration.apiversion import V1BETA3, kubeadm_api_version
-from kapy.providers.kubeadm.configuration.surroundings import NOTHING, Surroundings
+from kapy.providers.kubeadm.configuration.cluster_facts import NOTHING, ClusterFacts
 
 Arguments = Callable[[Sequence[Document] | None], Any]
 
@@ -28,7 +28,7 @@ _TIMEOUTS: Final = {
 
 
 def cluster_configuration_file(
-    configuration: Document, kubernetes_version: str, surroundings: Surroundings = NOTHING
+    configuration: Document, kubernetes_version: str, facts: ClusterFacts = NOTHING
 ) -> str:
     """kubeadm's ClusterConfiguration as YAML. Raises UnsupportedVersion."""
     api_version = kubeadm_api_version(kubernetes_version)
@@ -36,8 +36,8 @@ def cluster_configuration_file(
     source = configuration
     api_server = _component(source.get("apiServer", {}), old=old)
     api_server |= _without_empty({"certSANs": source.get("apiServer", {}).get("certSANs")})
-    if old and surroundings.health_check_seconds is not None:
-        api_server["timeoutForControlPlane"] = _seconds(surroundings.health_check_seconds)
+    if old and facts.health_check_seconds is not None:
+        api_server["timeoutForControlPlane"] = _seconds(facts.health_check_seconds)
     document: Document = {
         "apiServer": api_server,
         "controllerManager": _component(source.get("controllerManager", {}), old=old),
@@ -45,17 +45,17 @@ def cluster_configuration_file(
         "etcd": _etcd(source.get("etcd", {}), old=old),
         "networking": _without_empty(
             {
-                "dnsDomain": surroundings.dns_domain,
-                "podSubnet": surroundings.pod_subnet,
-                "serviceSubnet": surroundings.service_subnet,
+                "dnsDomain": facts.dns_domain,
+                "podSubnet": facts.pod_subnet,
+                "serviceSubnet": facts.service_subnet,
             }
         ),
         "scheduler": _component(source.get("scheduler", {}), old=old),
     } | _only(source, "certificatesDir", "controlPlaneEndpoint", "featureGates", "imageRepository")
     document |= _without_empty(
         {
-            "clusterName": surroundings.cluster_name,
-            "kubernetesVersion": surroundings.kubernetes_version,
+            "clusterName": facts.cluster_name,
+            "kubernetesVersion": facts.kubernetes_version,
         }
     )
     if not old:
@@ -217,7 +217,7 @@ def _discovery(source: Document) -> Document:
 
 
 def _only(source: Document, *fields: str) -> Document:
-    """The fields that are there and not empty (Go's `omitempty`)."""
+    """Return the fields that are set and not empty (Go's `omitempty`)."""
     return {field: source[field] for field in fields if source.get(field)}
 
 

@@ -14,6 +14,7 @@ from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.model import encode
 from kapy.kube.names import CONFIG_MAPS, DAEMON_SETS, DEPLOYMENTS, Resource
 from kapy.kube.version import compare, parse_image_tag, parse_tolerant
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.images import (
     Image,
     parse_image,
@@ -21,7 +22,6 @@ from kapy.providers.kubeadm.controlplane.images import (
     with_tag,
 )
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.providers.kubeadm.controlplane.upgrade import update_kubeadm_config
 from kapy.sdk import Client, Result
 
@@ -36,21 +36,21 @@ _COREFILE_STABLE_SINCE: Final = parse_tolerant("1.8.0")
 
 
 class BadCoreDns(KapyError):
-    """CoreDNS cannot be brought to the version that is asked for."""
+    """CoreDNS cannot be upgraded to the requested version."""
 
 
-async def update_addons(tools: Tools, plane: ControlPlane) -> Result | None:
+async def update_addons(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
     """Update both; what is not there is not missed."""
     kcp = plane.kcp
     mark = (kcp.metadata.uid, kcp.metadata.generation)
-    if mark in tools.memory.addons or not plane.is_initialized:
+    if mark in dependencies.cache.addons or not plane.is_initialized:
         return None
-    client = tools.remote.client(plane.cluster.key)
+    client = dependencies.remote.client(plane.cluster.key)
     if Annotation.SKIP_KUBE_PROXY not in kcp.metadata.annotations:
         await _update_proxy(client, kcp)
     if Annotation.SKIP_COREDNS not in kcp.metadata.annotations:
         await _update_dns(client, kcp)
-    tools.memory.addons.add(mark)
+    dependencies.cache.addons.add(mark)
     return None
 
 

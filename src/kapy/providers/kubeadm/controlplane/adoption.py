@@ -19,8 +19,8 @@ from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import SECRETS, Resource
 from kapy.kube.version import parse_tolerant
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.tools import Tools
 
 
 class CannotAdopt(KapyError):
@@ -33,30 +33,32 @@ def is_adoptable(machine: Document) -> bool:
     return not any(one.get("controller") for one in owners)
 
 
-async def adopt(tools: Tools, plane: ControlPlane, machines: Sequence[Document]) -> None:
+async def adopt(
+    dependencies: Dependencies, plane: ControlPlane, machines: Sequence[Document]
+) -> None:
     """Become the controller of Machines, so that their changes trigger reconciles. Raises
     CannotAdopt.
 
     None is adopted if one of them must not be. A version too far from ours is reported as an event,
     since only a user can change it.
     """
-    await _ensure_here(tools, plane.kcp)
+    await _ensure_not_deleted(dependencies, plane.kcp)
     for machine in machines:
         _check_bootstrap(machine)
-    if any(_is_too_far(tools, plane.kcp, machine) for machine in machines):
+    if any(_is_too_far(dependencies, plane.kcp, machine) for machine in machines):
         return
     for machine in machines:
-        await _adopt_secrets(tools, plane, machine)
-        await _own(tools, plane.kcp, Machine.RESOURCE, machine, without="")
+        await _adopt_secrets(dependencies, plane, machine)
+        await _set_controller(dependencies, plane.kcp, Machine.RESOURCE, machine, without="")
 
 
-async def _ensure_here(tools: Tools, kcp: KubeadmControlPlane) -> None:
+async def _ensure_not_deleted(dependencies: Dependencies, kcp: KubeadmControlPlane) -> None:
     """Check on the server that the control plane still exists; the cache may be behind.
 
     A deletion that orphans Machines must not be undone.
     """
     try:
-        now = await tools.runtime.client.get(KubeadmControlPlane, kcp.key)
+        now = await dependencies.runtime.client.get(KubeadmControlPlane, kcp.key)
     except NotFound:
         now = None
     if now is None or now.deleting or now.metadata.uid != kcp.metadata.uid:
@@ -72,14 +74,14 @@ def _check_bootstrap(machine: Document) -> None:
         )
 
 
-def _is_too_far(tools: Tools, kcp: KubeadmControlPlane, machine: Document) -> bool:
+def _is_too_far(dependencies: Dependencies, kcp: KubeadmControlPlane, machine: Document) -> bool:
     text = machine["spec"].get("version")
     if not text:
         return False  # whoever made it will know
     ours, theirs = parse_tolerant(kcp.spec.version), parse_tolerant(text)
     if ours.major == theirs.major and abs(ours.minor - theirs.minor) <= 1:
         return False
-    tools.recorder.warning(
+    dependencies.recorder.warning(
         kcp,
         "AdoptionFailed",
         f'Could not adopt Machine {Key.of(machine)}: its version ("{text}") is outside supported'
@@ -88,15 +90,17 @@ def _is_too_far(tools: Tools, kcp: KubeadmControlPlane, machine: Document) -> bo
     return True
 
 
-async def _adopt_secrets(tools: Tools, plane: ControlPlane, machine: Document) -> None:
+async def _adopt_secrets(
+    dependencies: Dependencies, plane: ControlPlane, machine: Document
+) -> None:
     """The cluster's Secrets that belong to the Machine's KubeadmConfig, except its boot data."""
     key = Key(plane.kcp.metadata.namespace, machine["spec"]["bootstrap"]["configRef"]["name"])
-    config = tools.runtime.cache.informer(KubeadmConfig).get(key)
+    config = dependencies.runtime.cache.informer(KubeadmConfig).get(key)
     if config is None:
         raise CannotAdopt(
             f"unable to adopt Machine {Key.of(machine)}: KubeadmConfig {key} does not exist"
         )
-    for secret in tools.remote.secrets.list(key.namespace):
+    for secret in dependencies.remote.secrets.list(key.namespace):
         metadata = secret["metadata"]
         owners = {one["uid"] for one in metadata.get("ownerReferences") or ()}
         is_clusters = metadata["labels"].get(Label.CLUSTER_NAME) == plane.cluster.metadata.name
@@ -105,11 +109,18 @@ async def _adopt_secrets(tools: Tools, plane: ControlPlane, machine: Document) -
             and config.metadata.uid in owners
             and metadata["name"] != config.status.data_secret_name
         ):
-            await _own(tools, plane.kcp, SECRETS, secret, without=config.metadata.uid)
+            await _set_controller(
+                dependencies, plane.kcp, SECRETS, secret, without=config.metadata.uid
+            )
 
 
-async def _own(
-    tools: Tools, kcp: KubeadmControlPlane, resource: Resource, document: Document, *, without: str
+async def _set_controller(
+    dependencies: Dependencies,
+    kcp: KubeadmControlPlane,
+    resource: Resource,
+    document: Document,
+    *,
+    without: str,
 ) -> None:
     """Make the control plane the controller of an object; `without` is the UID of the owner to
     remove."""
@@ -122,4 +133,4 @@ async def _own(
             "resourceVersion": document["metadata"]["resourceVersion"],
         }
     }
-    await tools.runtime.client.patch(resource, Key.of(document), patch)
+    await dependencies.runtime.client.patch(resource, Key.of(document), patch)

@@ -19,9 +19,9 @@ from kapy.providers.kubeadm.controlplane.etcd_health import quorum
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, is_true, node_name
 from kapy.sdk import conditions
 
-_PATIENCE: Final = timedelta(minutes=2)
+_GRACE_PERIOD: Final = timedelta(minutes=2)
 """After initialization, for etcd to tell its members."""
-_FLICKER: Final = timedelta(seconds=10)
+_FLAP_PERIOD: Final = timedelta(seconds=10)
 """While all is well enough, an issue must be older than this to be told."""
 
 _COMPONENTS: Final = (
@@ -39,19 +39,19 @@ class Count:
 
     healthy: int = 0
     unhealthy: int = 0
-    not_told: int = 0
+    unknown: int = 0
 
     @property
-    def told_healthy(self) -> int:
-        return self.healthy + self.not_told
+    def reported_healthy(self) -> int:
+        return self.healthy + self.unknown
 
 
 def available(plane: ControlPlane) -> Condition:
     """The Available condition."""
     if not plane.is_initialized:
-        return _not("Control plane not yet initialized")
+        return _not_available("Control plane not yet initialized")
     if plane.is_etcd_managed:
-        unsettled = _etcd_unsettled(plane)
+        unsettled = _etcd_in_doubt(plane)
         if unsettled is not None:
             return unsettled
     machines, members = _machines(plane), _members(plane)
@@ -71,10 +71,10 @@ def available(plane: ControlPlane) -> Condition:
         lines.append(
             "* There are no Machines with healthy control plane components, at least 1 required"
         )
-    return _not("\n".join(lines))
+    return _not_available("\n".join(lines))
 
 
-def _etcd_unsettled(plane: ControlPlane) -> Condition | None:
+def _etcd_in_doubt(plane: ControlPlane) -> Condition | None:
     """The condition while etcd's members are not known, or are not those of the Machines.
 
     A program that has started, or lost the connection a moment ago, keeps the last condition.
@@ -86,13 +86,15 @@ def _etcd_unsettled(plane: ControlPlane) -> Condition | None:
         initialized = conditions.get(plane.kcp.status.conditions, T.INITIALIZED)
         if initialized is not None and initialized.status == conditions.TRUE:
             since = moment(initialized.last_transition_time)
-            if plane.now - since < _PATIENCE:
-                return _not("Waiting for etcd to report the list of members")
+            if plane.now - since < _GRACE_PERIOD:
+                return _not_available("Waiting for etcd to report the list of members")
         return conditions.unknown(
             T.AVAILABLE, Reason.INSPECTION_FAILED, "Failed to get etcd members"
         )
     if not plane.etcd.matches_machines:
-        return _not("The list of etcd members does not match the list of Machines and Nodes")
+        return _not_available(
+            "The list of etcd members does not match the list of Machines and Nodes"
+        )
     return None
 
 
@@ -130,7 +132,7 @@ def _add(count: Count, machine: Machine, types: tuple[str, ...], now: datetime) 
     elif _is_old_issue(machine, types, now):
         count.unhealthy += 1
     else:
-        count.not_told += 1
+        count.unknown += 1
 
 
 def _is_old_issue(machine: Machine, types: tuple[str, ...], now: datetime) -> bool:
@@ -140,11 +142,11 @@ def _is_old_issue(machine: Machine, types: tuple[str, ...], now: datetime) -> bo
         for one in found
         if one is not None and one.status != conditions.TRUE
     ]
-    return bool(since) and now - min(since) > _FLICKER
+    return bool(since) and now - min(since) > _FLAP_PERIOD
 
 
-def next_to_tell(plane: ControlPlane) -> timedelta | None:
-    """When the next unreported issue becomes old enough; None if there is none."""
+def next_report_after(plane: ControlPlane) -> timedelta | None:
+    """Return when the next unreported issue is old enough to be reported; None if there is none."""
     types = _WITH_ETCD if plane.is_etcd_managed else _COMPONENTS
     ages = [
         plane.now - moment(one.last_transition_time)
@@ -153,16 +155,16 @@ def next_to_tell(plane: ControlPlane) -> timedelta | None:
         for one in machine.status.conditions
         if one.type in types and one.status != conditions.TRUE
     ]
-    left = [_FLICKER - age for age in ages if age <= _FLICKER]
+    left = [_FLAP_PERIOD - age for age in ages if age <= _FLAP_PERIOD]
     return min(left) + timedelta(seconds=1) if left else None
 
 
 def _partial(plane: ControlPlane, machines: Count, members: Count) -> list[str]:
     lines = []
     if plane.is_etcd_managed and members.unhealthy:
-        lines.append(_etcd_line(plane, members.told_healthy))
+        lines.append(_etcd_line(plane, members.reported_healthy))
     if machines.unhealthy:
-        healthy, total = machines.told_healthy, len(plane.machines)
+        healthy, total = machines.reported_healthy, len(plane.machines)
         verb = "Machines has" if healthy == 1 else "Machines have"
         lines.append(
             f"* {healthy} of {total} {verb} healthy control plane components, at least 1 required"
@@ -181,5 +183,5 @@ def _etcd_line(plane: ControlPlane, healthy: int) -> str:
     return f"* {healthy} of {len(members)} etcd {verb} healthy,{learning} {needed}"
 
 
-def _not(message: str) -> Condition:
+def _not_available(message: str) -> Condition:
     return conditions.false(T.AVAILABLE, Reason.NOT_AVAILABLE, message)

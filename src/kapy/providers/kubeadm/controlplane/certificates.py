@@ -16,8 +16,8 @@ from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.providers.kubeadm.certificates import Certificate, init_certificates
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.remote.kubeconfig_secret import access
 from kapy.remote.secrets import (
     CLUSTER_CA,
@@ -42,7 +42,7 @@ from kapy.sdk import (
     v1beta1,
 )
 
-_LOOK_AGAIN: Final = timedelta(seconds=30)
+_RETRY_INTERVAL: Final = timedelta(seconds=30)
 _WHY_A_KEY: Final = {
     CLUSTER_CA: "which signs the cluster's certificates and kubeconfig",
     ETCD_CA: "which signs the certificates of etcd's members and clients",
@@ -54,7 +54,7 @@ _KEY_ELSEWHERE: Final = (
 )
 
 
-async def ensure_certificates(tools: Tools, plane: ControlPlane) -> Result | None:
+async def ensure_certificates(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
     """Ensure the CAs, owned by the control plane.
 
     CAs of a user are checked before anything uses them. After initialization no CA is created any
@@ -63,10 +63,10 @@ async def ensure_certificates(tools: Tools, plane: ControlPlane) -> Result | Non
     kcp = plane.kcp
     initialized = conditions.is_true(kcp.status.conditions, ConditionType.INITIALIZED)
     try:
-        missing = await (_look_after if initialized else _make)(tools, plane)
+        missing = await (_check if initialized else _create)(dependencies, plane)
     except UnusableSecrets as error:
         _report_unusable(plane, error)
-        return None if initialized else _at_correction(error)
+        return None if initialized else _wait_for_correction(error)
     except KapyError as error:
         plane.set(
             conditions.unknown(
@@ -79,21 +79,21 @@ async def ensure_certificates(tools: Tools, plane: ControlPlane) -> Result | Non
     return None
 
 
-async def _look_after(tools: Tools, plane: ControlPlane) -> list[str]:
-    """The purposes of missing certificates. Raises UnusableSecrets."""
+async def _check(dependencies: Dependencies, plane: ControlPlane) -> list[str]:
+    """Return the purposes of missing certificates. Raises UnusableSecrets."""
     certificates = _certificates(plane.kcp)
-    kept = await tools.keychain.find(plane.cluster.key, certificates)
+    kept = await dependencies.certificates.find(plane.cluster.key, certificates)
     missing = [one.purpose for one in certificates if one.purpose not in kept]
     if not missing:
-        await _own(tools, plane.kcp, kept)
+        await _set_controller(dependencies, plane.kcp, kept)
     return missing
 
 
-async def _make(tools: Tools, plane: ControlPlane) -> list[str]:
+async def _create(dependencies: Dependencies, plane: ControlPlane) -> list[str]:
     """Create the missing certificates. Raises UnusableSecrets."""
     certificates, cluster = _certificates(plane.kcp), plane.cluster.key
-    kubeconfig = await tools.keychain.secret(cluster, KUBECONFIG)
-    there = await tools.keychain.find(cluster, certificates)
+    kubeconfig = await dependencies.certificates.secret(cluster, KUBECONFIG)
+    there = await dependencies.certificates.find(cluster, certificates)
     problems = [] if kubeconfig is None else _kubeconfig_problems(kubeconfig, cluster)
     if kubeconfig is None:
         problems += [
@@ -107,7 +107,11 @@ async def _make(tools: Tools, plane: ControlPlane) -> list[str]:
         raise UnusableSecrets(problems, is_watched=all(map(is_watched, secrets)))
     owner = owner_reference(plane.kcp, controller=True, block_deletion=True)
     missing = [one for one in certificates if one.purpose not in there]
-    await _own(tools, plane.kcp, there | await tools.keychain.create(cluster, missing, owner))
+    await _set_controller(
+        dependencies,
+        plane.kcp,
+        there | await dependencies.certificates.create(cluster, missing, owner),
+    )
     return []
 
 
@@ -117,7 +121,9 @@ def _missing_key(certificate: Certificate) -> str:
 
 
 def _kubeconfig_problems(secret: Document, cluster: Key) -> list[str]:
-    """Whoever connects to the cluster reads it, and finds it by its label only."""
+    """Return the problems of a user's kubeconfig Secret. Clients read it, and find it by its label
+    only.
+    """
     key, problems = Key.of(secret), list[str]()
     try:
         access(secret)
@@ -144,11 +150,13 @@ def _report_unusable(plane: ControlPlane, error: UnusableSecrets) -> None:
     plane.set_v1beta1(_unavailable_v1beta1(v1beta1.ERROR, message))
 
 
-def _at_correction(error: UnusableSecrets) -> Result:
+def _wait_for_correction(error: UnusableSecrets) -> Result:
     """Wait until the Secrets are corrected, with a timer where they are not watched."""
     if error.is_watched:
         return DONE
-    return requeue(after=_LOOK_AGAIN, because="Secrets without the cluster's label are not watched")
+    return requeue(
+        after=_RETRY_INTERVAL, because="Secrets without the cluster's label are not watched"
+    )
 
 
 def _report(plane: ControlPlane, missing: list[str]) -> None:
@@ -171,9 +179,9 @@ def _unavailable_v1beta1(severity: str, message: str) -> V1Beta1Condition:
     return v1beta1.false(V1Beta1Type.CERTIFICATES_AVAILABLE, reason, severity, message)
 
 
-async def _own(
-    tools: Tools, kcp: KubeadmControlPlane, kept: Mapping[str, StoredCertificate]
+async def _set_controller(
+    dependencies: Dependencies, kcp: KubeadmControlPlane, kept: Mapping[str, StoredCertificate]
 ) -> None:
     owner = owner_reference(kcp, controller=True, block_deletion=True)
     for one in kept.values():
-        await tools.keychain.set_controller(one.secret, owner)
+        await dependencies.certificates.set_controller(one.secret, owner)

@@ -12,10 +12,13 @@ from kapy.api.names import ConditionType as T
 from kapy.api.names import Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document
+from kapy.providers.kubeadm.controlplane.machine_summary import Summary, summarize
+from kapy.providers.kubeadm.controlplane.machine_summary_v1beta1 import (
+    SummaryV1Beta1,
+    summarize_v1beta1,
+)
 from kapy.providers.kubeadm.controlplane.machine_v1beta1 import pod_v1beta1
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, node_name
-from kapy.providers.kubeadm.controlplane.tally import Tally, tally
-from kapy.providers.kubeadm.controlplane.tally_v1beta1 import TallyV1Beta1, tally_v1beta1
 from kapy.sdk import conditions
 
 ROLE_LABEL: Final = "node-role.kubernetes.io/control-plane"
@@ -59,19 +62,19 @@ def observe_components(
         ]
     types = tuple(components_of(plane).values())
     target = T.CONTROL_PLANE_COMPONENTS_HEALTHY
-    plane.set(tally(plane.machines, Tally(target, types, "control plane"), errors))
-    legacy = TallyV1Beta1(
+    plane.set(summarize(plane.machines, Summary(target, types, "control plane"), errors))
+    legacy = SummaryV1Beta1(
         V1Beta1Type.CONTROL_PLANE_COMPONENTS_HEALTHY,
         types,
         "control plane",
         unhealthy=V1Beta1Reason.CONTROL_PLANE_COMPONENTS_UNHEALTHY,
         unknown=V1Beta1Reason.CONTROL_PLANE_COMPONENTS_UNKNOWN,
     )
-    plane.set_v1beta1(tally_v1beta1(plane.machines, legacy, errors))
+    plane.set_v1beta1(summarize_v1beta1(plane.machines, legacy, errors))
 
 
 def waiting_for_node(machine: Machine) -> str:
-    """What a Machine without a Node waits for."""
+    """Return the condition of a component while the Machine has no Node."""
     if machine.spec.provider_id:
         return f"Waiting for a Node with spec.providerID {machine.spec.provider_id} to exist"
     return f"Waiting for {machine.spec.infrastructure_ref.kind} to report spec.providerID"
@@ -92,7 +95,7 @@ def _observe(
         for type_ in types.values():
             plane.set_on(machine, conditions.false(type_, Reason.DELETING, said))
         return
-    why = _why_unknown(machine, node)
+    why = _unknown_reason(machine, node)
     if why:
         plane.set_on(machine, _node_unknown(Reason.INSPECTION_FAILED, why))
         for type_ in types.values():
@@ -112,7 +115,7 @@ def _observe_v1beta1(plane: ControlPlane, machine: Machine, node: Document | Non
             plane.set_v1beta1_on(machine, pod_v1beta1(machine, node, component, found))
 
 
-def _why_unknown(machine: Machine, node: Document | None) -> str:
+def _unknown_reason(machine: Machine, node: Document | None) -> str:
     """The reason for which the state of the Machine's components is unknown; "" if it is known."""
     if not has_node(machine):
         return waiting_for_node(machine)
@@ -173,9 +176,9 @@ def _pod_condition(type_: str, node: Document, pod: Document | None) -> Conditio
         return conditions.false(type_, Reason.DOES_NOT_EXIST, "Pod does not exist")
     match (pod.get("status") or {}).get("phase"):
         case "Pending":
-            return conditions.false(type_, Reason.PROVISIONING, _pending(pod))
+            return conditions.false(type_, Reason.PROVISIONING, _pending_condition(pod))
         case "Running":
-            return _running(type_, pod)
+            return _running_condition(type_, pod)
         case "Succeeded" | "Failed":
             said = "All the containers have been terminated"
             return conditions.false(type_, Reason.FAILED, said)
@@ -184,7 +187,7 @@ def _pod_condition(type_: str, node: Document, pod: Document | None) -> Conditio
             return conditions.unknown(type_, Reason.INSPECTION_FAILED, said)
 
 
-def _pending(pod: Document) -> str:
+def _pending_condition(pod: Document) -> str:
     if _condition_of(pod, "PodScheduled") != "True":
         return "Waiting to be scheduled"
     if _condition_of(pod, "Initialized") != "True":
@@ -192,7 +195,7 @@ def _pending(pod: Document) -> str:
     return ""
 
 
-def _running(type_: str, pod: Document) -> Condition:
+def _running_condition(type_: str, pod: Document) -> Condition:
     """A container that exits with an error waits for its restart, so it is not terminated."""
     if _condition_of(pod, "Ready") == "True":
         return conditions.true(type_, Reason.RUNNING)

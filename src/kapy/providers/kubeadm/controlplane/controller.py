@@ -15,15 +15,15 @@ from kapy.api.names import CONTROL_PLANE_GROUP, Label
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
 from kapy.providers.kubeadm.controlplane.adoption import is_adoptable
-from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
-from kapy.providers.kubeadm.controlplane.reconcile import Reconciler
-from kapy.providers.kubeadm.controlplane.tools import (
+from kapy.providers.kubeadm.controlplane.dependencies import (
     BY_CLUSTER,
     CONDITIONS_GRACE,
     CertificateExpiry,
-    Tools,
+    Dependencies,
 )
-from kapy.providers.kubeadm.controlplane.updates import MachineUpdates
+from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
+from kapy.providers.kubeadm.controlplane.reconcile import Reconciler
+from kapy.providers.kubeadm.controlplane.update_decision import MachineUpdates
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.remote.secrets import has_purpose_suffix
 from kapy.sdk import (
@@ -55,20 +55,19 @@ def add_to(
     concurrency: int = 10,
     updates: MachineUpdates | None = None,
 ) -> Controller:
-    """Run the kubeadm control plane provider in `runtime`.
-
-    etcd_dial: how the etcd beside an API server is reached. certificate_expiry: how the end of an
-    API server's certificate is found out; without it nobody rolls out because of it. grace: how
-    long what was last known is shown after the connection to a workload cluster was lost. updates:
-    who knows which Machines can be updated in place, None where none may be.
+    """Run the kubeadm control plane provider in `runtime`. etcd_dial: connects to the etcd beside
+    an API server. certificate_expiry: reads the expiry of an API server's certificate; without it
+    no rollout happens before the expiry. grace: the time for which the last known health is shown
+    after the connection to a workload cluster was lost. updates: decides which Machines can be
+    updated in place; None disables in-place updates.
     """
     external = External(runtime.client, runtime.cache)
-    keychain = ClusterCertificates.of(runtime)
-    tools = Tools(
+    certificates = ClusterCertificates.of(runtime)
+    dependencies = Dependencies(
         runtime=runtime,
         remote=remote,
-        keychain=keychain,
-        kubeconfigs=Kubeconfigs(runtime, keychain),
+        certificates=certificates,
+        kubeconfigs=Kubeconfigs(runtime, certificates),
         external=external,
         etcd_dial=etcd_dial,
         recorder=runtime.events.named("kubeadmcontrolplane-controller"),
@@ -83,12 +82,12 @@ def add_to(
     for resource in (Machine.RESOURCE, MachinePool.RESOURCE):
         cache.informer(resource).add_index(BY_CLUSTER, _cluster_of)
     controller = Controller(
-        "kubeadmcontrolplane", Reconciler(tools).reconcile, concurrency=concurrency
+        "kubeadmcontrolplane", Reconciler(dependencies).reconcile, concurrency=concurrency
     )
-    tools.controller = controller
-    wake = _Wake(runtime)
+    dependencies.controller = controller
+    wake = _Mappers(runtime)
     control_planes, machines = cache.informer(KubeadmControlPlane), cache.informer(Machine)
-    noting, told = tools.settled.count_changes, tools.settled.increment
+    noting, told = dependencies.steady_states.count_changes, dependencies.steady_states.increment
     controller.watch(control_planes, noting(unblocking_only(own_key)), debounce=STATUS_DEBOUNCE)
     controller.watch(control_planes, noting(own_key), debounce=AGGREGATE_DEBOUNCE)
     controller.watch(machines, noting(unblocking_only(wake.of_machine)), debounce=STATUS_DEBOUNCE)
@@ -101,7 +100,7 @@ def add_to(
     return runtime.add(controller, control_planes)
 
 
-class _Wake:
+class _Mappers:
     """Maps changed objects to the control planes to reconcile."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -115,12 +114,14 @@ class _Wake:
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
         old, new = change.old, change.new
-        if old is not None and new is not None and _matters(old) == _matters(new):
+        if old is not None and new is not None and _relevant_fields(old) == _relevant_fields(new):
             return ()
         return _control_plane_of(change.document)
 
     def of_machine(self, change: Change) -> Iterable[Key]:
-        """Its owner; a deletion may wait for the last worker, and nobody's Machine is adopted."""
+        """Map a Machine to its owner. A deleted worker is mapped to the control plane whose
+        deletion waits for it, and an unowned Machine to the one that can adopt it.
+        """
         yield from self._owners(change)
         document = change.document
         is_nobodys = _is_of_control_plane(document) and is_adoptable(document)
@@ -136,7 +137,7 @@ class _Wake:
         return self.of_key(Key(namespace, name))
 
     def of_secret(self, change: Change) -> Iterable[Key]:
-        """A certificate or kubeconfig that comes, goes or is replaced."""
+        """Map a certificate or kubeconfig that was created, deleted or replaced."""
         metadata, old, new = change.document["metadata"], change.old, change.new
         if not has_purpose_suffix(metadata["name"]):
             return ()
@@ -146,7 +147,9 @@ class _Wake:
         return self.of_key(Key(metadata["namespace"], name))
 
     def of_template(self, change: Change) -> Iterable[Key]:
-        """An infrastructure template that comes (of what is made of it, the Machine tells)."""
+        """Map a new infrastructure template. Objects that are cloned from a template are mapped by
+        their Machines.
+        """
         document = change.document
         if change.old is not None or not document["kind"].endswith("Template"):
             return
@@ -179,7 +182,7 @@ def _cluster_of(document: Document) -> Iterable[str]:
     return (str(Key(metadata["namespace"], name)),) if name else ()
 
 
-def _matters(cluster: Document) -> Any:
+def _relevant_fields(cluster: Document) -> Any:
     """The fields of a Cluster that affect its control plane."""
     status = cluster.get("status") or {}
     infrastructure = (status.get("initialization") or {}).get("infrastructureProvisioned")

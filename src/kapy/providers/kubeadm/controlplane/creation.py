@@ -13,6 +13,7 @@ from kapy.api.names import Annotation
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.desired import (
     desired_machines,
     machine_name,
@@ -20,7 +21,6 @@ from kapy.providers.kubeadm.controlplane.desired import (
 )
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.template import infrastructure_template
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import (
     NewMachine,
     Part,
@@ -37,23 +37,25 @@ _REASONS: Final[Mapping[Part, str]] = {
 }
 
 
-async def create_machine(tools: Tools, plane: ControlPlane, *, join: bool) -> Document:
+async def create_machine(
+    dependencies: Dependencies, plane: ControlPlane, *, join: bool
+) -> Document:
     """Create the next Machine, in the failure domain with the fewest Machines."""
     kcp, cluster = plane.kcp, plane.cluster.metadata.name
-    name = await _free_name(tools, plane)
+    name = await _free_name(dependencies, plane)
     annotations = {}
     if remediated := kcp.metadata.annotations.get(Annotation.REMEDIATION_IN_PROGRESS):
         annotations[Annotation.REMEDIATION_FOR] = remediated
     new = NewMachine(
         name=name,
         version=kcp.spec.version,
-        template=partial(infrastructure_template, tools, plane),
+        template=partial(infrastructure_template, dependencies, plane),
         config=new_kubeadm_config(kcp, cluster, name, join=join),
-        failure_domain=partial(_failure_domain, tools, plane),
+        failure_domain=partial(_failure_domain, dependencies, plane),
         annotations=annotations,
         report=partial(_report_errors, plane, name),
     )
-    answer = await tools.factory.create(desired_machines(kcp, cluster), new)
+    answer = await dependencies.factory.create(desired_machines(kcp, cluster), new)
     # The Machine that replaces a remediated one exists.
     kcp.metadata.annotations.pop(Annotation.REMEDIATION_IN_PROGRESS, None)
     return answer
@@ -86,21 +88,25 @@ def _kind_of(plane: ControlPlane, part: Part) -> str:
     return kinds[part]
 
 
-async def new_infrastructure(tools: Tools, plane: ControlPlane, name: str) -> Document:
+async def new_infrastructure(
+    dependencies: Dependencies, plane: ControlPlane, name: str
+) -> Document:
     """Return the infrastructure of a Machine as it would be created now. Raises as
     `infrastructure_template`.
     """
     desired = desired_machines(plane.kcp, plane.cluster.metadata.name)
-    return desired.infrastructure(await infrastructure_template(tools, plane), name)
+    return desired.infrastructure(await infrastructure_template(dependencies, plane), name)
 
 
-def _failure_domain(tools: Tools, plane: ControlPlane) -> str:
+def _failure_domain(dependencies: Dependencies, plane: ControlPlane) -> str:
     outdated = [one for one in plane.machines if plane.is_outdated(one)]
     domains = failure_domains(plane.cluster)
-    return next_failure_domain(domains, plane.machines, outdated, random=tools.runtime.random)
+    return next_failure_domain(
+        domains, plane.machines, outdated, random=dependencies.runtime.random
+    )
 
 
-async def _free_name(tools: Tools, plane: ControlPlane) -> str:
+async def _free_name(dependencies: Dependencies, plane: ControlPlane) -> str:
     """Return a name that depends on the generation and the existing Machines: both change with
     every step of a rollout or of scaling.
     """
@@ -113,20 +119,20 @@ async def _free_name(tools: Tools, plane: ControlPlane) -> str:
         return machine_name(kcp, cluster, slot)
 
     async def is_taken(name: str) -> bool:
-        return _is_taken(tools, Key(kcp.metadata.namespace, name), kcp.metadata.uid)
+        return _is_taken(dependencies, Key(kcp.metadata.namespace, name), kcp.metadata.uid)
 
     return await free_name(name_of, is_taken)
 
 
-def _is_taken(tools: Tools, key: Key, uid: str) -> bool:
+def _is_taken(dependencies: Dependencies, key: Key, uid: str) -> bool:
     """Return whether an object of that name exists that is not from an earlier attempt."""
-    cache = tools.runtime.cache
+    cache = dependencies.runtime.cache
     if cache.informer(Machine).raw(key) is not None:
         return True
     config = cache.informer(KubeadmConfig).raw(key)
     if config is None:
         # The boot data of an earlier Machine, not collected yet.
-        return tools.remote.secrets.raw(key) is not None
+        return dependencies.remote.secrets.raw(key) is not None
     metadata = config["metadata"]
     owners = metadata.get("ownerReferences") or ()
     return "deletionTimestamp" in metadata or all(one["uid"] != uid for one in owners)

@@ -9,15 +9,15 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Finalizer, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.wording import LOOK_AT_LOGS, shorten
+from kapy.providers.kubeadm.controlplane.dependencies import BY_CLUSTER, Dependencies
 from kapy.providers.kubeadm.controlplane.health import observe
 from kapy.providers.kubeadm.controlplane.loop import KubeadmLoop
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.tools import BY_CLUSTER, Tools
 from kapy.remote.cluster_cache import NotConnected
 from kapy.sdk import DONE, Result, stale_machines, v1beta1
 
 
-async def delete(tools: Tools, plane: ControlPlane) -> Result:
+async def delete(dependencies: Dependencies, plane: ControlPlane) -> Result:
     """One step of the deletion; the objects that it waits for are watched."""
     if not plane.machines:
         plane.deleting_reason = Reason.DELETION_COMPLETED
@@ -26,18 +26,18 @@ async def delete(tools: Tools, plane: ControlPlane) -> Result:
         finalizers[:] = [one for one in finalizers if one != Finalizer.KUBEADM_CONTROL_PLANE]
         return DONE
     with suppress(NotConnected):  # the cluster may be half gone already
-        await observe(tools, plane)
-    workers = _workers(tools, plane)
+        await observe(dependencies, plane)
+    workers = _workers(dependencies, plane)
     if workers:
         plane.deleting_reason = Reason.WAITING_FOR_WORKERS_DELETION
         plane.deleting_message = (
             "KubeadmControlPlane deletion blocked because following objects still exist:\n"
             + "\n".join(f"* {one}" for one in workers)
         )
-        _tell_v1beta1(plane, "Waiting for worker nodes to be deleted first")
+        _report_v1beta1(plane, "Waiting for worker nodes to be deleted first")
         return DONE
-    await _delete_all(tools, plane)
-    _tell_v1beta1(plane, "")
+    await _delete_all(dependencies, plane)
+    _report_v1beta1(plane, "")
     count, stale = len(plane.machines), stale_machines(plane.machines, plane.now)
     message = f"Deleting {count} Machine{'' if count == 1 else 's'}"
     plane.deleting_reason = Reason.WAITING_FOR_MACHINE_DELETION
@@ -45,15 +45,15 @@ async def delete(tools: Tools, plane: ControlPlane) -> Result:
     return DONE
 
 
-async def _delete_all(tools: Tools, plane: ControlPlane) -> None:
+async def _delete_all(dependencies: Dependencies, plane: ControlPlane) -> None:
     """Delete all Machines; etcd membership is not maintained any more."""
-    errors = await KubeadmLoop(tools, plane).delete_all()
+    errors = await KubeadmLoop(dependencies, plane).delete_all()
     if not errors:
         return
     plane.deleting_reason = Reason.INTERNAL_ERROR
     plane.deleting_message = LOOK_AT_LOGS
     said = "; ".join(map(str, errors))
-    tools.recorder.warning(
+    dependencies.recorder.warning(
         plane.kcp,
         "FailedDelete",
         f"Failed to delete control plane Machines for cluster {plane.cluster.key} control plane:"
@@ -62,14 +62,14 @@ async def _delete_all(tools: Tools, plane: ControlPlane) -> None:
     raise ExceptionGroup("control plane Machines could not be deleted", errors)
 
 
-def _tell_v1beta1(plane: ControlPlane, message: str) -> None:
+def _report_v1beta1(plane: ControlPlane, message: str) -> None:
     reason = V1Beta1Reason.DELETING
     plane.set_v1beta1(v1beta1.false(V1Beta1Type.RESIZED, reason, v1beta1.INFO, message))
 
 
-def _workers(tools: Tools, plane: ControlPlane) -> list[str]:
+def _workers(dependencies: Dependencies, plane: ControlPlane) -> list[str]:
     """The cluster's MachinePools, and its Machines that the control plane does not own."""
-    cache, cluster = tools.runtime.cache, str(plane.cluster.key)
+    cache, cluster = dependencies.runtime.cache, str(plane.cluster.key)
     ours = {one.metadata.uid for one in plane.machines}
     machines = cache.informer(Machine.RESOURCE).indexed(BY_CLUSTER, cluster)
     found = {

@@ -94,10 +94,9 @@ def new_kubeadm_config(
 
 
 def kubeadm_config_spec(kcp: KubeadmControlPlane, *, join: bool) -> KubeadmConfigSpec:
-    """The KubeadmConfig that a Machine made now would have.
-
-    Only what is needed for `init` or `join` is kept; a joining machine keeps the
-    clusterConfiguration, which says whether etcd is external.
+    """Return the spec of the KubeadmConfig of a new Machine. It contains the configuration for
+    either `init` or `join`. A joining machine keeps the clusterConfiguration, which says whether
+    etcd is external.
     """
     fresh = KubeadmConfigSpec()
     spec = decode(encode(kcp.spec.kubeadm_config_spec), KubeadmConfigSpec)

@@ -31,7 +31,7 @@ NO_ALARM: Final = "NONE"
 
 
 class EtcdUnreachable(KapyError):
-    """There is no way to this etcd, or nobody answers there."""
+    """The connection to this etcd failed, or it did not answer."""
 
 
 class EtcdError(KapyError):
@@ -58,7 +58,7 @@ class Alarm:
 
 
 class Etcd(Protocol):
-    """What the control plane does with etcd. Every call raises EtcdUnreachable or EtcdError."""
+    """The etcd requests of the control plane. Every method raises EtcdUnreachable or EtcdError."""
 
     async def aclose(self) -> None:
         """End the way to it."""
@@ -86,18 +86,18 @@ class EtcdGateway:
         self._transport = transport
 
     async def leader(self) -> int:
-        answer = await self._ask("/v3/maintenance/status", {})
-        with _understood():
+        answer = await self._call("/v3/maintenance/status", {})
+        with _parse():
             return int(answer.get("leader", 0))
 
     async def members(self) -> Sequence[Member]:
-        answer = await self._ask("/v3/cluster/member/list", {"linearizable": True})
-        with _understood():
+        answer = await self._call("/v3/cluster/member/list", {"linearizable": True})
+        with _parse():
             return [_member(one) for one in answer.get("members") or ()]
 
     async def alarms(self) -> Sequence[Alarm]:
-        answer = await self._ask("/v3/maintenance/alarm", {"action": "GET"})
-        with _understood():
+        answer = await self._call("/v3/maintenance/alarm", {"action": "GET"})
+        with _parse():
             found = [
                 Alarm(int(one.get("memberID", 0)), str(one.get("alarm", NO_ALARM)))
                 for one in answer.get("alarms") or ()
@@ -105,10 +105,10 @@ class EtcdGateway:
         return [alarm for alarm in found if alarm.kind != NO_ALARM]
 
     async def remove_member(self, member: int) -> None:
-        await self._ask("/v3/cluster/member/remove", {"ID": str(member)})
+        await self._call("/v3/cluster/member/remove", {"ID": str(member)})
 
     async def move_leader(self, to: int) -> None:
-        await self._ask("/v3/maintenance/transfer-leadership", {"targetID": str(to)})
+        await self._call("/v3/maintenance/transfer-leadership", {"targetID": str(to)})
 
     async def aclose(self) -> None:
         """End the way to it."""
@@ -116,7 +116,7 @@ class EtcdGateway:
         if close is not None:
             await close()
 
-    async def _ask(self, path: str, body: Document) -> Document:
+    async def _call(self, path: str, body: Document) -> Document:
         headers = {"content-type": "application/json", "accept": "application/json"}
         try:
             reply = await self._transport(Request("POST", path, headers=headers, body=body))
@@ -134,13 +134,13 @@ def member_named(members: Iterable[Member], name: str) -> Member | None:
 
 
 def member_names(members: Iterable[Member]) -> list[str]:
-    """What members are called in messages."""
+    """Return the names of members for messages."""
     return [one.name or f"name not set yet for member with id {one.id}" for one in members]
 
 
 @contextmanager
-def _understood() -> Iterator[None]:
-    """Where an answer is read. Raises EtcdError where it is not as etcd's API has it."""
+def _parse() -> Iterator[None]:
+    """Parse a part of an answer. Raises EtcdError if it does not match etcd's API."""
     try:
         yield
     except (ValueError, TypeError, AttributeError, OverflowError):

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from kapy.kube.errors import KapyError
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.etcd import (
     Etcd,
     EtcdError,
@@ -16,7 +17,6 @@ from kapy.providers.kubeadm.controlplane.etcd import (
 )
 from kapy.providers.kubeadm.controlplane.kubeconfig import cluster_access
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, EtcdState
-from kapy.providers.kubeadm.controlplane.tools import Tools
 
 
 class LeadershipNotMoved(KapyError):
@@ -27,12 +27,12 @@ class LastMember(KapyError):
     """The last member of an etcd cluster must not be removed."""
 
 
-async def read_etcd(tools: Tools, plane: ControlPlane, nodes: list[str]) -> EtcdState:
-    """The state that etcd reports, or the reason for which it is unknown."""
+async def read_etcd(dependencies: Dependencies, plane: ControlPlane, nodes: list[str]) -> EtcdState:
+    """Return the state that etcd reports, or the reason for which it is unknown."""
     if not nodes:
         return EtcdState()
     try:
-        async with _first_answering(tools, plane, nodes) as (etcd, leader):
+        async with _first_answering(dependencies, plane, nodes) as (etcd, leader):
             return await _read(etcd, leader)
     except KapyError as error:
         return EtcdState(failure=f"Failed to connect to etcd: {error}")
@@ -54,14 +54,14 @@ async def _read(etcd: Etcd, leader: int) -> EtcdState:
 
 
 async def remove_member(
-    tools: Tools, plane: ControlPlane, member: Member, nodes: Iterable[str]
+    dependencies: Dependencies, plane: ControlPlane, member: Member, nodes: Iterable[str]
 ) -> None:
     """Remove a member from etcd, through any node but its own.
 
     The caller has checked that the quorum survives. Raises LastMember and etcd's errors.
     """
     others = [name for name in nodes if name != member.name]
-    async with _first_answering(tools, plane, others) as (etcd, _):
+    async with _first_answering(dependencies, plane, others) as (etcd, _):
         members = await etcd.members()
         if all(one.id != member.id for one in members):
             return
@@ -70,12 +70,14 @@ async def remove_member(
         await etcd.remove_member(member.id)
 
 
-async def move_leader(tools: Tools, plane: ControlPlane, away_from: str, to: str) -> None:
+async def move_leader(
+    dependencies: Dependencies, plane: ControlPlane, away_from: str, to: str
+) -> None:
     """Move the leadership from one node's member to another's; no effect if it is not the leader.
 
     Raises LeadershipNotMoved and etcd's errors.
     """
-    async with _first_answering(tools, plane, [away_from]) as (etcd, leader):
+    async with _first_answering(dependencies, plane, [away_from]) as (etcd, leader):
         members = await etcd.members()
         current, target = member_named(members, away_from), member_named(members, to)
         if current is None or current.id != leader:
@@ -87,16 +89,16 @@ async def move_leader(tools: Tools, plane: ControlPlane, away_from: str, to: str
 
 @asynccontextmanager
 async def _first_answering(
-    tools: Tools, plane: ControlPlane, nodes: list[str]
+    dependencies: Dependencies, plane: ControlPlane, nodes: list[str]
 ) -> AsyncIterator[tuple[Etcd, int]]:
     """The first etcd member that answers, and the leader that it reports. Raises
     EtcdUnreachable."""
     cluster = plane.cluster.key
-    access = await cluster_access(tools, cluster)
+    access = await cluster_access(dependencies, cluster)
     failures = []
     for node in nodes:
         try:
-            etcd: Etcd = EtcdGateway(tools.etcd_dial(cluster, access, node))
+            etcd: Etcd = EtcdGateway(dependencies.etcd_dial(cluster, access, node))
         except EtcdUnreachable as error:
             failures.append(str(error))
             continue

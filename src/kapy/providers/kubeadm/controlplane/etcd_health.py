@@ -15,6 +15,11 @@ from kapy.api.times import moment
 from kapy.kube import Document
 from kapy.providers.kubeadm.controlplane.components import waiting_for_node
 from kapy.providers.kubeadm.controlplane.etcd import Member, member_named
+from kapy.providers.kubeadm.controlplane.machine_summary import Summary, summarize
+from kapy.providers.kubeadm.controlplane.machine_summary_v1beta1 import (
+    SummaryV1Beta1,
+    summarize_v1beta1,
+)
 from kapy.providers.kubeadm.controlplane.machine_v1beta1 import member_v1beta1
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
@@ -23,12 +28,10 @@ from kapy.providers.kubeadm.controlplane.scope import (
     is_true,
     node_name,
 )
-from kapy.providers.kubeadm.controlplane.tally import Tally, tally
-from kapy.providers.kubeadm.controlplane.tally_v1beta1 import TallyV1Beta1, tally_v1beta1
 from kapy.sdk import conditions
 
-_TALLY: Final = Tally(T.ETCD_CLUSTER_HEALTHY, (T.ETCD_MEMBER_HEALTHY,), "etcd member")
-_TALLY_V1BETA1: Final = TallyV1Beta1(
+_SUMMARY: Final = Summary(T.ETCD_CLUSTER_HEALTHY, (T.ETCD_MEMBER_HEALTHY,), "etcd member")
+_SUMMARY_V1BETA1: Final = SummaryV1Beta1(
     V1Beta1Type.ETCD_CLUSTER_HEALTHY,
     (V1Beta1Type.ETCD_MEMBER_HEALTHY,),
     "etcd member",
@@ -39,7 +42,7 @@ _JOINING: Final = timedelta(minutes=2)
 """How long a node may be there before its etcd member is missed."""
 
 
-def asked_nodes(plane: ControlPlane) -> list[str]:
+def nodes_to_query(plane: ControlPlane) -> list[str]:
     """The nodes whose etcd can be asked: healthy ones first."""
     candidates = [one for one in plane.machines if has_node(one) and not one.deleting]
     there = [one for one in candidates if plane.nodes and node_name(one) in plane.nodes]
@@ -55,9 +58,9 @@ def observe_etcd(plane: ControlPlane, state: EtcdState) -> None:
         if condition is not None:
             plane.set_on(machine, condition)
         plane.set_v1beta1_on(machine, member_v1beta1(machine, state))
-    state.matches_machines, errors = _compared(plane, state)
-    plane.set(tally(plane.machines, _TALLY, errors))
-    plane.set_v1beta1(tally_v1beta1(plane.machines, _TALLY_V1BETA1, errors))
+    state.matches_machines, errors = _compare(plane, state)
+    plane.set(summarize(plane.machines, _SUMMARY, errors))
+    plane.set_v1beta1(summarize_v1beta1(plane.machines, _SUMMARY_V1BETA1, errors))
 
 
 def _condition(machine: Machine, state: EtcdState) -> Condition | None:
@@ -86,11 +89,10 @@ def _bad(message: str) -> Condition:
     return conditions.false(T.ETCD_MEMBER_HEALTHY, Reason.NOT_HEALTHY, message)
 
 
-def _compared(plane: ControlPlane, state: EtcdState) -> tuple[bool, list[str]]:
-    """Whether members and Machines match, and what is wrong with members that match none.
-
-    While a Machine comes up, its member may be there before its node is known, and the other way
-    round: that alone is no mismatch yet.
+def _compare(plane: ControlPlane, state: EtcdState) -> tuple[bool, list[str]]:
+    """Return whether members and Machines match, and the problems of members that match none. While
+    a Machine starts, its member may exist before its Node is known, or the reverse. That alone is
+    no mismatch.
     """
     if state.members is None:
         return not any(map(has_node, plane.machines)), []
@@ -101,18 +103,18 @@ def _compared(plane: ControlPlane, state: EtcdState) -> tuple[bool, list[str]]:
         or not _is_old(plane, node_name(machine))
         for machine in plane.machines
     )
-    strangers = list(_strangers(plane.machines, state.members))
-    if strangers and all(map(has_node, plane.machines)):
+    foreign = list(_unowned_members(plane.machines, state.members))
+    if foreign and all(map(has_node, plane.machines)):
         matching = False
     errors = [
         f"Etcd member {member.name or f'{member.id} (Name not yet assigned)'} does not have a"
         " corresponding Machine"
-        for member in strangers
+        for member in foreign
     ]
     return matching, errors
 
 
-def _strangers(machines: Sequence[Machine], members: Sequence[Member]) -> Iterator[Member]:
+def _unowned_members(machines: Sequence[Machine], members: Sequence[Member]) -> Iterator[Member]:
     names = {node_name(machine) for machine in machines if has_node(machine)}
     return (member for member in members if member.name not in names)
 

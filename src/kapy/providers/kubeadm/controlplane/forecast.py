@@ -1,5 +1,6 @@
-"""Predicts the steps of a control plane's rollout, assuming that every Machine becomes healthy.
-Pure."""
+"""Predict the steps of a control plane's rollout, if every Machine becomes healthy (pure
+functions).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from kapy.sdk import (
     select_for_deletion,
 )
 
-LONGEST: Final = 1_000
+MAX_STEPS: Final = 1_000
 """Steps that are told: no control plane has nearly as many Machines."""
 
 
@@ -31,7 +32,7 @@ LONGEST: Final = 1_000
 class Step:
     """One Machine is created (leaves is "") or deleted."""
 
-    leaves: str = ""
+    deletes: str = ""
 
 
 @dataclass(slots=True)
@@ -40,17 +41,17 @@ class Forecast:
     Machines could be updated in place instead."""
 
     outdated: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    may_stay: bool = False
+    may_update_in_place: bool = False
     steps: list[Step] = field(default_factory=list)
 
     @property
     def creates(self) -> int:
         """The number of new Machines."""
-        return sum(not one.leaves for one in self.steps)
+        return sum(not one.deletes for one in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
-class Belongings:
+class OwnedObjects:
     """The objects that belong to the Machines of a control plane, by Machine name."""
 
     configs: Mapping[str, KubeadmConfig]
@@ -61,7 +62,7 @@ def forecast(
     cluster: Cluster,
     kcp: KubeadmControlPlane,
     machines: Sequence[Machine],
-    belongings: Belongings,
+    belongings: OwnedObjects,
     now: datetime,
 ) -> Forecast:
     """All steps until the desired number of Machines exists and all are up to date; at most
@@ -73,11 +74,11 @@ def forecast(
         config, infra = belongings.configs.get(name), belongings.infrastructure.get(name)
         if why := outdated(kcp, one, config, infra, now):
             told.outdated[name] = why.messages
-            told.may_stay = told.may_stay or why.may_be_updated
+            told.may_update_in_place = told.may_update_in_place or why.may_be_updated
     old = [one for one in there if one.metadata.name in told.outdated]
     wanted = 1 if kcp.spec.replicas is None else kcp.spec.replicas
     domains = failure_domains(cluster)
-    while (old or len(there) != wanted) and len(told.steps) < LONGEST:
+    while (old or len(there) != wanted) and len(told.steps) < MAX_STEPS:
         if len(there) < (wanted + max_surge(kcp) if old else wanted):
             there.append(_new(cluster, there, old, domains))
             told.steps.append(Step())

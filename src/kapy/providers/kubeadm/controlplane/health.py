@@ -1,4 +1,4 @@
-"""Looking into the workload cluster: components, etcd, and whether it is initialized."""
+"""Inspect the workload cluster: components, etcd, and whether it is initialized."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ from kapy.providers.kubeadm.controlplane.components import (
     components_of,
     observe_components,
 )
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.etcd_access import read_etcd
-from kapy.providers.kubeadm.controlplane.etcd_health import asked_nodes, observe_etcd
+from kapy.providers.kubeadm.controlplane.etcd_health import nodes_to_query, observe_etcd
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
     is_to_be_remediated,
     node_name,
 )
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.remote.cluster_cache import Health, NotConnected
 from kapy.sdk import Change, Result, conditions, requeue, v1beta1
 
-Told: TypeAlias = Callable[[Iterable[Key]], Iterable[Key]]
+CountChanges: TypeAlias = Callable[[Iterable[Key]], Iterable[Key]]
 """Notes that something happened to control planes, and names them again."""
 
 KUBEADM_CONFIG: Final = Key("kube-system", "kubeadm-config")
 STATIC_PODS: Final = "tier=control-plane"
-_LOOK_AGAIN: Final = timedelta(seconds=5)
-_ASK_AGAIN: Final = timedelta(seconds=15)
+_INITIALIZE_INTERVAL: Final = timedelta(seconds=5)
+_ETCD_INTERVAL: Final = timedelta(seconds=15)
 
 
-async def observe(tools: Tools, plane: ControlPlane) -> Result | None:
-    """Write what is known of components and etcd to the Machines and the control plane.
-
-    Raises NotConnected while the workload cluster cannot be looked into; the connection wakes us.
+async def observe(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
+    """Write the health of components and etcd to the Machines and the control plane. Raises
+    NotConnected while the workload cluster cannot be inspected; a new connection enqueues the
+    control plane.
     """
     try:
         for machine in plane.machines:
-            _up_to_date(plane, machine)
+            _set_up_to_date(plane, machine)
         if not plane.is_initialized:
-            await _initialize(tools, plane)
+            await _initialize(dependencies, plane)
         if plane.is_initialized:
-            await _inspect(tools, plane)
+            await _inspect(dependencies, plane)
         else:
             message = "Waiting for Cluster control plane to be initialized"
-            _nothing_known(plane, Reason.INSPECTION_FAILED, message)
+            _set_unknown(plane, Reason.INSPECTION_FAILED, message)
     finally:
         for draft in plane.drafts:
             with suppress(NotFound):  # it just went: that wakes us
@@ -64,62 +64,66 @@ async def observe(tools: Tools, plane: ControlPlane) -> Result | None:
     return None
 
 
-async def _initialize(tools: Tools, plane: ControlPlane) -> None:
+async def _initialize(dependencies: Dependencies, plane: ControlPlane) -> None:
     """kubeadm stores its configuration in the cluster once `kubeadm init` is almost done."""
     machines = plane.machines
     if len(machines) == 1 and (machines[0].deleting or is_to_be_remediated(machines[0])):
         # It goes before anybody could join it.
         return
     try:
-        client = tools.remote.client(plane.cluster.key)
+        client = dependencies.remote.client(plane.cluster.key)
     except NotConnected:
         return
-    _watch(tools, plane)
+    _watch(dependencies, plane)
     try:
         await client.get(CONFIG_MAPS, KUBEADM_CONFIG)
     except NotFound:
         # A timer, because ConfigMaps of a whole cluster are not watched for the sake of one; the
         # nodes and pods that kubeadm makes around it wake us sooner.
-        plane.wake_by(requeue(after=_LOOK_AGAIN, because="kubeadm has not stored its config yet"))
+        plane.requeue_by(
+            requeue(after=_INITIALIZE_INTERVAL, because="kubeadm has not stored its config yet")
+        )
         return
     plane.kcp.status.initialization.control_plane_initialized = True
     plane.set(conditions.true(T.INITIALIZED, Reason.INITIALIZED))
 
 
-async def _inspect(tools: Tools, plane: ControlPlane) -> None:
-    health = tools.remote.health(plane.cluster.key)
+async def _inspect(dependencies: Dependencies, plane: ControlPlane) -> None:
+    health = dependencies.remote.health(plane.cluster.key)
     if health.is_establishing:
         message = "Remote connection not established yet"
-        _nothing_known(plane, Reason.CONNECTION_DOWN, message, overwrite=False)
+        _set_unknown(plane, Reason.CONNECTION_DOWN, message, overwrite=False)
         plane.is_observed = False
         raise NotConnected(f"cluster {plane.cluster.key}: {message}")
-    since = _since(plane, health)
+    since = _silence_since(plane, health)
     message = _last_probe(health)
-    if plane.now - since > tools.grace:
-        _nothing_known(plane, Reason.CONNECTION_DOWN, message)
+    if plane.now - since > dependencies.grace:
+        _set_unknown(plane, Reason.CONNECTION_DOWN, message)
         raise NotConnected(f"the connection to cluster {plane.cluster.key} is down")
     try:
-        nodes, pods = _watch(tools, plane)
+        nodes, pods = _watch(dependencies, plane)
     except NotConnected:
-        _nothing_known(plane, Reason.CONNECTION_DOWN, message, overwrite=False)
+        _set_unknown(plane, Reason.CONNECTION_DOWN, message, overwrite=False)
         plane.is_observed = False
         # A timer, because what was last known gets too old without any event.
-        left = since + tools.grace - plane.now + timedelta(seconds=1)
-        plane.wake_by(requeue(after=left, because="the workload cluster cannot be reached"))
+        left = since + dependencies.grace - plane.now + timedelta(seconds=1)
+        plane.requeue_by(requeue(after=left, because="the workload cluster cannot be reached"))
         raise
     observe_components(plane, nodes, pods)
     if plane.is_etcd_managed:
-        observe_etcd(plane, await read_etcd(tools, plane, asked_nodes(plane)))
+        observe_etcd(plane, await read_etcd(dependencies, plane, nodes_to_query(plane)))
         if not conditions.is_true(plane.kcp.status.conditions, T.ETCD_CLUSTER_HEALTHY):
             # A timer, because etcd is asked and not watched: nobody tells when it is well again.
-            plane.wake_by(requeue(after=_ASK_AGAIN, because="etcd is not healthy"))
+            plane.requeue_by(requeue(after=_ETCD_INTERVAL, because="etcd is not healthy"))
     else:
         # Whoever looks after an external etcd may report on it: today's condition is theirs.
         plane.set_v1beta1(v1beta1.true(V1Beta1Type.ETCD_CLUSTER_HEALTHY))
 
 
-def _since(plane: ControlPlane, health: Health) -> datetime:
-    """From when on silence counts: the last answer, or the initialization if that was later."""
+def _silence_since(plane: ControlPlane, health: Health) -> datetime:
+    """Return the time from which the workload cluster has been silent: the last response, or the
+    initialization if that was later.
+    """
     initialized = conditions.get(plane.kcp.status.conditions, T.INITIALIZED)
     assert initialized is not None
     began = moment(initialized.last_transition_time)
@@ -131,14 +135,16 @@ def _last_probe(health: Health) -> str:
     return "" if success is None else f"Last successful probe at {stamp(success)}"
 
 
-def _watch(tools: Tools, plane: ControlPlane) -> tuple[dict[str, Document], dict[str, Document]]:
+def _watch(
+    dependencies: Dependencies, plane: ControlPlane
+) -> tuple[dict[str, Document], dict[str, Document]]:
     """Control plane nodes and static pods by name, watched from now on. Raises NotConnected."""
-    controller, cluster = tools.controller, plane.cluster.key
+    controller, cluster = dependencies.controller, plane.cluster.key
     assert controller is not None
-    remote, kcp = tools.remote, plane.kcp.key
-    told = tools.settled.increment
-    nodes = remote.watch(controller, cluster, NODES, WakenByNode(kcp, told))
-    pods = remote.watch(controller, cluster, PODS, WakenByPod(kcp, told), labels=STATIC_PODS)
+    remote, kcp = dependencies.remote, plane.kcp.key
+    told = dependencies.steady_states.increment
+    nodes = remote.watch(controller, cluster, NODES, NodeMapper(kcp, told))
+    pods = remote.watch(controller, cluster, PODS, PodMapper(kcp, told), labels=STATIC_PODS)
     ours = {node_name(machine) for machine in plane.machines}
     return (
         {
@@ -151,33 +157,33 @@ def _watch(tools: Tools, plane: ControlPlane) -> tuple[dict[str, Document], dict
 
 
 @dataclass(frozen=True, slots=True)
-class WakenByNode:
+class NodeMapper:
     """Control plane nodes wake their control plane, but not with their heartbeats.
 
     Equal ones count as one for a controller, as do those below.
     """
 
     kcp: Key
-    told: Told
+    count_changes: CountChanges
 
     def __call__(self, _: Key, change: Change) -> Iterable[Key]:
         documents = [one for one in (change.old, change.new) if one is not None]
-        matters = any(map(_has_role, documents)) and _is_news(change, _of_node)
-        return self.told((self.kcp,)) if matters else ()
+        matters = any(map(_has_role, documents)) and _has_changed(change, _node_fields)
+        return self.count_changes((self.kcp,)) if matters else ()
 
 
 @dataclass(frozen=True, slots=True)
-class WakenByPod:
+class PodMapper:
     """Static pods wake their control plane when they fare differently."""
 
     kcp: Key
-    told: Told
+    count_changes: CountChanges
 
     def __call__(self, _: Key, change: Change) -> Iterable[Key]:
-        return self.told((self.kcp,)) if _is_news(change, _of_pod) else ()
+        return self.count_changes((self.kcp,)) if _has_changed(change, _pod_fields) else ()
 
 
-def _is_news(change: Change, facts: Callable[[Document], object]) -> bool:
+def _has_changed(change: Change, facts: Callable[[Document], object]) -> bool:
     if change.old is None or change.new is None:
         return True
     return facts(change.old) != facts(change.new)
@@ -187,7 +193,7 @@ def _has_role(node: Document) -> bool:
     return ROLE_LABEL in (node["metadata"].get("labels") or {})
 
 
-def _of_node(node: Document) -> object:
+def _node_fields(node: Document) -> object:
     ready = [
         one["status"]
         for one in (node.get("status") or {}).get("conditions") or ()
@@ -196,20 +202,22 @@ def _of_node(node: Document) -> object:
     return node["metadata"].get("labels"), (node.get("spec") or {}).get("taints"), ready
 
 
-def _of_pod(pod: Document) -> object:
+def _pod_fields(pod: Document) -> object:
     status = pod.get("status") or {}
     reported = [(one["type"], one["status"]) for one in status.get("conditions") or ()]
     return status.get("phase"), reported, status.get("containerStatuses")
 
 
-def _up_to_date(plane: ControlPlane, machine: Machine) -> None:
+def _set_up_to_date(plane: ControlPlane, machine: Machine) -> None:
     outdated = plane.outdated.get(machine.metadata.name)
     if outdated:
         message = "\n".join(f"* {one}" for one in outdated.messages)
         plane.set_on(machine, conditions.false(T.UP_TO_DATE, Reason.NOT_UP_TO_DATE, message))
         return
     if is_updating_in_place(machine):
-        plane.set_on(machine, conditions.false(T.UP_TO_DATE, Reason.UPDATING, _updating(machine)))
+        plane.set_on(
+            machine, conditions.false(T.UP_TO_DATE, Reason.UPDATING, _update_progress(machine))
+        )
         return
     info = machine.status.node_info
     running = info.kubelet_version if info is not None else ""
@@ -222,17 +230,15 @@ def _up_to_date(plane: ControlPlane, machine: Machine) -> None:
     plane.set_on(machine, conditions.true(T.UP_TO_DATE, Reason.UP_TO_DATE))
 
 
-def _updating(machine: Machine) -> str:
-    """How far an update in place has come."""
+def _update_progress(machine: Machine) -> str:
+    """Return the progress of an in-place update."""
     updating = conditions.get(machine.status.conditions, T.UPDATING)
     if updating is not None and updating.status == conditions.TRUE and updating.message:
         return f"* {updating.message}"
     return "* In-place update in progress"
 
 
-def _nothing_known(
-    plane: ControlPlane, reason: str, message: str, *, overwrite: bool = True
-) -> None:
+def _set_unknown(plane: ControlPlane, reason: str, message: str, *, overwrite: bool = True) -> None:
     """Everything is unknown; without `overwrite` only what was never known."""
     reported = plane.kcp.status.conditions
     if plane.is_etcd_managed and (

@@ -41,9 +41,8 @@ def parse_image(text: str) -> Image:
 
 
 def with_tag(image: Image, version: str) -> Image:
-    """The image of a version; build metadata (`+`) becomes `_`, which tags may have.
-
-    Raises BadImage for one that is named by its digest.
+    """Return the image of a version; build metadata (`+`) becomes `_`, which tags allow. Raises
+    BadImage for an image with a digest.
     """
     if image.digest:
         raise BadImage("image uses digest as version, cannot update tag")

@@ -10,17 +10,17 @@ from kapy.kube import Key
 from kapy.kube.meta import owner_reference
 from kapy.kube.pki import Algorithm
 from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.remote.cluster_cache import Kubeconfig
 from kapy.remote.kubeconfig_secret import access
 from kapy.remote.secrets import KUBECONFIG
 from kapy.sdk import NotYet, Result, requeue
 
 
-async def ensure_kubeconfig(tools: Tools, plane: ControlPlane) -> Result | None:
+async def ensure_kubeconfig(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
     """Ensure the Secret, owned by the control plane unless a user created it."""
-    renewal = await tools.kubeconfigs.issue(
+    renewal = await dependencies.kubeconfigs.issue(
         plane.cluster.key,
         f"https://{endpoint_of(plane.cluster)}",
         owner_reference(plane.kcp, controller=True, block_deletion=True),
@@ -29,19 +29,21 @@ async def ensure_kubeconfig(tools: Tools, plane: ControlPlane) -> Result | None:
     if renewal is not None:
         # A timer, because the end of a certificate is no event.
         after = max(renewal - plane.now, timedelta(seconds=1))
-        plane.wake_by(requeue(after=after, because="the kubeconfig's certificate is to be renewed"))
+        plane.requeue_by(
+            requeue(after=after, because="the kubeconfig's certificate is to be renewed")
+        )
     return None
 
 
-async def cluster_access(tools: Tools, cluster: Key) -> Kubeconfig:
+async def cluster_access(dependencies: Dependencies, cluster: Key) -> Kubeconfig:
     """The access to the workload cluster. Raises NotYet, BadSecret."""
-    secret = await tools.keychain.secret(cluster, KUBECONFIG)
+    secret = await dependencies.certificates.secret(cluster, KUBECONFIG)
     if secret is None:
         raise NotYet(f"the kubeconfig Secret of Cluster {cluster} is not there yet")
     version = secret["metadata"]["resourceVersion"]
-    known = tools.memory.access.get(cluster)
+    known = dependencies.cache.kubeconfigs.get(cluster)
     if known is None or known[0] != version:
-        known = tools.memory.access[cluster] = version, access(secret)
+        known = dependencies.cache.kubeconfigs[cluster] = version, access(secret)
     return known[1]
 
 

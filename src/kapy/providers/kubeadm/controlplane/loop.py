@@ -15,20 +15,20 @@ from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube.errors import KapyError
 from kapy.kube.shares import int_value
 from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of
-from kapy.providers.kubeadm.controlplane import in_place, members, upgrade
+from kapy.providers.kubeadm.controlplane import etcd_members, in_place, upgrade
 from kapy.providers.kubeadm.controlplane.addons import update_addons
+from kapy.providers.kubeadm.controlplane.certificate_expiry import record_expiries
 from kapy.providers.kubeadm.controlplane.certificates import ensure_certificates
 from kapy.providers.kubeadm.controlplane.components import components_of
 from kapy.providers.kubeadm.controlplane.creation import create_machine
-from kapy.providers.kubeadm.controlplane.expiry import note_expiries
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.health import observe
 from kapy.providers.kubeadm.controlplane.kubeconfig import ensure_kubeconfig
 from kapy.providers.kubeadm.controlplane.machines import update_machines
 from kapy.providers.kubeadm.controlplane.preflight import is_stable
 from kapy.providers.kubeadm.controlplane.remediation import remediate
-from kapy.providers.kubeadm.controlplane.scope import ControlPlane, is_false, legacy_of
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, is_false, v1beta1_conditions_of
 from kapy.providers.kubeadm.controlplane.template import own_template
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import (
     DONE,
     MachineLoop,
@@ -40,16 +40,16 @@ from kapy.sdk import (
     v1beta1,
 )
 
-KubeadmStep: TypeAlias = Callable[[Tools, ControlPlane], Awaitable[Result | None]]
+KubeadmStep: TypeAlias = Callable[[Dependencies, ControlPlane], Awaitable[Result | None]]
 """A step of the loop as a function."""
 
 
 class KubeadmLoop(MachineLoop):
     """One reconcile of a KubeadmControlPlane."""
 
-    def __init__(self, tools: Tools, plane: ControlPlane) -> None:
-        super().__init__(tools.runtime.client, Annotation.KCP_CLEANUP_HOOK)
-        self._tools = tools
+    def __init__(self, dependencies: Dependencies, plane: ControlPlane) -> None:
+        super().__init__(dependencies.runtime.client, Annotation.KCP_CLEANUP_HOOK)
+        self._dependencies = dependencies
         self._plane = plane
 
     @property
@@ -58,7 +58,7 @@ class KubeadmLoop(MachineLoop):
 
     @property
     def outdated_machines(self) -> Sequence[Machine]:
-        return self._plane.needing_rollout
+        return self._plane.machines_to_replace
 
     @property
     def desired_replicas(self) -> int:
@@ -77,40 +77,40 @@ class KubeadmLoop(MachineLoop):
             self._step(ensure_kubeconfig),
             self._step(update_machines),
             self._step(observe),
-            self._step(members.remove_strangers),
+            self._step(etcd_members.remove_unowned_members),
             self.release_deleting,
             self._step(in_place.complete_updates),
             self._step(remediate),
             self._step(await_updates),
             self.scale,
             self._step(update_addons),
-            self._step(note_expiries),
+            self._step(record_expiries),
         )
 
     def _step(self, function: KubeadmStep) -> Step:
-        return partial(function, self._tools, self._plane)
+        return partial(function, self._dependencies, self._plane)
 
     def select_for_shutdown(self, deleting: Sequence[Machine]) -> Machine | None:
-        return members.select_for_shutdown(self._plane, deleting)
+        return etcd_members.select_for_shutdown(self._plane, deleting)
 
     async def prepare_shutdown(self, machine: Machine) -> bool:
-        return await members.leave_cluster(self._tools, self._plane, machine)
+        return await etcd_members.leave_cluster(self._dependencies, self._plane, machine)
 
     async def scale(self) -> Result | None:
         _report_rollout(self._plane)
         return await super().scale()
 
     async def prepare_rollout(self) -> None:
-        await upgrade.prepare_workload(self._tools, self._plane)
+        await upgrade.prepare_workload(self._dependencies, self._plane)
 
     def may_change(self, leaving: Machine | None) -> bool:
-        return is_stable(self._tools, self._plane, scale_up=leaving is None, leaving=leaving)
+        return is_stable(self._dependencies, self._plane, scale_up=leaving is None, leaving=leaving)
 
     def select_for_deletion(self) -> Machine | None:
         return leaving_machine(self._plane, self.outdated_machines)
 
     async def update_in_place(self, machine: Machine) -> bool:
-        return await in_place.update_in_place(self._tools, self._plane, machine)
+        return await in_place.update_in_place(self._dependencies, self._plane, machine)
 
     async def create_machine(self, *, first: bool) -> None:
         plane, reason = self._plane, "FailedScaleUp"
@@ -124,7 +124,7 @@ class KubeadmLoop(MachineLoop):
                 f" {self._cluster} control plane"
             )
         try:
-            await create_machine(self._tools, plane, join=not first)
+            await create_machine(self._dependencies, plane, join=not first)
         except KapyError as error:
             self._warn(reason, f"{failure}: {error}")
             raise
@@ -132,7 +132,7 @@ class KubeadmLoop(MachineLoop):
     async def prepare_deletion(self, machine: Machine) -> None:
         """Move the etcd leader away. The Machine's member is removed when its Node is drained."""
         if self._plane.is_etcd_managed:
-            await members.lead_away(self._tools, self._plane, machine)
+            await etcd_members.move_etcd_leader(self._dependencies, self._plane, machine)
 
     async def delete_machine(self, machine: Machine) -> None:
         try:
@@ -150,10 +150,10 @@ class KubeadmLoop(MachineLoop):
         return str(self._plane.cluster.key)
 
     def _warn(self, reason: str, message: str) -> None:
-        self._tools.recorder.warning(self._plane.kcp, reason, message)
+        self._dependencies.recorder.warning(self._plane.kcp, reason, message)
 
 
-async def await_infrastructure(_: Tools, plane: ControlPlane) -> Result | None:
+async def await_infrastructure(_: Dependencies, plane: ControlPlane) -> Result | None:
     """Wait for the infrastructure of the Cluster."""
     if plane.cluster.status.initialization.infrastructure_provisioned:
         return None
@@ -161,7 +161,7 @@ async def await_infrastructure(_: Tools, plane: ControlPlane) -> Result | None:
     return DONE
 
 
-async def await_endpoint(_: Tools, plane: ControlPlane) -> Result | None:
+async def await_endpoint(_: Dependencies, plane: ControlPlane) -> Result | None:
     """Wait for the endpoint of the Cluster."""
     if endpoint_of(plane.cluster):
         return None
@@ -169,7 +169,7 @@ async def await_endpoint(_: Tools, plane: ControlPlane) -> Result | None:
     return DONE
 
 
-async def await_updates(_: Tools, plane: ControlPlane) -> Result | None:
+async def await_updates(_: Dependencies, plane: ControlPlane) -> Result | None:
     """Wait for in-place updates; the Machine's change enqueues the control plane."""
     return DONE if any(map(is_updating_in_place, plane.machines)) else None
 
@@ -205,7 +205,7 @@ def _is_broken(plane: ControlPlane, machine: Machine) -> bool:
 
 def _report_rollout(plane: ControlPlane) -> None:
     """Report a rollout in v1beta1. Its end is reported only if its beginning was."""
-    rolling, type_ = len(plane.needing_rollout), V1Beta1Type.MACHINES_SPEC_UP_TO_DATE
+    rolling, type_ = len(plane.machines_to_replace), V1Beta1Type.MACHINES_SPEC_UP_TO_DATE
     if rolling:
         message = (
             f"Rolling {rolling} replicas with outdated spec"
@@ -213,5 +213,5 @@ def _report_rollout(plane: ControlPlane) -> None:
         )
         reason = V1Beta1Reason.ROLLING_UPDATE_IN_PROGRESS
         plane.set_v1beta1(v1beta1.false(type_, reason, v1beta1.WARNING, message))
-    elif v1beta1.get(legacy_of(plane.kcp), type_) is not None:
+    elif v1beta1.get(v1beta1_conditions_of(plane.kcp), type_) is not None:
         plane.set_v1beta1(v1beta1.true(type_))

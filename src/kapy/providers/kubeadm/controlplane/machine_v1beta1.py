@@ -19,7 +19,7 @@ from kapy.sdk import conditions, v1beta1
 def pod_v1beta1(
     machine: Machine, node: Document | None, component: str, found: Condition
 ) -> V1Beta1Condition | None:
-    """What `found`, the condition of a component on the Machine, is to v1beta1."""
+    """Return the v1beta1 form of `found`, the condition of a component on the Machine."""
     type_ = found.type
     if machine.deleting:
         return v1beta1.false(type_, V1Beta1Reason.DELETING, v1beta1.INFO)
@@ -43,7 +43,7 @@ def pod_v1beta1(
 
 
 def member_v1beta1(machine: Machine, state: EtcdState) -> V1Beta1Condition | None:
-    """What etcd says of the Machine's member."""
+    """Return the v1beta1 condition of the Machine's etcd member."""
     name = node_name(machine)
     member = member_named(state.members or (), name) if name else None
     if name and member is None and state.members is not None:
@@ -51,7 +51,7 @@ def member_v1beta1(machine: Machine, state: EtcdState) -> V1Beta1Condition | Non
     if machine.deleting:
         return v1beta1.false(V1Beta1Type.ETCD_MEMBER_HEALTHY, V1Beta1Reason.DELETING, v1beta1.INFO)
     if member is None:
-        return _unasked(state) if name and state.failure else None
+        return _not_queried(state) if name and state.failure else None
     if member.is_learner:
         return _unhealthy("Waiting for learner etcd member to be promoted")
     if alarms := state.alarms_of(member):
@@ -59,7 +59,7 @@ def member_v1beta1(machine: Machine, state: EtcdState) -> V1Beta1Condition | Non
     return v1beta1.true(V1Beta1Type.ETCD_MEMBER_HEALTHY)
 
 
-def _unasked(state: EtcdState) -> V1Beta1Condition:
+def _not_queried(state: EtcdState) -> V1Beta1Condition:
     if state.reached:
         return _unhealthy(state.failure.partition(":")[0])
     reason = V1Beta1Reason.MEMBER_INSPECTION_FAILED

@@ -7,16 +7,16 @@ from typing import Final
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
 from kapy.kube import Document
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.desired import desired_machines, updated_machine
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import Draft, Result
 
 NODE_DELETION_TIMEOUT: Final = 10
 """Seconds; the default that admission gives a Machine."""
 
 
-async def update_machines(tools: Tools, plane: ControlPlane) -> Result | None:
+async def update_machines(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
     """Propagate labels, annotations, timeouts, taints and readiness gates without a rollout."""
     cluster = plane.cluster.metadata.name
     desired = desired_machines(plane.kcp, cluster)
@@ -26,10 +26,10 @@ async def update_machines(tools: Tools, plane: ControlPlane) -> Result | None:
             _update_deletion(plane, machine)
             continue
         wanted = updated_machine(plane.kcp, cluster, machine)
-        owned = _owned(tools, plane, machine.metadata.name)
-        answer = await tools.factory.update(desired, draft.before, wanted, owned)
+        owned = _owned(dependencies, plane, machine.metadata.name)
+        answer = await dependencies.factory.update(desired, draft.before, wanted, owned)
         if answer is not draft.before:
-            plane.drafts[index] = Draft(tools.runtime.client, Machine, answer)
+            plane.drafts[index] = Draft(dependencies.runtime.client, Machine, answer)
     return None
 
 
@@ -46,9 +46,9 @@ def _update_deletion(plane: ControlPlane, machine: Machine) -> None:
     machine.spec.taints = template.taints
 
 
-def _owned(tools: Tools, plane: ControlPlane, name: str) -> list[Document]:
+def _owned(dependencies: Dependencies, plane: ControlPlane, name: str) -> list[Document]:
     """Return the infrastructure and the KubeadmConfig of a Machine, as far as they exist."""
     config = plane.configs.get(name)
-    configs = tools.runtime.cache.informer(KubeadmConfig.RESOURCE)
+    configs = dependencies.runtime.cache.informer(KubeadmConfig.RESOURCE)
     found = plane.infrastructure.get(name), None if config is None else configs.raw(config.key)
     return [one for one in found if one is not None]

@@ -1,7 +1,7 @@
-"""What runs in the static pods of a control plane machine, reached through the API server.
+"""Connections to the static pods of a control plane machine, through the API server.
 
-etcd and the API server of one machine listen where only that machine's network reaches; the
-cluster's API server forwards ports (`kapy.remote.port_forward`). Upstream does the same
+etcd and the API server of a machine listen only in that machine's network. The cluster's API server
+forwards ports (`kapy.remote.port_forward`). Upstream does the same
 (`controlplane/kubeadm/internal/proxy`, `internal/etcd`).
 """
 
@@ -63,7 +63,9 @@ class PodsOverNetwork:
                     await tls.handshake()
                     shown = tls.session.getpeercert(binary_form=True)
         except (OSError, TimeoutError, ApiError) as error:
-            raise Unreachable(f"cannot reach kube-apiserver on {node}: {_told(error)}") from None
+            raise Unreachable(
+                f"cannot reach kube-apiserver on {node}: {_describe(error)}"
+            ) from None
         if shown is None:
             raise Unreachable(f"kube-apiserver on {node} shows no certificate")
         return end_of(shown)
@@ -84,7 +86,9 @@ class PodsOverNetwork:
         return made
 
     async def _client(self, cluster: Key, authority: KeyPair, now: datetime) -> KeyPair:
-        """A certificate of the CA's; where its key is somebody else's, what that one gave us."""
+        """Return the client certificate: issued by the CA, or the user's if the CA's key is kept
+        elsewhere.
+        """
         if authority.key:
             return issue(authority, CLIENT, now=now, valid=CLIENT_LIFE, algorithm="ECDSA-P256")
         secret = await self._keychain.secret(cluster, API_SERVER_ETCD_CLIENT)
@@ -94,9 +98,8 @@ class PodsOverNetwork:
 
 
 class EtcdMember:
-    """A Transport of requests to etcd's HTTP/JSON gateway, answered by one member over gRPC.
-
-    It connects when it is first asked; whoever is done with it calls `aclose`.
+    """A Transport that sends requests of etcd's HTTP/JSON gateway to one member over gRPC. It
+    connects with the first request; `aclose` ends the connection.
     """
 
     over_network = True
@@ -115,36 +118,37 @@ class EtcdMember:
         try:
             with yield_slot():
                 async with asyncio.timeout(TIMEOUT):
-                    client = self._client or await self._connected()
+                    client = self._client or await self._connect()
                     answer = await client.call(call.method, encoded(call.request, asked))
             return Reply(200, decoded(call.response, answer))
         except GrpcError as error:
             return Reply(500, _failure(error))
         except (OSError, TimeoutError, ApiError, ValueError, IndexError) as error:
-            raise Unreachable(f"cannot reach etcd on {self._node}: {_told(error)}") from None
+            raise Unreachable(f"cannot reach etcd on {self._node}: {_describe(error)}") from None
 
     async def aclose(self) -> None:
         """End the connection."""
         self._client = None
         await self._stack.aclose()
 
-    async def _connected(self) -> GrpcClient:
+    async def _connect(self) -> GrpcClient:
         context = await self._pods.context(self._cluster)
         pod = f"etcd-{self._node}"
         ports = await self._stack.enter_async_context(port_forward(self._access, NAMESPACE, pod))
-        tls = Tls(ports.stream(ETCD_PORT), context, server_hostname=_named(pod))
+        tls = Tls(ports.stream(ETCD_PORT), context, server_hostname=_endpoint_name(pod))
         await tls.handshake()
         self._client = GrpcClient(tls, pod)
         return self._client
 
 
-def _named(pod: str) -> str | None:
-    """The pod's name, as what TLS asks for: who serves many members at one address goes by it, as
-    upstream's in-memory clusters do. None where it is no DNS name."""
+def _endpoint_name(pod: str) -> str | None:
+    """Return the pod's name as TLS server name: upstream's in-memory clusters serve many members at
+    one address and select by it. None if it is no DNS name.
+    """
     return pod if all(0 < len(label) < 64 for label in pod.split(".")) else None
 
 
-def _told(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return f"no answer within {TIMEOUT:g} seconds"
     return str(error) or type(error).__name__

@@ -12,14 +12,18 @@ from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.api.names import ConditionType as T
 from kapy.providers.kubeadm.controlplane.components import components_of
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.projection import components_survive, etcd_survives
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, Preflight, has_node
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import conditions
 
 
 def is_stable(
-    tools: Tools, plane: ControlPlane, *, scale_up: bool, leaving: Machine | None = None
+    dependencies: Dependencies,
+    plane: ControlPlane,
+    *,
+    scale_up: bool,
+    leaving: Machine | None = None,
 ) -> bool:
     """Whether the next step may be taken; the findings go to `plane.preflight`.
 
@@ -45,9 +49,9 @@ def is_stable(
         # plane survives the new Machine, which is what helps it to recover.
         failures = list(_recovery_failures(plane))
     if failures:
-        _tell(tools, plane, failures)
+        _record_failures(dependencies, plane, failures)
         return False
-    tools.memory.told.pop(plane.kcp.key, None)
+    dependencies.cache.last_event.pop(plane.kcp.key, None)
     return True
 
 
@@ -63,7 +67,7 @@ def pending_topology_version(plane: ControlPlane) -> str:
     return step or topology.version
 
 
-def is_sound(plane: ControlPlane, machine: Machine) -> bool:
+def is_healthy(plane: ControlPlane, machine: Machine) -> bool:
     """Whether no condition of the Machine itself prevents a stable control plane."""
     return not any(_failures_of(plane, machine, Preflight()))
 
@@ -127,14 +131,14 @@ def _failure(machine: Machine, type_: str) -> str:
     return f"Machine {name} reports {type_} condition is {status} ({condition.message})"
 
 
-def _tell(tools: Tools, plane: ControlPlane, failures: list[str]) -> None:
+def _record_failures(dependencies: Dependencies, plane: ControlPlane, failures: list[str]) -> None:
     """Record an event for each new finding, but not for repeated ones."""
     unique = list(dict.fromkeys(failures))
     text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
-    if tools.memory.told.get(plane.kcp.key) == text:
+    if dependencies.cache.last_event.get(plane.kcp.key) == text:
         return
-    tools.memory.told[plane.kcp.key] = text
-    tools.recorder.warning(
+    dependencies.cache.last_event[plane.kcp.key] = text
+    dependencies.recorder.warning(
         plane.kcp,
         "ControlPlaneUnhealthy",
         f"Waiting for control plane to pass preflight checks to continue reconciliation: {text}",

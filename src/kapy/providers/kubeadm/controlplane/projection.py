@@ -46,7 +46,9 @@ def etcd_survives(plane: ControlPlane, *, without: str = "", adding: bool = Fals
 
 
 def _is_healthy(plane: ControlPlane, member: Member) -> bool:
-    """As its Machine says; of a member without one only alarms are known."""
+    """Return whether a member is healthy, by the condition of its Machine; a member without a
+    Machine, by its alarms.
+    """
     for machine in plane.machines:
         if has_node(machine) and node_name(machine) == member.name:
             return is_true(machine, T.ETCD_MEMBER_HEALTHY)

@@ -17,13 +17,13 @@ from kapy.kube.errors import KapyError
 from kapy.kube.names import split_api_version
 from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of
 from kapy.providers.kubeadm.controlplane.adoption import CannotAdopt, adopt, is_adoptable
-from kapy.providers.kubeadm.controlplane.availability import next_to_tell
+from kapy.providers.kubeadm.controlplane.availability import next_report_after
 from kapy.providers.kubeadm.controlplane.deletion import delete
-from kapy.providers.kubeadm.controlplane.isolation import tell_missing_connection
+from kapy.providers.kubeadm.controlplane.dependencies import BY_CLUSTER, Dependencies, SteadyUntil
 from kapy.providers.kubeadm.controlplane.loop import KubeadmLoop, report_not_inspected
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.status import set_status
-from kapy.providers.kubeadm.controlplane.tools import BY_CLUSTER, SteadyUntil, Tools
+from kapy.providers.kubeadm.controlplane.unreachable import report_missing_connection
 from kapy.providers.kubeadm.controlplane.uptodate import next_due, outdated
 from kapy.remote.cluster_cache import NotConnected
 from kapy.sdk import (
@@ -41,7 +41,7 @@ from kapy.sdk import (
     requeue,
 )
 
-LOOK_ANYWAY: Final = timedelta(minutes=10)
+RESYNC_PERIOD: Final = timedelta(minutes=10)
 """The longest time without a full reconcile (upstream's default sync period)."""
 
 
@@ -52,9 +52,9 @@ class MixedManagement(KapyError):
 class Reconciler:
     """Reconciles KubeadmControlPlanes."""
 
-    def __init__(self, tools: Tools) -> None:
-        self.tools = tools
-        cache = tools.runtime.cache
+    def __init__(self, dependencies: Dependencies) -> None:
+        self.dependencies = dependencies
+        cache = dependencies.runtime.cache
         self._control_planes = cache.informer(KubeadmControlPlane)
         self._clusters = cache.informer(Cluster)
         self._machines = cache.informer(Machine.RESOURCE)
@@ -62,7 +62,7 @@ class Reconciler:
 
     async def reconcile(self, key: Key) -> Result:
         """Reconcile one KubeadmControlPlane."""
-        settled, clock = self.tools.settled, self.tools.runtime.clock
+        settled, clock = self.dependencies.steady_states, self.dependencies.runtime.clock
         now = clock()
         steady = settled.get(key, now)
         if steady is not None:
@@ -75,7 +75,7 @@ class Reconciler:
         cluster = self._cluster_of(document)
         if cluster is None:
             return DONE
-        draft = Draft(self.tools.runtime.client, KubeadmControlPlane, document)
+        draft = Draft(self.dependencies.runtime.client, KubeadmControlPlane, document)
         kcp = draft.object
         if not kcp.deleting and Finalizer.KUBEADM_CONTROL_PLANE not in kcp.metadata.finalizers:
             kcp.metadata.finalizers.append(Finalizer.KUBEADM_CONTROL_PLANE)
@@ -86,9 +86,9 @@ class Reconciler:
             await draft.save()
             return DONE
         result = await self._advance(plane)
-        if plane.is_settled:
+        if plane.is_steady:
             # A timer, because etcd is asked and not watched.
-            again = requeue(after=LOOK_ANYWAY, because="etcd cannot be watched")
+            again = requeue(after=RESYNC_PERIOD, because="etcd cannot be watched")
             result = result.earlier_of(again)
             assert result.after is not None
             until = plane.now + result.after
@@ -96,46 +96,48 @@ class Reconciler:
         return result
 
     async def _advance(self, plane: ControlPlane) -> Result:
-        strangers = self._take_machines(plane)
-        if strangers and not plane.kcp.deleting:
-            return await self._face(plane, strangers)
+        foreign = self._read_machines(plane)
+        if foreign and not plane.kcp.deleting:
+            return await self._adopt_or_reject(plane, foreign)
         failure: Exception | None = None
         result = DONE
         try:
             for machine in plane.machines:
-                await self._read_belongings(plane, machine)
-            result = await (delete(self.tools, plane) if plane.kcp.deleting else self._run(plane))
+                await self._read_owned_objects(plane, machine)
+            result = await (
+                delete(self.dependencies, plane) if plane.kcp.deleting else self._run(plane)
+            )
         except NotConnected as error:
             failure = error
             if not plane.kcp.deleting:
-                tell_missing_connection(self.tools, plane, error)
+                report_missing_connection(self.dependencies, plane, error)
         except Exception as error:
             failure = error
         set_status(plane)
         if failure is None:
             plane.kcp.status.observed_generation = plane.kcp.metadata.generation
-        self._wake_in_time(plane)
+        self._requeue_for_time(plane)
         await plane.draft.save()
         if failure is not None and not isinstance(failure, NotConnected):
             raise failure
-        return result.earlier_of(plane.wake)
+        return result.earlier_of(plane.requeue)
 
     async def _run(self, plane: ControlPlane) -> Result:
-        result = await KubeadmLoop(self.tools, plane).run()
-        plane.is_settled = result is None
+        result = await KubeadmLoop(self.dependencies, plane).run()
+        plane.is_steady = result is None
         return result or DONE
 
-    async def _face(self, plane: ControlPlane, strangers: list[Document]) -> Result:
+    async def _adopt_or_reject(self, plane: ControlPlane, foreign: list[Document]) -> Result:
         """Adopt control plane Machines without a controller; other foreign ones are an error.
 
         The status stays unchanged in that case. Raises MixedManagement, CannotAdopt.
         """
-        adoptable = [one for one in strangers if is_adoptable(one)]
+        adoptable = [one for one in foreign if is_adoptable(one)]
         try:
             if adoptable:
-                await adopt(self.tools, plane, adoptable)
+                await adopt(self.dependencies, plane, adoptable)
                 return DONE
-            names = shorten(sorted(one["metadata"]["name"] for one in strangers), 3)
+            names = shorten(sorted(one["metadata"]["name"] for one in foreign), 3)
             raise MixedManagement(
                 "not all control plane machines are owned by this KubeadmControlPlane, refusing to"
                 f" operate in mixed management mode: {names}"
@@ -145,7 +147,7 @@ class Reconciler:
             await plane.draft.save()
             raise
 
-    def _take_machines(self, plane: ControlPlane) -> list[Document]:
+    def _read_machines(self, plane: ControlPlane) -> list[Document]:
         """Read the owned Machines; none before there can be any.
 
         Returns the cluster's control plane Machines of other owners.
@@ -155,17 +157,17 @@ class Reconciler:
             return []
         machines = self._machines.indexed(BY_CLUSTER, str(plane.cluster.key))
         found = control_plane_machines(machines, plane.kcp.metadata.uid)
-        client = self.tools.runtime.client
+        client = self.dependencies.runtime.client
         plane.drafts += [Draft(client, Machine, document) for document in found.own]
         return list(found.foreign)
 
-    async def _read_belongings(self, plane: ControlPlane, machine: Machine) -> None:
+    async def _read_owned_objects(self, plane: ControlPlane, machine: Machine) -> None:
         name, namespace = machine.metadata.name, machine.metadata.namespace
         reference = machine.spec.bootstrap.config_ref
         config = self._configs.get(Key(namespace, reference.name)) if reference else None
         if config is not None:
             plane.configs[name] = config
-        found = await self.tools.external.get(
+        found = await self.dependencies.external.get(
             machine.spec.infrastructure_ref, namespace, InfraMachine
         )
         if isinstance(found, Unreadable):
@@ -178,7 +180,7 @@ class Reconciler:
             config,
             plane.infrastructure.get(name),
             plane.now,
-            self.tools.matches,
+            self.dependencies.matches,
         )
 
     def _cluster_of(self, document: Document) -> Cluster | None:
@@ -189,14 +191,14 @@ class Reconciler:
                 return self._clusters.get(Key(metadata["namespace"], reference["name"]))
         return None
 
-    def _wake_in_time(self, plane: ControlPlane) -> None:
+    def _requeue_for_time(self, plane: ControlPlane) -> None:
         """Timers for what time alone changes: rollouts by date, issues that get old enough, and
         Machines that are not young any more or take long to go."""
-        plane.wake_by(next_transition(plane.machines, plane.now))
+        plane.requeue_by(next_transition(plane.machines, plane.now))
         due = next_due(plane.kcp, plane.machines, plane.now)
         if due is not None:
-            plane.wake_by(requeue(after=due - plane.now, because="Machines become outdated"))
+            plane.requeue_by(requeue(after=due - plane.now, because="Machines become outdated"))
         if conditions.is_true(plane.kcp.status.conditions, T.AVAILABLE):
-            after = next_to_tell(plane)
+            after = next_report_after(plane)
             if after is not None:
-                plane.wake_by(requeue(after=after, because="an issue is not told yet"))
+                plane.requeue_by(requeue(after=after, because="an issue is not told yet"))

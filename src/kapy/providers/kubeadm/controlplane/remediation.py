@@ -17,7 +17,11 @@ from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.wording import LOOK_AT_LOGS
 from kapy.kube import duration
 from kapy.kube.errors import KapyError, NotFound
-from kapy.providers.kubeadm.controlplane.attempts import (
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
+from kapy.providers.kubeadm.controlplane.etcd_members import member_name, move_etcd_leader
+from kapy.providers.kubeadm.controlplane.preflight import pending_topology_version
+from kapy.providers.kubeadm.controlplane.projection import components_survive, etcd_survives
+from kapy.providers.kubeadm.controlplane.remediation_attempts import (
     Attempt,
     BadAttempt,
     TooOften,
@@ -25,18 +29,14 @@ from kapy.providers.kubeadm.controlplane.attempts import (
     next_attempt,
     parse_attempt,
 )
-from kapy.providers.kubeadm.controlplane.members import lead_away, member_name
-from kapy.providers.kubeadm.controlplane.preflight import pending_topology_version
-from kapy.providers.kubeadm.controlplane.projection import components_survive, etcd_survives
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
     has_node,
     is_false,
     is_to_be_remediated,
     is_true,
-    legacy_of,
+    v1beta1_conditions_of,
 )
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import (
     DONE,
     Draft,
@@ -57,37 +57,35 @@ _COMPONENTS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class PreflightFailure:
     """The reason for which a Machine is not replaced now."""
 
     reason: str
     message: str
 
 
-async def remediate(tools: Tools, plane: ControlPlane) -> Result | None:
+async def remediate(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
     """Delete the most broken of the marked Machines; None if there is none or it must wait.
 
     Raises errors of etcd and of the API server.
     """
-    await _forget_recovered(plane)
+    await _unmark_recovered(plane)
     _drop_stale_mark(plane)
     machine = most_broken(plane)
     in_progress = Annotation.REMEDIATION_IN_PROGRESS in plane.kcp.metadata.annotations
     if machine is None or machine.deleting or in_progress:
         return None
     try:
-        return await _remediate(tools, plane, machine)
+        return await _remediate(dependencies, plane, machine)
     finally:
         with suppress(NotFound):  # nothing kept it once it was deleted
             await _draft_of(plane, machine).save()
 
 
 def most_broken(plane: ControlPlane) -> Machine | None:
-    """The Machine to be replaced first.
-
-    What a person marked, then what has no Node, then what has trouble with etcd, then with the
-    other components; of equals the oldest. The more broken it was, the better the chance that what
-    remains is fit to take in another.
+    """Return the Machine to be replaced first. The order is: Machines that a user marked, Machines
+    without a Node, Machines with etcd problems, Machines with other component problems, then the
+    oldest. Removing the most broken Machine leaves the healthiest control plane.
     """
     types = (*(_ETCD if plane.is_etcd_managed else ()), *_COMPONENTS)
     return min(
@@ -103,19 +101,23 @@ def most_broken(plane: ControlPlane) -> Machine | None:
     )
 
 
-async def _remediate(tools: Tools, plane: ControlPlane, machine: Machine) -> Result | None:
-    attempt = _planned(tools, plane, machine)
-    if isinstance(attempt, Obstacle):
-        _hold(plane, machine, attempt)
+async def _remediate(
+    dependencies: Dependencies, plane: ControlPlane, machine: Machine
+) -> Result | None:
+    attempt = _plan_attempt(dependencies, plane, machine)
+    if isinstance(attempt, PreflightFailure):
+        _defer(plane, machine, attempt)
         return None
     if plane.is_initialized and plane.is_etcd_managed:
-        await _step_down(tools, plane, machine)
-    await _delete(tools, plane, machine)
+        await _move_leader(dependencies, plane, machine)
+    await _delete(dependencies, plane, machine)
     plane.kcp.metadata.annotations[Annotation.REMEDIATION_IN_PROGRESS] = str(attempt)
     return DONE
 
 
-def _planned(tools: Tools, plane: ControlPlane, machine: Machine) -> Attempt | Obstacle:
+def _plan_attempt(
+    dependencies: Dependencies, plane: ControlPlane, machine: Machine
+) -> Attempt | PreflightFailure:
     """The attempt to make now, or the obstacle."""
     version = pending_topology_version(plane)
     if version:
@@ -123,121 +125,126 @@ def _planned(tools: Tools, plane: ControlPlane, machine: Machine) -> Attempt | O
             f"KubeadmControlPlane can't remediate while waiting for a version upgrade to {version}"
             " to be propagated from Cluster.spec.topology"
         )
-        return Obstacle(Reason.REMEDIATION_DEFERRED, message)
+        return PreflightFailure(Reason.REMEDIATION_DEFERRED, message)
     try:
         attempt = next_attempt(plane.kcp.spec.remediation, machine, plane.now)
     except BadAttempt as error:
-        return Obstacle(Reason.CANNOT_BE_REMEDIATED, str(error))
+        return PreflightFailure(Reason.CANNOT_BE_REMEDIATED, str(error))
     if not isinstance(attempt, Attempt):
-        return _limited(plane, attempt)
+        return _describe_limit(plane, attempt)
     # Before initialization there is nothing that could be lost.
-    obstacle = _obstacle(tools, plane, machine) if plane.is_initialized else None
+    obstacle = _preflight(dependencies, plane, machine) if plane.is_initialized else None
     return obstacle or attempt
 
 
-def _limited(plane: ControlPlane, limit: TooSoon | TooOften) -> Obstacle:
+def _describe_limit(plane: ControlPlane, limit: TooSoon | TooOften) -> PreflightFailure:
     said = "KubeadmControlPlane can't remediate this machine because the operation already failed"
     if isinstance(limit, TooOften):
-        message = f"{said} {limit.most} times (MaxRetry)"
-        return Obstacle(Reason.CANNOT_BE_REMEDIATED, message)
+        message = f"{said} {limit.max_retry} times (MaxRetry)"
+        return PreflightFailure(Reason.CANNOT_BE_REMEDIATED, message)
     # A timer, because the end of the period is no event.
-    plane.wake_by(requeue(after=limit.left, because="remediation may not be tried again yet"))
+    plane.requeue_by(
+        requeue(after=limit.remaining, because="remediation may not be tried again yet")
+    )
     message = f"{said} in the latest {duration.text(limit.period)} (RetryPeriodSeconds)"
-    return Obstacle(Reason.REMEDIATION_DEFERRED, message)
+    return PreflightFailure(Reason.REMEDIATION_DEFERRED, message)
 
 
-def _obstacle(tools: Tools, plane: ControlPlane, machine: Machine) -> Obstacle | None:
+def _preflight(
+    dependencies: Dependencies, plane: ControlPlane, machine: Machine
+) -> PreflightFailure | None:
     """The obstacle to removing a Machine from a working cluster."""
     if len(plane.machines) <= 1:
         message = "KubeadmControlPlane can't remediate if current replicas are less or equal to 1"
-        return Obstacle(Reason.CANNOT_BE_REMEDIATED, message)
-    if any(map(_is_coming_up, plane.machines)):
+        return PreflightFailure(Reason.CANNOT_BE_REMEDIATED, message)
+    if any(map(_is_starting, plane.machines)):
         message = (
             "KubeadmControlPlane waiting for control plane Machine provisioning to complete before"
             " triggering remediation"
         )
-        return Obstacle(Reason.REMEDIATION_DEFERRED, message)
+        return PreflightFailure(Reason.REMEDIATION_DEFERRED, message)
     if plane.nodes is None or (plane.is_etcd_managed and not plane.etcd.members):
         message = "Failed to check etcd cluster health before remediation"
-        return Obstacle(Reason.REMEDIATION_DEFERRED, message)
-    if not _survives(tools, plane, machine):
+        return PreflightFailure(Reason.REMEDIATION_DEFERRED, message)
+    if not _survives(dependencies, plane, machine):
         message = (
             "KubeadmControlPlane can't remediate this Machine because this could result in loosing"
             " Kubernetes control plane components or in etcd quorum loss"
         )
-        return Obstacle(Reason.CANNOT_BE_REMEDIATED, message)
+        return PreflightFailure(Reason.CANNOT_BE_REMEDIATED, message)
     return None
 
 
-def _is_coming_up(machine: Machine) -> bool:
+def _is_starting(machine: Machine) -> bool:
     return not (has_node(machine) or is_false(machine, T.HEALTH_CHECK_SUCCEEDED))
 
 
-def _survives(tools: Tools, plane: ControlPlane, machine: Machine) -> bool:
-    """Whether the control plane works without the Machine.
-
-    Of a Machine that never became a Node nobody can tell whether it has a member of etcd.
+def _survives(dependencies: Dependencies, plane: ControlPlane, machine: Machine) -> bool:
+    """Return whether the control plane works without the Machine. It is unknown whether a Machine
+    that never had a Node has an etcd member.
     """
     if not components_survive(plane, without=machine.metadata.name):
         return False
-    member = member_name(tools, plane, machine) if plane.is_etcd_managed else ""
+    member = member_name(dependencies, plane, machine) if plane.is_etcd_managed else ""
     return not member or etcd_survives(plane, without=member)
 
 
-async def _step_down(tools: Tools, plane: ControlPlane, machine: Machine) -> None:
+async def _move_leader(dependencies: Dependencies, plane: ControlPlane, machine: Machine) -> None:
     """Move the etcd leader away; the member is removed later, after the node was drained."""
     try:
-        await lead_away(tools, plane, machine)
+        await move_etcd_leader(dependencies, plane, machine)
     except KapyError as error:
-        _tell(plane, machine, Reason.CANNOT_BE_REMEDIATED, str(error))
-        _tell_v1beta1(plane, machine, V1Beta1Reason.REMEDIATION_FAILED, v1beta1.ERROR, str(error))
+        _report(plane, machine, Reason.CANNOT_BE_REMEDIATED, str(error))
+        _report_v1beta1(plane, machine, V1Beta1Reason.REMEDIATION_FAILED, v1beta1.ERROR, str(error))
         raise
 
 
-async def _delete(tools: Tools, plane: ControlPlane, machine: Machine) -> None:
+async def _delete(dependencies: Dependencies, plane: ControlPlane, machine: Machine) -> None:
     try:
-        await tools.runtime.client.delete(Machine.RESOURCE, machine.key, uid=machine.metadata.uid)
+        await dependencies.runtime.client.delete(
+            Machine.RESOURCE, machine.key, uid=machine.metadata.uid
+        )
     except KapyError as error:
-        _tell(plane, machine, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
-        _tell_v1beta1(plane, machine, V1Beta1Reason.REMEDIATION_FAILED, v1beta1.ERROR, str(error))
+        _report(plane, machine, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+        _report_v1beta1(plane, machine, V1Beta1Reason.REMEDIATION_FAILED, v1beta1.ERROR, str(error))
         raise
-    _tell(plane, machine, Reason.MACHINE_DELETING, "Machine is deleting")
-    _tell_v1beta1(plane, machine, V1Beta1Reason.REMEDIATION_IN_PROGRESS, v1beta1.WARNING, "")
+    _report(plane, machine, Reason.MACHINE_DELETING, "Machine is deleting")
+    _report_v1beta1(plane, machine, V1Beta1Reason.REMEDIATION_IN_PROGRESS, v1beta1.WARNING, "")
 
 
-def _hold(plane: ControlPlane, machine: Machine, obstacle: Obstacle) -> None:
+def _defer(plane: ControlPlane, machine: Machine, obstacle: PreflightFailure) -> None:
     """Report the obstacle on the Machine; other steps continue."""
-    _tell(plane, machine, obstacle.reason, obstacle.message)
+    _report(plane, machine, obstacle.reason, obstacle.message)
     said = obstacle.message.replace("control plane Machine ", "control plane machine ")
     reason = V1Beta1Reason.WAITING_FOR_REMEDIATION
-    _tell_v1beta1(plane, machine, reason, v1beta1.WARNING, said)
+    _report_v1beta1(plane, machine, reason, v1beta1.WARNING, said)
 
 
-def _tell(plane: ControlPlane, machine: Machine, reason: str, message: str) -> None:
+def _report(plane: ControlPlane, machine: Machine, reason: str, message: str) -> None:
     plane.set_on(machine, conditions.false(T.OWNER_REMEDIATED, reason, message))
 
 
-def _tell_v1beta1(
+def _report_v1beta1(
     plane: ControlPlane, machine: Machine, reason: str, severity: str, message: str
 ) -> None:
     type_ = V1Beta1Type.OWNER_REMEDIATED
     plane.set_v1beta1_on(machine, v1beta1.false(type_, reason, severity, message))
 
 
-async def _forget_recovered(plane: ControlPlane) -> None:
+async def _unmark_recovered(plane: ControlPlane) -> None:
     """Remove the marks of Machines that have recovered."""
     for draft in plane.drafts:
-        if not draft.object.deleting and _forget(draft.object):
+        if not draft.object.deleting and _unmark(draft.object):
             with suppress(NotFound):  # it just went: that wakes us
                 await draft.save()
 
 
-def _forget(machine: Machine) -> bool:
+def _unmark(machine: Machine) -> bool:
     """Remove the marks of a Machine that its health check reports healthy; False if it has none."""
     recovered = is_true(machine, T.HEALTH_CHECK_SUCCEEDED) and is_false(machine, T.OWNER_REMEDIATED)
     if recovered:
         conditions.delete_condition(machine, T.OWNER_REMEDIATED)
-    legacy = {one.type: one.status for one in legacy_of(machine)}
+    legacy = {one.type: one.status for one in v1beta1_conditions_of(machine)}
     checked = legacy.get(V1Beta1Type.HEALTH_CHECK_SUCCEEDED)
     marked = legacy.get(V1Beta1Type.OWNER_REMEDIATED)
     if (checked, marked) != (conditions.TRUE, conditions.FALSE):
@@ -247,9 +254,8 @@ def _forget(machine: Machine) -> bool:
 
 
 def _drop_stale_mark(plane: ControlPlane) -> None:
-    """A crash may have come between making the Machine and taking the mark away.
-
-    A mark that nobody can read marks nothing.
+    """Remove a mark that a crash left after its replacement was created. A mark that cannot be
+    parsed is removed, too.
     """
     annotations, mark = plane.kcp.metadata.annotations, Annotation.REMEDIATION_IN_PROGRESS
     if mark not in annotations:

@@ -1,4 +1,4 @@
-"""What one reconcile of a KubeadmControlPlane works on, and what it finds out."""
+"""The input and the findings of one reconcile of a KubeadmControlPlane."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ from kapy.sdk import DONE, Draft, Result, conditions, v1beta1
 
 @dataclass(slots=True)
 class EtcdState:
-    """What etcd said of itself. members is None when nobody could be asked.
-
-    failure: why that is so, "" when nobody is there to be asked. reached: some etcd answered, but
-    not all questions.
+    """The state of etcd. members: None if etcd could not be queried. failure: the reason, "" if
+    there is no etcd to query. reached: a member answered, but not every request.
     """
 
     members: Sequence[Member] | None = None
@@ -35,13 +33,13 @@ class EtcdState:
     reached: bool = False
 
     def alarms_of(self, member: Member) -> list[str]:
-        """What is wrong with a member."""
+        """Return the alarms of a member."""
         return [alarm.kind for alarm in self.alarms if alarm.member_id == member.id]
 
 
 @dataclass(slots=True)
 class Preflight:
-    """What keeps the control plane from adding or removing a Machine right now."""
+    """The reasons for which no Machine may be added or removed now."""
 
     topology_version: str = ""
     deleting_machine: bool = False
@@ -52,15 +50,13 @@ class Preflight:
 
 @dataclass(slots=True)
 class ControlPlane:
-    """A KubeadmControlPlane with its Cluster and the Machines that it owns (by name).
-
-    configs, infrastructure: by the name of the Machine that they belong to. nodes: those of the
-    Machines, by name; None while they could not be read. template_problem: why no Machine could be
-    made. creation_problem: why the server refused one. not_connected: why the workload cluster
-    could not be looked into, which everything else waits for. undecided: why it is not known
-    whether a Machine can be updated in place. wake: when time alone changes something. is_settled:
-    every step was taken. is_observed: False while the workload cluster cannot be reached, and the
-    last that was known of it still counts.
+    """A KubeadmControlPlane with its Cluster and its Machines (by name). configs, infrastructure:
+    by Machine name. nodes: of the Machines, by name; None while they cannot be read.
+    template_problem: why the infrastructure template cannot be used. creation_problem: why the
+    server refused an object. not_connected: why the workload cluster cannot be reached. undecided:
+    why it is unknown whether a Machine can be updated in place. wake: the next requeue for reasons
+    of time. is_settled: every step found nothing to do. is_observed: False while the workload
+    cluster cannot be reached and the last known health still counts.
     """
 
     draft: Draft[KubeadmControlPlane]
@@ -77,8 +73,8 @@ class ControlPlane:
     nodes: dict[str, Document] | None = None
     etcd: EtcdState = field(default_factory=EtcdState)
     preflight: Preflight = field(default_factory=Preflight)
-    wake: Result = DONE
-    is_settled: bool = False
+    requeue: Result = DONE
+    is_steady: bool = False
     is_observed: bool = True
     deleting_reason: str = ""
     deleting_message: str = ""
@@ -107,22 +103,22 @@ class ControlPlane:
         return 1 if replicas is None else replicas
 
     @property
-    def needing_rollout(self) -> list[Machine]:
+    def machines_to_replace(self) -> list[Machine]:
         """Machines to be replaced (those that go anyway do not count)."""
         return [one for one in self.machines if self.is_outdated(one) and not one.deleting]
 
     @property
-    def is_lost(self) -> bool:
+    def is_unrecoverable(self) -> bool:
         """Whether it was initialized and no Machine is left, so that none can join."""
         return self.is_initialized and not self.machines
 
     def is_outdated(self, machine: Machine) -> bool:
-        """Whether the Machine is not what would be made now."""
+        """Return whether the Machine differs from one that would be created now."""
         return bool(self.outdated.get(machine.metadata.name))
 
-    def wake_by(self, result: Result) -> None:
+    def requeue_by(self, result: Result) -> None:
         """Come again then at the latest."""
-        self.wake = self.wake.earlier_of(result)
+        self.requeue = self.requeue.earlier_of(result)
 
     def set(self, condition: Condition) -> None:
         """Write a condition to the KubeadmControlPlane."""
@@ -143,7 +139,7 @@ class ControlPlane:
             v1beta1.set_condition(v1beta1.conditions_of(machine), condition, self.now)
 
 
-def legacy_of(obj: Machine | KubeadmControlPlane) -> Sequence[V1Beta1Condition]:
+def v1beta1_conditions_of(obj: Machine | KubeadmControlPlane) -> Sequence[V1Beta1Condition]:
     """The conditions of v1beta1 that an object reports."""
     deprecated = obj.status.deprecated
     if deprecated is None or deprecated.v1beta1 is None:

@@ -10,14 +10,14 @@ from typing import Final
 from kapy.api.names import Annotation, Reason
 from kapy.api.names import ConditionType as T
 from kapy.api.wording import machines_are
-from kapy.providers.kubeadm.controlplane import isolation
-from kapy.providers.kubeadm.controlplane.attempts import (
+from kapy.providers.kubeadm.controlplane import unreachable
+from kapy.providers.kubeadm.controlplane.availability import available
+from kapy.providers.kubeadm.controlplane.remediation_attempts import (
     Attempt,
     BadAttempt,
-    attempt_before,
     parse_attempt,
+    previous_attempt,
 )
-from kapy.providers.kubeadm.controlplane.availability import available
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
     is_false,
@@ -32,7 +32,7 @@ from kapy.sdk import (
     stale_machines,
 )
 
-_YOUNG: Final = timedelta(seconds=10)
+_NEW_MACHINE_PERIOD: Final = timedelta(seconds=10)
 
 
 def set_status(plane: ControlPlane) -> None:
@@ -74,13 +74,13 @@ def _rolling_out(plane: ControlPlane) -> None:
     }
     lines = [f"Rolling out {len(rolling)} not up-to-date replicas"]
     lines += sorted(said, key=lambda line: (not line.startswith("* Version"), line))
-    problems = [plane.undecided, plane.creation_problem, *isolation.blockers(plane)]
+    problems = [plane.undecided, plane.creation_problem, *unreachable.blockers(plane)]
     lines += [f"* {one}" for one in problems if one]
     plane.set(conditions.true(T.ROLLING_OUT, Reason.ROLLING_OUT, "\n".join(lines)))
 
 
 def _scaling_up(plane: ControlPlane) -> None:
-    current, desired = len(plane.machines), _wanted(plane)
+    current, desired = len(plane.machines), _desired_replicas(plane)
     problem = plane.template_problem
     if current >= desired:
         message = f"Scaling up would be blocked because {problem}" if problem else ""
@@ -88,31 +88,31 @@ def _scaling_up(plane: ControlPlane) -> None:
         return
     blockers = _blockers(plane)
     blockers += [f"* {one}" for one in (problem, plane.creation_problem) if one]
-    message = _blocked(f"Scaling up from {current} to {desired} replicas", blockers)
+    message = _blocked_message(f"Scaling up from {current} to {desired} replicas", blockers)
     plane.set(conditions.true(T.SCALING_UP, Reason.SCALING_UP, message))
 
 
 def _scaling_down(plane: ControlPlane) -> None:
-    current, desired = len(plane.machines), _wanted(plane)
+    current, desired = len(plane.machines), _desired_replicas(plane)
     if current <= desired:
         plane.set(conditions.false(T.SCALING_DOWN, Reason.NOT_SCALING_DOWN))
         return
     stale = stale_machines(plane.machines, plane.now)
     blockers = _blockers(plane) + ([f"* {stale}"] if stale else [])
-    message = _blocked(f"Scaling down from {current} to {desired} replicas", blockers)
+    message = _blocked_message(f"Scaling down from {current} to {desired} replicas", blockers)
     plane.set(conditions.true(T.SCALING_DOWN, Reason.SCALING_DOWN, message))
 
 
-def _wanted(plane: ControlPlane) -> int:
+def _desired_replicas(plane: ControlPlane) -> int:
     return 0 if plane.kcp.deleting else plane.desired_replicas
 
 
-def _blocked(message: str, blockers: list[str]) -> str:
+def _blocked_message(message: str, blockers: list[str]) -> str:
     return f"{message} is blocked because:\n" + "\n".join(blockers) if blockers else message
 
 
 def _blockers(plane: ControlPlane) -> list[str]:
-    preflight, blockers = plane.preflight, [f"* {one}" for one in isolation.blockers(plane)]
+    preflight, blockers = plane.preflight, [f"* {one}" for one in unreachable.blockers(plane)]
     if preflight.topology_version:
         blockers.append(
             f"* waiting for a version upgrade to {preflight.topology_version} to be propagated"
@@ -146,7 +146,7 @@ def _machines_up_to_date(plane: ControlPlane) -> None:
         one
         for one in plane.machines
         if conditions.has(one.status.conditions, T.UP_TO_DATE)
-        or plane.now - creation_time(one) > _YOUNG
+        or plane.now - creation_time(one) > _NEW_MACHINE_PERIOD
     ]
     if not machines:
         plane.set(conditions.true(T.MACHINES_UP_TO_DATE, Reason.NO_REPLICAS))
@@ -182,7 +182,7 @@ def _last_remediation(plane: ControlPlane) -> None:
         if text is not None:
             found = [parse_attempt(text, Annotation.REMEDIATION_IN_PROGRESS)]
         else:
-            attempts = (attempt_before(one) for one in plane.machines)
+            attempts = (previous_attempt(one) for one in plane.machines)
             found = [one for one in attempts if one is not None]
     dated = [(one.time, one) for one in found if one.time is not None]
     if dated:

@@ -1,7 +1,7 @@
-"""What readers of v1beta1 see of a KubeadmControlPlane. Pure.
+"""The v1beta1 status of a KubeadmControlPlane (pure functions).
 
-Its conditions about steps (certificates, creation, rollout) are written where the steps are taken;
-here is what follows from all that is known, once, at the end.
+Conditions about steps (certificates, creation, rollout) are written by these steps. This module
+writes the conditions that follow from the findings of the whole reconcile.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from kapy.api.names import ConditionType
 from kapy.api.names_v1beta1 import V1Beta1Reason as R
 from kapy.api.names_v1beta1 import V1Beta1Type as T
 from kapy.kube import Document
-from kapy.providers.kubeadm.controlplane.scope import ControlPlane, is_true, legacy_of
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, is_true, v1beta1_conditions_of
 from kapy.sdk import v1beta1
 
-_SUMMED_UP: Final = (
+_SUMMARIZED: Final = (
     T.MACHINES_CREATED,
     T.MACHINES_SPEC_UP_TO_DATE,
     T.RESIZED,
@@ -32,7 +32,11 @@ def set_status_v1beta1(plane: ControlPlane) -> None:
     legacy = v1beta1.conditions_of(plane.kcp)
     _count(plane)
     sources = [
-        (v1beta1.get(legacy_of(one), v1beta1.READY), Machine.RESOURCE.kind, one.metadata.name)
+        (
+            v1beta1.get(v1beta1_conditions_of(one), v1beta1.READY),
+            Machine.RESOURCE.kind,
+            one.metadata.name,
+        )
         for one in plane.machines
     ]
     plane.set_v1beta1(v1beta1.aggregate(sources, T.MACHINES_READY))
@@ -40,7 +44,7 @@ def set_status_v1beta1(plane: ControlPlane) -> None:
         _resized(plane)
         if plane.is_initialized:
             plane.set_v1beta1(v1beta1.true(T.AVAILABLE))
-    plane.set_v1beta1(v1beta1.summary(legacy, _SUMMED_UP))
+    plane.set_v1beta1(v1beta1.summary(legacy, _SUMMARIZED))
 
 
 def _count(plane: ControlPlane) -> None:

@@ -1,11 +1,11 @@
-"""The infrastructure template that Machines are made from."""
+"""The infrastructure template of the Machines."""
 
 from __future__ import annotations
 
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import Absent, Found, InfraMachineTemplate, Observed, Result, Unreadable
 
 
@@ -13,18 +13,20 @@ class TemplateAbsent(KapyError):
     """The infrastructure template does not exist."""
 
 
-async def infrastructure_template(tools: Tools, plane: ControlPlane) -> Document:
-    """Return the template (shared). Raises TemplateAbsent, or what made it unreadable."""
+async def infrastructure_template(dependencies: Dependencies, plane: ControlPlane) -> Document:
+    """Return the template (a shared document). Raises TemplateAbsent, or the error of the read."""
     reference = plane.kcp.spec.machine_template.spec.infrastructure_ref
     namespace = plane.kcp.metadata.namespace
-    return _document(plane, await tools.external.get(reference, namespace, InfraMachineTemplate))
+    return _document(
+        plane, await dependencies.external.get(reference, namespace, InfraMachineTemplate)
+    )
 
 
-async def own_template(tools: Tools, plane: ControlPlane) -> Result | None:
+async def own_template(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
     """Make the Cluster the owner of the template, so that it is moved and deleted with it."""
     reference = plane.kcp.spec.machine_template.spec.infrastructure_ref
     namespace = plane.kcp.metadata.namespace
-    _document(plane, await tools.factory.template(reference, namespace, plane.cluster))
+    _document(plane, await dependencies.factory.template(reference, namespace, plane.cluster))
     return None
 
 

@@ -11,14 +11,14 @@ from kapy.kube.model import encode
 from kapy.kube.names import CONFIG_MAPS, Resource
 from kapy.kube.version import parse_tolerant
 from kapy.providers.kubeadm.configuration import (
-    Surroundings,
+    ClusterFacts,
     cluster_configuration_file,
     read_cluster_configuration,
 )
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.desired import feature_gates, is_etcd_managed
 from kapy.providers.kubeadm.controlplane.health import KUBEADM_CONFIG
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import Client
 
 CLUSTER_CONFIGURATION: Final = "ClusterConfiguration"
@@ -37,16 +37,16 @@ class NoKubeadmConfig(KapyError):
     """The workload cluster's kubeadm-config lacks kubeadm's data."""
 
 
-async def prepare_workload(tools: Tools, plane: ControlPlane) -> None:
-    """Bring kubeadm's configuration and permissions up to date, once for each generation."""
+async def prepare_workload(dependencies: Dependencies, plane: ControlPlane) -> None:
+    """Update kubeadm's configuration and permissions, once for each generation."""
     kcp = plane.kcp
     mark = (kcp.metadata.uid, kcp.metadata.generation)
-    if mark in tools.memory.upgraded:
+    if mark in dependencies.cache.upgraded:
         return
-    client = tools.remote.client(plane.cluster.key)
+    client = dependencies.remote.client(plane.cluster.key)
     await _ensure_permissions(client, kcp.spec.version)
     await update_kubeadm_config(client, kcp.spec.version, wanted_configuration(kcp))
-    tools.memory.upgraded.add(mark)
+    dependencies.cache.upgraded.add(mark)
 
 
 def wanted_configuration(kcp: KubeadmControlPlane) -> Document:
@@ -79,9 +79,8 @@ def wanted_configuration(kcp: KubeadmControlPlane) -> Document:
 
 
 async def update_kubeadm_config(client: Client, version: str, wanted: Document) -> None:
-    """Write the wanted fields and the version into the ConfigMap kubeadm-config.
-
-    Raises NoKubeadmConfig, UnknownConfiguration, and Conflict when somebody else wrote it.
+    """Write the wanted fields and the version into the ConfigMap kubeadm-config. Raises
+    NoKubeadmConfig, UnknownConfiguration, and Conflict if another client changed it.
     """
     config_map = await client.get(CONFIG_MAPS, KUBEADM_CONFIG)
     text = (config_map.get("data") or {}).get(CLUSTER_CONFIGURATION)
@@ -89,12 +88,12 @@ async def update_kubeadm_config(client: Client, version: str, wanted: Document) 
         raise NoKubeadmConfig(
             f'unable to find "{CLUSTER_CONFIGURATION}" in the kubeadm-config ConfigMap'
         )
-    current, surroundings = read_cluster_configuration(text)
+    current, facts = read_cluster_configuration(text)
     updated = {field: value for field, value in {**current, **wanted}.items() if value is not None}
     target = f"v{parse_tolerant(version)}"
-    if updated == current and surroundings.kubernetes_version == target:
+    if updated == current and facts.kubernetes_version == target:
         return
-    file = cluster_configuration_file(updated, target, _at(surroundings, target))
+    file = cluster_configuration_file(updated, target, _with_version(facts, target))
     patch = {
         "metadata": {"resourceVersion": config_map["metadata"]["resourceVersion"]},
         "data": {CLUSTER_CONFIGURATION: file},
@@ -102,14 +101,14 @@ async def update_kubeadm_config(client: Client, version: str, wanted: Document) 
     await client.patch(CONFIG_MAPS, KUBEADM_CONFIG, patch)
 
 
-def _at(surroundings: Surroundings, version: str) -> Surroundings:
-    return Surroundings(
+def _with_version(facts: ClusterFacts, version: str) -> ClusterFacts:
+    return ClusterFacts(
         kubernetes_version=version,
-        cluster_name=surroundings.cluster_name,
-        dns_domain=surroundings.dns_domain,
-        service_subnet=surroundings.service_subnet,
-        pod_subnet=surroundings.pod_subnet,
-        health_check_seconds=surroundings.health_check_seconds,
+        cluster_name=facts.cluster_name,
+        dns_domain=facts.dns_domain,
+        service_subnet=facts.service_subnet,
+        pod_subnet=facts.pod_subnet,
+        health_check_seconds=facts.health_check_seconds,
     )
 
 

@@ -83,7 +83,7 @@ def next_due(
 
 
 def _due(kcp: KubeadmControlPlane, machine: Machine, now: datetime) -> list[str]:
-    """What time alone has made outdated, from the very moment that `next_due` told."""
+    """Return the reasons that depend on time only, from the moment that `next_due` returned."""
     messages = []
     rollout = kcp.spec.rollout
     expiry = machine.status.certificates_expiry_date
@@ -98,10 +98,10 @@ def _due(kcp: KubeadmControlPlane, machine: Machine, now: datetime) -> list[str]
     return messages
 
 
-class Matches:
+class ConfigMatchCache:
     """Caches `config_matches` by the generations of both objects."""
 
-    _MOST: Final = 100_000
+    _MAX_CACHED: Final = 100_000
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[tuple[str, int, int], bool]] = {}
@@ -110,7 +110,7 @@ class Matches:
         state = kcp.metadata.uid, kcp.metadata.generation, config.metadata.generation
         known = self._known.get(config.metadata.uid)
         if known is None or known[0] != state:
-            if len(self._known) >= self._MOST:
+            if len(self._known) >= self._MAX_CACHED:
                 self._known.clear()  # most are of machines that are gone
             known = self._known[config.metadata.uid] = state, config_matches(kcp, config)
         return known[1]
@@ -126,24 +126,23 @@ def config_matches(kcp: KubeadmControlPlane, config: KubeadmConfig) -> bool:
     current, wanted = joining(kcp, config)
     if current == wanted:
         return True
-    if _joins(config):
+    if _is_join(config):
         return False
     init = encode(kubeadm_config_spec(kcp, join=False))
     return _comparable(encode(config.spec), init) == _comparable(init, init)
 
 
 def joining(kcp: KubeadmControlPlane, config: KubeadmConfig) -> tuple[Document, Document]:
-    """A KubeadmConfig as it is and as it should be, as far as they are compared.
-
-    One that ran init is read as the join that it amounts to: nobody runs init a second time.
+    """Return the compared parts of a KubeadmConfig: current and desired. A configuration of
+    `kubeadm init` is converted to the equivalent join, since init never runs twice.
     """
     current, wanted = encode(config.spec), encode(kubeadm_config_spec(kcp, join=True))
-    if not _joins(config):
+    if not _is_join(config):
         current = _as_join(current, wanted)
     return _comparable(current, wanted), _comparable(wanted, wanted)
 
 
-def _joins(config: KubeadmConfig) -> bool:
+def _is_join(config: KubeadmConfig) -> bool:
     return config.spec.join_configuration.control_plane is not None
 
 
@@ -169,15 +168,18 @@ def _comparable(spec: Document, wanted: Document) -> Document:
         **spec,
         "format": spec.get("format") or "cloud-config",
         "clusterConfiguration": cluster,
-        "initConfiguration": _registered(spec.get("initConfiguration")),
-        "joinConfiguration": {**_registered(spec.get("joinConfiguration")), "discovery": None},
+        "initConfiguration": _with_node_registration(spec.get("initConfiguration")),
+        "joinConfiguration": {
+            **_with_node_registration(spec.get("joinConfiguration")),
+            "discovery": None,
+        },
     }
-    pruned = _pruned(comparable)
+    pruned = _prune(comparable)
     assert isinstance(pruned, dict)
     return pruned
 
 
-def _registered(configuration: Document | None) -> Document:
+def _with_node_registration(configuration: Document | None) -> Document:
     configuration = dict(configuration or {})
     configuration["nodeRegistration"] = {
         "imagePullPolicy": "IfNotPresent",
@@ -190,16 +192,18 @@ def _registered(configuration: Document | None) -> Document:
     return configuration
 
 
-def _pruned(value: Any, *, keep: bool = False) -> Any:
-    """Without what is None or empty, unless emptiness says something."""
+def _prune(value: Any, *, keep: bool = False) -> Any:
+    """Return the value without None and empty fields, except those whose emptiness has a
+    meaning.
+    """
     if isinstance(value, Mapping):
         inner = {
-            name: _pruned(one, keep=name in _EMPTY_COUNTS)
+            name: _prune(one, keep=name in _EMPTY_COUNTS)
             for name, one in value.items()
             if one is not None
         }
         found = {name: one for name, one in inner.items() if one is not None}
         return found if found or keep else None
     if isinstance(value, list):
-        return [_pruned(one, keep=True) for one in value] if value or keep else None
+        return [_prune(one, keep=True) for one in value] if value or keep else None
     return value

@@ -1,7 +1,7 @@
-"""Boot data in the form of Ignition 2.3, as upstream makes it with Flatcar's transpiler.
+"""Generate boot data in the format of Ignition 2.3, as upstream does with Flatcar's transpiler.
 
-A machine's setup becomes a Container Linux Config (`rendering`), that becomes an Ignition config
-(`config`), and the translation of `ignition.containerLinuxConfig.additionalConfig` is merged in.
+`rendering` turns a machine's setup into a Container Linux Config, `config` turns that into an
+Ignition config and merges in the translation of `ignition.containerLinuxConfig.additionalConfig`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What Ignition 2.3 asks of single values. Each check answers what is wrong, or nothing."""
+"""The requirements of Ignition 2.3 for single values. Each check returns the error, or ""."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class CannotTranslate(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """An Ignition config, with what is doubtful in the one it was made of."""
+    """An Ignition config, and the warnings about the config that it was translated from."""
 
     config: Document
     warnings: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What is wrong with a Container Linux Config."""
+"""Errors and warnings about a Container Linux Config."""
 
 from __future__ import annotations
 

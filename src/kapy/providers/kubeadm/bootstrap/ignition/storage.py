@@ -265,5 +265,5 @@ def _account(node: Document, field: str, path: str, report: Report) -> Document 
 
 
 def _present(fields: dict[str, Any]) -> dict[str, Any]:
-    """Fields that are there, whatever their value."""
+    """Return the fields that are set, regardless of their values."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -108,7 +108,7 @@ class _Lexer:
         return sign[:1]
 
     def _until(self, delimiter: bytes) -> tuple[bytes, bool]:
-        """What comes up to a delimiter, with it, and whether it came."""
+        """Return the text up to and including a delimiter, and whether the delimiter was found."""
         start = self._at
         while True:
             found = self._data.find(delimiter, self._at, self._buffered)

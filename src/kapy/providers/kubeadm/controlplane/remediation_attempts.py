@@ -53,14 +53,14 @@ class TooSoon:
     """The last attempt failed so recently that the next one must wait."""
 
     period: timedelta
-    left: timedelta
+    remaining: timedelta
 
 
 @dataclass(frozen=True, slots=True)
 class TooOften:
     """No retry is left."""
 
-    most: int
+    max_retry: int
 
 
 def parse_attempt(text: str, annotation: str) -> Attempt:
@@ -80,7 +80,7 @@ def parse_attempt(text: str, annotation: str) -> Attempt:
         ) from None
 
 
-def attempt_before(machine: Machine) -> Attempt | None:
+def previous_attempt(machine: Machine) -> Attempt | None:
     """The attempt that created a Machine. Raises BadAttempt."""
     text = machine.metadata.annotations.get(Annotation.REMEDIATION_FOR)
     return None if text is None else parse_attempt(text, Annotation.REMEDIATION_FOR)
@@ -91,7 +91,7 @@ def next_attempt(
 ) -> Attempt | TooSoon | TooOften:
     """The attempt to replace a Machine now, or the limit that prevents it. Raises BadAttempt."""
     first = Attempt(machine.metadata.name, now)
-    before = attempt_before(machine)
+    before = previous_attempt(machine)
     healthy = _seconds(spec.min_healthy_period_seconds, MIN_HEALTHY_PERIOD)
     if before is None or before.time is None or before.time + healthy <= now:
         return first

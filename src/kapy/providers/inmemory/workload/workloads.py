@@ -1,8 +1,9 @@
-"""What users deploy in a simulated workload cluster, with the kubelets played as if everything
-went well: Pods are Ready (or, of Jobs, Succeeded) as soon as they have a Node.
+"""The workloads that users deploy in a simulated workload cluster.
 
-Most clusters have nothing of this but kubeadm's add-ons, and nobody looks at those: a fleet need
-not pay for their Pods. It begins when somebody looks (`first_looks`), or creates an object.
+The kubelets are simulated: Pods become Ready (Pods of Jobs: Succeeded) as soon as they have a Node.
+Most clusters have only kubeadm's add-ons, and Pods of the add-ons cost memory. So the simulation of
+a cluster starts with the first request that lists workloads or Pods (`inventory_requests`), or with
+the first workload that a user creates.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from kapy.kube import Document
 from kapy.providers.inmemory.workload.pod_states import running, stopped, succeeded
 
 
-class Deployed(Workloads):
+class SimulatedWorkloads(Workloads):
     """The workloads of one simulated cluster."""
 
     __slots__ = ()
@@ -23,7 +24,9 @@ class Deployed(Workloads):
     what = "a simulated cluster"
 
     def is_schedulable(self, pod: Document) -> bool:
-        """A Pod that no object controls waits for whoever created it."""
+        """Return whether a Pod is given a Node. A Pod without a controller is not: its creator does
+        that.
+        """
         return super().is_schedulable(pod) and bool(controller_of(pod))
 
     def count_available(self, pods: Iterable[Document], owner: Document) -> int:
@@ -32,7 +35,7 @@ class Deployed(Workloads):
         return sum(map(is_ready, pods))
 
     def bind(self, pod: Document, node: str) -> None:
-        """Let a Pod run on a Node."""
+        """Assign a Pod to a Node."""
         super().bind(pod, node)
         owner: Document = next(iter(pod["metadata"].get("ownerReferences") or ()), {})
         state = succeeded if owner.get("kind") == "Job" else running

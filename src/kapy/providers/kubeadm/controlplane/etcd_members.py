@@ -16,6 +16,7 @@ from kapy.api.times import moment
 from kapy.kube.errors import KapyError
 from kapy.kube.names import NODES
 from kapy.kube.version import parse_tolerant
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.etcd import member_named
 from kapy.providers.kubeadm.controlplane.etcd_access import (
     LeadershipNotMoved,
@@ -29,7 +30,6 @@ from kapy.providers.kubeadm.controlplane.scope import (
     is_true,
     node_name,
 )
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import (
     InfraMachine,
     NotYet,
@@ -39,7 +39,7 @@ from kapy.sdk import (
     waits_for_hook,
 )
 
-_OURS_LAST_SINCE: Final = (1, 31)
+_OUR_HOOK_LAST_SINCE: Final = (1, 31)
 """From this version on the kubelet needs the local API server: our hook must be the last."""
 
 
@@ -51,26 +51,24 @@ class EtcdUnknown(NotYet):
     """This step requires the etcd members, which are unknown."""
 
 
-async def remove_strangers(tools: Tools, plane: ControlPlane) -> Result | None:
+async def remove_unowned_members(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
     """Remove one etcd member without a Machine; then the next reconcile checks again."""
     members = plane.etcd.members
     healthy = conditions.is_true(plane.kcp.status.conditions, T.ETCD_CLUSTER_HEALTHY)
     if not (plane.is_etcd_managed and plane.machines and members) or healthy:
         return None
     expected = {node_name(one) for one in plane.machines if has_node(one)}
-    strangers = sorted(
-        (one for one in members if one.name not in expected), key=lambda one: one.name
-    )
-    if not strangers or not all(map(has_node, plane.machines)):
+    foreign = sorted((one for one in members if one.name not in expected), key=lambda one: one.name)
+    if not foreign or not all(map(has_node, plane.machines)):
         return None  # a member without a Machine may be that of a Machine that is coming up
-    stranger = strangers[0]
+    stranger = foreign[0]
     name = stranger.name or "(Name not yet assigned)"
     if stranger.name and not etcd_survives(plane, without=stranger.name):
         raise QuorumAtRisk(
             f"etcd member {name} does not have a corresponding Machine, it must be removed from"
             " the cluster but this operation can lead to quorum loss. Please check the etcd status"
         )
-    await remove_member(tools, plane, stranger, plane.nodes or ())
+    await remove_member(dependencies, plane, stranger, plane.nodes or ())
     raise EtcdUnknown(f"etcd member {name} was removed; looking at etcd again")
 
 
@@ -80,22 +78,24 @@ def select_for_shutdown(plane: ControlPlane, deleting: Sequence[Machine]) -> Mac
     """
     if any(Annotation.KCP_CLEANUP_HOOK not in one.metadata.annotations for one in deleting):
         return None
-    machine = min(deleting, key=lambda one: (_deleted(one), one.metadata.name))
+    machine = min(deleting, key=lambda one: (_deletion_time(one), one.metadata.name))
     if _has_other_hooks(plane, machine) or not waits_for_hook(machine):
         return None
     return machine
 
 
-async def leave_cluster(tools: Tools, plane: ControlPlane, machine: Machine) -> bool:
+async def leave_cluster(dependencies: Dependencies, plane: ControlPlane, machine: Machine) -> bool:
     """Move the etcd leader away and remove the etcd member; False while that is unsafe."""
     if len(plane.machines) == 1:
         return True
     if not components_survive(plane, without=machine.metadata.name):
         return False
-    return not plane.is_etcd_managed or await _leave_etcd(tools, plane, machine)
+    return not plane.is_etcd_managed or await _leave_etcd(dependencies, plane, machine)
 
 
-async def lead_away(tools: Tools, plane: ControlPlane, machine: Machine) -> None:
+async def move_etcd_leader(
+    dependencies: Dependencies, plane: ControlPlane, machine: Machine
+) -> None:
     """Ensure that another member is the etcd leader. Raises LeadershipNotMoved, EtcdUnknown."""
     leader = plane.etcd.leader
     if leader is None:
@@ -106,7 +106,7 @@ async def lead_away(tools: Tools, plane: ControlPlane, machine: Machine) -> None
     failures = []
     for candidate in candidates:
         try:
-            await move_leader(tools, plane, node_name(machine), node_name(candidate))
+            await move_leader(dependencies, plane, node_name(machine), node_name(candidate))
             return
         except KapyError as error:
             failures.append(f"{candidate.metadata.name}: {error}")
@@ -134,23 +134,23 @@ def leader_candidates(plane: ControlPlane, leaving: Machine) -> list[Machine]:
     )
 
 
-async def _leave_etcd(tools: Tools, plane: ControlPlane, machine: Machine) -> bool:
+async def _leave_etcd(dependencies: Dependencies, plane: ControlPlane, machine: Machine) -> bool:
     """Whether the Machine's member was removed from etcd (or never joined)."""
     if plane.nodes is None or not plane.etcd.members:
         raise EtcdUnknown("unable to remove pre-terminate hook, etcd member list is empty")
-    name = member_name(tools, plane, machine)
+    name = member_name(dependencies, plane, machine)
     if not name:
         return True
     if not etcd_survives(plane, without=name):
         return False
-    await lead_away(tools, plane, machine)
+    await move_etcd_leader(dependencies, plane, machine)
     member = member_named(plane.etcd.members, name)
     if member is not None:
-        await remove_member(tools, plane, member, plane.nodes)
+        await remove_member(dependencies, plane, member, plane.nodes)
     return True
 
 
-def member_name(tools: Tools, plane: ControlPlane, machine: Machine) -> str:
+def member_name(dependencies: Dependencies, plane: ControlPlane, machine: Machine) -> str:
     """The name of the Machine's etcd member, "" if it is unknown.
 
     It is the node's name; a node that the Machine does not refer to yet is found by its provider
@@ -164,14 +164,14 @@ def member_name(tools: Tools, plane: ControlPlane, machine: Machine) -> str:
         provider_id = InfraMachine(infrastructure).provider_id
     if not provider_id:
         return ""
-    nodes = tools.remote.informer(plane.cluster.key, NODES).list()
+    nodes = dependencies.remote.informer(plane.cluster.key, NODES).list()
     found = [one for one in nodes if (one.get("spec") or {}).get("providerID") == provider_id]
     return str(found[0]["metadata"]["name"]) if len(found) == 1 else ""
 
 
 def _has_other_hooks(plane: ControlPlane, machine: Machine) -> bool:
     version = parse_tolerant(plane.kcp.spec.version)
-    if (version.major, version.minor) < _OURS_LAST_SINCE:
+    if (version.major, version.minor) < _OUR_HOOK_LAST_SINCE:
         return False
     return any(
         name.startswith(Annotation.PRE_TERMINATE_HOOK_PREFIX)
@@ -180,6 +180,6 @@ def _has_other_hooks(plane: ControlPlane, machine: Machine) -> bool:
     )
 
 
-def _deleted(machine: Machine) -> float:
+def _deletion_time(machine: Machine) -> float:
     since = machine.metadata.deletion_timestamp
     return moment(since).timestamp() if since is not None else 0.0

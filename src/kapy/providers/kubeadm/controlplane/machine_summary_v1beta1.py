@@ -1,4 +1,4 @@
-"""What conditions of Machines come to for the control plane, as v1beta1 has it. Pure."""
+"""Summarize conditions of the Machines for the control plane in v1beta1 (pure functions)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from kapy.api.condition import V1Beta1Condition
 from kapy.api.machine import Machine
-from kapy.providers.kubeadm.controlplane.scope import legacy_of
+from kapy.providers.kubeadm.controlplane.scope import v1beta1_conditions_of
 from kapy.sdk import conditions, v1beta1
 
 _WORDS: Final = {
@@ -22,29 +22,31 @@ _WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class TallyV1Beta1:
-    """What is summed up: `types` of the Machines, as `target`; `what` they are about."""
+class SummaryV1Beta1:
+    """The definition of a summary condition. types: the conditions of the Machines. target: the
+    summary. what: the subject for messages.
+    """
 
     target: str
     types: tuple[str, ...]
-    what: str
+    subject: str
     unhealthy: str
     unknown: str
 
 
-def tally_v1beta1(
-    machines: Sequence[Machine], of: TallyV1Beta1, errors: Sequence[str]
+def summarize_v1beta1(
+    machines: Sequence[Machine], of: SummaryV1Beta1, errors: Sequence[str]
 ) -> V1Beta1Condition | None:
     """The condition of the control plane; `errors` are about it as a whole.
 
     The worst that any Machine says, with the names of all that say it; None while none says
     anything.
     """
-    said = _said(machines, of.types)
+    said = _messages(machines, of.types)
     status, severity = next((one for one in _WORDS if one in said), ("", ""))
     message = ""
     if names := said.get((status, severity)):
-        words = _WORDS[(status, severity)].format(of.what)
+        words = _WORDS[(status, severity)].format(of.subject)
         message = f"Following Machines are reporting {words}: {', '.join(sorted(names))}"
     if errors:
         own = [message] if severity == v1beta1.ERROR else []
@@ -56,11 +58,11 @@ def tally_v1beta1(
     return v1beta1.unknown(of.target, of.unknown, message) if status else None
 
 
-def _said(machines: Sequence[Machine], types: Sequence[str]) -> dict[tuple[str, str], set[str]]:
+def _messages(machines: Sequence[Machine], types: Sequence[str]) -> dict[tuple[str, str], set[str]]:
     """Status and severity, with the names of the Machines that report them."""
     said: dict[tuple[str, str], set[str]] = {}
     for machine in machines:
-        for one in legacy_of(machine):
+        for one in v1beta1_conditions_of(machine):
             if one.type in types:
                 said.setdefault((one.status, one.severity), set()).add(machine.metadata.name)
     return said

@@ -5,18 +5,18 @@ from __future__ import annotations
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.names import Annotation, ConditionType
 from kapy.api.times import stamp
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.kubeconfig import cluster_access
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, is_true, node_name
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import Result
 
 
-async def note_expiries(tools: Tools, plane: ControlPlane) -> Result | None:
+async def record_expiries(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
     """Ask each API server once, when it is healthy. Nothing where there is no way to ask.
 
     That its Pod is not there yet is part of every join; the Pod is watched, and wakes us.
     """
-    ask = tools.certificate_expiry
+    ask = dependencies.certificate_expiry
     if ask is None or not plane.is_initialized:
         return None
     for machine in plane.machines:
@@ -27,8 +27,8 @@ async def note_expiries(tools: Tools, plane: ControlPlane) -> Result | None:
             continue
         if Annotation.CERTIFICATES_EXPIRY in config.metadata.annotations:
             continue
-        access = await cluster_access(tools, plane.cluster.key)
+        access = await cluster_access(dependencies, plane.cluster.key)
         expiry = stamp(await ask(access, node_name(machine)))
         patch = {"metadata": {"annotations": {Annotation.CERTIFICATES_EXPIRY: expiry}}}
-        await tools.runtime.client.patch(KubeadmConfig.RESOURCE, config.key, patch)
+        await dependencies.runtime.client.patch(KubeadmConfig.RESOURCE, config.key, patch)
     return None

@@ -17,15 +17,17 @@ from kapy.sdk import conditions
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """What is summed up: `types` of the Machines, as `target`; `what` they are about."""
+class Summary:
+    """The definition of a summary condition. types: the conditions of the Machines. target: the
+    summary. what: the subject for messages.
+    """
 
     target: str
     types: tuple[str, ...]
-    what: str
+    subject: str
 
 
-def tally(machines: Sequence[Machine], of: Tally, errors: Sequence[str]) -> Condition:
+def summarize(machines: Sequence[Machine], of: Summary, errors: Sequence[str]) -> Condition:
     """The condition of the control plane; `errors` are about it as a whole."""
     said: dict[str, list[str]] = {}
     bad = unknown = good = False
@@ -41,14 +43,14 @@ def tally(machines: Sequence[Machine], of: Tally, errors: Sequence[str]) -> Cond
             if len(found) > 1 and len({one.message for one in found}) == 1:
                 lines = [f"  * Control plane components: {found[0].message}"]
             said.setdefault("\n".join(lines), []).append(machine.metadata.name)
-    message = "\n".join([*_by_machines(said), *(f"* {error}" for error in errors)])
+    message = "\n".join([*_group_by_message(said), *(f"* {error}" for error in errors)])
     if bad or errors:
         return conditions.false(of.target, Reason.NOT_HEALTHY, message)
     if unknown:
         return conditions.unknown(of.target, Reason.HEALTH_UNKNOWN, message)
     if good:
         return conditions.true(of.target, Reason.HEALTHY)
-    message = f"No Machines reporting {of.what} status"
+    message = f"No Machines reporting {of.subject} status"
     return conditions.unknown(of.target, Reason.HEALTH_UNKNOWN, message)
 
 
@@ -65,12 +67,12 @@ def _line(condition: Condition) -> str:
     return f"  * {condition.type}: {condition.message or f'condition is {condition.status}'}"
 
 
-def _by_machines(said: dict[str, list[str]]) -> list[str]:
+def _group_by_message(said: dict[str, list[str]]) -> list[str]:
     """Each message with the Machines that say it, those that most of them say first."""
     ranked = sorted(said.items(), key=lambda item: (-len(item[1]), ",".join(item[1])))
-    return [f"* {_subject(names)}:\n{message}" for message, names in ranked]
+    return [f"* {_machine_names(names)}:\n{message}" for message, names in ranked]
 
 
-def _subject(names: Sequence[str]) -> str:
+def _machine_names(names: Sequence[str]) -> str:
     noun = "Machine" if len(names) == 1 else "Machines"
     return f"{noun} {shorten(sorted(names), 3)}"

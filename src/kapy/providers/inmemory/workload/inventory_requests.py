@@ -1,7 +1,7 @@
-"""Requests of somebody who looks at what is deployed in a simulated cluster.
+"""Recognize requests that list the workloads of a simulated cluster.
 
-Controllers of Cluster API look at Nodes, at static Pods, at the Pods of a Node that they drain, and
-at the add-ons by name: that is no reason to simulate Pods of the add-ons.
+Controllers of Cluster API read Nodes, static Pods, the Pods of a Node that they drain, and the
+add-ons by name. These requests do not start the simulation of add-on Pods.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ _STATIC: Final = "tier=control-plane"
 _OF_NODE: Final = "spec.nodeName="
 
 
-def is_look(request: Request) -> bool:
-    """Whether a program asks what there is at all (as kubectl does first), or lists what is
-    deployed or its Pods."""
+def is_inventory_request(request: Request) -> bool:
+    """Return whether a request discovers the API (as kubectl does first), or lists workloads or
+    their Pods.
+    """
     if request.method != "GET":
         return False
     path = request.path

@@ -1,4 +1,4 @@
-"""What kubeadm's ClusterConfiguration holds and Cluster API keeps elsewhere."""
+"""The facts in kubeadm's ClusterConfiguration that Cluster API stores in other objects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ClusterFacts:
     """Values from the Cluster and Machine; None where they say nothing.
 
     health_check_seconds belongs to `initConfiguration.timeouts` in Cluster API and in kubeadm
@@ -21,4 +21,4 @@ class Surroundings:
     health_check_seconds: int | None = None
 
 
-NOTHING = Surroundings()
+NOTHING = ClusterFacts()

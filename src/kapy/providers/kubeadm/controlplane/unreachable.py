@@ -5,32 +5,36 @@ from __future__ import annotations
 import logging
 from typing import Final
 
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.remote.cluster_cache import ATTEMPTS, NotConnected
 
 log = logging.getLogger(__name__)
 
-LOST: Final = (
+UNRECOVERABLE: Final = (
     "no control plane Machine is left that another one could join, and etcd's data went with the"
     " last one: delete the Cluster and create it again"
 )
 
 
-def tell_missing_connection(tools: Tools, plane: ControlPlane, error: NotConnected) -> None:
+def report_missing_connection(
+    dependencies: Dependencies, plane: ControlPlane, error: NotConnected
+) -> None:
     """Record what the next step waits for. An event and a log line report it once, unless the
     connection may be restored at any moment."""
     plane.not_connected = str(error)
-    if len(plane.machines) == plane.desired_replicas and not plane.needing_rollout:
+    if len(plane.machines) == plane.desired_replicas and not plane.machines_to_replace:
         return  # nothing is to be done: conditions tell of the connection
-    if tools.remote.health(plane.cluster.key).failures < ATTEMPTS:
+    if dependencies.remote.health(plane.cluster.key).failures < ATTEMPTS:
         return
     text = "; ".join(blockers(plane))
-    if tools.memory.told.get(plane.kcp.key) == text:
+    if dependencies.cache.last_event.get(plane.kcp.key) == text:
         return
-    tools.memory.told[plane.kcp.key] = text
+    dependencies.cache.last_event[plane.kcp.key] = text
     log.warning("KubeadmControlPlane %s: %s", plane.kcp.key, text)
-    tools.recorder.warning(plane.kcp, "ControlPlaneUnreachable", f"Waiting to continue: {text}")
+    dependencies.recorder.warning(
+        plane.kcp, "ControlPlaneUnreachable", f"Waiting to continue: {text}"
+    )
 
 
 def blockers(plane: ControlPlane) -> list[str]:
@@ -38,4 +42,4 @@ def blockers(plane: ControlPlane) -> list[str]:
     if not plane.not_connected:
         return []
     found = [f"the workload cluster cannot be reached ({plane.not_connected})"]
-    return [*found, LOST] if plane.is_lost else found
+    return [*found, UNRECOVERABLE] if plane.is_unrecoverable else found

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kapy.kube import Key
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
-from kapy.providers.kubeadm.controlplane.updates import MachineUpdates
-from kapy.providers.kubeadm.controlplane.uptodate import Matches
+from kapy.providers.kubeadm.controlplane.update_decision import MachineUpdates
+from kapy.providers.kubeadm.controlplane.uptodate import ConfigMatchCache
 from kapy.remote.cluster_cache import ClusterCache, Kubeconfig
 from kapy.sdk import (
     ClusterCertificates,
@@ -41,22 +41,20 @@ class SteadyUntil(NamedTuple):
 
 
 @dataclass(slots=True)
-class Memory:
-    """What this process remembers, only to ask less; losing it costs requests.
-
-    upgraded, addons: (uid, generation) of control planes whose workload cluster was brought up to
-    date. access: resourceVersion of a kubeconfig Secret and what it says. told: the last preflight
-    event of a control plane.
+class ReconcileCache:
+    """Caches that save requests; they can be lost at any time. upgraded, addons: (uid, generation)
+    of control planes whose workload cluster is up to date. access: resourceVersion and content of
+    kubeconfig Secrets. told: the last preflight event of a control plane.
     """
 
     upgraded: set[tuple[str, int]] = field(default_factory=set)
     addons: set[tuple[str, int]] = field(default_factory=set)
-    access: dict[Key, tuple[str, Kubeconfig]] = field(default_factory=dict)
-    told: dict[Key, str] = field(default_factory=dict)
+    kubeconfigs: dict[Key, tuple[str, Kubeconfig]] = field(default_factory=dict)
+    last_event: dict[Key, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class Tools:
+class Dependencies:
     """Runtime, connections and what else reaches the outside.
 
     updates: who knows which Machines can be updated in place, None where none may be.
@@ -64,7 +62,7 @@ class Tools:
 
     runtime: Runtime
     remote: ClusterCache
-    keychain: ClusterCertificates
+    certificates: ClusterCertificates
     kubeconfigs: Kubeconfigs
     external: External
     etcd_dial: EtcdDial
@@ -73,7 +71,7 @@ class Tools:
     factory: MachineFactory
     grace: timedelta = CONDITIONS_GRACE
     updates: MachineUpdates | None = None
-    settled: SteadyStateCache[SteadyUntil] = field(default_factory=SteadyStateCache)
-    matches: Matches = field(default_factory=Matches)
-    memory: Memory = field(default_factory=Memory)
+    steady_states: SteadyStateCache[SteadyUntil] = field(default_factory=SteadyStateCache)
+    matches: ConfigMatchCache = field(default_factory=ConfigMatchCache)
+    cache: ReconcileCache = field(default_factory=ReconcileCache)
     controller: Controller | None = None
