@@ -7,9 +7,6 @@ workload cluster, and the one of the Secret that the spec writes for the managem
 To scale up from zero, it reads what a machine of a template has (`status.capacity`). The docker
 backend tells it; the in-memory backend does not, so the capacity of Nodes is written here.
 
-It waits for kinds of dynamic resource allocation, which simulated clusters do not have: they are
-defined there.
-
 The Go proxy does not have its module: `KAPY_SPECS_AUTOSCALER` names the program, which is built in
 a checkout of kubernetes/autoscaler (`go build -tags clusterapi` in the folder cluster-autoscaler).
 """
@@ -32,19 +29,14 @@ from kapy.client.blocking import BlockingApiTransport, run_without_loop
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig, parse
 from kapy.kube import Document, Key
-from kapy.kube.errors import AlreadyExists, KapyError
-from kapy.kube.names import CRDS, DEPLOYMENTS, NODES, SECRETS
+from kapy.kube.errors import KapyError
+from kapy.kube.names import DEPLOYMENTS, NODES, SECRETS
 
 VARIABLE: Final = "KAPY_SPECS_AUTOSCALER"
 NAME: Final = Key("cluster-autoscaler-system", "cluster-autoscaler")
 MANAGEMENT: Final = Key(NAME.namespace, "kubeconfig-management-cluster")
 CLOUD: Final = "--cloud-config="
 EVERY: Final = 1.0
-_KINDS: Final = {
-    "DeviceClass": "Cluster",
-    "ResourceClaim": "Namespaced",
-    "ResourceSlice": "Cluster",
-}
 
 
 def missing() -> str:
@@ -99,9 +91,6 @@ class _Autoscalers:
             deployment = run_without_loop(there.get(DEPLOYMENTS, NAME))
             management = _value(run_without_loop(there.get(SECRETS, MANAGEMENT)), "kubeconfig")
             self.capacity = run_without_loop(there.list(NODES)).items[0]["status"]["capacity"]
-            for kind, scope in _KINDS.items():
-                with suppress(AlreadyExists):
-                    run_without_loop(there.create(CRDS, _defined(kind, scope)))
         folder = self.folder / key.name
         folder.mkdir(parents=True)
         (folder / "workload").write_bytes(text)
@@ -119,29 +108,6 @@ class _Autoscalers:
                 stdout=log,
                 stderr=log,
             )
-
-
-def _defined(kind: str, scope: str) -> Document:
-    """A kind of dynamic resource allocation that takes everything."""
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    plural = "deviceclasses" if kind == "DeviceClass" else f"{kind.lower()}s"
-    return {
-        "apiVersion": CRDS.api_version,
-        "kind": CRDS.kind,
-        "metadata": {
-            "name": f"{plural}.resource.k8s.io",
-            "annotations": {
-                "api-approved.kubernetes.io": "https://github.com/kubernetes/kubernetes"
-            },
-        },
-        "spec": {
-            "group": "resource.k8s.io",
-            "scope": scope,
-            "names": {"plural": plural, "kind": kind},
-            "versions": [version],
-        },
-    }
 
 
 def _value(secret: Document, name: str) -> bytes:

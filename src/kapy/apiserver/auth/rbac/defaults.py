@@ -88,6 +88,7 @@ _VIEW = (
     _rule(_READ, "cronjobs cronjobs/status jobs jobs/status", "batch"),
     _rule(_READ, "poddisruptionbudgets poddisruptionbudgets/status", "policy"),
     _rule(_READ, "ingresses ingresses/status networkpolicies", "networking.k8s.io"),
+    _rule(_READ, "resourceclaims resourceclaims/status resourceclaimtemplates", "resource.k8s.io"),
 )
 _EDIT = (
     _rule(_READ, "secrets"),
@@ -101,6 +102,7 @@ _EDIT = (
     _rule(_WRITE, "cronjobs jobs", "batch"),
     _rule(_WRITE, "poddisruptionbudgets", "policy"),
     _rule(_WRITE, "ingresses networkpolicies", "networking.k8s.io"),
+    _rule(_WRITE, "resourceclaims resourceclaimtemplates", "resource.k8s.io"),
     _rule(_ALL, "leases", "coordination.k8s.io"),
 )
 _ADMIN = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from kapy.apiserver.resources.builtin.device_kinds import DEVICE_DEFAULTS
 from kapy.kube import Document
 
 Fill = Callable[[Document], None]
@@ -432,4 +433,5 @@ DEFAULTS: dict[str, Fill] = {
     "priorityclasses.scheduling.k8s.io": _priority_class,
     "networkpolicies.networking.k8s.io": _network_policy,
     "customresourcedefinitions.apiextensions.k8s.io": _definition,
+    **DEVICE_DEFAULTS,
 }

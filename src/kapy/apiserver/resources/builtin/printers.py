@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kapy.apiserver.resources.builtin.device_kinds import DEVICE_PRINTERS
 from kapy.apiserver.resources.builtin.event_printer import EVENTS
 from kapy.apiserver.resources.builtin.network_printers import NETWORK
 from kapy.apiserver.resources.builtin.printer import (
@@ -212,5 +213,6 @@ PRINTERS: dict[str, Printer] = {
     ),
     **WORKLOADS,
     **NETWORK,
+    **DEVICE_PRINTERS,
     "events": EVENTS,
 }

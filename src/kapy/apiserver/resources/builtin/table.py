@@ -81,6 +81,7 @@ _POD_FIELDS = _paths(
 
 _RBAC = "rbac.authorization.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"
+_DEVICES = "resource.k8s.io"
 _STORAGE = "storage.k8s.io"
 _AUTHORIZATION = "authorization.k8s.io"
 _AUTHENTICATION = "authentication.k8s.io"
@@ -294,6 +295,25 @@ ROWS: tuple[Row, ...] = (
     Row(_RBAC, "v1", "clusterroles", "ClusterRole", namespaced=False),
     Row(_RBAC, "v1", "rolebindings", "RoleBinding"),
     Row(_RBAC, "v1", "roles", "Role"),
+    Row(_DEVICES, "v1", "deviceclasses", "DeviceClass", namespaced=False, flags="g"),
+    Row(
+        _DEVICES,
+        "v1",
+        "resourceclaims",
+        "ResourceClaim",
+        flags="s",
+        subresources=_STATUS,
+    ),
+    Row(_DEVICES, "v1", "resourceclaimtemplates", "ResourceClaimTemplate"),
+    Row(
+        _DEVICES,
+        "v1",
+        "resourceslices",
+        "ResourceSlice",
+        namespaced=False,
+        flags="g",
+        selectable=_paths("spec.nodeName", "spec.driver"),
+    ),
     Row(
         "scheduling.k8s.io",
         "v1",
