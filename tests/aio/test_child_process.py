@@ -15,6 +15,9 @@ from kapy._aio.child_process import ChildProcess
 from tests.locks import HOLD, is_held
 from tests.waiting import until
 
+pytestmark = pytest.mark.sockets
+"""On real time: processes do not know of another one."""
+
 PROGRAM: Final = f"""
 import pathlib, signal, subprocess, sys, time
 folder = pathlib.Path(sys.argv[1])

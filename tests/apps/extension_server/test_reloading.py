@@ -50,6 +50,7 @@ async def served(folder: Path) -> AsyncIterator[tuple[list[str], Callable[[], li
         yield said, log
 
 
+@pytest.mark.sockets
 async def test_a_change_is_served_and_a_mistake_is_not(tmp_path: Path) -> None:
     part = tmp_path / "part.py"
     part.write_text('NAME = "first"')
@@ -63,6 +64,7 @@ async def test_a_change_is_served_and_a_mistake_is_not(tmp_path: Path) -> None:
         assert said[-1] == "part.py changed; serving it anew"
 
 
+@pytest.mark.sockets
 async def test_a_program_that_dies_is_tried_again_after_a_change(tmp_path: Path) -> None:
     part = tmp_path / "part.py"
     part.write_text('NAME = "dies"')
