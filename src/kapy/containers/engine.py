@@ -421,6 +421,8 @@ class Engine(Connection):
     async def remove_network(self, name: str) -> bool:
         """Remove a network; False if it is gone."""
         try:
+            if await self.network(name) is None:  # of several, one is left
+                return False
             async with self.engine_call(f"remove network {name}") as library:
                 network = await library.networks.get(name)
                 await network.delete()

@@ -20,6 +20,7 @@ from kapy.kube import Document
 from kapy.providers.docker.boot_log import PATH
 from kapy.providers.docker.console import LARGEST, ContainerConsole
 from kapy.providers.docker.containers import BelongsToAnother
+from kapy.providers.docker.published import published_at
 from kapy.sdk import CommandStreams, ConsoleUnavailable, LogRequest, MachineTarget
 from tests.containers.engine_server import RECORDED, EngineServer, Ran
 
@@ -261,6 +262,18 @@ async def test_the_way_to_a_server_whose_address_is_hidden(
     server.answer("GET .*/networks/kind", "network")
     server.answer("GET .*/containers/c-lb/json", "running")
     assert await console.server_from_here(target(), f"https://172.17.0.3:{port}") == url
+
+
+@pytest.mark.parametrize(
+    ("host", "machine"), [("10.9.8.7", "10.9.8.7"), ("127.0.0.1", ""), ("localhost", "")]
+)
+async def test_the_way_through_an_engine_on_another_machine(
+    console: ContainerConsole, server: EngineServer, host: str, machine: str
+) -> None:
+    server.answer("GET .*/networks/kind", "network")
+    engine = console._opened()
+    engine.address = f"tcp://{host}:2375"
+    assert await published_at(engine, "172.17.0.3") == machine
 
 
 async def test_a_cluster_without_load_balancer_has_no_other_way(

@@ -1,8 +1,8 @@
 """The way to load balancers whose addresses this machine has no route to.
 
 Networks of a rootless engine are in a network namespace of its user, those of Docker Desktop in a
-virtual machine. The machine of such an engine reaches a container at the ports that are published
-there, and nowhere else.
+virtual machine, those of an engine in a container in that container. Such an engine is reached at
+the ports that it publishes, and nowhere else.
 """
 
 from __future__ import annotations
@@ -48,13 +48,17 @@ class PublishedAddresses:
 
 async def published_at(engine: Engine, address: str) -> str:
     """Where an engine publishes the ports of its containers; "" where this machine reaches the
-    address of a container itself. Raises EngineError."""
-    if not (await engine.info()).hides_addresses:
+    address of a container itself. Raises EngineError.
+
+    An engine on another machine, or in a container, is reached over TCP or SSH.
+    """
+    host = urlsplit(engine.address).hostname or LOCAL
+    if not (await engine.info()).hides_addresses and _is_this_machine(host):
         return ""
     network = await engine.network(NETWORK)
     if network is not None and is_near(address, network.subnets):
         return ""  # this program is in the engine's network namespace, or in a container
-    return urlsplit(engine.address).hostname or LOCAL
+    return host
 
 
 def is_near(address: str, subnets: Sequence[str]) -> bool:
@@ -67,6 +71,13 @@ def is_near(address: str, subnets: Sequence[str]) -> bool:
         except (OSError, ValueError):
             return False
     return any(own in ip_network(one, strict=False) for one in subnets)
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _published_port(ports: Mapping[str, str]) -> str:
