@@ -33,17 +33,19 @@ _ENOUGH_INSTANCES: Final = 1024
 _FILTERED: Final = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
 """Whether rules of the packet filter hold between containers of one network. Those of an internal
 network would drop what Pods send to other nodes. The setting belongs to the network namespace."""
-
+NETWORK: Final = {"Driver": "bridge", "Internal": True}
+IPV6: Final = {"EnableIPv6": True, "IPAM": {"Config": [{"Subnet": "fc00:f853:ccd:e793::/64"}]}}
+"""The range is that of kind."""
 _OWN_NETWORKS: Final = {"bridge", "host", "none"}
 
 
 @asynccontextmanager
 async def container_engine(
-    folder: Path, *, network: bool = True, nodes: bool = True
+    folder: Path, *, network: bool = True, nodes: bool = True, dual_stack: bool = False
 ) -> AsyncIterator[Engine]:
     """The engine, with the images of a real cluster. network: with the network of its nodes, which
     leads nowhere; kapy makes one otherwise. nodes: with images of nodes; else it is an empty one
-    of this test alone."""
+    of this test alone. dual_stack: the network has IPv6, too."""
     before = _sysctls()
     settings = {
         "runtimes": {RUNTIME: {"path": str(HERE / "runtime.py")}},
@@ -71,7 +73,7 @@ async def container_engine(
         finally:
             await docker.close()
         if network:
-            await engine.create_network("kind", {"Driver": "bridge", "Internal": True})
+            await engine.create_network("kind", NETWORK | (IPV6 if dual_stack else {}))
         _allow()
         yield engine
     finally:

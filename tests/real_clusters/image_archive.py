@@ -8,7 +8,7 @@ import json
 import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 _PATHS: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -30,14 +30,26 @@ def layer(
     return content.getvalue()
 
 
-def write_image(target: BinaryIO, tag: str, layers: Sequence[bytes], entry: str) -> None:
-    """Write an image. entry: the program that it runs, below /usr/local/bin."""
+class Start(NamedTuple):
+    """What an image runs: a program, and its arguments unless others are given."""
+
+    program: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+
+
+def write_image(target: BinaryIO, tag: str, layers: Sequence[bytes], entry: str | Start) -> None:
+    """Write an image. entry: what it runs, as a name a program below /usr/local/bin."""
+    start = Start((f"/usr/local/bin/{entry}",)) if isinstance(entry, str) else entry
     digests = [hashlib.sha256(one).hexdigest() for one in layers]
     config = json.dumps(
         {
             "architecture": "amd64",
             "os": "linux",
-            "config": {"Entrypoint": [f"/usr/local/bin/{entry}"], "Env": [f"PATH={_PATHS}"]},
+            "config": {
+                "Entrypoint": start.program,
+                "Cmd": start.arguments,
+                "Env": [f"PATH={_PATHS}"],
+            },
             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{one}" for one in digests]},
             "history": [{} for _ in digests],
         }

@@ -153,15 +153,16 @@ def _built(name: str, replaced: Mapping[str, str], version: str) -> Path:
 
 def root_file_system() -> Path:
     """The archive of a node's file system, without Kubernetes."""
-    return _debian("root", PACKAGES)
+    return debian_file_system("root", PACKAGES)
 
 
 def python_file_system() -> Path:
     """The archive of a file system with Python, on which kapy's image is built."""
-    return _debian("python", PYTHON_PACKAGES)
+    return debian_file_system("python", PYTHON_PACKAGES)
 
 
-def _debian(name: str, packages: str) -> Path:
+def debian_file_system(name: str, packages: str) -> Path:
+    """The archive of a file system of Debian packages, made if the cache has it not."""
     made = CACHE / f"{name}-{hashlib.sha256(packages.encode()).hexdigest()[:12]}.tar"
     if not made.exists():
         tell(f"making a file system of Debian packages: {name}")

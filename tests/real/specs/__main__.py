@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NoReturn
 
-from tests.real.specs import autoscaler, containers, old_release, parts
-from tests.real.specs.catalogue import SPECS, runnable
+from tests.real.specs import autoscaler, conformance, containers, old_release, parts
+from tests.real.specs.catalogue import SPECS, Spec, runnable
 from tests.real.specs.run import Result, runner
 from tests.real_clusters.parts import missing as needed_of_clusters
 
@@ -39,18 +41,25 @@ def main() -> int:
     if any(SPECS[one].autoscaler for one in wanted) and (lack := autoscaler.missing()):
         sys.exit(lack)
     if not containers.is_inside() and any(SPECS[one].is_apart for one in wanted):
-        if lack := needed_of_clusters():
-            sys.exit(lack)
-        parts.build()
-        for old in {SPECS[one].old for one in wanted} - {""}:
-            old_release.build(old)
-        containers.enter(clusters=any(SPECS[one].machines == "containers" for one in wanted))
+        _enter([SPECS[one] for one in wanted])
     failed = []
     with runner(told.folder, wanted) as run, ThreadPoolExecutor(told.jobs) as pool:
         for result in pool.map(run, wanted):
             parts.tell(_line(result))
             failed += [] if result.passed else [result.name]
     return 1 if failed else 0
+
+
+def _enter(wanted: Sequence[Spec]) -> NoReturn:
+    """Build what specs need, and run this program again in namespaces of its own."""
+    if lack := needed_of_clusters():
+        sys.exit(lack)
+    parts.build()
+    for old in {one.old for one in wanted} - {""}:
+        old_release.build(old)
+    if any(one.conformance for one in wanted):
+        conformance.build()
+    containers.enter(clusters=any(one.machines == "containers" for one in wanted))
 
 
 def _line(result: Result) -> str:

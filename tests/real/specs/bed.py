@@ -53,7 +53,7 @@ def bed(folder: Path, spec: Spec) -> Iterator[Bed]:
     with ExitStack() as stack:
         engine = f"unix://{folder / 'no-docker.sock'}"
         if spec.machines == "containers":
-            engine = stack.enter_context(containers(folder, managers=spec.managers))
+            engine = stack.enter_context(containers(folder, spec))
         environment = stack.enter_context(nodes(folder)) if spec.old else {}
         made = Bed(folder, folder / "kubeconfig", engine, environment)
         _begin(made, stack)

@@ -13,7 +13,8 @@ class Spec:
     """One spec. focus: a pattern of Ginkgo's that selects it alone. needs: what is missing to run
     it, in one line, "" where nothing is. machines: in memory, or in containers. managers: whether
     they run as Pods of a cluster of containers. old: the minor version of upstream that a
-    management cluster begins with. autoscaler: whether it needs the cluster autoscaler."""
+    management cluster begins with. autoscaler: whether it needs the cluster autoscaler.
+    conformance: whether it runs Kubernetes' own tests. dual_stack: whether nodes have IPv6, too."""
 
     focus: str
     needs: str = ""
@@ -21,6 +22,8 @@ class Spec:
     managers: bool = False
     old: str = ""
     autoscaler: bool = False
+    conformance: bool = False
+    dual_stack: bool = False
 
     @property
     def is_apart(self) -> bool:
@@ -29,7 +32,11 @@ class Spec:
 
 
 DOCKER: Final = "a management cluster of real nodes that runs Pods of an old release"
-KUBETEST: Final = "Kubernetes' conformance tests, an image that runs on real nodes"
+
+
+def _tested(focus: str, *, dual_stack: bool = False) -> Spec:
+    return Spec(focus, machines="containers", conformance=True, dual_stack=dual_stack)
+
 
 SPECS: Final = {
     "quick-start": Spec("quick-start Should"),
@@ -37,15 +44,15 @@ SPECS: Final = {
     "quick-start-v1beta1": Spec("quick-start with v1beta1 ClusterClass"),
     "quick-start-ipv6": Spec("quick-start with IPv6"),
     "quick-start-ignition": Spec("quick-start with Ignition"),
-    "quick-start-ipv4-primary": Spec("dualstack and ipv4 primary", KUBETEST),
-    "quick-start-ipv6-primary": Spec("dualstack and ipv6 primary", KUBETEST),
+    "quick-start-ipv4-primary": _tested("dualstack and ipv4 primary", dual_stack=True),
+    "quick-start-ipv6-primary": _tested("dualstack and ipv6 primary", dual_stack=True),
     "quick-start-no-workers": Spec("without any worker definitions"),
     "class-changes": Spec("ClusterClass changes"),
     "class-rollout": Spec("ClusterClass rollouts"),
     "upgrade": Spec("upgrading .* using ClusterClass .ClusterClass. Should"),
     "upgrade-ha": Spec("with a HA control plane .ClusterClass. Should create and upgrade"),
     "upgrade-scale-in": Spec("using scale-in rollout"),
-    "upgrade-conformance": Spec("and testing K8S conformance", KUBETEST),
+    "upgrade-conformance": _tested("and testing K8S conformance"),
     "upgrade-runtimesdk": Spec("upgrading .* using ClusterClass with RuntimeSDK"),
     "upgrade-namespaces": Spec("upgrading .* using ClusterClass in a different NS"),
     "upgrade-chained": Spec("performing chained upgrades"),
@@ -75,8 +82,8 @@ SPECS: Final = {
         "self-hosted clusters using ClusterClass with a HA", machines="containers", managers=True
     ),
     "self-hosted-single": Spec("single-node self-hosted", machines="containers", managers=True),
-    "conformance": Spec("testing K8S conformance .Conformance. .K8s-Install. ", KUBETEST),
-    "conformance-latest": Spec("K8S conformance with K8S latest ci", KUBETEST),
+    "conformance": _tested("testing K8S conformance .Conformance. .K8s-Install. "),
+    "conformance-latest": _tested("K8S conformance with K8S latest ci"),
 }
 
 

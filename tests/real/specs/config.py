@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kapy.kube.yaml import dump, load
-from tests.real.specs import containers, parts
+from tests.real.specs import conformance, containers, parts
 from tests.real.specs.catalogue import Machines, Spec
 from tests.real.specs.templates import in_memory
 
@@ -43,6 +43,9 @@ def written(folder: Path, kapy: str, spec: Spec) -> Path:
     variables["KUBERNETES_VERSION_LATEST_CI"] = variables["KUBERNETES_VERSION"]
     if machines == "containers":
         variables |= containers.VARIABLES
+    if spec.conformance:
+        settings = Path(variables["KUBETEST_CONFIGURATION"])
+        variables["KUBETEST_CONFIGURATION"] = str(conformance.configured(settings, folder))
     document["intervals"] = {
         name: [limit, POLL if step == "10s" else step]
         for name, (limit, step) in document["intervals"].items()

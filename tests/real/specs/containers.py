@@ -17,7 +17,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, NoReturn
 
+from tests.real.specs import conformance
 from tests.real.specs import parts as upstream
+from tests.real.specs.catalogue import Spec
 from tests.real.specs.downloads import complete_images
 from tests.real_clusters import parts
 from tests.real_clusters.engine import container_engine
@@ -59,15 +61,17 @@ def enter(*, clusters: bool) -> NoReturn:
 
 
 @contextmanager
-def containers(folder: Path, *, managers: bool) -> Iterator[str]:
-    """An engine; gives its address. managers: with the image of kapy's managers."""
+def containers(folder: Path, spec: Spec) -> Iterator[str]:
+    """An engine for a spec; gives its address."""
     with _ONE, asyncio.Runner() as runner:
-        runner.run(_have_digests(folder))
-        context = container_engine(folder)
+        runner.run(_have_digests(folder, tests=spec.conformance))
+        context = container_engine(folder, dual_stack=spec.dual_stack)
         engine = runner.run(context.__aenter__())
         try:
-            if managers:
+            if spec.managers:
                 runner.run(build_image(engine))
+            if spec.conformance:
+                runner.run(conformance.load_image(engine, folder))
             if SOCKET.is_dir():  # made for a container of a run that was killed
                 SOCKET.rmdir()
             SOCKET.symlink_to(engine.address.removeprefix("unix://"))
@@ -77,13 +81,13 @@ def containers(folder: Path, *, managers: bool) -> Iterator[str]:
             runner.run(context.__aexit__(None, None, None))
 
 
-async def _have_digests(folder: Path) -> None:
+async def _have_digests(folder: Path, *, tests: bool) -> None:
     """Let the images of nodes have the digests of kind's, which upstream's extension asks for.
 
     An engine has digests of what it pulled only, and reads its names when it starts.
     """
     async with container_engine(folder) as engine:
-        await complete_images(engine)
+        await complete_images(engine, tests=tests)
     names = parts.CACHE / "engine" / "image" / "overlay2" / "repositories.json"
     mapping = upstream.source() / "test" / "infrastructure" / "kind" / "mapper.go"
     names.write_text(with_digests(names.read_text(), mapping.read_text()))

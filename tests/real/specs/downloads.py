@@ -22,6 +22,7 @@ from typing import Any, Final
 from aiodocker import Docker
 
 from kapy.containers import Engine
+from tests.real.specs import conformance
 from tests.real_clusters.image_archive import layer, write_image
 from tests.real_clusters.images import node_image
 from tests.real_clusters.parts import HERE, NEW, OLD, etcd, kubernetes
@@ -56,23 +57,25 @@ rm -rf /tmp/* /run/containerd
 """
 _MARK: Final = f"{OLD.version}-{NEW.version}-2"
 """What an image was completed with; the number goes up with what is in it."""
+TESTS: Final = "-tests"
 _LABEL: Final = "kapy.test.completed"
 
 
-async def complete_images(engine: Engine) -> None:
-    """Have all of this in the node images."""
+async def complete_images(engine: Engine, *, tests: bool = False) -> None:
+    """Have all of this in the node images. tests: and the images of Kubernetes' tests."""
     docker = Docker(engine.address)
     try:
-        await _complete(docker, node_image(OLD), partial(_archive, etcd_image=True))
-        await _complete(docker, node_image(NEW), partial(_archive, etcd_image=False))
+        for release in (OLD, NEW):
+            archive = partial(_archive, etcd_image=release is OLD, tests=tests)
+            await _complete(docker, node_image(release), archive, f"{_MARK}{TESTS * tests}")
     finally:
         await docker.close()
 
 
-async def _complete(docker: Docker, image: str, files: Callable[[Path], Path]) -> None:
+async def _complete(docker: Docker, image: str, files: Callable[[Path], Path], mark: str) -> None:
     """Put files into an image and prepare them there, unless it was done before."""
     labels = (await docker.images.inspect(image))["Config"].get("Labels") or {}
-    if labels.get(_LABEL) == _MARK:
+    if labels.get(_LABEL) in (mark, f"{_MARK}{TESTS}"):
         return
     settings: dict[str, Any] = {
         "Image": image,
@@ -88,7 +91,7 @@ async def _complete(docker: Docker, image: str, files: Callable[[Path], Path]) -
         ended = await container.wait()
         assert ended["StatusCode"] == 0, await container.log(stdout=True, stderr=True)
         repository, _, version = image.rpartition(":")
-        changes = f'LABEL {_LABEL}={_MARK}\nENTRYPOINT ["/usr/local/bin/entrypoint"]'
+        changes = f'LABEL {_LABEL}={mark}\nENTRYPOINT ["/usr/local/bin/entrypoint"]'
         await container.commit(repository=repository, tag=version, changes=changes)
     finally:
         await container.delete(force=True, v=True)
@@ -101,7 +104,7 @@ async def _put(docker: Docker, container: str, archive: Path) -> None:
             assert response.status == 200, await response.text()
 
 
-def _archive(folder: Path, *, etcd_image: bool) -> Path:
+def _archive(folder: Path, *, etcd_image: bool, tests: bool) -> Path:
     curl = folder / "curl"
     curl.write_text(_CURL)
     curl.chmod(0o755)
@@ -111,6 +114,9 @@ def _archive(folder: Path, *, etcd_image: bool) -> Path:
                 tag = f"registry.k8s.io/etcd:{NEW.etcd}"
                 write_image(archive, tag, [layer({"usr/local/bin/etcd": etcd(NEW)})], "etcd")
             made.add(folder / "etcd.tar", "opt/images/etcd.tar")
+        for name, path in (conformance.archives(folder) if tests else {}).items():
+            made.add(path, f"opt/images/{name}")
+        if etcd_image or tests:
             made.add(HERE / "node" / "prepare", "opt/prepare")
         made.add(kubernetes(NEW), _FILE)
         made.add(curl, "usr/local/bin/curl")

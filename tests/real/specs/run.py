@@ -15,7 +15,7 @@ from typing import Final
 
 from tests.real.specs import config, old_release, parts
 from tests.real.specs.bed import Bed, bed
-from tests.real.specs.catalogue import SPECS
+from tests.real.specs.catalogue import SPECS, Spec
 from tests.real.specs.plane import NotReady, kapy
 from tests.real.specs.releases import released
 
@@ -39,8 +39,8 @@ def runner(folder: Path, names: Iterable[str]) -> Iterator[Callable[[str], Resul
     folder.mkdir(parents=True, exist_ok=True)
     settings = {}
     for spec in {SPECS[name] for name in names}:
-        where = folder / "settings" / f"{spec.machines}{spec.old}"
-        settings[spec.machines, spec.old] = config.written(where, kapy(), spec)
+        where = folder / "settings" / _settings_of(spec)
+        settings[_settings_of(spec)] = config.written(where, kapy(), spec)
         if spec.old:
             old_release.build(spec.old)
     with released(old_release.VERSIONS, old_release.file, folder) as environment:
@@ -50,10 +50,15 @@ def runner(folder: Path, names: Iterable[str]) -> Iterator[Callable[[str], Resul
             if (count := selected(spec.focus, folder, environment)) != 1:
                 message = f"{spec.focus!r}, the pattern of {name}, selects {count} specs, not one"
                 raise ValueError(message)
-            found = settings[spec.machines, spec.old]
+            found = settings[_settings_of(spec)]
             return _run(name, folder / name, found, environment)
 
         yield run
+
+
+def _settings_of(spec: Spec) -> str:
+    """The name of the configuration of a spec: others with the same needs share it."""
+    return f"{spec.machines}{spec.old}{'-tests' * spec.conformance}"
 
 
 def selected(focus: str, folder: Path, environment: dict[str, str]) -> int:

@@ -1,5 +1,6 @@
-// The least network for Pods: writes a CNI configuration with the Node's range, and keeps a route to
-// the range of each other Node. Pods reach what is outside of the cluster by their Node's address.
+// The least network for Pods: writes a CNI configuration with the Node's range of each IP family, and
+// keeps a route to the ranges of each other Node. Pods reach what is outside of the cluster by their
+// Node's address.
 package main
 
 import (
@@ -7,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -20,7 +22,7 @@ const folder = "/etc/cni/net.d"
 
 const configuration = `{"cniVersion": "0.4.0", "name": "pods", "plugins": [
   {"type": "ptp", "mtu": 1500, "ipMasq": true, "ipam": {"type": "host-local", "dataDir": "/run/cni-ipam-state",
-   "routes": [{"dst": "0.0.0.0/0"}], "ranges": [[{"subnet": "%s"}]]}},
+   "routes": [%s], "ranges": [%s]}},
   {"type": "portmap", "capabilities": {"portMappings": true}}
 ]}
 `
@@ -46,26 +48,53 @@ func main() {
 }
 
 func reach(node corev1.Node) error {
-	if node.Spec.PodCIDR == "" {
+	if len(node.Spec.PodCIDRs) == 0 {
 		return nil
 	}
 	if node.Name == os.Getenv("NODE_NAME") {
-		return configure(node.Spec.PodCIDR)
+		return configure(node.Spec.PodCIDRs)
 	}
-	_, pods, err := net.ParseCIDR(node.Spec.PodCIDR)
-	if err != nil {
-		return err
-	}
-	for _, one := range node.Status.Addresses {
-		if one.Type == corev1.NodeInternalIP {
-			return netlink.RouteReplace(&netlink.Route{Dst: pods, Gw: net.ParseIP(one.Address)})
+	for _, one := range node.Spec.PodCIDRs {
+		_, pods, err := net.ParseCIDR(one)
+		if err != nil {
+			return err
+		}
+		if gateway := gatewayOf(node, pods); gateway != nil {
+			if err := netlink.RouteReplace(&netlink.Route{Dst: pods, Gw: gateway}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func configure(pods string) error {
-	path, text := folder+"/10-pods.conflist", fmt.Sprintf(configuration, pods)
+// gatewayOf gives the first address of a Node that has the family of a range.
+func gatewayOf(node corev1.Node, pods *net.IPNet) net.IP {
+	for _, one := range node.Status.Addresses {
+		found := net.ParseIP(one.Address)
+		if one.Type == corev1.NodeInternalIP && found != nil && isIPv6(found) == isIPv6(pods.IP) {
+			return found
+		}
+	}
+	return nil
+}
+
+func isIPv6(address net.IP) bool {
+	return address.To4() == nil
+}
+
+func configure(pods []string) error {
+	var routes, ranges []string
+	for _, one := range pods {
+		all := "0.0.0.0/0"
+		if strings.Contains(one, ":") {
+			all = "::/0"
+		}
+		routes = append(routes, fmt.Sprintf(`{"dst": "%s"}`, all))
+		ranges = append(ranges, fmt.Sprintf(`[{"subnet": "%s"}]`, one))
+	}
+	text := fmt.Sprintf(configuration, strings.Join(routes, ", "), strings.Join(ranges, ", "))
+	path := folder + "/10-pods.conflist"
 	if found, err := os.ReadFile(path); err == nil && string(found) == text {
 		return nil
 	}
