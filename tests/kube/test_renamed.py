@@ -13,7 +13,7 @@ from kapy.engine.controller import Controller
 from kapy.engine.result import Result
 from kapy.kube import Key
 from kapy.kube.renamed import RenamedMember, RenamedMethods
-from kapy.sdk import Document, MachineControlPlaneContext, MachineControlPlaneProvider
+from kapy.sdk import Document, MachineControlPlaneContext, MachineControlPlaneProvider, internals
 
 
 async def reconcile(key: Key) -> Result:
@@ -24,9 +24,16 @@ async def reconcile(key: Key) -> Result:
 @pytest.mark.parametrize("old", sorted(kapy.sdk._RENAMED))
 def test_a_former_name_of_the_sdk_is_the_present_one(old: str) -> None:
     new = kapy.sdk._RENAMED[old]
-    assert new in kapy.sdk.__all__
+    present = kapy.sdk if new in kapy.sdk.__all__ else internals
     with pytest.warns(DeprecationWarning, match=f"kapy.sdk.{old} is now called {new}"):
-        assert getattr(kapy.sdk, old) is getattr(kapy.sdk, new)
+        assert getattr(kapy.sdk, old) is getattr(present, new)
+
+
+@pytest.mark.parametrize("name", internals.__all__)
+def test_a_part_of_the_engine_leaves_the_sdk_with_a_warning(name: str) -> None:
+    assert name not in kapy.sdk.__all__
+    with pytest.warns(DeprecationWarning, match=f"kapy.sdk.{name} is private"):
+        assert getattr(kapy.sdk, name) is getattr(internals, name)
 
 
 def test_an_unknown_name_of_the_sdk_is_an_attribute_error() -> None:

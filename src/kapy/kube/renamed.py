@@ -117,5 +117,11 @@ def renamed_name(module: str, names: Mapping[str, str], name: str) -> str:
     return names[name]
 
 
+def warn_private(module: str, name: str) -> None:
+    """Warn that a name was public and is private from the next minor release on."""
+    text = f"{module}.{name} is private and goes with the next minor release"
+    warnings.warn(text, DeprecationWarning, stacklevel=3)
+
+
 def _warn(old: str, new: str) -> None:
     warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=3)

@@ -1,8 +1,8 @@
 """Provider SDK: the public API for provider authors. Everything else of kapy is private.
 
-There are two ways to use it: implement the interface of a contract (`InfraMachineProvider`,
-`InfraMachinePoolProvider`, `InfraClusterProvider`), and the SDK runs the controller; or write a
-controller from the parts of the runtime below.
+Implement the interface of a contract (`InfraMachineProvider`, `InfraMachinePoolProvider`,
+`InfraClusterProvider` …), and the SDK runs the controller. Further controllers of a provider use
+`Controller` and `Runtime`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -10,28 +10,14 @@ from typing import TYPE_CHECKING, Any
 from kapy import conditions
 from kapy._aio.clock import Clock
 from kapy.api.infrastructure import PoolInstance
-from kapy.client.client import Client, Listed
+from kapy.client.client import Client
 from kapy.conditions import v1beta1
-from kapy.conditions.paused import is_paused, paused_condition
-from kapy.conditions.stale import stale_machines
-from kapy.conditions.transitions import next_transition
-from kapy.contract.control_plane import ControlPlane
-from kapy.contract.external import External, owner_keys
-from kapy.contract.failure_domains import pick_fewest, pick_most
-from kapy.contract.infra_machine import InfraMachine
-from kapy.contract.observed import Absent, Found, Observed, Unreadable
-from kapy.contract.predicates import unblocking_only
-from kapy.contract.templates import InfraMachineTemplate, clone_template
-from kapy.engine.cache import Cache, Change, Informer
-from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, own_key
-from kapy.engine.draft import Draft
-from kapy.engine.events import Recorder
+from kapy.contract.failure_domains import pick_fewest
+from kapy.engine.cache import Change, Informer
+from kapy.engine.controller import Controller
 from kapy.engine.failure import NotYet
-from kapy.engine.phases import run_phases
-from kapy.engine.private_keys import PrivateKeyPool
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
-from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
 from kapy.kube.boot import (
     BadBootData,
@@ -54,16 +40,14 @@ from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource
 from kapy.kube.pki import KeyPair
-from kapy.kube.renamed import renamed_name
+from kapy.kube.renamed import renamed_name, warn_private
 from kapy.sdk.admission import KindRules, Rulebook
 from kapy.sdk.admission_versions import CannotConvert, Version
-from kapy.sdk.applied_objects import AppliedObjects
 from kapy.sdk.boot_plan import boot_plan
 from kapy.sdk.bootstrap import BootstrapContext, BootstrapProvider
 from kapy.sdk.bootstrap_controller import add_bootstrap
 from kapy.sdk.bootstrap_secrets import BootstrapSecrets
 from kapy.sdk.certificate_specs import CA_LIFE, ClusterCertificate
-from kapy.sdk.change_counter import ChangeCounter
 from kapy.sdk.cluster_certificates import ClusterCertificates, ClusterKeys, StoredCertificate
 from kapy.sdk.control_plane import ControlPlaneContext, ControlPlaneProvider
 from kapy.sdk.control_plane_controller import add_control_plane
@@ -179,15 +163,11 @@ _RENAMED = {
 
 __all__ = [
     "AGE",
-    "AGGREGATE_DEBOUNCE",
     "CA_LIFE",
     "DONE",
-    "STATUS_DEBOUNCE",
-    "Absent",
     "Address",
     "AddressClaimContext",
     "Allocated",
-    "AppliedObjects",
     "BadBootData",
     "BootPlan",
     "BootstrapConfigStatus",
@@ -195,10 +175,8 @@ __all__ = [
     "BootstrapData",
     "BootstrapProvider",
     "BootstrapSecrets",
-    "Cache",
     "CannotConvert",
     "Change",
-    "ChangeCounter",
     "Client",
     "Clock",
     "ClusterCertificate",
@@ -209,7 +187,6 @@ __all__ = [
     "Column",
     "CommandStreams",
     "ConsoleUnavailable",
-    "ControlPlane",
     "ControlPlaneContext",
     "ControlPlaneLoadBalancer",
     "ControlPlaneObserved",
@@ -221,13 +198,10 @@ __all__ = [
     "Credential",
     "DesiredMachines",
     "Document",
-    "Draft",
     "Endpoint",
     "Exhausted",
-    "External",
     "Failed",
     "FieldError",
-    "Found",
     "IPAMProvider",
     "IPPoolStatus",
     "IdentityReference",
@@ -235,20 +209,17 @@ __all__ = [
     "InfraClusterProvider",
     "InfraClusterSpec",
     "InfraClusterStatus",
-    "InfraMachine",
     "InfraMachinePoolProvider",
     "InfraMachinePoolSpec",
     "InfraMachinePoolStatus",
     "InfraMachineProvider",
     "InfraMachineSpec",
     "InfraMachineStatus",
-    "InfraMachineTemplate",
     "InitLock",
     "Key",
     "KeyPair",
     "KindRules",
     "Kubeconfigs",
-    "Listed",
     "LogRequest",
     "MachineBasedControlPlaneSpec",
     "MachineConsole",
@@ -265,16 +236,13 @@ __all__ = [
     "NotConnected",
     "NotYet",
     "Object",
-    "Observed",
     "OwningContext",
     "Part",
     "PoolInstance",
     "PoolMachines",
     "PoolProvisioned",
-    "PrivateKeyPool",
     "Provider",
     "Provisioned",
-    "Recorder",
     "Released",
     "Replicas",
     "Resource",
@@ -283,7 +251,6 @@ __all__ = [
     "Rulebook",
     "RunCommand",
     "Runtime",
-    "SSACache",
     "Sessions",
     "Setting",
     "SteadyStateCache",
@@ -291,7 +258,6 @@ __all__ = [
     "StoredCertificate",
     "TenantCredentials",
     "Unchanged",
-    "Unreadable",
     "Version",
     "Waiting",
     "WorkloadClusters",
@@ -307,7 +273,6 @@ __all__ = [
     "as_command",
     "as_commands",
     "boot_plan",
-    "clone_template",
     "conditions",
     "control_plane_machines",
     "creation_time",
@@ -319,27 +284,18 @@ __all__ = [
     "in_v1beta1",
     "invalid",
     "is_cloned_from",
-    "is_paused",
     "next_failure_domain",
-    "next_transition",
     "not_supported",
     "oldest",
-    "own_key",
-    "owner_keys",
-    "paused_condition",
     "pick_fewest",
-    "pick_most",
     "pool_result",
     "requeue",
     "required",
     "resource",
     "rules",
-    "run_phases",
     "select_for_deletion",
     "set_machine_counters",
-    "stale_machines",
     "template_of",
-    "unblocking_only",
     "v1beta1",
     "versions_of",
     "waits_for_hook",
@@ -349,4 +305,10 @@ __all__ = [
 if not TYPE_CHECKING:  # else every name would seem to exist
 
     def __getattr__(name: str) -> Any:
-        return globals()[renamed_name(__name__, _RENAMED, name)]
+        from kapy.sdk import internals
+
+        if name in internals.__all__:
+            warn_private(__name__, name)
+            return getattr(internals, name)
+        present = renamed_name(__name__, _RENAMED, name)
+        return globals()[present] if present in globals() else getattr(internals, present)

@@ -16,7 +16,12 @@ from kapy.kube import Document
 from kapy.kube.http import Reply, Request
 from kapy.kube.model import decode
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.sdk import Draft, conditions
+from kapy.sdk import (
+    conditions,
+)
+from kapy.sdk.internals import (
+    Draft,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HEALTHY = (

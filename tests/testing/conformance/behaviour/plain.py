@@ -15,7 +15,16 @@ from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.names import CONFIG_MAPS, Resource
-from kapy.sdk import DONE, Change, Controller, Result, Runtime, own_key
+from kapy.sdk import (
+    DONE,
+    Change,
+    Controller,
+    Result,
+    Runtime,
+)
+from kapy.sdk.internals import (
+    own_key,
+)
 
 GROUP: Final = "infrastructure.cluster.x-k8s.io"
 FINALIZER: Final = "plain.example.dev/thing"

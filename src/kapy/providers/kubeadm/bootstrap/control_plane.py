@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from kapy.api.cluster import Cluster
-from kapy.sdk import Absent, ControlPlane, External, Found, NotYet, Runtime, Unreadable
+from kapy.sdk import (
+    NotYet,
+    Runtime,
+)
+from kapy.sdk.internals import (
+    Absent,
+    ControlPlane,
+    External,
+    Found,
+    Unreadable,
+)
 
 
 class ControlPlanes:

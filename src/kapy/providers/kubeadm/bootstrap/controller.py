@@ -18,14 +18,16 @@ from kapy.providers.kubeadm.bootstrap.scope import TOKEN_LIFE, Dependencies
 from kapy.providers.kubeadm.bootstrap.tokens import Tokens
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk import (
-    AGGREGATE_DEBOUNCE,
-    STATUS_DEBOUNCE,
     BootstrapSecrets,
     Change,
     ClusterCertificates,
     Controller,
     InitLock,
     Runtime,
+)
+from kapy.sdk.internals import (
+    AGGREGATE_DEBOUNCE,
+    STATUS_DEBOUNCE,
     own_key,
     unblocking_only,
 )

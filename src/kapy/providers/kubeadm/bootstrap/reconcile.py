@@ -21,13 +21,15 @@ from kapy.providers.kubeadm.bootstrap.scope import Dependencies, Scope
 from kapy.remote.cluster_cache import NotConnected
 from kapy.sdk import (
     DONE,
-    Draft,
     Result,
     conditions,
-    is_paused,
-    paused_condition,
     requeue,
     v1beta1,
+)
+from kapy.sdk.internals import (
+    Draft,
+    is_paused,
+    paused_condition,
 )
 
 

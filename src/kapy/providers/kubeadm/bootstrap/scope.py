@@ -20,11 +20,13 @@ from kapy.sdk import (
     BootstrapSecrets,
     Clock,
     ClusterCertificates,
-    Draft,
     InitLock,
     Runtime,
     conditions,
     v1beta1,
+)
+from kapy.sdk.internals import (
+    Draft,
 )
 
 TOKEN_LIFE: Final = timedelta(minutes=15)

@@ -27,15 +27,17 @@ from kapy.providers.kubeadm.controlplane.update_decision import MachineUpdates
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.remote.secrets import has_purpose_suffix
 from kapy.sdk import (
-    AGGREGATE_DEBOUNCE,
-    STATUS_DEBOUNCE,
     Change,
     ClusterCertificates,
     Controller,
-    External,
     Kubeconfigs,
     MachineFactory,
     Runtime,
+)
+from kapy.sdk.internals import (
+    AGGREGATE_DEBOUNCE,
+    STATUS_DEBOUNCE,
+    External,
     own_key,
     owner_keys,
     unblocking_only,

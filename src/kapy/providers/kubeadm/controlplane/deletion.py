@@ -14,7 +14,14 @@ from kapy.providers.kubeadm.controlplane.health import observe
 from kapy.providers.kubeadm.controlplane.loop import KubeadmLoop
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.remote.cluster_cache import NotConnected
-from kapy.sdk import DONE, Result, stale_machines, v1beta1
+from kapy.sdk import (
+    DONE,
+    Result,
+    v1beta1,
+)
+from kapy.sdk.internals import (
+    stale_machines,
+)
 
 
 async def delete(dependencies: Dependencies, plane: ControlPlane) -> Result:

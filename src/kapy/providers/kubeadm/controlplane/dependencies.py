@@ -15,12 +15,14 @@ from kapy.remote.cluster_cache import ClusterCache, Kubeconfig
 from kapy.sdk import (
     ClusterCertificates,
     Controller,
-    External,
     Kubeconfigs,
     MachineFactory,
-    Recorder,
     Runtime,
     SteadyStateCache,
+)
+from kapy.sdk.internals import (
+    External,
+    Recorder,
 )
 
 CONDITIONS_GRACE: Final = timedelta(minutes=5)

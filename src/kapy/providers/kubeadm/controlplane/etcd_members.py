@@ -31,12 +31,14 @@ from kapy.providers.kubeadm.controlplane.scope import (
     node_name,
 )
 from kapy.sdk import (
-    InfraMachine,
     NotYet,
     Result,
     conditions,
     creation_time,
     waits_for_hook,
+)
+from kapy.sdk.internals import (
+    InfraMachine,
 )
 
 _OUR_HOOK_LAST_SINCE: Final = (1, 31)

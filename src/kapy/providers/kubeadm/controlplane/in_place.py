@@ -25,7 +25,13 @@ from kapy.providers.kubeadm.controlplane.preflight import is_healthy, is_stable
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.update_decision import MachineUpdates
 from kapy.providers.kubeadm.controlplane.uptodate import joining
-from kapy.sdk import DONE, Draft, Result
+from kapy.sdk import (
+    DONE,
+    Result,
+)
+from kapy.sdk.internals import (
+    Draft,
+)
 
 _CLONED: Final = (Annotation.CLONED_FROM_NAME, Annotation.CLONED_FROM_GROUP_KIND)
 

@@ -10,7 +10,12 @@ from kapy.kube import Document
 from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.desired import desired_machines, updated_machine
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.sdk import Draft, Result
+from kapy.sdk import (
+    Result,
+)
+from kapy.sdk.internals import (
+    Draft,
+)
 
 NODE_DELETION_TIMEOUT: Final = 10
 """Seconds; the default that admission gives a Machine."""

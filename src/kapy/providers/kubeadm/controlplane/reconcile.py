@@ -28,17 +28,19 @@ from kapy.providers.kubeadm.controlplane.uptodate import next_due, outdated
 from kapy.remote.cluster_cache import NotConnected
 from kapy.sdk import (
     DONE,
+    Result,
+    conditions,
+    control_plane_machines,
+    requeue,
+)
+from kapy.sdk.internals import (
     Draft,
     Found,
     InfraMachine,
-    Result,
     Unreadable,
-    conditions,
-    control_plane_machines,
     is_paused,
     next_transition,
     paused_condition,
-    requeue,
 )
 
 RESYNC_PERIOD: Final = timedelta(minutes=10)

@@ -39,12 +39,14 @@ from kapy.providers.kubeadm.controlplane.scope import (
 )
 from kapy.sdk import (
     DONE,
-    Draft,
     Result,
     conditions,
     creation_time,
     requeue,
     v1beta1,
+)
+from kapy.sdk.internals import (
+    Draft,
 )
 
 _ETCD: Final = (T.ETCD_MEMBER_HEALTHY, T.ETCD_POD_HEALTHY)

@@ -16,7 +16,15 @@ from kapy.kube import Document
 from kapy.providers.kubeadm.controlplane.desired import is_etcd_managed
 from kapy.providers.kubeadm.controlplane.etcd import Alarm, Member
 from kapy.providers.kubeadm.controlplane.uptodate import Outdated
-from kapy.sdk import DONE, Draft, Result, conditions, v1beta1
+from kapy.sdk import (
+    DONE,
+    Result,
+    conditions,
+    v1beta1,
+)
+from kapy.sdk.internals import (
+    Draft,
+)
 
 
 @dataclass(slots=True)

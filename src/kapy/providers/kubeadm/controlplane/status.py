@@ -29,6 +29,8 @@ from kapy.sdk import (
     conditions,
     creation_time,
     set_machine_counters,
+)
+from kapy.sdk.internals import (
     stale_machines,
 )
 

@@ -6,7 +6,16 @@ from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.sdk import Absent, Found, InfraMachineTemplate, Observed, Result, Unreadable
+from kapy.sdk import (
+    Result,
+)
+from kapy.sdk.internals import (
+    Absent,
+    Found,
+    InfraMachineTemplate,
+    Observed,
+    Unreadable,
+)
 
 
 class TemplateAbsent(KapyError):
