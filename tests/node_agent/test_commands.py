@@ -15,6 +15,7 @@ from kapy.client.credentials import tls_context
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube import Document
 from kapy.kube.errors import ApiError
+from kapy.kube.http import Request
 from kapy.kube.names import PODS
 from kapy.remote.port_forward import PodPorts
 from tests.node_agent.fake_engine import FakeEngine
@@ -133,3 +134,18 @@ async def test_a_client_that_goes_ends_the_wait_for_its_command(
         client.connection.close()
         async with asyncio.timeout(60):
             await gone.wait()
+
+
+@pytest.mark.parametrize("part", ["exec", "portforward"])
+async def test_a_client_that_speaks_websocket_is_told_what_to_speak(
+    tmp_path: Path, engine: FakeEngine, part: str
+) -> None:
+    """By the failure of an upgrade, upon which kubectl asks again over SPDY."""
+    async with plane(tmp_path) as running:
+        await install(running)
+        pod = (await available(running))["metadata"]["name"]
+        path = PODS.path(SPACE, pod, part)
+        headers = {"upgrade": "websocket", "connection": "Upgrade"}
+        reply = await running.transport(Request("GET", path, {"command": "id"}, headers))
+        assert reply.status == 501
+        assert "SPDY/3.1 here, not over WebSocket" in str(reply.body)

@@ -85,7 +85,8 @@ class Stage:
 
 async def _change(client: Client, what: Subject, container: dict[str, Any]) -> None:
     containers = [{"name": what.container, **container}]
-    patch = {"spec": {"template": {"spec": {"containers": containers}}}}
+    strategy = {"type": "Recreate", "rollingUpdate": None}  # else the old Pod stays available
+    patch = {"spec": {"strategy": strategy, "template": {"spec": {"containers": containers}}}}
     media_type = "application/strategic-merge-patch+json"
     await client.patch(DEPLOYMENTS, what.key, patch, media_type=media_type)
 

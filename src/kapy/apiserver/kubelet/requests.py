@@ -126,7 +126,9 @@ class KubeletRequests:
         connect = self._kubelet.connect(info.namespace, info.name)
         if connect is None:
             return None
-        if info.subresource == "portforward" and is_port_forward(request):
+        if info.subresource == "portforward":
+            if not is_port_forward(request):
+                raise _only_spdy("ports are forwarded")
             return PortForward(101, {}, connect=connect)
         if info.subresource == "exec":
             return self._execution(request, info)
@@ -139,9 +141,20 @@ class KubeletRequests:
     def _execution(self, request: Request, info: RequestInfo) -> Reply | None:
         container = request.query.get("container", "")
         run = self._kubelet.command(info.namespace, info.name, container)
-        if run is None or not is_execution(request):
+        if run is None:
             return None
+        if not is_execution(request):
+            raise _only_spdy("commands are run")
         return Execution(101, {}, wanted=parse_command(request), run=run)
+
+
+def _only_spdy(what: str) -> UnsupportedByRuntime:
+    """The error for a client that does not ask for SPDY. It has to be one of an upgrade: then
+    kubectl asks again, for SPDY."""
+    return UnsupportedByRuntime(
+        f"{what} over SPDY/3.1 here, not over WebSocket; kubectl falls back to it by itself, and "
+        "other clients need a setting for it"
+    )
 
 
 def _log(kubelet: Kubelet, request: Request, info: RequestInfo, now: datetime) -> Reply | None:
