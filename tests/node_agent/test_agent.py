@@ -355,3 +355,42 @@ async def test_a_token_is_renewed_at_once_when_the_machine_has_slept(tmp_path: P
 
 def _is_ready(one: Document) -> bool:
     return holds(one, "Ready")
+
+
+class Hooked(Broken):
+    """A runtime whose containers end a command with these codes, one after the other."""
+
+    def __init__(self, *codes: int) -> None:
+        super().__init__(0)
+        self.codes = list(codes)
+        self.commands: list[str] = []
+
+    async def start(self, config: ContainerConfig) -> Fine:
+        made = await super().start(config)
+        made.execute = self._execute  # type: ignore[method-assign]
+        return made
+
+    async def _execute(self, command: Sequence[str], seconds: float) -> int:
+        self.commands.append(" ".join(command))
+        await asyncio.sleep(1)
+        return self.codes.pop(0)
+
+
+async def test_a_post_start_hook_that_fails_ends_the_container(
+    tmp_path: Path,
+) -> None:
+    runtime = Hooked(3, 4, 0)
+    document = pod()
+    (container,) = document["spec"]["containers"]
+    container["lifecycle"] = {"postStart": {"exec": {"command": ["prepare", "it"]}}}
+    async with agent(tmp_path, runtime) as (client, _):
+        await client.create(PODS, document)
+        failed = await pod_when(
+            client, lambda one: waiting(one).get("reason") == "CrashLoopBackOff"
+        )
+        why = waiting(failed)["message"]
+        assert "the postStart hook failed: prepare it ended with code 4" in why
+        ready = await pod_when(client, _is_ready)
+        assert ready["status"]["containerStatuses"][0]["restartCount"] == 2
+        assert runtime.commands == ["prepare it"] * 3
+        assert len(runtime.starts) == 3

@@ -122,14 +122,14 @@ def test_a_container_sees_its_mounts_and_its_account(tmp_path: Path) -> None:
 def test_fields_that_are_not_supported_are_named() -> None:
     document = pod({"nfs": {"server": "x"}}, mounts=({"name": "v0", "mountPropagation": "x"},))
     document["spec"] |= {"runtimeClassName": "x", "shareProcessNamespace": True, "tolerations": [1]}
-    hooks = {"postStart": {"sleep": {"seconds": 1}}, "preStop": {"httpGet": {"port": 1}}}
+    hooks = {"postStart": {"tcpSocket": {"port": 1}}, "preStop": {"exec": {}}, "stopSignal": "X"}
     document["spec"]["containers"][0] |= {"lifecycle": hooks, "stdin": False}
     assert unsupported(document) == [
         "spec.runtimeClassName",
         "spec.shareProcessNamespace",
         "spec.containers[c].volumeMounts[None].mountPropagation",
-        "spec.containers[c].lifecycle.postStart",
-        "spec.containers[c].lifecycle.preStop.httpGet",
+        "spec.containers[c].lifecycle.stopSignal",
+        "spec.containers[c].lifecycle.postStart.tcpSocket",
         "spec.volumes[v0].nfs",
     ]
 

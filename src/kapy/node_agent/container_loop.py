@@ -11,6 +11,7 @@ from typing import Final
 from kapy.kube import Document
 from kapy.node_agent.container_state import ContainerState
 from kapy.node_agent.ending import end
+from kapy.node_agent.lifecycle_hooks import run_post_start
 from kapy.node_agent.log_files import last_words
 from kapy.node_agent.probes import Probe
 from kapy.node_agent.restarts import Backoff, Policy, restarts
@@ -59,6 +60,8 @@ class ContainerLoop:
         """The reason for which the agent itself ended the container."""
         self._anew = False
         """Whether the agent ended it to start it again at once."""
+        self._fresh = False
+        """Whether this agent has started it, so that its postStart hook is to be run."""
         self._log: Path | None = None
 
     async def run(self) -> None:
@@ -67,6 +70,7 @@ class ContainerLoop:
         if running is None and self._state.ran:
             self._state.restarts += 1
         while True:
+            self._fresh = running is None
             if running is None:
                 running = await self._started()
             self._state.run(running)
@@ -146,6 +150,10 @@ class ContainerLoop:
 
     async def _probed(self, running: Running, seconds: float) -> None:
         """Store the probe results; stop the container if it must be restarted."""
+        if self._fresh and (why := await run_post_start(self._state.container, running)):
+            self._stopped = why
+            await end(self._state.container, running, seconds)
+            return
         if "startupProbe" not in self._probes:
             self._state.set_health(started=True, ready="readinessProbe" not in self._probes)
         async with asyncio.TaskGroup() as group:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from typing import Final
 
 from kapy.kube import Document
+from kapy.node_agent.lifecycle_hooks import run_hook
 from kapy.node_agent.runtime import Running, StartFailed
 
 _log = logging.getLogger(__name__)
@@ -30,18 +30,9 @@ async def end(container: Document, running: Running, seconds: float) -> None:
     begin = clock()
     try:
         async with asyncio.timeout(seconds):
-            await _run(hook, running, seconds)
+            why = await run_hook(container, hook, running, seconds)
     except (TimeoutError, StartFailed) as error:
-        name = container["name"]
-        _log.warning("the preStop hook of container %s: %s", name, str(error) or "took too long")
+        why = str(error) or "took too long"
+    if why:
+        _log.warning("the preStop hook of container %s: %s", container["name"], why)
     await running.stop(max(seconds - (clock() - begin), LEAST_SECONDS))
-
-
-async def _run(hook: Document, running: Running, seconds: float) -> None:
-    """Run a hook's command, or its sleep."""
-    if "sleep" in hook:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(float(hook["sleep"].get("seconds") or 0)):
-                await running.ended()
-    elif "exec" in hook:
-        await running.execute(hook["exec"].get("command") or (), seconds)

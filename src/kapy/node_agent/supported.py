@@ -30,8 +30,8 @@ _PROBE: Final = frozenset((
     "timeoutSeconds", "successThreshold", "failureThreshold",
 ))  # fmt: skip
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
-_HOOKS: Final = frozenset(("preStop",))
-_PRE_STOP: Final = frozenset(("exec", "sleep"))
+_HOOKS: Final = frozenset(("postStart", "preStop"))
+_HANDLERS: Final = frozenset(("exec", "httpGet", "sleep"))
 VOLUMES: Final = frozenset(
     ("secret", "configMap", "projected", "emptyDir", "downwardAPI", "hostPath")
 )
@@ -58,7 +58,8 @@ def _of_container(path: str, container: Mapping[str, Any]) -> Iterator[str]:
         yield from _others(f"{path}.volumeMounts[{mount.get('mountPath')}]", mount, _MOUNT)
     hooks = container.get("lifecycle") or {}
     yield from _others(f"{path}.lifecycle", hooks, _HOOKS)
-    yield from _others(f"{path}.lifecycle.preStop", hooks.get("preStop") or {}, _PRE_STOP)
+    for name in sorted(_HOOKS & hooks.keys()):
+        yield from _others(f"{path}.lifecycle.{name}", hooks[name] or {}, _HANDLERS)
     for name in _PROBES:
         if container.get(name):
             yield from _others(f"{path}.{name}", container[name], _PROBE)
