@@ -149,10 +149,13 @@ async def taken(stream: Any, count: int) -> list[tuple[str, str]]:
 
 @asynccontextmanager
 async def running(
-    path: Path | None = None, *, admission: Sequence[Admission] = ()
+    path: Path | None = None,
+    *,
+    admission: Sequence[Admission] = (),
+    server_class: type[Server] = Server,
 ) -> AsyncIterator[Asking]:
     """A server with its controllers running, which serves Gizmos."""
-    server = Server.open(path, clock=loop_clock(), admission=admission)
+    server = server_class.open(path, clock=loop_clock(), admission=admission)
     try:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(server.run())

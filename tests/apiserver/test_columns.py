@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver.resources.registry import builtin_registry
+from kapy.apiserver.resources.registry import Registry
 from kapy.apiserver.verbs.tables import cells, columns_of
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -98,7 +98,7 @@ CRON = {
 def test_a_row_of(
     group: str, plural: str, document: dict[str, Any], narrow: dict[str, Any]
 ) -> None:
-    kind = builtin_registry().find(group, "v1", plural)
+    kind = Registry().find(group, "v1", plural)
     assert kind is not None
     columns = columns_of(kind)
     row = cells(kind, columns, document, NOW)

@@ -24,8 +24,8 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
-from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
-from kapy.apiserver.server import Server
+from kapy.apiserver.server import Server, ServerWithoutKubelets
+from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
 from kapy.apps.admission import AdmissionRules
 from kapy.client.client import Client
 from kapy.core.cluster.controller import add_to as add_clusters
@@ -413,8 +413,7 @@ async def stage(seed: int = 0, *, gates: FeatureGates = DEFAULT_GATES) -> AsyncI
     """Core's controllers, running."""
     clock = loop_clock()
     server = Server.open(None, clock=clock, admission=(AdmissionRules(gates),))
-    workload = Server.open(None, clock=clock)
-    workload.context.has_kubelets = False  # nobody runs its pods: they end at once
+    workload = ServerWithoutKubelets.open(None, clock=clock)
     add_kube_controllers(workload)
     admin = Client(server.transport(ADMIN), field_manager="person")
     await default_namespace(admin)

@@ -27,8 +27,8 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_pool import MachinePool
-from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server import Server
+from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
 from kapy.apps.admission import AdmissionRules
 from kapy.apps.conversion import convert_documents
 from kapy.apps.definitions import install_definitions

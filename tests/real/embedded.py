@@ -17,8 +17,8 @@ from pathlib import Path
 from kapy._aio.clock import system_clock
 from kapy._aio.services import run_services
 from kapy.apiserver.auth.authentication import Authenticator
-from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server import Server
+from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apps.audit import write_audit_log
 from kapy.apps.credentials import Credentials, issue_credentials

@@ -22,8 +22,8 @@ from kapy._aio.clock import Clock, system_clock
 from kapy._aio.services import Service, run_services
 from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.controllers.event_expiry import EventExpiry
-from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server import Server
+from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apiserver.store.completeness import check_presence
 from kapy.apiserver.store.mark import read_mark
@@ -51,7 +51,7 @@ from kapy.remote.cluster_cache import ClusterCache
 
 if TYPE_CHECKING:
     from kapy.apiserver.admission.plugin import Admission
-    from kapy.apiserver.verbs.context import Convert
+    from kapy.apiserver.resources.version_converter import Convert
     from kapy.hooks.call_stream import ObservableTransport
     from kapy.hooks.transport import HookTransport
     from kapy.sdk.provider import Provider

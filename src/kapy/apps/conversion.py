@@ -15,7 +15,7 @@ from kapy.kube import Document
 from kapy.kube.names import GroupKind, split_api_version
 
 if TYPE_CHECKING:
-    from kapy.apiserver.verbs.context import Convert
+    from kapy.apiserver.resources.version_converter import Convert
 
 
 def convert_documents(

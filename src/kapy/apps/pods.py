@@ -59,7 +59,10 @@ def pod_services(
     server.kubelet_requests = KubeletRequests(
         PodAccess(agent.worker), server.kubelet_requests, clock
     )
-    return {"workloads": WorkloadControllers(server, _is_built_in).run, "node agent": agent.run}
+    return {
+        "workloads": WorkloadControllers(server.context, _is_built_in).run,
+        "node agent": agent.run,
+    }
 
 
 def _node_environment(folder: Path, access: Kubeconfig) -> Place:

@@ -17,7 +17,7 @@ from kapy.kube.pki import Algorithm
 from kapy.kube.regexp import Regexp
 
 if TYPE_CHECKING:
-    from kapy.apiserver.flow_control.in_flight import Limits
+    from kapy.apiserver.request.limits.max_in_flight import Limits
     from kapy.sdk.provider import Provider
 
 DEFAULT_PORT: Final = 6443

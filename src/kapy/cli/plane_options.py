@@ -19,7 +19,7 @@ from kapy.apps.settings import (
 )
 
 if TYPE_CHECKING:
-    from kapy.apiserver.flow_control.in_flight import Limits
+    from kapy.apiserver.request.limits.max_in_flight import Limits
     from kapy.apps.extension_server.configured_extensions import ConfiguredExtension
     from kapy.sdk.provider import Provider
 

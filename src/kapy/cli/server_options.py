@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from kapy.apiserver.flow_control.in_flight import Limits
+from kapy.apiserver.request.limits.max_in_flight import Limits
 from kapy.apps.settings import AuditLog
 from kapy.cli.webhook_services import METAVAR
 

@@ -12,9 +12,9 @@ import pytest
 
 from kapy._aio.clock import loop_clock
 from kapy.apiserver.controllers.event_expiry import EventExpiry
-from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.controllers.namespaces import ensure_system_namespaces
-from kapy.apiserver.server import Server
+from kapy.apiserver.server import Server, ServerWithoutKubelets
+from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
 from kapy.kube import Document
 from tests.apiserver.requester import CONFIG_MAPS, Asking, config_map, running
 
@@ -31,6 +31,15 @@ async def asking(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     async with running(tmp_path if request.param == "disk" else None) as found:
         add_kube_controllers(found.server, authority=AUTHORITY)
         yield found
+
+
+@pytest.fixture(params=["memory", "disk"])
+async def without_kubelets(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Asking]:
+    """A server with the controllers of kube-controller-manager, whose pods end at once."""
+    path = tmp_path if request.param == "disk" else None
+    async with running(path, server_class=ServerWithoutKubelets) as requester:
+        add_kube_controllers(requester.server, authority=AUTHORITY)
+        yield requester
 
 
 async def namespace(asking: Asking, name: str) -> None:
@@ -185,8 +194,10 @@ class TestBudgets:
         assert (status["disruptionsAllowed"], condition["reason"]) == (0, "SyncFailed")
         assert condition["message"] == 'found no controllers for pod "p0"'
 
-    async def test_let_go_as_many_as_they_allow_however_fast_one_asks(self, asking: Asking) -> None:
-        asking.server.context.has_kubelets = False  # pods end at once
+    async def test_let_go_as_many_as_they_allow_however_fast_one_asks(
+        self, without_kubelets: Asking
+    ) -> None:
+        asking = without_kubelets
         await pods(asking, 5)
         await budget(asking, minAvailable=3)
         answers = await asyncio.gather(*(evict(asking, f"p{number}") for number in range(5)))

@@ -28,7 +28,7 @@ def _is_excluded(document: Document) -> bool:
 async def asking() -> AsyncIterator[Asking]:
     """A server with one Node and the controllers, and nobody who runs Pods but the test."""
     async with running(None) as found, asyncio.TaskGroup() as group:
-        task = group.create_task(WorkloadControllers(found.server, _is_excluded).run())
+        task = group.create_task(WorkloadControllers(found.server.context, _is_excluded).run())
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"}}
         await found.create("/api/v1/nodes", node)
         await found.merge("/api/v1/nodes/node/status", {"status": {"conditions": READY}})

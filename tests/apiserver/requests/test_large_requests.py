@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver.flow_control import large_requests
-from kapy.apiserver.flow_control.large_requests import (
+from kapy.apiserver.request.context import is_large_request
+from kapy.apiserver.request.limits import large_requests
+from kapy.apiserver.request.limits.large_requests import (
     LARGE,
     LARGE_YAML,
     PLACES,
     WAITING,
     LargeRequestQueue,
 )
-from kapy.apiserver.request.context import is_large_request
 from kapy.apiserver.resources.sizes import MOST_STORED, is_longer
 from kapy.kube.errors import TooManyRequests
 from kapy.kube.http import MERGE_PATCH, Arrival, Request, User

@@ -11,7 +11,7 @@ import pytest
 
 from kapy._aio.clock import loop_clock
 from kapy.apiserver.admission.plugin import Review
-from kapy.apiserver.flow_control.in_flight import Limits, is_long_running
+from kapy.apiserver.request.limits.max_in_flight import Limits, is_long_running
 from kapy.apiserver.server import Server
 from kapy.kube.http import Request
 from kapy.kube.names import Resource

@@ -216,11 +216,11 @@ async def test_parts_of_objects_are_converted_too() -> None:
             Resource("example.dev", one, "things", "Thing", namespaced=True) for one in ("v1", "v2")
         )
         empty = {"apiVersion": "example.dev/v1", "kind": "Thing"}
-        (found,) = await asking.server.context.convert_objects([empty], source, target)
+        (found,) = await asking.server.context.converter.convert_objects([empty], source, target)
         assert found == {**empty, "apiVersion": "example.dev/v2"}
         assert hooks.asked("/convert") == []
         part = {**empty, "spec": {"host": "one"}}
-        (found,) = await asking.server.context.convert_objects([part], source, target)
+        (found,) = await asking.server.context.converter.convert_objects([part], source, target)
         assert (found["spec"], found["metadata"]) == ({"hostName": "one"}, {})
 
 

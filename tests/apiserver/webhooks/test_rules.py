@@ -9,6 +9,7 @@ import pytest
 from kapy.apiserver.auth.authorization import Attributes
 from kapy.apiserver.resources.builtin.conversion_errors import conversion_errors
 from kapy.apiserver.resources.builtin.webhook_errors import configuration_errors
+from kapy.apiserver.resources.match_conditions import Condition
 from kapy.apiserver.webhooks.admission_review import (
     InvalidResponse,
     UndecodablePatch,
@@ -16,13 +17,12 @@ from kapy.apiserver.webhooks.admission_review import (
     parse_response,
 )
 from kapy.apiserver.webhooks.client_config import ClientConfig
-from kapy.apiserver.webhooks.json_patch import PatchFailed, apply_patch
-from kapy.apiserver.webhooks.match_conditions import (
-    Condition,
+from kapy.apiserver.webhooks.condition_evaluation import (
     ConditionFailed,
     cel_authorizer,
     evaluate,
 )
+from kapy.apiserver.webhooks.json_patch import PatchFailed, apply_patch
 from kapy.apiserver.webhooks.rules import Rule
 from kapy.kube.http import User
 from kapy.kube.names import Resource

@@ -16,9 +16,9 @@ from kapy._aio.clock import loop_clock
 from kapy._aio.services import run_services
 from kapy.api.features import FeatureGates
 from kapy.apiserver.auth.authorization import Attributes
-from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.request.request_info import request_info
 from kapy.apiserver.server import Server
+from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
 from kapy.apps.admission import AdmissionRules
 from kapy.apps.components.rules import RBAC
 from kapy.apps.conversion import convert_documents

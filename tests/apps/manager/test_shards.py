@@ -18,8 +18,8 @@ from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.names import CLUSTER_GROUP
-from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server import Server
+from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
 from kapy.apps.admission import AdmissionRules
 from kapy.apps.conversion import convert_documents
 from kapy.apps.definitions import install_definitions

@@ -10,8 +10,8 @@ from random import Random
 
 from kapy._aio.clock import Clock, loop_clock
 from kapy.api.kinds import KINDS
-from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server import Server
+from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
 from kapy.apps.admission import AdmissionRules
 from kapy.apps.conversion import convert_documents
 from kapy.apps.definitions import install_definitions

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
-from kapy.apiserver.server import Server
+from kapy.apiserver.server import Server, ServerWithoutKubelets
+from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound, Unreachable
@@ -91,8 +91,7 @@ class Workloads:
     def at(self, host: str) -> Workload:
         """The cluster behind an endpoint, made when it is first asked for."""
         if host not in self._by_host:
-            server = Server.open(None, clock=self.clock)
-            server.context.has_kubelets = False  # nobody runs its pods
+            server = ServerWithoutKubelets.open(None, clock=self.clock)
             add_kube_controllers(server)
             self._by_host[host] = Workload(server)
             self._running.append(self.group.create_task(server.run()))

@@ -38,9 +38,7 @@ class DefinitionController:
 
     def _update_registry(self) -> None:
         server = self._server
-        server.registry = server.registry.with_custom(
-            kind for kinds in self._served.values() for kind in kinds
-        )
+        server.registry.set_custom(kind for kinds in self._served.values() for kind in kinds)
 
     def _on_write(self, one: WriteEvent) -> None:
         if one.table == DEFINITIONS:
@@ -76,7 +74,7 @@ class DefinitionController:
     def _serve(self, document: Document) -> None:
         if is_true(document, "Established"):
             self._served[document["metadata"]["name"]] = kinds_of(
-                document, self._server.convert_in_process
+                document, self._server.converter.convert_in_process
             )
 
     def _decode_stored_objects(self, table_name: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.metadata import format_time
+from kapy.apiserver.resources.scale import scale_of
 from kapy.apiserver.store.watch_cache import WriteEvent
 from kapy.apiserver.verbs.context import ServerContext
 from kapy.apiserver.verbs.direct_writes import is_latest, update_object
@@ -21,7 +22,6 @@ from kapy.apiserver.verbs.disruption_budgets import (
     with_computed_condition,
     with_condition,
 )
-from kapy.apiserver.verbs.scale import scale_of
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, KapyError
 from kapy.kube.names import split_api_version

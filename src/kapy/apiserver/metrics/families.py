@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kapy.apiserver.flow_control.in_flight import MaxInFlight
 from kapy.apiserver.metrics.counters import Label, ServerMetrics
+from kapy.apiserver.request.limits.max_in_flight import MaxInFlight
 from kapy.apiserver.store.store import Store
 from kapy.kube.names import split_api_version
 from kapy.kube.prometheus import Rows, counter, gauge, histogram

@@ -9,7 +9,12 @@ from msgspec import Struct, field
 from kapy.apiserver.admission.plugin import Review
 from kapy.apiserver.auth.authorization import Attributes, Authorizer
 from kapy.apiserver.errors import invalid_parameters
-from kapy.apiserver.flow_control.large_requests import LARGE, LARGE_YAML, LargeRequestQueue, Result
+from kapy.apiserver.request.limits.large_requests import (
+    LARGE,
+    LARGE_YAML,
+    LargeRequestQueue,
+    Result,
+)
 from kapy.apiserver.request.parameters import dry_run_error, dry_run_values
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube.http import Request, User

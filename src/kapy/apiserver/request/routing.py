@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kapy.apiserver.errors import PageNotFound, SubresourceNotFound, no_kubelet, no_such_resource
+from kapy.apiserver.errors import PageNotFound, no_such_resource
 from kapy.apiserver.request.request_info import RequestInfo
 from kapy.apiserver.resources.kind import CREATE_ONLY, Kind
+from kapy.apiserver.resources.kind_errors import SubresourceNotFound, no_kubelet
 from kapy.apiserver.resources.registry import Registry
 
 

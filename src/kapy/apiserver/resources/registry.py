@@ -1,4 +1,4 @@
-"""The registry of Kinds. All servers of a process share its built-in part."""
+"""The registry of the Kinds that a server serves."""
 
 from __future__ import annotations
 
@@ -8,67 +8,79 @@ from functools import cache
 from kapy.apiserver.resources.kind import Kind
 
 
-class Registry:
-    """Kinds by group, version and plural."""
+class KindIndex:
+    """An immutable set of Kinds, indexed by plural and by kind."""
 
-    __slots__ = ("_base", "_groups", "_kinds", "_of_kind")
+    __slots__ = ("by_kind", "by_plural", "versions")
 
-    def __init__(self, kinds: Iterable[Kind] = (), base: Registry | None = None) -> None:
-        self._base = base
-        self._kinds = {
+    def __init__(self, kinds: Iterable[Kind] = ()) -> None:
+        self.by_plural = {
             (kind.resource.group, kind.resource.version, kind.resource.plural): kind
             for kind in kinds
         }
-        self._groups = {(group, version) for group, version, _ in self._kinds}
-        self._of_kind: dict[tuple[str, str, str], Kind] = {}
-        for kind in self._kinds.values():
+        self.versions = {(group, version) for group, version, _ in self.by_plural}
+        self.by_kind: dict[tuple[str, str, str], Kind] = {}
+        for kind in self.by_plural.values():
             resource = kind.resource
-            self._of_kind.setdefault((resource.group, resource.version, resource.kind), kind)
+            self.by_kind.setdefault((resource.group, resource.version, resource.kind), kind)
+
+
+class Registry:
+    """The Kinds of one server: Kubernetes' own, and the current custom ones.
+
+    All servers of a process share the built-in part. `custom` is replaced as a whole, so a thread
+    that reads it sees one state.
+    """
+
+    __slots__ = ("_builtin", "custom")
+
+    def __init__(self) -> None:
+        self._builtin = builtin_kinds()
+        self.custom = _NO_KINDS
+
+    def set_custom(self, kinds: Iterable[Kind]) -> None:
+        """Replace the custom Kinds."""
+        self.custom = KindIndex(kinds)
 
     def find(self, group: str, version: str, plural: str) -> Kind | None:
         """Return the Kind at this group, version and plural, or None."""
-        kind = self._kinds.get((group, version, plural))
-        if kind is None and self._base is not None:
-            return self._base.find(group, version, plural)
-        return kind
+        key = (group, version, plural)
+        return self.custom.by_plural.get(key) or self._builtin.by_plural.get(key)
 
     def serves(self, group: str, version: str) -> bool:
         """Report whether a version of a group is served."""
-        return (group, version) in self._groups or (
-            self._base is not None and self._base.serves(group, version)
-        )
+        key = (group, version)
+        return key in self.custom.versions or key in self._builtin.versions
 
     def has_group(self, group: str) -> bool:
         """Report whether a group is served."""
-        return any(one == group for one, _ in self._groups) or (
-            self._base is not None and self._base.has_group(group)
-        )
+        parts = self.custom, self._builtin
+        return any(one == group for part in parts for one, _ in part.versions)
 
     def __iter__(self) -> Iterator[Kind]:
-        if self._base is not None:
-            yield from self._base
-        yield from self._kinds.values()
+        custom = self.custom
+        yield from self._builtin.by_plural.values()
+        yield from custom.by_plural.values()
 
     def find_kind(self, group: str, version: str, kind: str) -> Kind | None:
         """Return the Kind of objects with this apiVersion and kind."""
-        found = self._base.find_kind(group, version, kind) if self._base is not None else None
-        return found or self._of_kind.get((group, version, kind))
+        key = (group, version, kind)
+        return self._builtin.by_kind.get(key) or self.custom.by_kind.get(key)
 
     def in_table(self, table: str) -> Kind | None:
         """Return the Kind of a table's storage version."""
-        for one in self:
-            if one.table == table and one.storage == one.resource:
-                return one
+        for kind in self:
+            if kind.table == table and kind.storage == kind.resource:
+                return kind
         return None
 
-    def with_custom(self, kinds: Iterable[Kind]) -> Registry:
-        """Return a registry with the built-in kinds and these custom ones."""
-        return Registry(kinds, self._base if self._base is not None else self)
+
+_NO_KINDS = KindIndex()
 
 
 @cache
-def builtin_registry() -> Registry:
-    """Return the registry of Kubernetes' own resources."""
+def builtin_kinds() -> KindIndex:
+    """Return Kubernetes' own resources."""
     from kapy.apiserver.resources.builtin import KINDS
 
-    return Registry(KINDS)
+    return KindIndex(KINDS)

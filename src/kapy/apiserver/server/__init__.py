@@ -1,9 +1,9 @@
 """The server: it routes and authorizes requests, and answers them by the handlers of the verbs."""
 
 from kapy.apiserver.admission.plugin import Admission, Review
-from kapy.apiserver.server.server import BOOKMARK_SECONDS, Server
+from kapy.apiserver.resources.version_converter import Convert
+from kapy.apiserver.server.server import BOOKMARK_SECONDS, Server, ServerWithoutKubelets
 from kapy.apiserver.store.errors import StoreError, StoreInUse, StoreTooNew
-from kapy.apiserver.verbs.context import Convert
 
 __all__ = [
     "BOOKMARK_SECONDS",
@@ -11,6 +11,7 @@ __all__ = [
     "Convert",
     "Review",
     "Server",
+    "ServerWithoutKubelets",
     "StoreError",
     "StoreInUse",
     "StoreTooNew",

@@ -48,16 +48,19 @@ class AccessControl:
     )
 
     def __init__(
-        self, server: ServerContext, authorize: Authorizer | None, directory: Path | None
+        self,
+        server: ServerContext,
+        grants: RBACAuthorizer,
+        authorize: Authorizer,
+        directory: Path | None,
     ) -> None:
         self._server = server
         self._directory = directory
         self._tokens: ServiceAccountTokens | None = None
         self._aggregation: ClusterRoleAggregation | None = None
         self._impersonation = ImpersonationAuthorizer()
-        self.grants = RBACAuthorizer(server.store)
-        self.authorize: Authorizer = authorize or self.grants
-        server.authorize = self.authorize
+        self.grants = grants
+        self.authorize = authorize
         self.authenticate_by(Authenticator())
 
     @property

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from kapy.apiserver.errors import PageNotFound, StorageUnavailable, SubresourceNotFound
+from kapy.apiserver.errors import PageNotFound, StorageUnavailable
+from kapy.apiserver.resources.kind_errors import SubresourceNotFound
 from kapy.apiserver.server.warning_headers import warning_headers
 from kapy.apiserver.store.errors import ObjectTooLarge, StoreError
 from kapy.kube.errors import ApiError, BadRequest, ServerError, TooLarge

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from kapy.apiserver import openapi
 from kapy.apiserver.errors import unsupported_method
-from kapy.apiserver.resources.registry import Registry
+from kapy.apiserver.resources.registry import KindIndex, Registry
 from kapy.apiserver.server import discovery
 from kapy.apiserver.server.health import Health
 from kapy.kube import Document
@@ -111,20 +111,24 @@ def openapi_v2(registry: Registry, accept: str) -> Reply:
     for clause in accept.split(","):
         media = clause.partition(";")[0].strip()
         if media in _SWAGGER_ASKED:
-            return Reply(200, _swagger_protobuf(registry), {"content-type": _SWAGGER})
+            return Reply(
+                200, _swagger_protobuf(registry, registry.custom), {"content-type": _SWAGGER}
+            )
         if media in ("application/json", "application/*", "*/*"):
             break
-    return Reply(200, _swagger_json(registry), {"content-type": "application/json"})
+    return Reply(
+        200, _swagger_json(registry, registry.custom), {"content-type": "application/json"}
+    )
 
 
-# A server gets a new registry when its kinds change.
+# The custom kinds are part of the key, because they change.
 @lru_cache(maxsize=1)
-def _swagger_json(registry: Registry) -> bytes:
+def _swagger_json(registry: Registry, _custom: KindIndex) -> bytes:
     return openapi.encode_document(openapi.swagger(registry))
 
 
 @lru_cache(maxsize=1)
-def _swagger_protobuf(registry: Registry) -> bytes:
+def _swagger_protobuf(registry: Registry, _custom: KindIndex) -> bytes:
     return openapi.encode_protobuf(openapi.swagger(registry))
 
 

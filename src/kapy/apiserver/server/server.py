@@ -17,13 +17,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.admission.plugin import Admission
 from kapy.apiserver.auth.authorization import SUPERUSERS, Attributes, Authorizer
 from kapy.apiserver.auth.rbac.built_in import BuiltInRights
-from kapy.apiserver.controllers.definitions import DefinitionController
 from kapy.apiserver.controllers.garbage_collector import GarbageCollector
 from kapy.apiserver.controllers.namespaces import (
     NamespaceController,
@@ -32,20 +31,22 @@ from kapy.apiserver.controllers.namespaces import (
 from kapy.apiserver.errors import (
     NoKubelet,
     PageNotFound,
-    method_not_allowed,
     name_missing,
     no_such_resource,
     unsupported_method,
 )
-from kapy.apiserver.flow_control.in_flight import Limits, MaxInFlight
 from kapy.apiserver.metrics.counters import ON_WEBHOOKS
 from kapy.apiserver.metrics.families import Families
 from kapy.apiserver.request.context import RequestContext, is_large_request
+from kapy.apiserver.request.limits.max_in_flight import Limits, MaxInFlight
 from kapy.apiserver.request.parameters import check_timeout
 from kapy.apiserver.request.request_info import RequestInfo, request_info
 from kapy.apiserver.request.routing import Route, resolve
 from kapy.apiserver.resources.kind import CREATE_ONLY, subresource_verbs
+from kapy.apiserver.resources.kind_errors import method_not_allowed
+from kapy.apiserver.resources.version_converter import Convert
 from kapy.apiserver.server.access_control import AccessControl
+from kapy.apiserver.server.assembly import ServerParts, assemble
 from kapy.apiserver.server.error_replies import error_reply
 from kapy.apiserver.server.health import Health
 from kapy.apiserver.server.non_resource_paths import non_resource_reply, openapi_v2
@@ -64,11 +65,10 @@ from kapy.apiserver.verbs import (
     update,
     watch,
 )
-from kapy.apiserver.verbs.context import Convert, ServerContext
+from kapy.apiserver.verbs.context import ServerContext
 from kapy.apiserver.verbs.serialization import check_acceptable
 from kapy.apiserver.verbs.watch import WatchStream
 from kapy.apiserver.webhooks.client_config import Services
-from kapy.apiserver.webhooks.webhook_source import WebhookSource
 from kapy.kube.errors import ApiError
 from kapy.kube.http import ANONYMOUS, Reply, Request, Transport, User
 from kapy.kube.prometheus import text_of
@@ -104,12 +104,14 @@ _PARTS: dict[str, dict[str, Verb]] = {
 class Server:
     """One API server.
 
+    has_kubelets: a deleted pod waits for the kubelet of its node; otherwise it is removed at once.
     metrics: what `/metrics` returns; outside a plane, the `families` of the server and its process.
     audit: the audit log, None if disabled. pages: additional non-resource pages by path, for
     authorized GET requests. pods: answers requests for a pod's kubelet, if one runs here.
     """
 
     __slots__ = (
+        "_webhook_client",
         "access",
         "audit",
         "context",
@@ -121,18 +123,20 @@ class Server:
         "pages",
     )  # fmt: skip
 
+    has_kubelets: ClassVar[bool] = True
+
     def __init__(
         self,
-        server: ServerContext,
-        authorize: Authorizer | None = None,
+        parts: ServerParts,
         directory: Path | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self.context = server
-        self.access = AccessControl(server, authorize, directory)
-        self.health = Health(lambda: server.store.failure)
+        context = self.context = parts.context
+        self._webhook_client = parts.webhook_client
+        self.access = AccessControl(context, parts.grants, parts.authorize, directory)
+        self.health = Health(lambda: context.store.failure)
         self.max_in_flight = MaxInFlight(limits or Limits())
-        self.families = Families(server.metrics, server.store, self.max_in_flight, directory)
+        self.families = Families(context.metrics, context.store, self.max_in_flight, directory)
         self.metrics: Callable[[], Iterable[Metric]] = self.families.with_process
         self.audit: Auditor | None = None
         self.pages: dict[str, Callable[[Request], Reply]] = {}
@@ -161,11 +165,16 @@ class Server:
         continue if acknowledged writes are missing on disk.
         """
         store = Store.open(path, synchronous=synchronous, clock=clock, accept_loss=accept_loss)
-        server = ServerContext(store, clock, tuple(admission), convert)
-        DefinitionController(server)
-        WebhookSource(server, services)
-        server.store.listeners.append(server.metrics.count_write)
-        return cls(server, authorize, path, limits)
+        parts = assemble(
+            store,
+            clock,
+            admission=admission,
+            convert=convert,
+            authorize=authorize,
+            services=services,
+            has_kubelets=cls.has_kubelets,
+        )
+        return cls(parts, path, limits)
 
     @property
     def store(self) -> Store:
@@ -176,7 +185,7 @@ class Server:
         """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
         began = perf_counter()  # for metrics only: the time of a simulated loop would be wrong here
         server = self.context
-        if server.has_webhooks:
+        if server.admission.has_webhooks:
             ON_WEBHOOKS.set(0.0)
         route, verb = None, ""
         try:
@@ -199,7 +208,7 @@ class Server:
             tally.open += 1
             reply.body.ended.append(lambda: tally.count_watch(perf_counter() - began))
             return reply
-        if server.has_webhooks and (waited := ON_WEBHOOKS.get()):
+        if server.admission.has_webhooks and (waited := ON_WEBHOOKS.get()):
             tally.count_request_with_webhooks(reply.status, perf_counter() - began, waited)
         else:
             tally.count_request(reply.status, perf_counter() - began)
@@ -357,13 +366,11 @@ class Server:
     @asynccontextmanager
     async def _webhook_connections(self) -> AsyncIterator[None]:
         """Keep connections to webhooks in this block."""
-        following = self.context.webhook_source
-        assert following is not None
-        following.open()
+        self._webhook_client.open()
         try:
             yield
         finally:
-            await following.aclose()
+            await self._webhook_client.aclose()
 
     async def _send_bookmarks(self) -> None:
         """Send bookmarks to watchers. This needs a timer, because it reports that nothing
@@ -378,6 +385,14 @@ class Server:
         """Flush and close the store; ends all watches."""
         self.context.large_work.close()
         self.context.store.close()
+
+
+class ServerWithoutKubelets(Server):
+    """A server whose nodes run nothing: a deleted pod is removed at once."""
+
+    __slots__ = ()
+
+    has_kubelets = False
 
 
 def _find_handler(route: Route, verb: str) -> Verb:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.auth.impersonation import parse_impersonation
-from kapy.apiserver.flow_control.in_flight import RETRY_AFTER, InFlightRequests, is_probe
-from kapy.apiserver.flow_control.large_requests import LARGE_YAML
 from kapy.apiserver.kubelet import exec, port_forward
 from kapy.apiserver.kubelet.exec import CommandConnection, Execution
 from kapy.apiserver.kubelet.port_forward import PortForward, PortForwardConnection
+from kapy.apiserver.request.limits.large_requests import LARGE_YAML
+from kapy.apiserver.request.limits.max_in_flight import RETRY_AFTER, InFlightRequests, is_probe
 from kapy.apiserver.resources.metadata import new_uid
 from kapy.apiserver.resources.sizes import is_longer
 from kapy.apiserver.server import Server

@@ -8,12 +8,12 @@ from functools import partial
 from typing import Literal
 
 from kapy.apiserver.admission.plugin import Review
-from kapy.apiserver.errors import invalid_object
 from kapy.apiserver.request import body
 from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.resources import metadata
 from kapy.apiserver.resources.conversion_cache import ConversionNeeded, resolve_conversions
 from kapy.apiserver.resources.first_decoding_error import first_decoding_error
+from kapy.apiserver.resources.kind_errors import invalid_object
 from kapy.apiserver.resources.metadata import deduplicate_owners
 from kapy.apiserver.resources.schemas import drop_invalid_metadata
 from kapy.apiserver.resources.structs import WrongType
@@ -218,7 +218,7 @@ async def _convert(
         replace(resource, version=split_api_version(one)[1])
         for one in (document["apiVersion"], version)
     )
-    (found,) = await server.convert_objects((document,), source, target)
+    (found,) = await server.converter.convert_objects((document,), source, target)
     return found
 
 
@@ -233,7 +233,7 @@ async def run_mutating_admission(
     name: str = "",
 ) -> Document:
     """Return the object after mutating admission. name: see `review`."""
-    for plugin in server.admission_plugins(context.kind, context.subresource):
+    for plugin in server.admission.plugins(context.kind, context.subresource):
         new = await plugin.default(
             new_review(context, operation, new, old, dry_run=dry_run, name=name)
         )
@@ -250,7 +250,7 @@ async def run_admission(
         server, context, "CREATE", document, None, dry_run=dry_run
     )
     asked = new_review(context, "CREATE", document, None, dry_run=dry_run)
-    for plugin in server.admission_plugins(context.kind, context.subresource):
+    for plugin in server.admission.plugins(context.kind, context.subresource):
         context.warnings.extend(await plugin.validate(asked))
     return document
 
@@ -275,7 +275,7 @@ async def validate_object(
         await context.compute(partial(_check_object, context, new, old))
     else:
         _check_object(context, new, old)
-    for plugin in server.admission_plugins(context.kind, context.subresource):
+    for plugin in server.admission.plugins(context.kind, context.subresource):
         asked = new_review(context, operation, new, old, dry_run=dry_run, name=name)
         context.warnings.extend(await plugin.validate(asked))
 

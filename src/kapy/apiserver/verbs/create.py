@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from kapy.apiserver.errors import (
-    StorageFailure,
-    already_exists,
-    failure_status,
-    name_not_unique,
-    resource_version_on_create,
-)
+from kapy.apiserver.errors import StorageFailure, failure_status, resource_version_on_create
 from kapy.apiserver.request import body
 from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.resources import metadata
+from kapy.apiserver.resources.kind_errors import already_exists, name_not_unique
 from kapy.apiserver.resources.sizes import MOST_STORED, check_size
 from kapy.apiserver.resources.structs import WrongType
 from kapy.apiserver.store.table import Table
@@ -124,7 +119,7 @@ async def insert(
     document = await run_mutating_admission(
         server, context, "CREATE", document, None, dry_run=dry_run, name=name
     )
-    shaped = kind.custom and server.has_webhooks and (applied or document is not given)
+    shaped = kind.custom and server.admission.has_webhooks and (applied or document is not given)
     document = {**document, "metadata": {**document["metadata"]}}
     metadata.strip_system_fields(document)
     metadata.init_metadata(document, kind, context.namespace, server.clock(), server.rng)
@@ -237,7 +232,7 @@ async def to_storage_version(
         if before is not None and before["apiVersion"] != kind.storage.api_version:
             document = kind.schema.add_defaults(document)
         return document
-    (document,) = await server.convert_objects(
+    (document,) = await server.converter.convert_objects(
         (document,), kind.resource, kind.storage, stored=True
     )
     stored = server.registry.find(kind.storage.group, kind.storage.version, kind.storage.plural)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from kapy.apiserver.errors import conflict, invalid_parameters, not_found, status_details
+from kapy.apiserver.errors import invalid_parameters
 from kapy.apiserver.request import body
 from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.request.parameters import (
@@ -20,6 +20,7 @@ from kapy.apiserver.request.parameters import (
 )
 from kapy.apiserver.resources.custom import CLEANUP, DEFINITIONS
 from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.kind_errors import conflict, not_found, status_details
 from kapy.apiserver.resources.metadata import format_time
 from kapy.apiserver.resources.structs import WrongType, decoder
 from kapy.apiserver.verbs.checks import new_review
@@ -233,7 +234,7 @@ async def _run_validating_admission(
 
     named: the request is for this object alone, and not for a collection. Raises Forbidden …
     """
-    for plugin in server.admission_plugins(context.kind, ""):
+    for plugin in server.admission.plugins(context.kind, ""):
         told = partial(_options_for_webhooks, options)
         asked = new_review(context, "DELETE", None, document, dry_run=options.dry_run, options=told)
         asked = asked if named else structs.replace(asked, name="")
@@ -450,7 +451,7 @@ async def delete_collection(server: ServerContext, context: RequestContext) -> R
         if current is not None:
             _check_preconditions(one, options, current)
             await delete_or_mark(server, context, current, options)
-    found = list(await server.to_version(found, context.kind.resource))
+    found = list(await server.converter.to_version(found, context.kind.resource))
     return Reply(200, serialize_list(server, context, found, metadata))
 
 

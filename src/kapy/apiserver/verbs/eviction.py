@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from kapy.apiserver.errors import StorageFailure, failure_status, not_found
+from kapy.apiserver.errors import StorageFailure, failure_status
 from kapy.apiserver.request import body
 from kapy.apiserver.request.context import RequestContext
+from kapy.apiserver.resources.kind_errors import not_found
 from kapy.apiserver.resources.metadata import format_time
 from kapy.apiserver.verbs import delete
 from kapy.apiserver.verbs.checks import run_admission

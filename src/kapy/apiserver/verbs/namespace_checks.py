@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kapy.apiserver.errors import status_details
 from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.resources.custom import DEFINITIONS
+from kapy.apiserver.resources.kind_errors import status_details
 from kapy.apiserver.verbs.context import ServerContext
 from kapy.kube import Document
 from kapy.kube.errors import Forbidden, NotFound

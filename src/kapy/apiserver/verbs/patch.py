@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from kapy.apiserver.errors import conflict, not_found
 from kapy.apiserver.request import body
 from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.request.parameters import bool_parameter
+from kapy.apiserver.resources.kind_errors import conflict, not_found
 from kapy.apiserver.resources.structs import MOST_UNKNOWN, facts, json_type_name
 from kapy.apiserver.verbs.checks import (
     decode_metadata_only,
@@ -274,7 +274,7 @@ def _applied_for_webhooks(
     """Return an applied object as webhooks see it: a custom one with its empty metadata fields."""
     return (
         restore_empty_metadata(document, merged)
-        if server.has_webhooks and context.kind.custom
+        if server.admission.has_webhooks and context.kind.custom
         else document
     )
 

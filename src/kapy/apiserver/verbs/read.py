@@ -18,11 +18,11 @@ from kapy.apiserver.errors import (
     failure_status,
     invalid_parameters,
     invalid_resource_version_message,
-    not_found,
 )
 from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.request.parameters import int_parameter
 from kapy.apiserver.request.selection import EVERYTHING, Selection, parse_selection
+from kapy.apiserver.resources.kind_errors import not_found
 from kapy.apiserver.store.table import Table
 from kapy.apiserver.store.watcher import Matcher
 from kapy.apiserver.verbs.context import ServerContext
@@ -75,7 +75,7 @@ async def to_requested_version(
     """Convert a stored object to the version of the request."""
     if stored["apiVersion"] == context.kind.resource.api_version:
         return stored
-    (document,) = await server.to_version((stored,), context.kind.resource)
+    (document,) = await server.converter.to_version((stored,), context.kind.resource)
     return document
 
 
@@ -183,7 +183,7 @@ async def list_objects(server: ServerContext, context: RequestContext) -> Reply:
     chosen, limit = list_selection(context)
     await decode_large(server.table(context.kind), context.namespace)
     metadata, documents = select_page(server, context, chosen, limit)
-    documents = list(await server.to_version(documents, context.kind.resource))
+    documents = list(await server.converter.to_version(documents, context.kind.resource))
     return Reply(200, serialize_list(server, context, documents, metadata))
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec import structs
 
-from kapy.apiserver.errors import StorageFailure, failure_status, invalid_object, not_found
 from kapy.apiserver.request import body
 from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.request.negotiation import negotiate
 from kapy.apiserver.request.parameters import bool_parameter
-from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.kind_errors import invalid_object, not_found
+from kapy.apiserver.resources.scale import BUILT_IN_PATHS, get_path, scale_of, set_path
 from kapy.apiserver.resources.structs import WrongType, decoder
 from kapy.apiserver.verbs.context import ServerContext
 from kapy.apiserver.verbs.create import check_name, check_namespace_of
@@ -37,76 +37,13 @@ from kapy.kube.field_errors import invalid
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Reply
 from kapy.kube.names import Resource, split_api_version
 from kapy.kube.patch import json_patch, merge_patch
-from kapy.kube.schema.scale import value_at
-from kapy.kube.selectors import selector_of
 
 _STRUCT = "autoscaling.v1.Scale"
-_BUILT_IN: Document = {
-    "specReplicasPath": ".spec.replicas",
-    "statusReplicasPath": ".status.replicas",
-}
 
 
 def scale_of_request(context: RequestContext, document: Document) -> Document:
     """Return the Scale of an object. Raises StorageFailure if the object has no replicas."""
     return scale_of(context.kind, document)
-
-
-def set_replicas(kind: Kind, document: Document, scale: Document) -> Document:
-    """Return the object with the replicas of its Scale."""
-    replicas = (scale.get("spec") or {}).get("replicas") or 0
-    return _set_path(document, (kind.scale or _BUILT_IN)["specReplicasPath"], replicas)
-
-
-def scale_of(kind: Kind, document: Document) -> Document:
-    """Return the Scale of an object of a kind. Raises StorageFailure if it has no replicas."""
-    meta = document["metadata"]
-    paths = kind.scale or _BUILT_IN
-    replicas = _get_path(document, paths["specReplicasPath"], int)
-    if replicas is None:
-        why = f'the spec replicas field "{paths["specReplicasPath"]}" does not exist'
-        causes = [{"message": why}]
-        raise StorageFailure(f"Internal error occurred: {why}", details={"causes": causes})
-    status: Document = {"replicas": _get_path(document, paths["statusReplicasPath"], int) or 0}
-    selector = _selector(kind, document)
-    if selector:
-        status["selector"] = selector
-    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    return {
-        "kind": "Scale",
-        "apiVersion": "autoscaling/v1",
-        "metadata": {key: meta[key] for key in kept if key in meta},
-        "spec": {"replicas": replicas} if replicas else {},
-        "status": status,
-    }
-
-
-def _selector(kind: Kind, document: Document) -> str:
-    if kind.scale is None:
-        selector = (document.get("spec") or {}).get("selector")
-        return str(selector_of(selector)) if selector else ""
-    path = kind.scale.get("labelSelectorPath")
-    return str(_get_path(document, path, str) or "") if path else ""
-
-
-def _get_path(document: Document, path: str, wanted: type) -> Any:
-    """Return the value at a path, None if it is not set.
-
-    Raises StorageFailure if the value or one of its parents has a wrong type: objects converted by
-    a webhook are not validated.
-    """
-    value, problem = value_at(document, path, wanted)
-    if problem:
-        raise StorageFailure(problem, status=failure_status(problem))
-    return value
-
-
-def _set_path(document: Document, path: str, value: Any) -> Document:
-    """Return the document with the value at a path replaced; everything else is shared."""
-    head, _, rest = path.lstrip(".").partition(".")
-    if not rest:
-        return {**document, head: value}
-    return {**document, head: _set_path(document.get(head) or {}, rest, value)}
 
 
 async def get(server: ServerContext, context: RequestContext) -> Reply:
@@ -254,7 +191,7 @@ def _replicas_paths(server: ServerContext, context: RequestContext) -> dict[str,
         group, number = split_api_version(version)
         kind = server.registry.find(group, number, one.plural)
         if kind is not None and (kind.scale or not kind.custom):
-            found[version] = (kind.scale or _BUILT_IN)["specReplicasPath"]
+            found[version] = (kind.scale or BUILT_IN_PATHS)["specReplicasPath"]
     return found
 
 
@@ -262,7 +199,7 @@ def _set_scale(context: RequestContext, live: Document, scale: Document) -> Docu
     """Return the object with the replicas and the resourceVersion of a Scale."""
     replicas = (scale.get("spec") or {}).get("replicas") or 0
     _check(context, live, replicas)
-    wanted = _set_path(live, (context.kind.scale or _BUILT_IN)["specReplicasPath"], replicas)
+    wanted = set_path(live, (context.kind.scale or BUILT_IN_PATHS)["specReplicasPath"], replicas)
     version = (scale.get("metadata") or {}).get("resourceVersion")
     meta = {**wanted["metadata"]}
     if version:
@@ -277,16 +214,16 @@ def _with_managed_fields(document: Document, entries: list[Document]) -> Documen
 
 
 def _lenient_scale(context: RequestContext, live: Document) -> Document:
-    paths = context.kind.scale or _BUILT_IN
-    if _get_path(live, paths["specReplicasPath"], int) is None:
-        live = _set_path(live, paths["specReplicasPath"], 0)
+    paths = context.kind.scale or BUILT_IN_PATHS
+    if get_path(live, paths["specReplicasPath"], int) is None:
+        live = set_path(live, paths["specReplicasPath"], 0)
     return scale_of_request(context, live)
 
 
 def _check(context: RequestContext, live: Document, replicas: int) -> None:
     if replicas < 0:
-        path = (context.kind.scale or _BUILT_IN)["specReplicasPath"]
-        errors = context.kind.schema.errors(_set_path(live, path, replicas), live)
+        path = (context.kind.scale or BUILT_IN_PATHS)["specReplicasPath"]
+        errors = context.kind.schema.errors(set_path(live, path, replicas), live)
         negative = invalid(path, replicas, "should be a non-negative integer")
         others = [one for one in errors if one != negative]
         raise invalid_object(context.kind, context.name, [negative, *others])

@@ -49,7 +49,7 @@ async def serialize_response(
 ) -> Reply:
     """Return the reply with one stored object."""
     if document["apiVersion"] != context.kind.resource.api_version:
-        (document,) = await server.to_version((document,), context.kind.resource)
+        (document,) = await server.converter.to_version((document,), context.kind.resource)
     accept = negotiate(context.request.headers)
     if accept.form:
         document = _transform(server, context, (document,), accept, document["metadata"])

@@ -11,10 +11,10 @@ from msgspec import structs
 
 from kapy.apiserver.auth.audiences import API_AUDIENCES
 from kapy.apiserver.auth.tokens import BoundObject, ServiceAccountTokens
-from kapy.apiserver.errors import not_found
 from kapy.apiserver.request import body
 from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.kind_errors import not_found
 from kapy.apiserver.resources.metadata import format_time, new_uid
 from kapy.apiserver.verbs.checks import run_admission
 from kapy.apiserver.verbs.context import ServerContext

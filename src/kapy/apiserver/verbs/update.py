@@ -7,9 +7,10 @@ from functools import partial
 from operator import eq
 from typing import NamedTuple
 
-from kapy.apiserver.errors import StorageFailure, conflict, failure_status, not_found
+from kapy.apiserver.errors import StorageFailure, failure_status
 from kapy.apiserver.request.context import RequestContext, is_over_network
 from kapy.apiserver.resources import metadata
+from kapy.apiserver.resources.kind_errors import conflict, not_found
 from kapy.apiserver.resources.sizes import MOST_STORED, check_size
 from kapy.apiserver.store.table import Table
 from kapy.apiserver.verbs.checks import (
@@ -224,7 +225,7 @@ async def _compute_update(
     """Return the object to store after admission and validation; `live` itself if nothing
     changed.
     """
-    if wanted is live and not server.has_webhooks:
+    if wanted is live and not server.admission.has_webhooks:
         if not (context.kind.custom or context.subresource):
             context.warnings.extend(context.kind.strategy.warnings(live, live))
         return live
@@ -235,15 +236,15 @@ async def _compute_update(
         document = await run_with_conversions(
             server, context, partial(track_ownership, server, context, live, document)
         )
-        if document is live and not server.has_webhooks:
+        if document is live and not server.admission.has_webhooks:
             return live
     asked = (
         document
-        if how.patched or not server.has_webhooks
+        if how.patched or not server.admission.has_webhooks
         else _update_for_webhooks(document, wanted)
     )
     mutated = await run_mutating_admission(server, context, "UPDATE", asked, live, dry_run=dry_run)
-    shaped = kind.custom and server.has_webhooks and (how.applied or mutated is not asked)
+    shaped = kind.custom and server.admission.has_webhooks and (how.applied or mutated is not asked)
     if mutated is not document:
         document = {**mutated, "metadata": {**mutated["metadata"]}}
         metadata.preserve_immutable(document, live, uid=uid)

@@ -311,7 +311,7 @@ class WatchStream:
             document = {**document, "kind": resource.kind, "apiVersion": resource.api_version}
             document = kind.schema.decode(document, []) if not kind.custom else document
         else:
-            (document,) = await self._server.to_version((document,), kind.resource)
+            (document,) = await self._server.converter.to_version((document,), kind.resource)
         if not self._accept.form:
             return document
         return self._transform(document)

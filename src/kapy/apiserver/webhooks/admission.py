@@ -18,15 +18,18 @@ from typing import Any
 from msgspec import structs
 
 from kapy.apiserver.admission.plugin import Review
-from kapy.apiserver.errors import StorageFailure, no_such_resource, status_details
+from kapy.apiserver.errors import StorageFailure, no_such_resource
 from kapy.apiserver.metrics.counters import ON_WEBHOOKS
 from kapy.apiserver.metrics.webhook_counters import WebhookCounters
 from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.kind_errors import status_details
 from kapy.apiserver.resources.metadata import new_uid
+from kapy.apiserver.resources.registry import Registry
 from kapy.apiserver.resources.review_versions import KNOWN
+from kapy.apiserver.resources.scale import scale_of, set_replicas
 from kapy.apiserver.resources.structs import WrongType
-from kapy.apiserver.verbs.context import ServerContext
-from kapy.apiserver.verbs.scale import scale_of, set_replicas
+from kapy.apiserver.resources.version_converter import VersionConverter
+from kapy.apiserver.webhooks.admission_parts import AdmissionParts
 from kapy.apiserver.webhooks.admission_review import (
     GROUP,
     KIND,
@@ -41,7 +44,7 @@ from kapy.apiserver.webhooks.admission_review import (
 from kapy.apiserver.webhooks.configuration import Webhook
 from kapy.apiserver.webhooks.json_patch import PatchFailed, apply_patch
 from kapy.apiserver.webhooks.matching import match_version, may_match
-from kapy.apiserver.webhooks.webhook_client import CallFailed, WebhookClient
+from kapy.apiserver.webhooks.webhook_client import CallFailed
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, BadRequest, Forbidden
 from kapy.kube.names import Resource
@@ -52,22 +55,20 @@ _log = logging.getLogger(__name__)
 class AdmissionWebhooks:
     """The webhooks of one server, from one state of its configurations."""
 
-    __slots__ = ("_calls", "_mutating", "_server", "_validating")
+    __slots__ = ("_mutating", "_parts", "_validating")
 
     def __init__(
         self,
-        server: ServerContext,
-        calls: WebhookClient,
+        parts: AdmissionParts,
         mutating: tuple[Webhook, ...],
         validating: tuple[Webhook, ...],
     ) -> None:
-        self._server = server
-        self._calls = calls
+        self._parts = parts
         self._mutating = mutating
         self._validating = validating
 
     def handles(self, resource: Resource, subresource: str) -> bool:
-        kinds = _versions(self._server, resource)
+        kinds = _versions(self._parts.registry, resource)
         every = (*self._mutating, *self._validating)
         return any(may_match(hook, kinds, subresource) for hook in every)
 
@@ -89,8 +90,8 @@ class AdmissionWebhooks:
     async def _validate(self, review: Review) -> None:
         if review.operation == "DELETE":
             await self._mutate(review)
-        kinds = _versions(self._server, review.resource)
-        seen = _VersionedObjects(self._server, review, kinds[0])
+        kinds = _versions(self._parts.registry, review.resource)
+        seen = _VersionedObjects(self._parts.converter, review, kinds[0])
         wanted = [(hook, await self._match(hook, kinds, review, seen)) for hook in self._validating]
         refusals = await _await_all(
             [
@@ -109,10 +110,10 @@ class AdmissionWebhooks:
         ApiError.
         """
         new, old = await seen.in_version(kinds[0])
-        kind = match_version(self._server, hook, kinds, review, new, old)
+        kind = match_version(self._parts, hook, kinds, review, new, old)
         if kind is None or not hook.conditions:
             return kind
-        from kapy.apiserver.webhooks.match_conditions import (
+        from kapy.apiserver.webhooks.condition_evaluation import (
             ConditionFailed,
             cel_authorizer,
             evaluate,
@@ -121,7 +122,7 @@ class AdmissionWebhooks:
         new, old = await seen.in_version(kind)
         request = build_request(review, kind, kinds[0], None, None, "")
         try:
-            decide = cel_authorizer(self._server.authorize, review.user)
+            decide = cel_authorizer(self._parts.authorize, review.user)
             return kind if evaluate(hook.conditions, new, old, request, decide) else None
         except ConditionFailed as error:
             if hook.ignores_failures:
@@ -156,8 +157,8 @@ class AdmissionWebhooks:
 
     async def _reinvoke_plugins(self, review: Review) -> Document:
         """Run the in-process plug-ins again on an object that webhooks changed."""
-        kind = _versions(self._server, review.resource)[0]
-        for plugin in self._server.admission_plugins(kind, review.subresource):
+        kind = _versions(self._parts.registry, review.resource)[0]
+        for plugin in self._parts.chain.plugins(kind, review.subresource):
             if not isinstance(
                 plugin, AdmissionWebhooks
             ):  # skip webhooks of a later configuration, too
@@ -173,11 +174,11 @@ class AdmissionWebhooks:
         Returns the object (None: unchanged), the index of the last webhook that changed it among
         those called (-1: none), and the webhooks that were called.
         """
-        kinds = _versions(self._server, review.resource)
+        kinds = _versions(self._parts.registry, review.resource)
         result: Document | None = None
         last, invoked = -1, list[Webhook]()
         for hook in hooks:
-            seen = _VersionedObjects(self._server, review, kinds[0])
+            seen = _VersionedObjects(self._parts.converter, review, kinds[0])
             kind = await self._match(hook, kinds, review, seen)
             if kind is None:
                 continue
@@ -243,7 +244,7 @@ class AdmissionWebhooks:
         if not isinstance(document.get("metadata"), dict):
             raise PatchFailed("the patch takes the object's metadata away")
         kind.strategy.default(document)
-        (document,) = await self._server.to_version((document,), asked.resource)
+        (document,) = await self._parts.converter.to_version((document,), asked.resource)
         return document
 
     async def _call(
@@ -256,9 +257,9 @@ class AdmissionWebhooks:
         if review.dry_run and not hook.dry_runs:
             raise BadRequest(f'admission webhook "{hook.name}" does not support dry run')
         new, old = await seen.in_version(kind)
-        uid = new_uid(self._server.rng)
+        uid = new_uid(self._parts.rng)
         request = build_request(review, kind, seen.asked, new, old, uid)
-        counted = _CountedCall(self._server.metrics.hooks, hook, review.operation)
+        counted = _CountedCall(self._parts.counters, hook, review.operation)
         try:
             document = await self._send(hook, request)
             answer = _verify(document, uid, hook)
@@ -279,7 +280,7 @@ class AdmissionWebhooks:
         version = f"{GROUP}/{hook.review_version}"
         review: Document = {"kind": KIND, "apiVersion": version, "request": request}
         try:
-            return await self._calls.call(hook.client, review, hook.seconds)
+            return await self._parts.client.get().call(hook.client, review, hook.seconds)
         except CallFailed as error:
             raise CallFailed(f"failed to call webhook: {error}") from None
 
@@ -334,21 +335,24 @@ def _verify(document: Document, uid: str, hook: Webhook) -> AdmissionResponse:
 class _VersionedObjects:
     """The objects of a request, converted at most once to each version that webhooks want."""
 
-    __slots__ = ("_made", "_review", "_server", "asked")
+    __slots__ = ("_by_version", "_converter", "_review", "asked")
 
-    def __init__(self, server: ServerContext, review: Review, asked: Kind) -> None:
-        self._server = server
+    def __init__(self, converter: VersionConverter, review: Review, asked: Kind) -> None:
+        self._converter = converter
         self._review = review
-        self._made: dict[str, tuple[Document | None, Document | None]] = {}
+        self._by_version: dict[str, tuple[Document | None, Document | None]] = {}
         self.asked = asked
 
     async def in_version(self, kind: Kind) -> tuple[Document | None, Document | None]:
         """Return the new and the old object in this version."""
         key = kind.resource.api_version
-        found = self._made.get(key)
+        found = self._by_version.get(key)
         if found is None:
             new, old = self._review.new, self._review.old
-            found = self._made[key] = await self._convert(kind, new), await self._convert(kind, old)
+            found = self._by_version[key] = (
+                await self._convert(kind, new),
+                await self._convert(kind, old),
+            )
         return found
 
     async def _convert(self, kind: Kind, document: Document | None) -> Document | None:
@@ -358,16 +362,16 @@ class _VersionedObjects:
             return scale_of(self.asked, document)
         if self._review.subresource in OTHER_KINDS:
             return document
-        (document,) = await self._server.to_version((document,), kind.resource)
+        (document,) = await self._converter.to_version((document,), kind.resource)
         return document
 
 
-def _versions(server: ServerContext, resource: Resource) -> list[Kind]:
+def _versions(registry: Registry, resource: Resource) -> list[Kind]:
     """Return the kind of a resource, followed by its other versions (and groups)."""
-    kind = server.registry.find(resource.group, resource.version, resource.plural)
+    kind = registry.find(resource.group, resource.version, resource.plural)
     if kind is None:  # the CustomResourceDefinition was deleted during the request
         raise no_such_resource()
-    others = (one for one in server.registry if one.table == kind.table and one is not kind)
+    others = (one for one in registry if one.table == kind.table and one is not kind)
     return [kind, *others]
 
 

@@ -15,7 +15,7 @@ from kapy.kube.errors import KapyError
 from kapy.kube.selectors import LabelSelector, selector_of
 
 if TYPE_CHECKING:
-    from kapy.apiserver.webhooks.match_conditions import Condition
+    from kapy.apiserver.resources.match_conditions import Condition
 
 Role = Literal["mutating", "validating"]
 
@@ -87,6 +87,6 @@ def _parse_webhook(one: Document, role: Role) -> Webhook:
 def _conditions(hook: Document) -> tuple[Condition, ...]:
     if not hook.get("matchConditions"):
         return ()
-    from kapy.apiserver.webhooks.match_conditions import Condition
+    from kapy.apiserver.resources.match_conditions import Condition
 
     return tuple(Condition.compile(one["expression"]) for one in hook["matchConditions"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kapy.apiserver.admission.plugin import Review
-from kapy.apiserver.errors import not_found
 from kapy.apiserver.resources.kind import Kind
-from kapy.apiserver.verbs.context import ServerContext
+from kapy.apiserver.resources.kind_errors import not_found
+from kapy.apiserver.webhooks.admission_parts import AdmissionParts
 from kapy.apiserver.webhooks.admission_review import namespace_of
 from kapy.apiserver.webhooks.configuration import Webhook
 from kapy.apiserver.webhooks.rules import is_exempt
@@ -29,7 +29,7 @@ def may_match(hook: Webhook, kinds: Sequence[Kind], subresource: str) -> bool:
 
 
 def match_version(
-    server: ServerContext,
+    parts: AdmissionParts,
     hook: Webhook,
     kinds: Sequence[Kind],
     review: Review,
@@ -43,7 +43,7 @@ def match_version(
     """
     refusal: ApiError | None = None
     try:
-        if not _matches_namespace(server, hook, review):
+        if not _matches_namespace(parts, hook, review):
             return None
     except ApiError as error:
         refusal = error  # raised only if all else matches
@@ -81,7 +81,7 @@ def _is_namespace(resource: Resource) -> bool:
     return resource.plural == "namespaces" and not resource.group
 
 
-def _matches_namespace(server: ServerContext, hook: Webhook, review: Review) -> bool:
+def _matches_namespace(parts: AdmissionParts, hook: Webhook, review: Review) -> bool:
     if hook.namespaces.everything:
         return True
     name = namespace_of(review)
@@ -90,9 +90,9 @@ def _matches_namespace(server: ServerContext, hook: Webhook, review: Review) -> 
     new = review.new
     if _is_namespace(review.resource) and not review.subresource and new is not None:
         return hook.namespaces.matches(new["metadata"].get("labels"))
-    found = server.store.table("namespaces").latest("", name)
+    found = parts.store.table("namespaces").latest("", name)
     if found is None:
-        kind = server.registry.find("", "v1", "namespaces")
+        kind = parts.registry.find("", "v1", "namespaces")
         assert kind is not None
         raise not_found(kind, name)
     return hook.namespaces.matches(found["metadata"].get("labels"))

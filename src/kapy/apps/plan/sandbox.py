@@ -78,7 +78,9 @@ class Sandbox:
             kind = self.kind_of(document)
             version = document["metadata"].get("resourceVersion", "")
             self.versions.setdefault(self.name_of(document), version)
-            (stored,) = await plane.convert_objects([document], kind.resource, kind.storage)
+            (stored,) = await plane.converter.convert_objects(
+                [document], kind.resource, kind.storage
+            )
             key = Key.of(stored)
             plane.store.put(plane.table(kind), key.namespace, key.name, _with_metadata(stored))
         await plane.store.committed()

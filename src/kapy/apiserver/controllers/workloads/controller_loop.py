@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable
 
 from kapy.apiserver.controllers.workloads import endpoint_slices, endpoints
+from kapy.apiserver.controllers.workloads.pod_controllers import BY_TABLE
 from kapy.apiserver.controllers.workloads.workloads import TABLES, Workloads
-from kapy.apiserver.server import Server
 from kapy.apiserver.store.watch_cache import WriteEvent
+from kapy.apiserver.verbs.context import ServerContext
 from kapy.kube import Document
 
 
@@ -17,8 +18,8 @@ class _ServerWorkloads(Workloads):
 
     __slots__ = ("_excluded",)
 
-    def __init__(self, server: Server, excluded: Callable[[Document], bool]) -> None:
-        super().__init__(server)
+    def __init__(self, context: ServerContext, excluded: Callable[[Document], bool]) -> None:
+        super().__init__(context, BY_TABLE)
         self._excluded = excluded
 
     def is_excluded(self, document: Document) -> bool:
@@ -31,9 +32,9 @@ class WorkloadControllers:
     excluded: reports objects that another controller manages.
     """
 
-    def __init__(self, server: Server, excluded: Callable[[Document], bool]) -> None:
-        self._store = server.store
-        self._workloads = _ServerWorkloads(server, excluded)
+    def __init__(self, context: ServerContext, excluded: Callable[[Document], bool]) -> None:
+        self._store = context.store
+        self._workloads = _ServerWorkloads(context, excluded)
         self._endpoints_changed = True
         self._wake = asyncio.Event()
 
@@ -66,7 +67,7 @@ class WorkloadControllers:
         if due is None:
             await self._wake.wait()
             return
-        seconds = (due - self._workloads.plane.clock()).total_seconds()
+        seconds = (due - self._workloads.context.clock()).total_seconds()
         try:
             async with asyncio.timeout(max(seconds, 0.0)):
                 await self._wake.wait()

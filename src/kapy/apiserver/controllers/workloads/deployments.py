@@ -215,8 +215,8 @@ def _progress(
         return moving
     since = known.get("lastUpdateTime")
     deadline = timedelta(seconds=spec.get("progressDeadlineSeconds") or DEADLINE)
-    end = (here.plane.clock() if since is None else datetime.fromisoformat(since)) + deadline
-    if known.get("status") != "False" and here.plane.clock() < end:
+    end = (here.context.clock() if since is None else datetime.fromisoformat(since)) + deadline
+    if known.get("status") != "False" and here.context.clock() < end:
         here.requeue_at(end)
         return moving
     late = f'ReplicaSet "{name}" has timed out progressing.'

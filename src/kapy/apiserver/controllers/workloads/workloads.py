@@ -7,10 +7,10 @@ of `TABLES` sets. It starts with `begin`, or when a client creates the first obj
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from kapy.apiserver.controllers.workloads.pod_conditions import (
     failed_scheduling_event,
@@ -21,7 +21,6 @@ from kapy.apiserver.controllers.workloads.pod_conditions import (
 from kapy.apiserver.controllers.workloads.scheduling import NodeSnapshot
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.metadata import format_time
-from kapy.apiserver.server import Server
 from kapy.apiserver.store.watch_cache import WriteEvent
 from kapy.apiserver.verbs.context import ServerContext
 from kapy.apiserver.verbs.delete import stage_deletion
@@ -43,29 +42,35 @@ MOST_PODS: Final = 2_000
 _log = logging.getLogger(__name__)
 
 
+Reconcile: TypeAlias = "Callable[[Workloads, Document], None]"
+"""One reconcile of an object."""
+
+
 class Workloads:
     """The workload objects of one server, and a flag that one of them needs a reconcile.
 
-    next_look: the next time at which a reconcile is due without a write (the deadline of a
-    rollout), None if there is none.
+    reconcilers: by table. next_reconcile: the next time at which a reconcile is due without a write
+    (the deadline of a rollout), None if there is none.
     """
 
     __slots__ = (
         "_budget",
         "_left",
         "_owned",
+        "_reconcilers",
         "_room",
+        "context",
         "is_dirty",
         "is_used",
         "next_reconcile",
-        "plane",
     )
 
     what = "this server"
     """The name of the server in log messages."""
 
-    def __init__(self, server: Server) -> None:
-        self.plane: ServerContext = server.context
+    def __init__(self, context: ServerContext, reconcilers: Mapping[str, Reconcile]) -> None:
+        self.context = context
+        self._reconcilers = reconcilers
         self.is_used = False
         self.is_dirty = False
         self._budget = 0
@@ -90,8 +95,6 @@ class Workloads:
 
     def reconcile(self) -> None:
         """Do part of the pending work; `is_dirty` reports whether more is left."""
-        from kapy.apiserver.controllers.workloads import pod_controllers
-
         self.is_dirty = False
         self.next_reconcile = None
         self._budget = MOST_STEPS
@@ -106,9 +109,9 @@ class Workloads:
             ]
         now, self._left = self._left[:MOST_LOOKS], self._left[MOST_LOOKS:]
         for table, key in now:
-            document = self.plane.table(self._kind(table)).latest(key.namespace, key.name)
+            document = self.context.table(self._kind(table)).latest(key.namespace, key.name)
             if document is not None and self._is_managed(document):
-                self._reconcile_one(pod_controllers.BY_TABLE[table], document)
+                self._reconcile_one(self._reconcilers[table], document)
         self.is_dirty = self.is_dirty or bool(self._left)
         self._schedule()
         self._owned.clear()
@@ -132,7 +135,7 @@ class Workloads:
         seconds = owner["spec"].get("minReadySeconds") or 0
         if not seconds:
             return len(ready)
-        now, found = self.plane.clock(), 0
+        now, found = self.context.clock(), 0
         for pod in ready:
             end = (ready_since(pod) or now) + timedelta(seconds=seconds)
             if end <= now:
@@ -149,11 +152,9 @@ class Workloads:
     def _is_managed(self, document: Document) -> bool:
         return "deletionTimestamp" not in document["metadata"] and not self.is_excluded(document)
 
-    def _reconcile_one(
-        self, controller: Callable[[Workloads, Document], None], document: Document
-    ) -> None:
+    def _reconcile_one(self, reconcile: Reconcile, document: Document) -> None:
         try:
-            controller(self, document)
+            reconcile(self, document)
         except (KeyError, TypeError, ValueError, AttributeError, KapyError) as error:
             # The object lacks what its controller needs, and nothing else reports that.
             what = f"{document['kind']} {Key.of(document)}"
@@ -161,7 +162,7 @@ class Workloads:
 
     def all(self, table: str, namespace: str = "") -> Iterator[Document]:
         """Yield the objects of a table, including staged writes."""
-        found = self.plane.store.peek(table)
+        found = self.context.store.peek(table)
         if found is None:
             return
         for one in list(found.scan(namespace)):
@@ -173,7 +174,7 @@ class Workloads:
     def latest(self, table: str, document: Document) -> Document | None:
         """Return the latest state of an object, including staged writes."""
         metadata = document["metadata"]
-        found = self.plane.table(self._kind(table))
+        found = self.context.table(self._kind(table))
         return found.latest(metadata.get("namespace", ""), metadata["name"])
 
     def owned(self, table: str, owner: Document) -> list[Document]:
@@ -209,11 +210,11 @@ class Workloads:
         }
         metadata = {**document["metadata"], "ownerReferences": [reference]}
         namespace, name = meta["namespace"], metadata["name"]
-        if self.plane.table(kind).latest(namespace, name) is not None:
+        if self.context.table(kind).latest(namespace, name) is not None:
             return None  # owned by another object, or still being deleted
         resource = kind.resource
         create_object(
-            self.plane,
+            self.context,
             kind,
             namespace,
             # Defaulting changes the object, but the template belongs to the owner.
@@ -226,7 +227,7 @@ class Workloads:
                 }
             ),
         )
-        stored = self.plane.table(kind).latest(namespace, name)
+        stored = self.context.table(kind).latest(namespace, name)
         self._index(table, [] if stored is None else [stored])
         return stored
 
@@ -235,7 +236,7 @@ class Workloads:
         kind = self._kind(table)
         resource = kind.resource
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, **document}
-        create_object(self.plane, kind, namespace, whole)
+        create_object(self.context, kind, namespace, whole)
 
     def write(self, table: str, before: Document, **parts: Any) -> None:
         """Write parts of an object (`spec`, `status`, `metadata`) if they differ."""
@@ -246,20 +247,20 @@ class Workloads:
             generation = before["metadata"].get("generation", 1) + 1
             after["metadata"] = {**after["metadata"], "generation": generation}
         subresource = "status" if parts.keys() == {"status"} else ""
-        update_object(self.plane, self._kind(table), before, after, subresource)
+        update_object(self.context, self._kind(table), before, after, subresource)
         stored = self.latest(table, before)
         self._index(table, [] if stored is None else [stored])
 
     def delete(self, table: str, document: Document) -> None:
         """Delete an object; finalizers and a Pod's kubelet may delay this."""
         metadata = document["metadata"]
-        if table == "pods" and self.plane.has_kubelets:
+        if table == "pods" and self.context.has_kubelets:
             if "deletionTimestamp" not in metadata:
-                stage_deletion(self.plane, self._kind(table), document)
+                stage_deletion(self.context, self._kind(table), document)
                 stored = self.latest(table, document)
                 self._index(table, [] if stored is None else [stored])
         elif not metadata.get("finalizers"):
-            delete_object(self.plane, self._kind(table), document)
+            delete_object(self.context, self._kind(table), document)
             self._owned.get((table, controller_of(document)), {}).pop(Key.of(document), None)
         elif "deletionTimestamp" not in metadata:
             going = {"deletionTimestamp": self.now(), "deletionGracePeriodSeconds": 0}
@@ -287,10 +288,10 @@ class Workloads:
 
     def random_name(self, prefix: str) -> str:
         """Return a generated name like that of the API server."""
-        return f"{prefix}-{suffix(prefix, self.plane.rng.random())}"
+        return f"{prefix}-{suffix(prefix, self.context.rng.random())}"
 
     def now(self) -> str:
-        return format_time(self.plane.clock())
+        return format_time(self.context.clock())
 
     def _schedule(self) -> None:
         """Bind pending Pods to Nodes."""
@@ -318,10 +319,10 @@ class Workloads:
         self.write("pods", pod, status=status)
         event = failed_scheduling_event(pod, why, self.now())
         if self.latest("events", event) is None:
-            create_object(self.plane, self._kind("events"), pod["metadata"]["namespace"], event)
+            create_object(self.context, self._kind("events"), pod["metadata"]["namespace"], event)
 
     def _kind(self, table: str) -> Kind:
-        kind = self.plane.registry.in_table(table)
+        kind = self.context.registry.in_table(table)
         assert kind is not None
         return kind
 

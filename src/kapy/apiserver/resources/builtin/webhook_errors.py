@@ -227,6 +227,6 @@ def _condition_errors(hook: Document, path: str, before: frozenset[str]) -> Iter
 
 
 def _compile_error(expression: str) -> str:
-    from kapy.apiserver.webhooks.match_conditions import compile_error
+    from kapy.apiserver.resources.match_conditions import compile_error
 
     return compile_error(expression)

@@ -36,7 +36,7 @@ class Housekeeping:
     def __init__(self, server: Server, wake: Callable[[], None]) -> None:
         self._server = server
         self._wake = wake
-        self._deployed = SimulatedWorkloads(server)
+        self._deployed = SimulatedWorkloads(server.context)
         self._owned = False
         self._terminating: set[str] = set()
         server.store.listeners.append(self._noticed)

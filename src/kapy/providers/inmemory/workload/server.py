@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.kubelet.port_forward import is_port_forward
 from kapy.apiserver.request.request_info import request_info
-from kapy.apiserver.server import Server
+from kapy.apiserver.server import ServerWithoutKubelets
+from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server.non_resource_paths import version
 from kapy.kube.http import Reply, Request
 from kapy.providers.inmemory.workload import usage
@@ -17,7 +17,7 @@ from kapy.providers.inmemory.workload.inventory_requests import is_inventory_req
 from kapy.providers.inmemory.workload.ports import Ports
 
 
-class WorkloadServer(Server):
+class WorkloadServer(ServerWithoutKubelets):
     """The API server of a workload cluster. kubernetes: the version (`v1.34.0`), "" before any
     machine runs. ports: the servers in its static pods, None if there are none. on_first_look:
     called with the first request that lists workloads.
@@ -27,7 +27,6 @@ class WorkloadServer(Server):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.context.has_kubelets = False  # its nodes run nothing, so pods end at once
         self.kubernetes = ""
         self.ports: Ports | None = None
         self.on_first_look: Callable[[], None] | None = None

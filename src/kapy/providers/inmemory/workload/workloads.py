@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kapy.apiserver.controllers.workloads.pod_conditions import is_ready
+from kapy.apiserver.controllers.workloads.pod_controllers import BY_TABLE
 from kapy.apiserver.controllers.workloads.workloads import Workloads, controller_of
+from kapy.apiserver.verbs.context import ServerContext
 from kapy.kube import Document
 from kapy.providers.inmemory.workload.pod_states import running, stopped, succeeded
 
@@ -22,6 +24,9 @@ class SimulatedWorkloads(Workloads):
     __slots__ = ()
 
     what = "a simulated cluster"
+
+    def __init__(self, context: ServerContext) -> None:
+        super().__init__(context, BY_TABLE)
 
     def is_schedulable(self, pod: Document) -> bool:
         """Return whether a Pod is given a Node. A Pod without a controller is not: its creator does

@@ -1,15 +1,15 @@
-"""`matchConditions`: CEL expressions about the request. All of them must be true."""
+"""Evaluation of `matchConditions`: all expressions about the request must be true."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from kapy.apiserver.auth.authorization import Attributes, Authorizer
+from kapy.apiserver.resources.match_conditions import Condition
 from kapy.kube import Document
-from kapy.kube.cel import CompileError, CostExceeded, EvaluationError, Program, compiled
+from kapy.kube.cel import CostExceeded, EvaluationError
 from kapy.kube.cel.authorizers import (
     AuthorizerValue,
     Decide,
@@ -18,48 +18,15 @@ from kapy.kube.cel.authorizers import (
     ResourceCheck,
 )
 from kapy.kube.cel.compiler import DEFAULT_LIMIT
-from kapy.kube.cel.types import BOOL, DYN, Type
 from kapy.kube.errors import Forbidden
 from kapy.kube.http import User
 
 BUDGET: Final = 2_500_000
 """The total CEL cost limit for the conditions of one webhook, as in kube-apiserver."""
 
-_VARIABLES: Final = {
-    "object": DYN,
-    "oldObject": DYN,
-    "request": DYN,
-    "authorizer": Type("kubernetes.authorization.Authorizer"),
-    "authorizer.requestResource": Type("kubernetes.authorization.ResourceCheck"),
-}
-
 
 class ConditionFailed(Exception):
     """The evaluation of a condition failed; the message is kube-apiserver's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One compiled condition."""
-
-    expression: str
-    program: Program
-
-    @classmethod
-    def compile(cls, expression: str) -> Condition:
-        """Compile a condition. Raises CompileError."""
-        return cls(expression, compiled(expression, _VARIABLES))
-
-
-def compile_error(expression: str) -> str:
-    """Return the compile error of an expression, "" if it is valid."""
-    try:
-        program = compiled(expression, _VARIABLES)
-    except CompileError as error:
-        return f"compilation failed: {error}"
-    if program.type.name not in (BOOL.name, DYN.name):
-        return "must evaluate to bool"
-    return ""
 
 
 def evaluate(

@@ -1,0 +1,41 @@
+"""Compilation of `matchConditions`: CEL expressions about a request to a webhook."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.kube.cel import CompileError, Program, compiled
+from kapy.kube.cel.types import BOOL, DYN, Type
+
+_VARIABLES: Final = {
+    "object": DYN,
+    "oldObject": DYN,
+    "request": DYN,
+    "authorizer": Type("kubernetes.authorization.Authorizer"),
+    "authorizer.requestResource": Type("kubernetes.authorization.ResourceCheck"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One compiled condition."""
+
+    expression: str
+    program: Program
+
+    @classmethod
+    def compile(cls, expression: str) -> Condition:
+        """Compile a condition. Raises CompileError."""
+        return cls(expression, compiled(expression, _VARIABLES))
+
+
+def compile_error(expression: str) -> str:
+    """Return the compile error of an expression, "" if it is valid."""
+    try:
+        program = compiled(expression, _VARIABLES)
+    except CompileError as error:
+        return f"compilation failed: {error}"
+    if program.type.name not in (BOOL.name, DYN.name):
+        return "must evaluate to bool"
+    return ""
