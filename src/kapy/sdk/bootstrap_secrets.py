@@ -98,7 +98,7 @@ def _is_ours(secret: Document, config: Object) -> bool:
 
 
 def _check_controller(config: Object, secret: Document) -> None:
-    """Raise OwnedByOther where the Secret is no bootstrap configuration's of this kind."""
+    """Raise OwnedByOther if an object of another kind controls the Secret."""
     there = secret["metadata"].get("ownerReferences") or ()
     controller = next((one for one in there if one.get("controller")), None)
     kind, name = config.RESOURCE.kind, config.metadata.name

@@ -30,8 +30,8 @@ Handler = Callable[[Document], Awaitable[Document]]
 
 
 class Reviews:
-    """The application. answers: handlers by path. ready: the result of `/readyz`, which its server
-    may change. measures: its metrics.
+    """The application. handlers: by path. ready: the result of `/readyz`, which its server
+    may change. metrics: its counters.
     """
 
     def __init__(self, handlers: Mapping[str, Handler]) -> None:

@@ -145,7 +145,7 @@ class InMemoryClusters:
         return found.transport(user_of(kubeconfig, found.authority, self.clock()))
 
     def serves(self, kubeconfig: Kubeconfig) -> bool:
-        """Whether the cluster is one of ours."""
+        """Return whether the cluster is one of this process."""
         return self._at(kubeconfig) is not None
 
     def etcd_dial(self, _: Key, kubeconfig: Kubeconfig, node: str) -> Transport:

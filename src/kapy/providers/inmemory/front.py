@@ -248,7 +248,9 @@ async def _unavailable(send: Any) -> None:
 
 
 def _listening(door: Endpoint) -> socket.socket:
-    """A socket that hears this machine only. Raises OSError when the address is taken."""
+    """Return a socket that accepts connections from this machine only. Raises OSError if the
+    address is in use.
+    """
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

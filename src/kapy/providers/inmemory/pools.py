@@ -100,7 +100,7 @@ def _is_current(machine: DevMachine, context: Context) -> bool:
 
 
 def _backend(context: Context) -> InMemoryMachineBackendSpec:
-    """The start-up durations of the pool's machines."""
+    """Return the start-up durations of the pool's machines."""
     return context.object.spec.backend.in_memory or InMemoryMachineBackendSpec()
 
 

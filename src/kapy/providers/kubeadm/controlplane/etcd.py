@@ -61,10 +61,10 @@ class Etcd(Protocol):
     """The etcd requests of the control plane. Every method raises EtcdUnreachable or EtcdError."""
 
     async def aclose(self) -> None:
-        """End the way to it."""
+        """Close the connection."""
 
     async def leader(self) -> int:
-        """The ID of the member that leads, as the asked member sees it; 0 when none does."""
+        """Return the ID of the leader as this member sees it; 0 if there is none."""
 
     async def members(self) -> Sequence[Member]:
         """All members; needs a quorum."""
@@ -73,7 +73,7 @@ class Etcd(Protocol):
         """All alarms; needs a quorum."""
 
     async def remove_member(self, member: int) -> None:
-        """Take a member out of the cluster."""
+        """Remove a member from the cluster."""
 
     async def move_leader(self, to: int) -> None:
         """Hand leadership over; only the leader may be asked."""
@@ -111,7 +111,7 @@ class EtcdGateway:
         await self._call("/v3/maintenance/transfer-leadership", {"targetID": str(to)})
 
     async def aclose(self) -> None:
-        """End the way to it."""
+        """Close the connection."""
         close = getattr(self._transport, "aclose", None)
         if close is not None:
             await close()

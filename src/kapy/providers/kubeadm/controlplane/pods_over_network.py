@@ -42,7 +42,7 @@ RENEW_BEFORE: Final = timedelta(hours=12)
 
 
 class PodsOverNetwork:
-    """The etcd members and API servers of all control planes, in clusters that are far away."""
+    """Connections to the etcd members and API servers of all remote control planes."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._keychain = ClusterCertificates.of(runtime)

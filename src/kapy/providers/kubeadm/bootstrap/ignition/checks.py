@@ -47,22 +47,22 @@ _LARGEST: Final = float((1 << 63) - 1)
 
 
 def absolute_path(path: str) -> str:
-    """Problem of a path."""
+    """Return the problem of a path."""
     return "" if path.startswith("/") else f"{path[:80]!r} is not an absolute path"
 
 
 def mode(value: int) -> str:
-    """Problem of permission bits."""
+    """Return the problem of permission bits."""
     return "" if 0 <= value <= _HIGHEST_MODE else "is no mode: use at most 07777"
 
 
 def guid(value: str) -> str:
-    """Problem of a GUID."""
+    """Return the problem of a GUID."""
     return "" if _GUID.fullmatch(value) else f"{value[:80]!r} is no GUID"
 
 
 def hash_sum(value: str) -> str:
-    """Problem of a hash."""
+    """Return the problem of a hash."""
     function, _, digest = value.partition("-")
     if function != "sha512":
         return f"the hash function {function[:40]!r} is not known: use sha512"
@@ -70,7 +70,7 @@ def hash_sum(value: str) -> str:
 
 
 def extension(name: str, types: frozenset[str]) -> str:
-    """Problem of a file name."""
+    """Return the problem of a file name."""
     ending = posixpath.basename(name).rpartition(".")
     if ending[1] and f".{ending[2]}" in types:
         return ""
@@ -78,7 +78,7 @@ def extension(name: str, types: frozenset[str]) -> str:
 
 
 def unit(text: str) -> str:
-    """Problem of a unit file."""
+    """Return the problem of a unit file."""
     try:
         sections_of(text)
     except BadUnit as error:
@@ -96,7 +96,7 @@ def cannot_be_enabled(text: str) -> bool:
 
 
 def url(text: str) -> str:
-    """Problem of the URL of a source; the empty one is none."""
+    """Return the problem of a source's URL; an empty URL has none."""
     if not text:
         return ""
     found = _SCHEME.match(text)
