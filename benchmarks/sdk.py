@@ -136,7 +136,7 @@ class Addresses(IPAMProvider[Document]):
 async def looks() -> list[Row]:
     """Every kind, and what is optional: an object that is made, credentials of a tenant."""
     plain = await _looked(Cloud())
-    making = await _looked(OwningCloud(), makes=[CONFIG_MAPS])
+    making = await _looked(OwningCloud(), owns=[CONFIG_MAPS])
     tenants = await _looked(Cloud(), credentials=True)
     return [
         *plain,
