@@ -121,7 +121,7 @@ class Auditor:
         return trail
 
     def record_response(self, trail: AuditedRequest, reply: Reply) -> None:
-        """Record the response; for a watch its start."""
+        """Write the event of a response. A watch gets an event when it starts."""
         if trail.verdict.level >= Level.METADATA and trail.asked.is_resource:
             try:
                 self._add_bodies(trail, reply)

@@ -52,7 +52,7 @@ def _user(user: User) -> Document:
 
 
 def set_impersonated_user(event: Document, user: User) -> None:
-    """Record the impersonated user."""
+    """Record the user that the requester impersonates in an audit event."""
     event["impersonatedUser"] = _user(user)
 
 

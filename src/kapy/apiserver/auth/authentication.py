@@ -33,7 +33,7 @@ def authenticated_user(name: str, groups: tuple[str, ...] = (), uid: str = "") -
 
 
 def read_tokens(path: Path) -> dict[str, User]:
-    """The users of a token file by token. Raises InvalidTokenFile."""
+    """Return the users of a token file by token. Raises InvalidTokenFile."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = [row for row in csv.reader(file, skipinitialspace=True) if row]
@@ -55,7 +55,7 @@ def read_tokens(path: Path) -> dict[str, User]:
 
 
 class InvalidToken(KapyError):
-    """A token is not accepted; the message says why, for TokenReviews, and never shows it."""
+    """A token is not valid here. The message gives the reason and never shows the token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ def bearer_token(authorization: str) -> str:
 class Authenticator:
     """The authenticator of requests.
 
-    issued: returns the identity of a token that a server issued, None for other tokens. Raises
-    InvalidToken.
+    identify_issued: returns the identity of a token that a server issued, None for other tokens.
+    Raises InvalidToken.
     """
 
     def __init__(self, tokens: Mapping[str, User] | None = None) -> None:

@@ -149,8 +149,9 @@ class KubeletRequests:
 
 
 def _only_spdy(what: str) -> UnsupportedByRuntime:
-    """The error for a client that does not ask for SPDY. It has to be one of an upgrade: then
-    kubectl asks again, for SPDY."""
+    """Return the error for a client that does not ask for SPDY. It has to be one of an upgrade:
+    then kubectl asks again, for SPDY.
+    """
     return UnsupportedByRuntime(
         f"{what} over SPDY/3.1 here, not over WebSocket; kubectl falls back to it by itself, and "
         "other clients need a setting for it"

@@ -42,7 +42,7 @@ class Families:
         yield from ProcessCollector(registry=None).collect()
 
     def describe(self) -> Iterable[Metric]:
-        """Return no names: registration must not collect."""
+        """Return no names, so that registration does not collect the metrics."""
         return ()
 
     def collect(self) -> Iterator[Metric]:

@@ -1,10 +1,10 @@
-"""What this server serves, described: OpenAPI v3 by group and version, and OpenAPI v2 as a whole.
+"""Descriptions of the served resources: OpenAPI v3 by group and version, and OpenAPI v2 as a whole.
 
     index(registry)                      # /openapi/v3
     document(registry, "apps", "v1")     # /openapi/v3/apis/apps/v1
     swagger(registry)                    # /openapi/v2, also in gnostic's protobuf
 
-kubectl reads v3; v2 is there for programs that know nothing else, such as Argo CD.
+kubectl reads v3. Other clients, such as Argo CD, know v2 only.
 """
 
 from kapy.apiserver.openapi.documents import document, encode_document, index

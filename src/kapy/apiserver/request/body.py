@@ -33,7 +33,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def deep_copy(document: Any) -> Any:
-    """A private deep copy of JSON data (the fastest way that there is)."""
+    """Return a private deep copy of JSON data (the fastest way that there is)."""
     return _decode(_encode(document))
 
 

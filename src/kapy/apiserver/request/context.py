@@ -27,8 +27,9 @@ class RequestContext(Struct):  # every request creates one; a Struct is created 
 
     verb: the API verb (`create`, `list` …). name: from the path; a create sets it from the body.
     warnings: for the `Warning` header, in order. authorize: authorizes actions beyond the verb;
-    None for superusers. guard: checks the object before its validation. large: computations run in
-    a thread from `places`. filled: the stored object got defaults of the storage version.
+    None for superusers. guard: checks the object before its validation. is_large: computations run
+    in a thread of `large_work`. was_defaulted: the stored object got defaults of the storage
+    version.
     """
 
     request: Request

@@ -26,7 +26,7 @@ _TOKEN = re.compile(
 
 
 def find_values(document: Any, path: str) -> Iterator[Any]:
-    """All values at a path, in order; nothing for a path that cannot be understood."""
+    """Return all values at a path, in order; nothing for a path that cannot be understood."""
     values: Iterable[Any] = [document]
     for step in _steps(path):
         values = [inner for value in values for inner in step(value)]

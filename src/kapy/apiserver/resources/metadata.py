@@ -287,7 +287,7 @@ _NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
-    """The errors of labels."""
+    """Return the errors of labels."""
     found = FieldErrors()
     _check_labels(labels, path, found)
     return found
@@ -302,7 +302,7 @@ def _check_labels(labels: dict[str, str], path: str, found: FieldErrors) -> None
 
 
 def annotation_errors(annotations: dict[str, str], path: str) -> list[FieldError]:
-    """The errors of annotations."""
+    """Return the errors of annotations."""
     found = FieldErrors()
     _check_annotations(annotations, path, found)
     return found

@@ -14,17 +14,18 @@ from kapy.kube.qualified_names import dns_subdomain_errors
 
 
 class Strategy:
-    """The default behaviour of a resource, with hooks for special rules.
+    """The default behaviour of a resource, with methods for special rules.
 
     generation: `metadata.generation` counts changes outside metadata and status. status: `status`
-    is a subresource, written only through it. unconditional: an update may omit the
-    resourceVersion. status_at_birth: a new object keeps its status. created_by_update: an update
-    creates a missing object. qualified_finalizers: a finalizer must have a domain or be one of
-    Kubernetes' own. metadata_last: metadata is validated only if everything else is valid. nothing:
-    paths of lists that are stored as null if empty. looks, looks_at_status: how often an update of
-    the kind, and of its status, validates the metadata and its change; the errors repeat.
-    status_alone: a status update changes no metadata. annotations_count: `metadata.generation`
-    counts changes of annotations, too.
+    is a subresource, written only through it. allow_unconditional_update: an update may omit the
+    resourceVersion. keep_status_on_create: a new object keeps its status. allow_create_on_update:
+    an update creates a missing object. qualified_finalizers: a finalizer must have a domain or be
+    one of Kubernetes' own. metadata_last: metadata is validated only if everything else is valid.
+    null_if_empty: paths of lists that are stored as null if empty. metadata_checks,
+    status_metadata_checks: the number of times that an update of the kind, and of its status,
+    validates the metadata; each time reports its errors again. status_update_keeps_metadata: a
+    status update changes no metadata. generation_counts_annotations: `metadata.generation` also
+    counts changes of annotations.
     """
 
     generation = False

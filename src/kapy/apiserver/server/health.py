@@ -62,7 +62,7 @@ class Health:
 
     @property
     def is_shutting_down(self) -> bool:
-        """Report whether `stop` was called."""
+        """Report whether `begin_shutdown` was called."""
         return self._stopping
 
     def paths(self) -> Iterator[str]:

@@ -105,9 +105,10 @@ class Server:
     """One API server.
 
     has_kubelets: a deleted pod waits for the kubelet of its node; otherwise it is removed at once.
-    metrics: what `/metrics` returns; outside a plane, the `families` of the server and its process.
-    audit: the audit log, None if disabled. pages: additional non-resource pages by path, for
-    authorized GET requests. pods: answers requests for a pod's kubelet, if one runs here.
+    metrics: the metric families for `/metrics`; by default the `families` of the server and its
+    process. audit: the audit log, None if disabled. pages: additional non-resource pages by path,
+    for authorized GET requests. kubelet_requests: answers requests for a pod's kubelet, if one runs
+    here.
     """
 
     __slots__ = (

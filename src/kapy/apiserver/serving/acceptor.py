@@ -34,7 +34,7 @@ Admit = Callable[[socket.socket, Connection], Awaitable[None]]
 
 
 class _AcceptedSocket(socket.socket):
-    """A socket that notifies its Visit when it is closed."""
+    """A socket that tells its Connection when it is closed."""
 
     visit: Connection | None = None
 

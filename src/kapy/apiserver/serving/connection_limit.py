@@ -1,9 +1,9 @@
 """The limit of open connections, and the choice of one to close when it is reached.
 
-A connection is unauthenticated (a "stranger") while it is in the TLS handshake, has sent nothing,
-or is anonymous. At the limit, such connections are closed first: the oldest one of the address that
-has most of them. So a flood of idle connections displaces only itself. Users other than
-administrators may not use all connections, so that an administrator can always connect.
+A connection is unauthenticated while it is in the TLS handshake, has sent nothing, or is anonymous.
+At the limit, unauthenticated connections are closed first: the oldest one of the address that has
+most of them. So a flood of idle connections displaces only itself. Users other than administrators
+may not use all connections, so that an administrator can always connect.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ class Connection:
 
 
 class ConnectionLimit:
-    """The connections of a process or of some of its listeners. most: the limit."""
+    """The connections of a process or of some of its listeners. limit: the most open
+    connections.
+    """
 
     def __init__(self, most: int) -> None:
         self.limit = most

@@ -209,7 +209,7 @@ def check_pages(db: sqlite3.Connection) -> str:
 
 
 def get_meta(db: sqlite3.Connection, key: str, default: str) -> str:
-    """One value of the table `meta`."""
+    """Return one value of the table `meta`."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return default if row is None else str(row[0])
 

@@ -369,7 +369,7 @@ class SqliteLog:
                 raise write_error(self._path, error) from error
 
     def get_meta(self, key: str) -> str:
-        """Return a value stored by `note`, "" if there is none. Raises StoreError."""
+        """Return a value stored by `put_meta`, "" if there is none. Raises StoreError."""
         with self._one_at_a_time:
             try:
                 return schema.get_meta(self._db, f"note/{key}", "")

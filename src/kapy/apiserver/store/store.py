@@ -1,4 +1,4 @@
-"""The store: all objects, one revision counter, group commit and watch feeds."""
+"""The store: all objects, one revision counter, group commit and watchers."""
 
 from __future__ import annotations
 
@@ -230,7 +230,10 @@ class Store:
             await waiting.wait()
 
     def _flush(self) -> None:
-        """Commit the writes of this event loop iteration: on the loop, or in a thread with FULL."""
+        """Commit the writes of this event loop iteration.
+
+        With `synchronous=FULL` a thread does this, because it waits for the disk.
+        """
         log, done = self._log, self._done
         if log is None or done is None:
             return
@@ -327,7 +330,7 @@ class Store:
             self._log.put_meta(key, value)
 
     def get_meta(self, key: str) -> str:
-        """Return a value stored on disk by `note`, "" if there is none. Raises StoreError."""
+        """Return a value stored on disk by `put_meta`, "" if there is none. Raises StoreError."""
         return "" if self._log is None else self._log.get_meta(key)
 
     # watching
@@ -335,8 +338,8 @@ class Store:
     def watch(
         self, table: Table, namespace: str, name: str, match: Matcher | None, since: int
     ) -> Watcher:
-        """Open a feed with the events after `since` (not below `history.floor`) and all later
-        ones.
+        """Open a Watcher that gets the events after `since` (not below `history.floor`) and all
+        later ones.
         """
         feed = Watcher(namespace, name, match)
         for happening in self.history.since(table.name, since):
@@ -345,13 +348,13 @@ class Store:
         return feed
 
     def unwatch(self, table: Table, feed: Watcher) -> None:
-        """Close a feed."""
+        """Close a Watcher."""
         feed.close()
         if feed in table.watchers:
             table.watchers.remove(feed)
 
     def bookmark(self, revision: int) -> None:
-        """Send a bookmark to every feed; the reader fills in kind and apiVersion."""
+        """Send a bookmark to every watcher; the reader fills in kind and apiVersion."""
         for table in self._tables.values():
             for feed in table.watchers:
                 document: Document = {"metadata": {"resourceVersion": str(revision)}}
@@ -368,7 +371,7 @@ class Store:
             self.history.compact(last)
 
     def close(self) -> None:
-        """Commit staged writes, close all feeds, close the file."""
+        """Commit staged writes, close all watchers, and close the file."""
         self._broken = self._broken or "the server is stopping"
         if self._log is not None:
             self._finish(self._log)

@@ -27,8 +27,8 @@ _POOL: Final = 4 * 2**20
 class StoredObject:
     """A stored object.
 
-    document: None before the first read. encoded: b"" if the JSON is not kept. proof: the checksum
-    of its row on disk, 0 if it has none.
+    document: None before the first read. encoded: b"" if the JSON is not kept. checksum: the
+    checksum of its row on disk, 0 if it has none.
     """
 
     __slots__ = ("checksum", "document", "encoded")

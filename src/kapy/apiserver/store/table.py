@@ -37,7 +37,7 @@ _head = msgspec.json.Decoder(_Head).decode
 
 
 class Table:
-    """The current documents by namespace and name, in etcd's order, and the feeds that watch them.
+    """The current documents by namespace and name, in etcd's order, and the watchers of them.
 
     A cluster-scoped resource has the single namespace "". reader: applied to an object from disk at
     its first read. large: the keys of large objects.

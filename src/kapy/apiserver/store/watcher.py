@@ -32,11 +32,11 @@ class WatchEvent(Struct):
 
 
 class Watcher:
-    """The events of one table that one reader watches.
+    """One reader's watch of a table, with the events that it has not read yet.
 
-    Iteration waits for the next Notice. It ends when the feed is closed: by the reader, by the
-    server on shutdown, or because too many events wait (`overflown`). on_close: a callback for that
-    moment.
+    Iteration waits for the next WatchEvent. It ends when the watcher is closed: by the reader, by
+    the server on shutdown, or because too many events wait (`overflown`). on_close: a callback for
+    that moment.
     """
 
     __slots__ = (
@@ -101,7 +101,9 @@ class Watcher:
         self.push(notice)
 
     def push(self, notice: WatchEvent) -> None:
-        """Queue one event, unless the feed is closed. Close the feed if the reader is too slow."""
+        """Queue one event, unless the watcher is closed. Close the watcher if the reader is too
+        slow.
+        """
         if self._closed:
             return
         happening = notice.happening
@@ -119,7 +121,7 @@ class Watcher:
             self._waiter.set_result(None)
 
     def close(self) -> None:
-        """Close the feed. Queued events can still be read, except after an overflow."""
+        """Close the watcher. Queued events can still be read, except after an overflow."""
         if self.overflown:
             self._queue.clear()
         self._closed = True
@@ -144,7 +146,7 @@ class Watcher:
         return notice
 
     async def next(self) -> WatchEvent | None:
-        """Wait for the next event; return None when the feed is closed."""
+        """Wait for the next event; return None when the watcher is closed."""
         while not self._queue:
             if self._closed:
                 return None

@@ -200,7 +200,7 @@ def track_ownership(
 async def run_with_conversions(
     server: ServerContext, context: RequestContext, work: Callable[[], Document]
 ) -> Document:
-    """Run `work`, and run it again with the webhook conversions that it turns out to need."""
+    """Run `work`; if it needs a webhook conversion, convert the object and run it again."""
     try:
         return await context.compute(work) if context.is_large else work()
     except ConversionNeeded:
@@ -232,7 +232,7 @@ async def run_mutating_admission(
     dry_run: bool,
     name: str = "",
 ) -> Document:
-    """Return the object after mutating admission. name: see `review`."""
+    """Return the object after mutating admission. name: see `new_review`."""
     for plugin in server.admission.plugins(context.kind, context.subresource):
         new = await plugin.default(
             new_review(context, operation, new, old, dry_run=dry_run, name=name)
@@ -267,7 +267,7 @@ async def validate_object(
 ) -> None:
     """Validate metadata, schema and rules, then run validating admission.
 
-    name: see `review`. Raises Invalid, Forbidden …
+    name: see `new_review`. Raises Invalid, Forbidden …
     """
     if context.guard is not None:
         context.guard(new_review(context, operation, new, old, dry_run=dry_run, name=name))

@@ -159,7 +159,7 @@ async def _rewrite_unchanged(
 
 
 class _ChangeMode(NamedTuple):
-    """The mode of a change, see `revise`."""
+    """The mode of a change, see `write_change`."""
 
     strict: bool
     patched: bool

@@ -94,8 +94,7 @@ def _negotiate(context: RequestContext) -> MediaType:
 def _sends_initial_events(query: Mapping[str, str]) -> bool | None:
     """Report whether the watch starts with the current state.
 
-    None: it starts with the events after a resourceVersion, and the query does not ask for the
-    state.
+    Returns None for a watch that starts after a resourceVersion and does not ask for the state.
     """
     if "sendInitialEvents" in query:
         return bool_parameter(query, "sendInitialEvents")
@@ -105,7 +104,9 @@ def _sends_initial_events(query: Mapping[str, str]) -> bool | None:
 
 
 def _check_options(initial: bool | None, query: Mapping[str, str]) -> None:  # noqa: FBT001
-    """Validate the options of a watch. initial: the result of `_initial`. Raises Invalid."""
+    """Validate the options of a watch. initial: the result of `_sends_initial_events`. Raises
+    Invalid.
+    """
     match = query.get("resourceVersionMatch", "")
     if initial and "sendInitialEvents" not in query:
         match = "NotOlderThan"  # kube-apiserver implies this for a watch without a resourceVersion

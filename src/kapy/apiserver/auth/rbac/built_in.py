@@ -30,7 +30,8 @@ class BuiltInRights:
 
     user: the user; in-process requests carry this very object. rules: the fixed rules. labels:
     ClusterRoles with one of these labels set to "true" add their rules, like aggregation for
-    installed providers. read: the allowed reads, a fast path: kinds with a verb and a subresource.
+    installed providers. allowed_reads: the allowed reads as kinds with a verb and a subresource, a
+    fast path.
     """
 
     __slots__ = ("_decided", "_labels", "_of_roles", "_rules", "_store", "allowed_reads", "user")

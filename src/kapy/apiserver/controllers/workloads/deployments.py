@@ -233,7 +233,7 @@ def _max_unavailable(document: Document, wanted: int) -> int:
 
 
 def _resolve_max_unavailable(document: Document, wanted: int) -> int:
-    """The number of Pods that may be unavailable: `maxUnavailable`, rounded down."""
+    """Return the number of Pods that may be unavailable: `maxUnavailable`, rounded down."""
     strategy = document["spec"].get("strategy") or {}
     if strategy.get("type") == "Recreate":
         return wanted

@@ -14,7 +14,7 @@ SCHEDULER: Final = "default-scheduler"
 
 
 def is_ready(pod: Document) -> bool:
-    """Whether a Pod is Ready."""
+    """Report whether a Pod is Ready."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 

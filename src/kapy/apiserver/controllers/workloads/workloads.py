@@ -1,7 +1,7 @@
 """The Deployments, ReplicaSets, DaemonSets, StatefulSets and Jobs of one server, and their Pods.
 
-`Workloads.work` reconciles all of them. The owner calls it while `is_dirty`, which a write to one
-of `TABLES` sets. It starts with `begin`, or when a client creates the first object.
+`Workloads.reconcile` reconciles all of them. The owner calls it while `is_dirty`, which a write to
+one of `TABLES` sets. Reconciling begins with `start`, or when a client creates the first object.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Workloads:
         self._owned.clear()
 
     def update_pods(self, pods: Iterable[Document]) -> None:
-        """A hook for simulated kubelets to update Pods on Nodes; does nothing here."""
+        """Update Pods on Nodes. Simulated kubelets override this; it does nothing here."""
 
     def is_excluded(self, document: Document) -> bool:
         """Report whether another controller manages an object."""

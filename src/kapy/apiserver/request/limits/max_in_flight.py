@@ -28,7 +28,7 @@ class Limits:
 
 
 class InFlightRequests:
-    """The concurrent requests of one type (reading or mutating)."""
+    """The concurrent requests of one type (reading or mutating), and their limit."""
 
     __slots__ = ("_peak", "limit", "now")
 
@@ -38,7 +38,9 @@ class InFlightRequests:
         self._peak = 0
 
     def enter(self, user: User) -> bool:
-        """Count a request; return whether `leave` must be called for it. Raises TooManyRequests."""
+        """Count a request; return whether `leave` must be called when it ends. Raises
+        TooManyRequests.
+        """
         if self.limit and self.now >= self.limit:
             if SUPERUSERS in user.groups:
                 return False
@@ -63,7 +65,7 @@ class InFlightRequests:
 
 
 class MaxInFlight:
-    """The network requests that one server is processing."""
+    """The limits of concurrent network requests of one server, with the current numbers."""
 
     __slots__ = ("mutating", "reading")
 
@@ -72,7 +74,10 @@ class MaxInFlight:
         self.mutating = InFlightRequests(limits.mutating)
 
     def enter(self, request: Request, user: User) -> InFlightRequests | None:
-        """Count a request; return its Room, None if it is not limited. Raises TooManyRequests."""
+        """Count a request; return the InFlightRequests that it belongs to, None if it has no limit.
+
+        Raises TooManyRequests.
+        """
         if is_long_running(request) or is_probe(request):
             return None
         room = self.reading if request.method in ("GET", "HEAD") else self.mutating

@@ -32,7 +32,7 @@ _PATH: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
 
 def ingress_class_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """The errors of an IngressClass."""
+    """Yield the errors of an IngressClass."""
     spec = document.get("spec") or {}
     controller = spec.get("controller") or ""
     if old is not None and controller != ((old.get("spec") or {}).get("controller") or ""):
@@ -83,7 +83,7 @@ def _parameter_errors(parameters: Document, path: str) -> Iterator[FieldError]:
 
 
 def runtime_class_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """The errors of a RuntimeClass."""
+    """Yield the errors of a RuntimeClass."""
     handler = document.get("handler") or ""
     if old is not None and handler != old.get("handler"):
         yield invalid("handler", handler, _IMMUTABLE)
@@ -114,7 +114,7 @@ def _scheduling_errors(scheduling: Document) -> Iterator[FieldError]:
 
 
 def revision_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """The errors of a ControllerRevision."""
+    """Yield the errors of a ControllerRevision."""
     if document.get("revision", 0) < 0:
         yield invalid("revision", document["revision"], "must be greater than or equal to 0")
     data = document.get("data")

@@ -79,11 +79,11 @@ class Versions:
         return (version.get("subresources") or {}).get("status") is not None
 
     def any_has_status(self) -> bool:
-        """Whether any version has a status subresource."""
+        """Report whether any version has a status subresource."""
         return any(map(self.has_status, self.names))
 
     def have_defaults(self) -> bool:
-        """Whether any schema has a default."""
+        """Report whether any schema has a default."""
         return any(
             any_schema(one, lambda node: node.get("default") is not None) for one in self.schemas()
         )
@@ -187,7 +187,7 @@ def _path_errors(value: str, where: str) -> list[FieldError]:
 
 
 def column_errors(column: Document, path: str) -> Iterator[FieldError]:
-    """The errors of a printer column."""
+    """Yield the errors of a printer column."""
     if not column.get("name"):
         yield required(f"{path}.name")
     kind, form = column.get("type") or "", column.get("format") or ""

@@ -24,7 +24,10 @@ def descending_path_errors(place: str, path: str) -> Iterator[FieldError]:
 
 
 def local_path_errors(place: str, path: str) -> Iterator[FieldError]:
-    """Yield the errors of a path of a file in a volume, whose own files begin with `..`."""
+    """Yield the errors of a file's path in a volume.
+
+    Paths that begin with `..` are those of the kubelet's own files.
+    """
     yield from descending_path_errors(place, path)
     if place.startswith("..") and not place.startswith("../"):
         yield invalid(path, place, "must not start with '..'")

@@ -51,7 +51,7 @@ def _expected_labels(meta: Document) -> dict[str, str]:
 
 
 def job_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """The errors of a Job."""
+    """Yield the errors of a Job."""
     spec, meta = document.get("spec") or {}, document["metadata"]
     if not spec.get("manualSelector") and spec.get("selector") is not None:
         yield from _generated_errors(spec, meta)

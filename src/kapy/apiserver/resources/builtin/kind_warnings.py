@@ -17,7 +17,7 @@ _IGNORED: Final = {
 
 
 def service_warnings(service: Document) -> Iterator[str]:
-    """The warnings about a Service."""
+    """Yield the warnings about a Service."""
     spec = service.get("spec") or {}
     headless = spec.get("clusterIP") == "None" and spec.get("type") == "ClusterIP"
     named = spec.get("type") == "ExternalName"
@@ -39,6 +39,6 @@ def service_warnings(service: Document) -> Iterator[str]:
 
 
 def node_warnings(node: Document) -> Iterator[str]:
-    """The warnings about a Node."""
+    """Yield the warnings about a Node."""
     if (node.get("spec") or {}).get("externalID"):
         yield "spec.externalID: this field is deprecated, and is unused by Kubernetes"

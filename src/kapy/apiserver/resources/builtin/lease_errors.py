@@ -9,7 +9,7 @@ from kapy.kube.field_errors import FieldError, invalid
 
 
 def lease_errors(document: Document) -> Iterator[FieldError]:
-    """The errors of a Lease's spec."""
+    """Yield the errors of a Lease's spec."""
     spec = document.get("spec") or {}
     seconds, changes = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
     if seconds is not None and seconds <= 0:

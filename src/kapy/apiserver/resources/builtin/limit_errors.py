@@ -21,7 +21,7 @@ _TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
 
 
 def limit_range_errors(document: Document) -> Iterator[FieldError]:
-    """The errors of the limits of a LimitRange."""
+    """Yield the errors of the limits of a LimitRange."""
     kinds: set[str] = set()
     for index, limit in enumerate((document.get("spec") or {}).get("limits") or ()):
         path, kind = f"spec.limits[{index}]", limit.get("type") or ""

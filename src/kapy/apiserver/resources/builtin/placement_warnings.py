@@ -32,7 +32,9 @@ _NO_POD: Final = "a null labelSelector results in matching no pod"
 
 
 def node_warnings(spec: Document, path: str) -> Iterator[str]:
-    """The warnings about the node selector, the node affinity and the topology of a pod's spec."""
+    """Yield the warnings about the node selector, the node affinity and the topology of a pod's
+    spec.
+    """
     for key in spec.get("nodeSelector") or ():
         if key in _OLD_LABELS:
             yield f"{path}.nodeSelector[{key}]: {_OLD_LABELS[key]}"
@@ -64,7 +66,7 @@ def _term(term: Document, path: str, *, values: bool) -> Iterator[str]:
 
 
 def neighbour_warnings(spec: Document, path: str) -> Iterator[str]:
-    """The warnings about the affinity of a pod's spec to other pods."""
+    """Yield the warnings about the affinity of a pod's spec to other pods."""
     for field in ("podAffinity", "podAntiAffinity"):
         affinity = (spec.get("affinity") or {}).get(field) or {}
         where = f"{path}.affinity.{field}"

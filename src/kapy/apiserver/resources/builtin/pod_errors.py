@@ -41,7 +41,7 @@ _NOT_FOR_INIT: Final = "may not be set for init containers without restartPolicy
 
 
 def pod_errors(spec: Document, path: str) -> Iterator[FieldError]:
-    """The errors of a pod's spec."""
+    """Yield the errors of a pod's spec."""
     volumes: set[str] = set()
     yield from _volumes(spec, f"{path}.volumes", volumes)
     yield from _containers(spec, path, volumes)

@@ -35,7 +35,7 @@ def pod_warnings(spec: Document, path: str) -> Iterator[str]:
 
 
 def _duplicates(spec: Document, path: str, field: str, key: str) -> Iterator[str]:
-    """The warnings about items of a list that have the same key."""
+    """Yield the warnings about items of a list that have the same key."""
     known: set[str] = set()
     for index, one in enumerate(spec.get(field) or ()):
         value = one.get(key) or ""

@@ -44,7 +44,7 @@ def _name_errors(name: str) -> Iterator[str]:
 
 
 def protocol_errors(protocol: Any, path: str) -> list[FieldError]:
-    """The errors of a protocol."""
+    """Return the errors of a protocol."""
     if not protocol:
         return [required(path)]
     return [] if protocol in PROTOCOLS else [not_supported(path, protocol, PROTOCOLS)]

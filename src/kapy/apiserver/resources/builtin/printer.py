@@ -58,12 +58,12 @@ def _title(name: str) -> Title:
 
 
 def spec_of(document: Document) -> Document:
-    """The spec, or an empty one."""
+    """Return the spec, or an empty one."""
     return document.get("spec") or {}
 
 
 def status_of(document: Document) -> Document:
-    """The status, or an empty one."""
+    """Return the status, or an empty one."""
     return document.get("status") or {}
 
 

@@ -18,7 +18,7 @@ _COUNTS: Final = (
 
 
 def probe_errors(container: Document, path: str) -> Iterator[FieldError]:
-    """The errors of all probes of a container."""
+    """Yield the errors of all probes of a container."""
     for name in PROBES:
         probe = container.get(name)
         if probe is not None:

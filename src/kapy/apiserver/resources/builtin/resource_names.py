@@ -44,7 +44,7 @@ def may_be_overcommitted(name: str) -> bool:
 
 
 def resource_name_errors(name: str, path: str) -> list[FieldError]:
-    """The errors of the name of any resource."""
+    """Return the errors of the name of any resource."""
     if wrong := qualified_name_errors(name):
         return [invalid(path, name, text) for text in wrong]
     huge = name.startswith((_HUGE, f"requests.{_HUGE}"))

@@ -368,5 +368,5 @@ _SPECIAL: dict[tuple[str, str], type[BuiltInStrategy]] = {
 
 
 def strategy_of(row: Row) -> Strategy:
-    """The strategy of a built-in resource."""
+    """Return the strategy of a built-in resource."""
     return _SPECIAL.get((row.group, row.plural), BuiltInStrategy)(row)

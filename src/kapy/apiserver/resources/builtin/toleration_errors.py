@@ -15,7 +15,7 @@ _COMPARISONS: Final = ("Lt", "Gt")
 
 
 def toleration_errors(tolerations: Sequence[Document], path: str) -> Iterator[FieldError]:
-    """The errors of tolerations."""
+    """Yield the errors of tolerations."""
     for index, one in enumerate(tolerations):
         yield from _errors(one, f"{path}[{index}]")
 
