@@ -129,8 +129,6 @@ graphroot = "{disk}/data"
 runroot = "{disk}/run"
 """
 _CONTAINERS: Final = """\
-[containers]
-default_ulimits = ["nofile=1024:4096", "nproc=4096:4096"]
 [engine]
 runtime = "fewer"
 [engine.runtimes]

@@ -7,6 +7,7 @@ Named in KAPY_CONTAINER_RUNTIME, or the default of a container engine.
 import itertools
 import json
 import os
+import resource
 import sys
 
 NAMES = [
@@ -71,6 +72,11 @@ def lower(path: str, lacks: set[str]) -> None:
         process["capabilities"][kind] = [one for one in wanted if one not in lacks]
     if "CAP_SYS_RESOURCE" in lacks and (process.get("oomScoreAdj") or 0) < 0:
         process["oomScoreAdj"] = 0
+    for one in (process.get("rlimits") or ()) if "CAP_SYS_RESOURCE" in lacks else ():
+        highest = resource.getrlimit(getattr(resource, one["type"]))[1]
+        if highest != resource.RLIM_INFINITY:
+            one["hard"] = min(one["hard"], highest)
+            one["soft"] = min(one["soft"], one["hard"])
     with open(path, "w") as file:
         json.dump(spec, file)
 
