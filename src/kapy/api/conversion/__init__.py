@@ -10,24 +10,26 @@ accordingly.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from kapy.api.conversion.wire import InvalidForm, normalize, normalize_json
 from kapy.api.kinds import BY_GROUP_KIND, STORED, Kind
 from kapy.api.names import Annotation
-from kapy.api.older.converter import Converter, converter
 from kapy.api.older.difference import CannotConvert, ConversionError, Place, ReferenceVersion
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, split_api_version
+
+if TYPE_CHECKING:
+    from kapy.api.older.converter import Converter
 
 __all__ = ["ConversionError", "ReferenceVersion", "convert"]
 
 DATA: Final = Annotation.CONVERSION_DATA
 """The annotation that keeps the hub's form of an object that was converted from it."""
 
-_SAME: Final = Converter(lambda *_: None, lambda *_: None, remembers=False)
 _ESCAPES: Final = {
     "<": "\\u003c",
     ">": "\\u003e",
@@ -141,8 +143,12 @@ def _object(kind: Kind, version: str, metadata: Document, body: Document) -> Doc
     return {"kind": kind.name, "apiVersion": api_version, "metadata": metadata, **body}
 
 
+@cache
 def _converter(kind: Kind, version: str) -> Converter:
-    return converter(kind.type_of(), version) or _SAME
+    # Programs that never convert do not pay for it.
+    from kapy.api.older.converter import UNCHANGED, converter
+
+    return converter(kind.type_of(), version) or UNCHANGED
 
 
 def _root(metadata: Document, reference_version: ReferenceVersion) -> Place:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, NamedTuple, get_origin
+from typing import Any, Final, NamedTuple, get_origin
 
 from kapy.api.older.derivation import declarations, fields_of, older_type
 from kapy.api.older.difference import Difference, Downgrade, Place, Upgrade
@@ -19,6 +19,10 @@ class Converter(NamedTuple):
     upgrade: Upgrade
     downgrade: Downgrade
     remembers: bool
+
+
+UNCHANGED: Final = Converter(lambda *_: None, lambda *_: None, remembers=False)
+"""The conversion of documents that are the same in both versions."""
 
 
 @cache

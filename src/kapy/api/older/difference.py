@@ -14,13 +14,15 @@ name Structs of the newest version; the derivation replaces them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
-from kapy.api.older.fields import Fields
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.model import Model
 from kapy.kube.names import GroupKind
+
+if TYPE_CHECKING:
+    from kapy.api.older.fields import Fields
 
 ReferenceVersion: TypeAlias = Callable[[GroupKind], str]
 """The apiVersion to give a reference to a kind. Raises LookupError when it is not known."""
