@@ -33,6 +33,7 @@ AREAS: Final[tuple[str, ...]] = (
     "conversions",
     "components",
     "templates",
+    "rollouts",
 )
 HOOKED: Final = ("webhooks", "conversions")
 AT_A_TIME: Final = 4

@@ -174,6 +174,8 @@ def _daemon_set(document: Document) -> None:
     if strategy["type"] == "RollingUpdate":
         _set(strategy, rollingUpdate={})
         _set(strategy["rollingUpdate"], maxUnavailable=1, maxSurge=0)
+    elif strategy.get("rollingUpdate") is not None:
+        _set(strategy["rollingUpdate"], maxUnavailable=0, maxSurge=0)
     _template(spec)
     # The annotation is a field of kube-apiserver's internal type, so that it is always there.
     annotations = document["metadata"].get("annotations") or {}
@@ -191,9 +193,10 @@ def _stateful_set(document: Document) -> None:
     )
     _set(spec["persistentVolumeClaimRetentionPolicy"], whenDeleted="Retain", whenScaled="Retain")
     strategy = spec.setdefault("updateStrategy", {})
-    _set(strategy, type="RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
+    if not strategy.get("type"):
+        strategy["type"] = "RollingUpdate"
         _set(strategy, rollingUpdate={})
+    if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
         _set(strategy["rollingUpdate"], partition=0)
     _template(spec)
 

@@ -19,6 +19,7 @@ from kapy.apiserver.resources.builtin.events import EventStrategy, NewEventStrat
 from kapy.apiserver.resources.builtin.kind_warnings import node_warnings
 from kapy.apiserver.resources.builtin.lease_errors import lease_errors
 from kapy.apiserver.resources.builtin.limit_errors import limit_range_errors, quota_errors
+from kapy.apiserver.resources.builtin.network_policy_errors import network_policy_errors
 from kapy.apiserver.resources.builtin.node_errors import node_errors
 from kapy.apiserver.resources.builtin.pod_security_labels import pod_security_errors
 from kapy.apiserver.resources.builtin.priority_errors import priority_class_errors
@@ -30,6 +31,7 @@ from kapy.apiserver.resources.builtin.workloads import (
     JobStrategy,
     PodStrategy,
     ServiceStrategy,
+    StatefulSetStrategy,
     WorkloadStrategy,
 )
 from kapy.apiserver.resources.metadata import is_qualified_finalizer
@@ -319,6 +321,7 @@ _CHECKS: dict[tuple[str, str], Check] = {
     ("apps", "controllerrevisions"): revision_errors,
     ("discovery.k8s.io", "endpointslices"): slice_errors,
     ("networking.k8s.io", "ingressclasses"): ingress_class_errors,
+    ("networking.k8s.io", "networkpolicies"): network_policy_errors,
     ("node.k8s.io", "runtimeclasses"): runtime_class_errors,
     ("policy", "poddisruptionbudgets"): budget_errors,
     ("scheduling.k8s.io", "priorityclasses"): priority_class_errors,
@@ -350,7 +353,7 @@ _SPECIAL: dict[tuple[str, str], type[BuiltInStrategy]] = {
     ("apps", "daemonsets"): DaemonSetStrategy,
     ("apps", "deployments"): WorkloadStrategy,
     ("apps", "replicasets"): WorkloadStrategy,
-    ("apps", "statefulsets"): WorkloadStrategy,
+    ("apps", "statefulsets"): StatefulSetStrategy,
     ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): WebhooksStrategy,
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): WebhooksStrategy,
     ("batch", "jobs"): JobStrategy,

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from kapy.apiserver.resources.builtin.pod_errors import pod_errors
+from kapy.apiserver.resources.builtin.rollout_errors import (
+    daemon_set_errors,
+    deployment_rollout_errors,
+    stateful_set_errors,
+)
 from kapy.apiserver.resources.label_selectors import selector_errors
 from kapy.apiserver.resources.metadata import annotation_errors, label_errors
 from kapy.kube import Document
@@ -38,13 +43,14 @@ def workload_errors(
         yield invalid("spec.selector", selector, f"empty selector is invalid for {kind}")
     else:
         yield from selector_errors(selector, "spec.selector")
-    if old is not None and selector != (old.get("spec") or {}).get("selector"):
+    before = selector if old is None else (old.get("spec") or {}).get("selector")
+    if selector != before and kind != "statefulset":
         yield invalid("spec.selector", selector, IMMUTABLE)
     yield from _label_errors(selector, template)
     yield from template_errors(template, "spec.template")
     yield from _template_of_workload(template.get("spec") or {}, "spec.template.spec")
-    if kind == "deployment":
-        yield from _deployment_errors(spec)
+    if kind in _OWN:
+        yield from _OWN[kind](spec, None if old is None else old.get("spec") or {})
 
 
 def not_negative(spec: Document, fields: tuple[str, ...], path: str) -> Iterator[FieldError]:
@@ -72,7 +78,7 @@ def _template_of_workload(spec: Document, path: str) -> Iterator[FieldError]:
         yield forbidden(f"{path}.activeDeadlineSeconds", text)
 
 
-def _deployment_errors(spec: Document) -> Iterator[FieldError]:
+def _deployment_errors(spec: Document, _: Document | None) -> Iterator[FieldError]:
     strategy, path = spec.get("strategy") or {}, "spec.strategy"
     rolling, kind = strategy.get("rollingUpdate"), strategy.get("type") or ""
     if kind == "Recreate" and rolling is not None:
@@ -80,15 +86,28 @@ def _deployment_errors(spec: Document) -> Iterator[FieldError]:
         yield forbidden(f"{path}.rollingUpdate", text)
     elif kind not in _STRATEGIES:
         names = {"maxUnavailable": "MaxUnavailable", "maxSurge": "MaxSurge"}
-        parts = {shown: rolling.get(name, 0) for name, shown in names.items()} if rolling else None
+        parts = (
+            {shown: rolling.get(name, 0) for name, shown in names.items()}
+            if rolling is not None
+            else None
+        )
         shown = Shown.of({"Type": kind, "RollingUpdate": parts})
         yield not_supported(path, shown, _STRATEGIES, ordered=True)
+    elif kind == "RollingUpdate" and rolling is not None:
+        yield from deployment_rollout_errors(rolling, f"{path}.rollingUpdate")
     fields = ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
     yield from not_negative(spec, fields, "spec")
     deadline = spec.get("progressDeadlineSeconds")
     if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
         text = "must be greater than minReadySeconds"
         yield invalid("spec.progressDeadlineSeconds", deadline, text)
+
+
+_OWN: Final[dict[str, Callable[[Document, Document | None], Iterator[FieldError]]]] = {
+    "deployment": _deployment_errors,
+    "daemonset": daemon_set_errors,
+    "statefulset": stateful_set_errors,
+}
 
 
 def _label_errors(selector: Document | None, template: Document) -> Iterator[FieldError]:

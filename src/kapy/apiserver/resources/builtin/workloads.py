@@ -142,6 +142,38 @@ class WorkloadStrategy(BuiltInStrategy):
         return template_warnings(document, old)
 
 
+class StatefulSetStrategy(WorkloadStrategy):
+    """StatefulSets. The feature MaxUnavailableStatefulSet is off."""
+
+    def prepare_create(self, document: Document, table: Table) -> None:
+        super().prepare_create(document, table)
+        _drop_unavailable(document)
+
+    def prepare_update(self, document: Document, old: Document) -> None:
+        super().prepare_update(document, old)
+        _drop_unavailable(document)
+
+    def warnings(self, document: Document, old: Document | None) -> list[str]:
+        limit = (document.get("spec") or {}).get("revisionHistoryLimit")
+        unlimited = [_UNLIMITED] if limit is not None and limit < 0 else []
+        return [*super().warnings(document, old), *unlimited]
+
+
+_UNLIMITED = (
+    "spec.revisionHistoryLimit: a negative value retains all historical revisions; "
+    "a value >= 0 is recommended"
+)
+
+
+def _drop_unavailable(document: Document) -> None:
+    spec = document.get("spec") or {}
+    strategy = spec.get("updateStrategy") or {}
+    rolling = strategy.get("rollingUpdate") or {}
+    if "maxUnavailable" in rolling:
+        rolling = {key: value for key, value in rolling.items() if key != "maxUnavailable"}
+        document["spec"] = {**spec, "updateStrategy": {**strategy, "rollingUpdate": rolling}}
+
+
 class DaemonSetStrategy(WorkloadStrategy):
     """DaemonSets: an annotation counts the changes of the template."""
 
