@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from aiodocker import Docker
 
 from kapy.client.client import Client
 from kapy.clusterctl.waiting import holds, until
-from kapy.containers import Engine
+from kapy.containers import Engine, EngineError
 from kapy.kube import Document, Key
 from kapy.kube.names import DEPLOYMENTS, PODS
 from tests.real_clusters.engines import EngineProcess, Kind, engine_process
@@ -68,6 +69,12 @@ class Stage:
             await client.delete(PODS, Key.of(pod))
             await until(client, PODS, Key.of(pod), lambda one: one is None, within=LONG)
         await self.available()
+
+    async def kill(self) -> None:
+        """Kill the container, unless it ends by itself at this moment."""
+        for one in await self.running():
+            with suppress(EngineError):
+                await self.engine.kill(one.id)
 
     async def restarts(self) -> int:
         (one,) = await self.kapy.pods()
@@ -145,9 +152,8 @@ async def load(engine: Engine, what: Subject, folder: Path) -> None:
 
 
 async def a_container_is_killed(stage: Stage) -> None:
-    (one,) = await stage.running()
     before = await stage.restarts()
-    await stage.engine.kill(one.id)
+    await stage.kill()
     await _restarted(stage, before)
     await stage.available()
 
@@ -216,9 +222,8 @@ async def the_image_is_gone(stage: Stage, folder: Path) -> None:
 
 async def the_disk_is_full(stage: Stage) -> None:
     await stage.renew()
-    (one,) = await stage.running()
     async with stage.process.full():
-        await stage.engine.kill(one.id)
+        await stage.kill()
         await stage.told("DiskFull", "no space left")
     await stage.available()
 
