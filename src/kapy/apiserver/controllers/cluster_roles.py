@@ -61,8 +61,8 @@ class ClusterRoleAggregation:
         server.store.listeners.append(self._on_write)
         self._aggregate_all()
 
-    def _on_write(self, one: WriteEvent) -> None:
-        if one.table == CLUSTER_ROLES:
+    def _on_write(self, event: WriteEvent) -> None:
+        if event.table == CLUSTER_ROLES:
             self._aggregate_all()
 
     def _aggregate_all(self) -> None:

@@ -40,27 +40,27 @@ class DefinitionController:
         server = self._server
         server.registry.set_custom(kind for kinds in self._served.values() for kind in kinds)
 
-    def _on_write(self, one: WriteEvent) -> None:
-        if one.table == DEFINITIONS:
-            self._reconcile(one)
-        elif one.change == "DELETED" and one.table in self._ending:
-            self._remove_definition(one.table)
+    def _on_write(self, event: WriteEvent) -> None:
+        if event.table == DEFINITIONS:
+            self._reconcile(event)
+        elif event.change == "DELETED" and event.table in self._ending:
+            self._remove_definition(event.table)
 
-    def _reconcile(self, one: WriteEvent) -> None:
-        if one.change == "DELETED":
-            self._served.pop(one.name, None)
-            self._ending.pop(one.name, None)
+    def _reconcile(self, event: WriteEvent) -> None:
+        if event.change == "DELETED":
+            self._served.pop(event.name, None)
+            self._ending.pop(event.name, None)
             self._update_registry()
-            self._update_group(one.document)
+            self._update_group(event.document)
             return
-        document = one.document
+        document = event.document
         if not document["metadata"].get("deletionTimestamp"):
             document = self._update_status(document)
-        before = one.previous
+        before = event.previous
         if before is None or _served_fields(before) != _served_fields(document):
             self._serve(document)
             self._update_registry()
-            self._decode_stored_objects(one.name)
+            self._decode_stored_objects(event.name)
         if before is not None and accepted_names(before) != accepted_names(document):
             self._update_group(document)
         self._delete_objects(document)

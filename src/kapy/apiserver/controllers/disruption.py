@@ -48,12 +48,14 @@ class DisruptionController:
         for budget in [] if table is None else list(table.scan("")):
             self._update_status(budget)
 
-    def _on_write(self, one: WriteEvent) -> None:
-        if one.table == BUDGETS:
-            if one.change != "DELETED":
-                self._update_status(one.document)
-        elif one.table == PODS:
-            for budget in matching_budgets(self._server, one.namespace, one.document, one.previous):
+    def _on_write(self, event: WriteEvent) -> None:
+        if event.table == BUDGETS:
+            if event.change != "DELETED":
+                self._update_status(event.document)
+        elif event.table == PODS:
+            for budget in matching_budgets(
+                self._server, event.namespace, event.document, event.previous
+            ):
                 self._update_status(budget)
 
     def _update_status(self, budget: Document) -> None:

@@ -51,12 +51,12 @@ class EventExpiry:
         ends = {key: _last_update(event) + LIFE for key, event in events}
         self._ends = dict(sorted(ends.items(), key=lambda one: one[1]))
 
-    def _on_write(self, one: WriteEvent) -> None:
-        if one.table != _EVENTS:
+    def _on_write(self, event: WriteEvent) -> None:
+        if event.table != _EVENTS:
             return
-        key = (one.namespace, one.name)
+        key = (event.namespace, event.name)
         self._ends.pop(key, None)
-        if one.change != "DELETED":
+        if event.change != "DELETED":
             self._ends[key] = self._server.clock() + LIFE
             self._more.set()
 

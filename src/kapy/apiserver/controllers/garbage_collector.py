@@ -58,11 +58,11 @@ class GarbageCollector:
         if meta.get("ownerReferences") or _is_waiting_for_dependents(meta):
             self._queue.add(place)
 
-    def _on_write(self, one: WriteEvent) -> None:
-        place = ObjectKey(one.table, one.namespace, one.name)
-        previous, meta = one.previous, one.document["metadata"]
+    def _on_write(self, event: WriteEvent) -> None:
+        place = ObjectKey(event.table, event.namespace, event.name)
+        previous, meta = event.previous, event.document["metadata"]
         was = {} if previous is None else previous["metadata"]
-        if one.change == "DELETED":
+        if event.change == "DELETED":
             self._alive.pop(meta["uid"], None)
             for owner in _owners(was):
                 self._remove_dependent(owner, place)

@@ -38,12 +38,12 @@ class NamespaceDefaults:
         for space in list(server.store.table(_NAMESPACES).content("").values()):
             self._complete(space["metadata"]["name"])
 
-    def _on_write(self, one: WriteEvent) -> None:
-        if one.table == _NAMESPACES:
-            if one.change == "ADDED":
-                self._complete(one.name)
-        elif self._watched.get(one.table) == one.name:
-            self._complete(one.namespace)
+    def _on_write(self, event: WriteEvent) -> None:
+        if event.table == _NAMESPACES:
+            if event.change == "ADDED":
+                self._complete(event.name)
+        elif self._watched.get(event.table) == event.name:
+            self._complete(event.namespace)
 
     def _complete(self, namespace: str) -> None:
         space = self._server.store.table(_NAMESPACES).latest("", namespace)

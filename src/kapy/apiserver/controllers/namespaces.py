@@ -69,11 +69,11 @@ class NamespaceController:
         if document is not None and document["metadata"].get("deletionTimestamp"):
             self._queue.add(ObjectKey(NAMESPACES, "", name))
 
-    def _on_write(self, one: WriteEvent) -> None:
-        if one.table == NAMESPACES:
-            self._enqueue_if_terminating(one.name)
-        elif one.namespace and one.change != "ADDED":
-            self._enqueue_if_terminating(one.namespace)
+    def _on_write(self, event: WriteEvent) -> None:
+        if event.table == NAMESPACES:
+            self._enqueue_if_terminating(event.name)
+        elif event.namespace and event.change != "ADDED":
+            self._enqueue_if_terminating(event.namespace)
 
     async def _process(self, name: str) -> None:
         for table in self._server.store.tables():

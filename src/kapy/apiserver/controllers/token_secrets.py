@@ -37,13 +37,13 @@ class TokenSecretController:
         self._authority = authority
         server.store.listeners.append(self._on_write)
 
-    def _on_write(self, one: WriteEvent) -> None:
-        if one.table == _SECRETS:
-            if one.change != "DELETED" and one.document.get("type") == TYPE:
-                self._reconcile(one.document)
-        elif one.table == _ACCOUNTS and one.change == "DELETED":
-            for secret in list(self._server.store.table(_SECRETS).scan(one.namespace)):
-                if secret.get("type") == TYPE and _account_of(secret) == one.name:
+    def _on_write(self, event: WriteEvent) -> None:
+        if event.table == _SECRETS:
+            if event.change != "DELETED" and event.document.get("type") == TYPE:
+                self._reconcile(event.document)
+        elif event.table == _ACCOUNTS and event.change == "DELETED":
+            for secret in list(self._server.store.table(_SECRETS).scan(event.namespace)):
+                if secret.get("type") == TYPE and _account_of(secret) == event.name:
                     self._reconcile(secret)
 
     def _reconcile(self, secret: Document) -> None:

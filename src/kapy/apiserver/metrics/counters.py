@@ -196,9 +196,9 @@ class ServerMetrics:
             found = self.events[api_version, resource] = WatchEventCounters()
         return found
 
-    def count_write(self, one: WriteEvent) -> None:
+    def count_write(self, event: WriteEvent) -> None:
         """Count a committed write."""
-        self.changes[one.table] += 1
+        self.changes[event.table] += 1
 
     def all_request_counters(self) -> list[tuple[Label, RequestCounters]]:
         """Return all request counters with their labels."""

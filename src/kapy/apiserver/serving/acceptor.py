@@ -36,12 +36,12 @@ Admit = Callable[[socket.socket, Connection], Awaitable[None]]
 class _AcceptedSocket(socket.socket):
     """A socket that tells its Connection when it is closed."""
 
-    visit: Connection | None = None
+    connection: Connection | None = None
 
     def close(self) -> None:
-        visit, self.visit = self.visit, None
-        if visit is not None:
-            visit.on_closed()
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.on_closed()
         super().close()
 
 
@@ -65,16 +65,16 @@ class Acceptor:
                     await self._wait_out(error)
                     continue
                 source = str(address[0]) if isinstance(address, tuple) else ""
-                visit = self.limit.add(source)
-                if visit is None:
+                connection = self.limit.add(source)
+                if connection is None:
                     accepted.close()
                     continue
                 sock = _AcceptedSocket(
                     accepted.family, accepted.type, accepted.proto, fileno=accepted.detach()
                 )
                 sock.settimeout(0)
-                sock.visit = visit
-                visit.task = group.create_task(_serve_connection(sock, visit, admit))
+                sock.connection = connection
+                connection.task = group.create_task(_serve_connection(sock, connection, admit))
                 await asyncio.sleep(0)  # run other tasks, so that closed connections are released
 
     async def _wait_out(self, error: OSError) -> None:
@@ -95,16 +95,16 @@ class Acceptor:
         await asyncio.sleep(PAUSE_SECONDS)
 
 
-async def _serve_connection(sock: _AcceptedSocket, visit: Connection, admit: Admit) -> None:
+async def _serve_connection(sock: _AcceptedSocket, connection: Connection, admit: Admit) -> None:
     """Set up one connection; its errors must not affect other connections."""
     try:
-        await admit(sock, visit)
+        await admit(sock, connection)
     except Exception as error:
         expected = isinstance(error, OSError | TimeoutError)  # ssl.SSLError is an OSError
         _log.log(
             logging.DEBUG if expected else logging.ERROR,
             "a connection from %s failed: %s",
-            visit.source,
+            connection.source,
             error,
             exc_info=None if expected else error,
         )
@@ -113,12 +113,12 @@ async def _serve_connection(sock: _AcceptedSocket, visit: Connection, admit: Adm
         sock.close()
         raise
     finally:
-        visit.task = None
+        connection.task = None
 
 
 async def connect(
     sock: socket.socket,
-    visit: Connection,
+    connection: Connection,
     protocol: Callable[[], asyncio.BaseProtocol],
     tls: ssl.SSLContext | None,
 ) -> None:
@@ -128,7 +128,7 @@ async def connect(
     transport, made = await loop.connect_accepted_socket(
         protocol, sock, ssl=tls, ssl_handshake_timeout=timeout
     )
-    visit.transport, visit.protocol = transport, made
+    connection.transport, connection.protocol = transport, made
 
 
 async def bind_sockets(host: str, port: int) -> list[socket.socket]:

@@ -113,10 +113,10 @@ class ConnectionLimit:
             self._close_one(self._busy_unauthenticated())
         if self.open >= self.limit and not self.make_room():
             return None
-        visit = Connection(self, source)
-        self._unknown.setdefault(source, {})[visit] = None
+        connection = Connection(self, source)
+        self._unknown.setdefault(source, {})[connection] = None
         self._count += 1
-        return visit
+        return connection
 
     def make_room(self) -> bool:
         """Close the least useful connection; return False if all are in use."""
@@ -126,44 +126,44 @@ class ConnectionLimit:
             or self._close_one(self._busy_unauthenticated())
         )
 
-    def set_user(self, visit: Connection, user: User) -> bool:
+    def set_user(self, connection: Connection, user: User) -> bool:
         """Record the user of a connection; return False if the limit for users is reached."""
         admin = SUPERUSERS in user.groups
-        known = self._known.get(visit)
+        known = self._known.get(connection)
         if known is not None and known.name == user.name:
             return True
         if not admin and (
             self._users.total() >= self._others or self._users[user.name] >= self._others // 2
         ):
             return False
-        self.remove(visit)
-        visit.user = self._known[visit] = user
+        self.remove(connection)
+        connection.user = self._known[connection] = user
         if not admin:
             self._users[user.name] += 1
         return True
 
-    def remove(self, visit: Connection) -> None:
+    def remove(self, connection: Connection) -> None:
         """Remove a closed connection from the count."""
-        user = self._known.pop(visit, None)
+        user = self._known.pop(connection, None)
         if user is not None:
             if SUPERUSERS not in user.groups:
                 self._users[user.name] -= 1
                 if not self._users[user.name]:
                     del self._users[user.name]
             return
-        same = self._unknown.get(visit.source, {})
-        if visit in same:
-            del same[visit]
+        same = self._unknown.get(connection.source, {})
+        if connection in same:
+            del same[connection]
             self._count -= 1
             if not same:
-                del self._unknown[visit.source]
+                del self._unknown[connection.source]
 
-    def _close_one(self, visits: Iterable[Connection]) -> bool:
-        visit = next(iter(visits), None)
-        if visit is None:
+    def _close_one(self, connections: Iterable[Connection]) -> bool:
+        connection = next(iter(connections), None)
+        if connection is None:
             return False
         self._ended += 1
-        visit.close()
+        connection.close()
         now = asyncio.get_running_loop().time()
         if now - self._told >= TELL_SECONDS:
             _log.warning(
@@ -172,7 +172,7 @@ class ConnectionLimit:
                 self._ended,
                 self.open,
                 self.limit,
-                visit.source,
+                connection.source,
             )
             self._told, self._ended = now, 0
         return True
@@ -184,20 +184,20 @@ class ConnectionLimit:
         return sorted(self._unknown.values(), key=len, reverse=True)
 
     def _idle_unauthenticated(self) -> Iterable[Connection]:
-        for visits in self._unauthenticated_by_source():
-            yield from (one for one in visits if not one.has_received_request)
-            yield from (one for one in visits if not one.is_busy)
+        for connections in self._unauthenticated_by_source():
+            yield from (one for one in connections if not one.has_received_request)
+            yield from (one for one in connections if not one.is_busy)
 
     def _busy_unauthenticated(self) -> Iterable[Connection]:
-        for visits in self._unauthenticated_by_source():
-            yield from visits
+        for connections in self._unauthenticated_by_source():
+            yield from connections
 
     def _idle_users(self) -> Iterable[Connection]:
         admins = [SUPERUSERS in user.groups for user in self._known.values()]
         for wanted in (False, True):
-            for visit, admin in zip(self._known, admins, strict=True):
-                if admin is wanted and not visit.is_busy:
-                    yield visit
+            for connection, admin in zip(self._known, admins, strict=True):
+                if admin is wanted and not connection.is_busy:
+                    yield connection
 
 
 @cache

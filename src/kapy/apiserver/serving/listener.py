@@ -42,9 +42,9 @@ class Listener:
         self._state = ServerState()
         self._config = _config(application)
 
-    def protocol(self, visit: Connection | None = None) -> HTTPProtocol:
+    def protocol(self, connection: Connection | None = None) -> HTTPProtocol:
         """Return a protocol for one connection."""
-        return HTTPProtocol(self._config, self._state, {}, visit=visit)
+        return HTTPProtocol(self._config, self._state, {}, connection=connection)
 
     async def stop(self) -> None:
         """Drain, then close the connections."""
@@ -105,8 +105,8 @@ async def listen(
     listener = Listener(application)
     acceptor = Acceptor(limit)
 
-    async def admit(accepted: socket.socket, visit: Connection) -> None:
-        await serve_connection(accepted, tls, listener, visit)
+    async def admit(accepted: socket.socket, connection: Connection) -> None:
+        await serve_connection(accepted, tls, listener, connection)
 
     listening = await bind_sockets(host, port) if sock is None else [_start_listening(sock)]
     address = listening[0].getsockname()
@@ -133,10 +133,10 @@ def _start_listening(sock: socket.socket) -> socket.socket:
 
 
 async def serve_connection(
-    sock: socket.socket, tls: ssl.SSLContext | None, listener: Listener, visit: Connection
+    sock: socket.socket, tls: ssl.SSLContext | None, listener: Listener, connection: Connection
 ) -> None:
     """Serve one accepted connection; several servers can share one listening socket.
 
     Returns when the handshake is done; the connection then lives until either side closes it.
     """
-    await connect(sock, visit, lambda: listener.protocol(visit), tls)
+    await connect(sock, connection, lambda: listener.protocol(connection), tls)

@@ -44,9 +44,9 @@ class HTTPProtocol(HttpToolsProtocol):
     _watchdog: asyncio.TimerHandle | None = None
     _watched = ""
 
-    def __init__(self, *given: Any, visit: Connection | None = None, **named: Any) -> None:
+    def __init__(self, *given: Any, connection: Connection | None = None, **named: Any) -> None:
         super().__init__(*given, **named)
-        self._visit = visit
+        self._connection = connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -67,7 +67,7 @@ class HTTPProtocol(HttpToolsProtocol):
         """Record the authenticated user; return False if the connection limit for users is
         reached.
         """
-        return self._visit is None or self._visit.set_user(user)
+        return self._connection is None or self._connection.set_user(user)
 
     @property
     def has_received_request(self) -> bool:

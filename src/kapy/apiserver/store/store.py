@@ -189,37 +189,39 @@ class Store:
         self._next += 1
         return self._next
 
-    def _stage(self, table: Table, one: WriteEvent) -> None:
+    def _stage(self, table: Table, event: WriteEvent) -> None:
         if self._log is None:
-            self.revision = one.revision
-            self._publish(table, one)
+            self.revision = event.revision
+            self._publish(table, event)
             return
-        table.staged[one.namespace, one.name] = None if one.change == "DELETED" else one.after
-        self._batch.append(one)
+        table.staged[event.namespace, event.name] = (
+            None if event.change == "DELETED" else event.after
+        )
+        self._batch.append(event)
         if self._done is None:
             self._done = Commit()
             if self._flight is None:
                 asyncio.get_running_loop().call_soon(self._flush)
 
-    def _publish(self, table: Table, one: WriteEvent) -> None:
+    def _publish(self, table: Table, event: WriteEvent) -> None:
         """Make a committed write visible to readers, then send it to all watchers."""
-        if one.change == "DELETED":
-            table.remove(one.namespace, one.name)
+        if event.change == "DELETED":
+            table.remove(event.namespace, event.name)
         else:
-            table.put(one.namespace, one.name, one.after)
-        if not one.size:
-            one.size = len(_encode(one.document))
-        table.set_size(one.namespace, one.name, 0 if one.change == "DELETED" else one.size)
-        self.history.add(one)
-        for feed in table.watchers:
-            feed.dispatch(one)
+            table.put(event.namespace, event.name, event.after)
+        if not event.size:
+            event.size = len(_encode(event.document))
+        table.set_size(event.namespace, event.name, 0 if event.change == "DELETED" else event.size)
+        self.history.add(event)
+        for watcher in table.watchers:
+            watcher.dispatch(event)
         for listener in list(self.listeners):
             try:
-                listener(one)
+                listener(event)
             except Exception:  # an error in one controller must not undo a write
                 _log.exception("a listener of the store failed")
-        if one.before is not None:
-            one.before.drop_document()
+        if event.before is not None:
+            event.before.drop_document()
 
     async def committed(self) -> None:
         """Wait until all staged writes are on disk. Raises StoreError if they could not be
@@ -256,14 +258,14 @@ class Store:
             self._complete(batch, done, None)
 
     @staticmethod
-    def _row(one: WriteEvent) -> Row:
-        encoded = one.after.encoded = one.after.encoded or _encode(one.document)
-        one.size = len(encoded)
-        before = None if one.before is None else one.before.checksum
-        if one.change == "DELETED":
-            return one.table, one.namespace, one.name, None, 0, before
-        proof = one.after.checksum = checksum(one.table, one.namespace, one.name, encoded)
-        return one.table, one.namespace, one.name, encoded, proof, before
+    def _row(event: WriteEvent) -> Row:
+        encoded = event.after.encoded = event.after.encoded or _encode(event.document)
+        event.size = len(encoded)
+        before = None if event.before is None else event.before.checksum
+        if event.change == "DELETED":
+            return event.table, event.namespace, event.name, None, 0, before
+        proof = event.after.checksum = checksum(event.table, event.namespace, event.name, encoded)
+        return event.table, event.namespace, event.name, encoded, proof, before
 
     def _on_flushed(
         self, batch: list[WriteEvent], done: Commit, error: BaseException | None
@@ -341,24 +343,24 @@ class Store:
         """Open a Watcher that gets the events after `since` (not below `history.floor`) and all
         later ones.
         """
-        feed = Watcher(namespace, name, match)
+        watcher = Watcher(namespace, name, match)
         for happening in self.history.since(table.name, since):
-            feed.dispatch(happening)
-        table.watchers.append(feed)
-        return feed
+            watcher.dispatch(happening)
+        table.watchers.append(watcher)
+        return watcher
 
-    def unwatch(self, table: Table, feed: Watcher) -> None:
+    def unwatch(self, table: Table, watcher: Watcher) -> None:
         """Close a Watcher."""
-        feed.close()
-        if feed in table.watchers:
-            table.watchers.remove(feed)
+        watcher.close()
+        if watcher in table.watchers:
+            table.watchers.remove(watcher)
 
     def bookmark(self, revision: int) -> None:
         """Send a bookmark to every watcher; the reader fills in kind and apiVersion."""
         for table in self._tables.values():
-            for feed in table.watchers:
+            for watcher in table.watchers:
                 document: Document = {"metadata": {"resourceVersion": str(revision)}}
-                feed.push(WatchEvent("BOOKMARK", document, revision))
+                watcher.push(WatchEvent("BOOKMARK", document, revision))
 
     async def run_compaction(self) -> None:
         """Drop history that is 5 to 10 minutes old, like kube-apiserver's compaction of etcd.
@@ -377,8 +379,8 @@ class Store:
             self._finish(self._log)
             self._log = None
         for table in self._tables.values():
-            for feed in list(table.watchers):
-                self.unwatch(table, feed)
+            for watcher in list(table.watchers):
+                self.unwatch(table, watcher)
         if self._retry is not None:
             self._retry.cancel()
 

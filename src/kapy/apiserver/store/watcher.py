@@ -72,28 +72,30 @@ class Watcher:
             return False
         return self.match is None or self.match(document)
 
-    def dispatch(self, one: WriteEvent) -> None:
+    def dispatch(self, event: WriteEvent) -> None:
         """Queue the event of a write if it concerns this reader."""
-        if (self._namespace and one.namespace != self._namespace) or (
-            self._name and one.name != self._name
+        if (self._namespace and event.namespace != self._namespace) or (
+            self._name and event.name != self._name
         ):
             return
         match = self.match
-        document = one.document
+        document = event.document
         if match is None:
-            self.push(WatchEvent(one.change, document, one.revision, one))
+            self.push(WatchEvent(event.change, document, event.revision, event))
             return
-        now = one.change != "DELETED" and match(document)
-        previous = one.previous
+        now = event.change != "DELETED" and match(document)
+        previous = event.previous
         before = previous is not None and match(previous)
         if now:
             change: Literal["ADDED", "MODIFIED"] = "MODIFIED" if before else "ADDED"
-            same = one if change == one.change else None
-            self.push(WatchEvent(change, document, one.revision, same))
-        elif before and one.change == "DELETED":
-            self.push(WatchEvent("DELETED", document, one.revision, one))
+            same = event if change == event.change else None
+            self.push(WatchEvent(change, document, event.revision, same))
+        elif before and event.change == "DELETED":
+            self.push(WatchEvent("DELETED", document, event.revision, event))
         elif before and previous is not None:
-            self.push(WatchEvent("DELETED", with_revision(previous, one.revision), one.revision))
+            self.push(
+                WatchEvent("DELETED", with_revision(previous, event.revision), event.revision)
+            )
 
     def add_initial(self, notice: WatchEvent) -> None:
         """Queue an event of the initial state, which does not count towards the limit."""

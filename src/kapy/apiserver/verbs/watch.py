@@ -59,7 +59,7 @@ async def watch(server: ServerContext, context: RequestContext) -> Reply:
             return Reply(200, _SingleEvent(_expired_error(server, since)))
         if since > server.store.revision:
             return Reply(200, _SingleEvent(_error(too_large_error(server, since))))
-    feed = server.store.watch(
+    watcher = server.store.watch(
         table,
         context.namespace,
         name,
@@ -70,12 +70,12 @@ async def watch(server: ServerContext, context: RequestContext) -> Reply:
     if initial or (initial is None and not version):
         for document in list(table.scan(context.namespace)):
             metadata = document["metadata"]
-            if feed.matches(document, metadata.get("namespace", ""), metadata["name"]):
-                feed.add_initial(WatchEvent("ADDED", document, int(metadata["resourceVersion"])))
+            if watcher.matches(document, metadata.get("namespace", ""), metadata["name"]):
+                watcher.add_initial(WatchEvent("ADDED", document, int(metadata["resourceVersion"])))
         if initial and bookmarks:
-            feed.push(bookmark(context, server.store.revision, INITIAL_END))
+            watcher.push(bookmark(context, server.store.revision, INITIAL_END))
     make = _ListOnlyStream if accept.form == "PartialObjectMetadataList" else WatchStream
-    stream = make(server, context, table, feed, accept, bookmarks=bookmarks)
+    stream = make(server, context, table, watcher, accept, bookmarks=bookmarks)
     if seconds > 0:
         stream.end_after(seconds)
     return Reply(200, stream)
@@ -205,12 +205,12 @@ class WatchStream:
         "_accept",
         "_ask",
         "_events",
-        "_feed",
         "_first",
         "_server",
         "_table",
         "_timer",
         "_version",
+        "_watcher",
         "bookmarks",
         "ended",
     )
@@ -220,7 +220,7 @@ class WatchStream:
         server: ServerContext,
         context: RequestContext,
         table: Table,
-        feed: Watcher,
+        watcher: Watcher,
         accept: MediaType,
         *,
         bookmarks: bool,
@@ -231,7 +231,7 @@ class WatchStream:
         self._version = resource.api_version
         self._events = server.metrics.events_of(resource.api_version, resource.plural)
         self._table = table
-        self._feed = feed
+        self._watcher = watcher
         self._accept = accept
         self._first = True
         self._timer: asyncio.TimerHandle | None = None
@@ -240,20 +240,20 @@ class WatchStream:
 
     def end_after(self, seconds: float) -> None:
         """End the watch after `timeoutSeconds`."""
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._feed.close)
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._watcher.close)
 
     def when_closed(self, told: Callable[[], None] | None) -> None:
         """Set a callback for when the server ends the watch, even if the client no longer reads."""
-        self._feed.on_close = told
+        self._watcher.on_close = told
 
     def __aiter__(self) -> AsyncIterator[Document]:
         return self
 
     async def __anext__(self) -> Document:
-        notice = self._feed.ready()
+        notice = self._watcher.ready()
         while True:
             if notice is None:
-                notice = await self._feed.next()
+                notice = await self._watcher.next()
             if notice is None:
                 await self.aclose()
                 raise StopAsyncIteration
@@ -270,14 +270,14 @@ class WatchStream:
         parts: list[bytes] = []
         size = 0
         while True:
-            notice = self._feed.ready()
+            notice = self._watcher.ready()
             if notice is None or len(parts) >= _BATCH or size > _CHUNK:
                 if parts:
                     yield b"".join(parts)
                     parts.clear()
                     size = 0
                 if notice is None:
-                    notice = await self._feed.next()
+                    notice = await self._watcher.next()
                 if notice is None:
                     return
             if notice.type == "BOOKMARK" and not self.bookmarks:
@@ -335,9 +335,9 @@ class WatchStream:
         """Stop the watch."""
         if self._timer is not None:
             self._timer.cancel()
-        self._server.store.unwatch(self._table, self._feed)
+        self._server.store.unwatch(self._table, self._watcher)
         ended, self.ended = self.ended, []
-        if ended and self._feed.overflown:
+        if ended and self._watcher.overflown:
             self._server.metrics.cut[self._table.name] += 1
         for told in ended:
             told()
@@ -349,9 +349,9 @@ class _ListOnlyStream(WatchStream):
     __slots__ = ()
 
     async def __anext__(self) -> Document:
-        notice = await self._feed.next()
+        notice = await self._watcher.next()
         while notice is not None and notice.type == "BOOKMARK" and not self.bookmarks:
-            notice = await self._feed.next()
+            notice = await self._watcher.next()
         await self.aclose()
         raise StopAsyncIteration
 

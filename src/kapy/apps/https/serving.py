@@ -93,9 +93,9 @@ class _Server(Server):
         await self.accepts.wait()
         await Acceptor().accept(listening, self.admit)
 
-    async def admit(self, sock: socket.socket, visit: Connection) -> None:
+    async def admit(self, sock: socket.socket, connection: Connection) -> None:
         """Serve an accepted socket."""
-        await connect(sock, visit, self._protocol, self.config.ssl)
+        await connect(sock, connection, self._protocol, self.config.ssl)
 
     def _protocol(self) -> asyncio.Protocol:
         made: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]

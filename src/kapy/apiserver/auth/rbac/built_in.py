@@ -122,8 +122,8 @@ class BuiltInRights:
         labels = role["metadata"].get("labels") or {}
         return any(labels.get(one) == "true" for one in self._labels)
 
-    def _on_write(self, one: WriteEvent) -> None:
-        if one.table == _CLUSTER_ROLES:
+    def _on_write(self, event: WriteEvent) -> None:
+        if event.table == _CLUSTER_ROLES:
             self._of_roles = None
             self._decided.clear()
             self.allowed_reads.clear()

@@ -176,13 +176,13 @@ class RBACAuthorizer:
         self._store.listeners.append(self._on_write)
         return self._index
 
-    def _on_write(self, one: WriteEvent) -> None:
-        if one.table not in _TABLES:
+    def _on_write(self, event: WriteEvent) -> None:
+        if event.table not in _TABLES:
             return
         self._decided.clear()
-        if one.table in (CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS):
-            now = None if one.change == "DELETED" else one.document
-            self._replace(one.namespace, one.previous or one.document, now)
+        if event.table in (CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS):
+            now = None if event.change == "DELETED" else event.document
+            self._replace(event.namespace, event.previous or event.document, now)
 
     def _replace(self, namespace: str, old: Document, new: Document | None) -> None:
         assert self._index is not None

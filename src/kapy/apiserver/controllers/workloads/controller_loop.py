@@ -74,10 +74,10 @@ class WorkloadControllers:
         except TimeoutError:
             self._workloads.is_dirty = True
 
-    def _on_write(self, one: WriteEvent) -> None:
-        if one.table in TABLES:
+    def _on_write(self, event: WriteEvent) -> None:
+        if event.table in TABLES:
             self._workloads.is_dirty = True
             self._wake.set()
-        if one.table in endpoint_slices.TABLES:
+        if event.table in endpoint_slices.TABLES:
             self._endpoints_changed = True
             self._wake.set()

@@ -83,11 +83,11 @@ class Workloads:
         """Start to reconcile the existing objects."""
         self.is_used = self.is_dirty = True
 
-    def on_write(self, one: WriteEvent) -> bool:
+    def on_write(self, event: WriteEvent) -> bool:
         """Record a write to one of TABLES; return whether a reconcile is needed."""
         if not self.is_used:
-            made_by_somebody = one.change == "ADDED" and one.table not in ("pods", "nodes")
-            if not made_by_somebody or not one.document["metadata"].get("managedFields"):
+            made_by_somebody = event.change == "ADDED" and event.table not in ("pods", "nodes")
+            if not made_by_somebody or not event.document["metadata"].get("managedFields"):
                 return False
             self.is_used = True
         self.is_dirty = True
