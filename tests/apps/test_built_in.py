@@ -12,7 +12,7 @@ from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.settings import ControllerConfig, Settings
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
 from kapy.clusterctl.inventory import PROVIDERS, Inventory
-from kapy.clusterctl.waiting import holds, until
+from kapy.clusterctl.waiting import has_condition, wait_until
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, Resource
 
@@ -82,7 +82,7 @@ def _core(resource: Resource) -> Document:
 async def test_what_runs_inside_says_so_when_somebody_scales_it_down() -> None:
     async with management_plane(Settings(inventory=True), clock=loop_clock()) as plane:
         await plane.client.patch(DEPLOYMENTS, CORE, {"spec": {"replicas": 0}})
-        found = await until(plane.client, DEPLOYMENTS, CORE, _is_observed, within=10)
+        found = await wait_until(plane.client, DEPLOYMENTS, CORE, _is_observed, within=10)
     assert found is not None
     assert found["status"]["replicas"] == found["status"]["availableReplicas"] == 1
 
@@ -118,11 +118,11 @@ def _marks(crd: Document) -> tuple[Document, Document]:
 
 async def _available(plane: ManagementPlane, namespace: str) -> None:
     (found,) = (await plane.client.list(DEPLOYMENTS, namespace)).items
-    await until(plane.client, DEPLOYMENTS, Key.of(found), _is_available, within=10)
+    await wait_until(plane.client, DEPLOYMENTS, Key.of(found), _is_available, within=10)
 
 
 def _is_available(deployment: Document | None) -> bool:
-    return deployment is not None and holds(deployment, "Available")
+    return deployment is not None and has_condition(deployment, "Available")
 
 
 def _is_observed(deployment: Document | None) -> bool:

@@ -18,7 +18,7 @@ import pytest
 from kapy._aio import plain_tar
 from kapy.apps.restore import UnusableBackup, restore
 from kapy.apps.settings import Folder
-from kapy.clusterctl.bundle.file import opened
+from kapy.clusterctl.bundle.file import open_bundle
 from kapy.clusterctl.errors import BundleError, MoveError
 from kapy.clusterctl.move import directory
 from kapy.clusterctl.move.directory import documents_in
@@ -171,13 +171,13 @@ def test_a_bundle_that_is_none_is_refused(
     path = tmp_path / "bundle"
     path.write_bytes(BUNDLES[what]())
     with pytest.raises(BundleError):
-        opened(path)
+        open_bundle(path)
 
 
 def test_a_file_of_a_move_is_read_up_to_a_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(directory, "_LARGEST", 100)
+    monkeypatch.setattr(directory, "_MAX_BYTES", 100)
     (tmp_path / "a.yaml").write_bytes(b"a: " + b"x" * 200)
     with pytest.raises(MoveError, match="larger than 100 bytes"):
         list(documents_in(tmp_path))

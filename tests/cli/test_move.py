@@ -8,7 +8,7 @@ import pytest
 
 from kapy.cli.api_warnings import WarningPrinter
 from kapy.cli.root import run
-from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place
+from kapy.clusterctl.move.journal import Journal, Mode, MoveStarted, Place
 from kapy.kube.http import Reply, Request
 
 _FINALIZERS = (
@@ -57,7 +57,7 @@ def test_one_of_several_moves_has_to_be_named(
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     for name in "ab":
-        begun = Begun(name, Mode.CLUSTERS, f"ns-{name}", Place(), Place())
+        begun = MoveStarted(name, Mode.CLUSTERS, f"ns-{name}", Place(), Place())
         Journal.new(home / "kapy" / "moves" / f"{name}.jsonl", begun).close()
     assert run(["move", "--resume"]) == 1
     said = capsys.readouterr().err

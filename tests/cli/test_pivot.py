@@ -9,7 +9,7 @@ import pytest
 from kapy.cli.pivot import PivotOptions, _hints_after_forward
 from kapy.cli.root import run
 from kapy.clusterctl.inventory import Installed
-from kapy.clusterctl.pivot.operation import Remains
+from kapy.clusterctl.pivot.operation import Leftovers
 from kapy.clusterctl.provider import ProviderType
 from kapy.kube import Key
 
@@ -50,12 +50,12 @@ def test_what_is_wrong_is_one_sentence(
 )
 def test_what_removes_the_rest_is_told(home: Path, folder: str, command: str) -> None:
     place = home / folder if folder else None
-    told = _hints_after_forward(GIVEN, home / "prod.kubeconfig", place, Remains((), (CORE,)))
+    told = _hints_after_forward(GIVEN, home / "prod.kubeconfig", place, Leftovers((), (CORE,)))
     assert f"Nothing needs it any more; {command.format(home=home)} removes it." == told[-1]
 
 
 def test_clusters_that_stay_keep_their_management_cluster(home: Path) -> None:
-    left = Remains((Key("other", "shop"),), (CORE,))
+    left = Leftovers((Key("other", "shop"),), (CORE,))
     told = _hints_after_forward(GIVEN, home / "prod.kubeconfig", None, left)
     assert told[-3:] == [
         "  Cluster other/shop",

@@ -19,7 +19,7 @@ from kapy.client.json_stream import JsonStream
 from kapy.client.lines import Lines
 from kapy.client.reply import document_of, failure_of
 from kapy.kube.errors import KapyError, ServerError, Unreachable
-from kapy.kube.foreign_json import BadJson, decoded, in_pieces
+from kapy.kube.foreign_json import BadJson, decode_json, decode_json_in_pieces
 from kapy.kube.http import Reply, Request
 from kapy.kube.names import CONFIG_MAPS
 from tests.client.test_https import http, peer
@@ -251,12 +251,14 @@ def test_documents_are_found_in_whatever_pieces_they_come(
 def test_a_long_list_is_decoded_in_pieces() -> None:
     item = {"metadata": {"name": "a"}, "data": {"x": "y" * 1000}}
     document = {"kind": "List", "metadata": {"resourceVersion": "5"}, "items": [item] * 5000}
-    *pauses, found = in_pieces(json.dumps(document).encode())
+    *pauses, found = decode_json_in_pieces(json.dumps(document).encode())
     assert found == document
     assert len(pauses) >= 4, "one for each megabyte"
     assert set(pauses) == {None}
     nested = {"response": {"uid": "u", "convertedObjects": [item] * 5000}, "kind": "x"}
-    *pauses, found = in_pieces(json.dumps(nested).encode(), ("response", "convertedObjects"))
+    *pauses, found = decode_json_in_pieces(
+        json.dumps(nested).encode(), ("response", "convertedObjects")
+    )
     assert (found, len(pauses) >= 4) == (nested, True)
 
 
@@ -266,13 +268,13 @@ def test_a_long_list_is_decoded_in_pieces() -> None:
 )
 def test_what_is_no_list_is_refused_in_pieces_too(text: bytes) -> None:
     with pytest.raises(BadJson):
-        list(in_pieces(text))
+        list(decode_json_in_pieces(text))
 
 
 def test_the_depth_of_json_is_bounded() -> None:
-    assert decoded(b"[" * 300 + b"]" * 300) is not None
+    assert decode_json(b"[" * 300 + b"]" * 300) is not None
     with pytest.raises(BadJson):
-        decoded(b"[" * 301 + b"0" + b"]" * 301)
+        decode_json(b"[" * 301 + b"0" + b"]" * 301)
 
 
 @pytest.mark.parametrize("status", [{"details": "x"}, {"message": ["a"]}, {"reason": 5}])

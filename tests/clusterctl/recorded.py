@@ -32,7 +32,7 @@ class RecordedSource:
             and one["metadata"].get("labels", {}).get(NAME_LABEL) == cluster.name
         ]
 
-    async def referred(self, reference: Document | None, namespace: str) -> Document | None:
+    async def referenced(self, reference: Document | None, namespace: str) -> Document | None:
         for one in self.objects:
             if reference and (one["kind"], Key.of(one)) == (
                 reference["kind"],

@@ -15,13 +15,13 @@ from kapy._aio.clock import EPOCH, loop_clock
 from kapy.client.client import Client
 from kapy.clusterctl import install
 from kapy.clusterctl.certificates import CERTIFICATES, CertificateError, cert_manager
-from kapy.clusterctl.certificates.issuing import OURS, issued, value
+from kapy.clusterctl.certificates.issuing import CERTIFICATE_MARK, issue_secrets, value
 from kapy.clusterctl.certificates.own import renew
-from kapy.clusterctl.certificates.wanted import Wanted, asked_by
+from kapy.clusterctl.certificates.requests import CertificateRequest, requests_in
 from kapy.clusterctl.config import load
-from kapy.clusterctl.install import How
-from kapy.clusterctl.install.asked import Asked
-from kapy.clusterctl.progress import silent
+from kapy.clusterctl.install import InstallOptions
+from kapy.clusterctl.install.requested_providers import RequestedProviders
+from kapy.clusterctl.progress import no_progress
 from kapy.clusterctl.provider import ProviderType
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError
@@ -52,9 +52,16 @@ def releases(tmp_path: Path) -> Releases:
 
 
 async def init(client: Client, releases: Releases, **how: Any) -> None:
-    asked = Asked({ProviderType.INFRASTRUCTURE: ["acme"]})
+    asked = RequestedProviders({ProviderType.INFRASTRUCTURE: ["acme"]})
     config = releases.config()
-    await install.init(client, config, asked, how=How(**how), clock=loop_clock(), say=silent)
+    await install.init(
+        client,
+        config,
+        asked,
+        options=InstallOptions(**how),
+        clock=loop_clock(),
+        progress=no_progress,
+    )
 
 
 async def trusted(client: Client) -> bytes:
@@ -149,7 +156,7 @@ async def test_with_cert_manager_it_is_asked(releases: Releases) -> None:
         await init(client, releases)
         asked = (await client.list(CERTIFICATES, NAMESPACE)).items
         assert [one["spec"]["secretName"] for one in asked] == [LEAF.name]
-        assert (await client.list(SECRETS, labels=OURS)).items == []
+        assert (await client.list(SECRETS, labels=CERTIFICATE_MARK)).items == []
         namespaces = {
             one["metadata"]["name"]
             for one in (await client.list(NAMESPACES)).items
@@ -205,14 +212,14 @@ async def test_cert_manager_is_installed_and_upgraded_as_upstream_does(tmp_path:
         assert await cert_manager.images(client, old) == [
             "quay.io/jetstack/cert-manager-controller:v1.20.0"
         ]
-        await cert_manager.ensure_installed(client, old, silent)
+        await cert_manager.ensure_installed(client, old, no_progress)
         assert await cert_manager.images(client, old) == []
-        await cert_manager.ensure_latest(client, old, silent)
+        await cert_manager.ensure_latest(client, old, no_progress)
         before = await client.get(DEPLOYMENTS, key)
         new = configured(tmp_path, "v1.21.1")
         plan = await cert_manager.plan(client, new)
         assert (plan.current, plan.target, plan.needed) == ("v1.20.0", "v1.21.1", True)
-        await cert_manager.ensure_latest(client, new, silent)
+        await cert_manager.ensure_latest(client, new, no_progress)
         after = await client.get(DEPLOYMENTS, key)
         assert (await cert_manager.plan(client, new)).needed is False
         assert (await cert_manager.plan(client, old)).needed is False
@@ -225,9 +232,9 @@ async def test_a_cert_manager_of_somebody_else_is_left_alone(tmp_path: Path) -> 
         assert (await cert_manager.plan(client, config)).external
 
 
-def one(**more: Any) -> Wanted:
+def one(**more: Any) -> CertificateRequest:
     return replace(
-        Wanted(
+        CertificateRequest(
             "ns",
             "c-serving",
             "c-webhook-cert",
@@ -261,9 +268,9 @@ ISSUER: Document = {
         ({"ipAddresses": ["10.0.0.1"]}, one(names=("c-webhook.ns.svc", "10.0.0.1"))),
     ],
 )
-def test_what_a_certificate_asks_for(spec: Document, wanted: Wanted) -> None:
-    assert asked_by([ISSUER, certificate("c", "ns", **spec)]) == [wanted]
-    assert Wanted.of(wanted.document()) == wanted
+def test_what_a_certificate_asks_for(spec: Document, wanted: CertificateRequest) -> None:
+    assert requests_in([ISSUER, certificate("c", "ns", **spec)]) == [wanted]
+    assert CertificateRequest.of(wanted.document()) == wanted
 
 
 def issuer(**spec: Any) -> Document:
@@ -283,7 +290,7 @@ def issuer(**spec: Any) -> Document:
 )
 def test_what_only_cert_manager_has_is_told(objects: Sequence[Document], sentence: str) -> None:
     with pytest.raises(CertificateError, match=sentence) as refused:
-        asked_by(objects)
+        requests_in(objects)
     assert "--certificates=cert-manager" in str(refused.value)
 
 
@@ -294,14 +301,14 @@ def test_a_chain_of_issuers_is_one_authority() -> None:
     of_root = {**issuer(ca={"secretName": "root"})}
     of_root["metadata"] = {"name": "of-root", "namespace": "ns"}
     leaf = certificate("c", "ns", issuerRef={"name": "of-root"})
-    asked = asked_by([leaf, of_root, ISSUER, root])
-    found = issued(asked, {}, now=EPOCH, labels={})
+    asked = requests_in([leaf, of_root, ISSUER, root])
+    found = issue_secrets(asked, {}, now=EPOCH, labels={})
     by_name = {Key.of(one).name: one for one in found.secrets}
     assert set(by_name) == {"root", "c-webhook-cert"}
     authority = certificate_of(value(by_name["root"], "tls.crt"))
     certificate_of(value(by_name["c-webhook-cert"], "tls.crt")).verify_directly_issued_by(authority)
     held = {Key.of(one): one for one in found.secrets}
-    assert issued(asked, held, now=EPOCH + YEAR, labels={}).secrets == []
+    assert issue_secrets(asked, held, now=EPOCH + YEAR, labels={}).secrets == []
     changed = [replace(one, names=(*one.names, "other")) for one in asked]
-    again = issued(changed, held, now=EPOCH, labels={}).secrets
+    again = issue_secrets(changed, held, now=EPOCH, labels={}).secrets
     assert [Key.of(one).name for one in again] == ["c-webhook-cert"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kapy.api.crds import crds
-from kapy.clusterctl.templates.cluster_shapes import SPECIFICATIONS, mistakes
+from kapy.clusterctl.templates.cluster_shapes import SPECIFICATIONS, shape_errors
 from kapy.kube import Document
 
 (CLUSTER,) = [one for one in crds() if one["metadata"]["name"] == "clusters.cluster.x-k8s.io"]
@@ -60,4 +60,4 @@ def test_the_table_is_what_the_crd_says() -> None:
     ],
 )
 def test_fields_of_another_type_are_told(spec: object, told: list[str]) -> None:
-    assert list(mistakes({"metadata": {"name": "c"}, "spec": spec}, "v1beta2")) == told
+    assert list(shape_errors({"metadata": {"name": "c"}, "spec": spec}, "v1beta2")) == told

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kapy.clusterctl.components import Components
-from kapy.clusterctl.components.generate import generated_components
+from kapy.clusterctl.components.generate import generate_components
 from kapy.clusterctl.components.reading import components_of, read_components
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.config.file import File
@@ -17,7 +17,7 @@ from kapy.clusterctl.envsubst import BadSubstitution
 from kapy.clusterctl.errors import ComponentsError, MetadataError, RepositoryError
 from kapy.clusterctl.manifests import BadManifest
 from kapy.clusterctl.provider import Provider, ProviderType
-from kapy.clusterctl.repository.memory import Memory
+from kapy.clusterctl.repository.memory import MemoryRepository
 from kapy.kube import Document, yaml
 
 PROVIDER = Provider("x", ProviderType.INFRASTRUCTURE, "memory/infrastructure-components.yaml")
@@ -431,7 +431,7 @@ RELEASES = {
 
 
 async def test_a_repository_is_read_in_its_default_version() -> None:
-    repository = Memory(RELEASES, components_file="infrastructure-components.yaml")
+    repository = MemoryRepository(RELEASES, components_file="infrastructure-components.yaml")
     components = await read_components(repository, PROVIDER, Config())
     assert (components.version, len(components.objects)) == ("v1.0.0", 2)
     with pytest.raises(RepositoryError, match='from provider\'s repository "infrastructure-x"'):
@@ -446,4 +446,4 @@ async def test_a_contract_that_is_not_known_is_refused(tmp_path: Path) -> None:
     url = f"{folder}/infrastructure-components.yaml"
     provider = Provider("x", ProviderType.INFRASTRUCTURE, url)
     with pytest.raises(MetadataError, match=r"only compatible with .* detected v1alpha4"):
-        await generated_components(provider, "", Config())
+        await generate_components(provider, "", Config())

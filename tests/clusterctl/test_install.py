@@ -14,16 +14,16 @@ from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Settings
 from kapy.client.client import Client
 from kapy.clusterctl import install
-from kapy.clusterctl.applying import Applying
+from kapy.clusterctl.applying import ObjectApplier
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL
 from kapy.clusterctl.delete import Deletion, delete
 from kapy.clusterctl.errors import ClusterctlError
-from kapy.clusterctl.install import How
-from kapy.clusterctl.install.asked import Asked
+from kapy.clusterctl.install import InstallOptions
 from kapy.clusterctl.install.images import list_images
+from kapy.clusterctl.install.requested_providers import RequestedProviders
 from kapy.clusterctl.inventory import PROVIDERS, Inventory
-from kapy.clusterctl.labelled import labelled
-from kapy.clusterctl.progress import line, silent
+from kapy.clusterctl.labelled import labelled_objects
+from kapy.clusterctl.progress import line, no_progress
 from kapy.clusterctl.provider import ProviderType
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
@@ -47,11 +47,13 @@ def releases(tmp_path: Path) -> Releases:
     return Releases(tmp_path)
 
 
-def acme(version: str = "") -> Asked:
-    return Asked({INFRASTRUCTURE: [f"acme:{version}" if version else "acme"]})
+def acme(version: str = "") -> RequestedProviders:
+    return RequestedProviders({INFRASTRUCTURE: [f"acme:{version}" if version else "acme"]})
 
 
-async def init(client: Client, releases: Releases, asked: Asked, **how: Any) -> list[str]:
+async def init(
+    client: Client, releases: Releases, asked: RequestedProviders, **how: Any
+) -> list[str]:
     """What it said."""
     told: list[str] = []
 
@@ -59,7 +61,12 @@ async def init(client: Client, releases: Releases, asked: Asked, **how: Any) -> 
         told.append(line(text, values))
 
     await install.init(
-        client, releases.config(), asked, how=How(**how), clock=loop_clock(), say=say
+        client,
+        releases.config(),
+        asked,
+        options=InstallOptions(**how),
+        clock=loop_clock(),
+        progress=say,
     )
     return told
 
@@ -89,7 +96,10 @@ async def test_a_second_instance_is_refused_and_the_first_one_named(releases: Re
     releases.add(*ACME, "v1.0.1")
     async with management_cluster() as client:
         await init(client, releases, acme("v1.0.0"))
-        for asked in (acme("v1.0.1"), Asked(acme("v1.0.0").names, target_namespace="other")):
+        for asked in (
+            acme("v1.0.1"),
+            RequestedProviders(acme("v1.0.0").names, target_namespace="other"),
+        ):
             with pytest.raises(ClusterctlError, match="already an instance") as refused:
                 await init(client, releases, asked)
             assert '"infrastructure-acme-system" namespace (v1.0.0)' in str(refused.value)
@@ -98,14 +108,17 @@ async def test_a_second_instance_is_refused_and_the_first_one_named(releases: Re
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        (Asked({ProviderType.CORE: ["-"]}), "the '-' value can not be used for the core provider"),
-        (Asked({INFRASTRUCTURE: ["acme:v9.9.9"]}), "v9.9.9"),
-        (Asked({INFRASTRUCTURE: ["akme"]}), "nearest names are acme"),
-        (Asked({INFRASTRUCTURE: ["Bad_Name"]}), 'invalid provider name "Bad_Name"'),
+        (
+            RequestedProviders({ProviderType.CORE: ["-"]}),
+            "the '-' value can not be used for the core provider",
+        ),
+        (RequestedProviders({INFRASTRUCTURE: ["acme:v9.9.9"]}), "v9.9.9"),
+        (RequestedProviders({INFRASTRUCTURE: ["akme"]}), "nearest names are acme"),
+        (RequestedProviders({INFRASTRUCTURE: ["Bad_Name"]}), 'invalid provider name "Bad_Name"'),
     ],
 )
 async def test_what_cannot_be_had_is_told_before_anything_is_written(
-    asked: Asked, sentence: str, releases: Releases
+    asked: RequestedProviders, sentence: str, releases: Releases
 ) -> None:
     async with management_cluster() as client:
         with pytest.raises(ClusterctlError, match=re.escape(sentence)):
@@ -183,16 +196,18 @@ async def test_the_providers_of_a_plane_are_there_already(releases: Releases) ->
     async with management_plane(Settings(inventory=True), clock=loop_clock()) as plane:
         client = plane.client
         before = await client.get(CRDS, Key("", "clusters.cluster.x-k8s.io"))
-        asked = Asked({INFRASTRUCTURE: ["acme"], ProviderType.CORE: ["cluster-api"]})
+        asked = RequestedProviders({INFRASTRUCTURE: ["acme"], ProviderType.CORE: ["cluster-api"]})
         told = await init(client, releases, asked)
         assert "infrastructure-acme" in await labels(client)
         assert await client.get(CRDS, Key("", "clusters.cluster.x-k8s.io")) == before
         with pytest.raises(ClusterctlError, match="is a part of this management plane"):
-            await init(client, releases, Asked({ProviderType.CORE: ["cluster-api:v1.15.0"]}))
+            await init(
+                client, releases, RequestedProviders({ProviderType.CORE: ["cluster-api:v1.15.0"]})
+            )
         names = {ProviderType.CORE: ["cluster-api"]}
         with pytest.raises(ClusterctlError, match="cannot be deleted"):
-            await delete(client, Deletion(names), say=silent)
-        await delete(client, Deletion(everything=True), say=silent)
+            await delete(client, Deletion(names), progress=no_progress)
+        await delete(client, Deletion(everything=True), progress=no_progress)
         assert len(await labels(client)) == 4
     assert "Skipping cluster-api v1.14.0: it is a part of this management plane" in told
     assert told[-1].startswith("This management plane runs no Pods: run the managers of infra")
@@ -209,7 +224,7 @@ async def test_a_token_secret_is_written_after_its_account() -> None:
     metadata = {"name": "manager", "namespace": "default"}
     named = {"annotations": {"kubernetes.io/service-account.name": "manager"}, **metadata}
     async with management_plane(Settings(), clock=loop_clock()) as plane:
-        await Applying(plane.client).apply(
+        await ObjectApplier(plane.client).apply(
             [{**secret, "metadata": named}, {**account, "metadata": metadata}]
         )
         found = await plane.client.get(SECRETS, Key("default", "manager"))
@@ -228,7 +243,7 @@ async def test_a_crd_of_the_plane_is_not_overwritten_by_a_provider(releases: Rel
 async def test_deletion_leaves_what_users_made(releases: Releases) -> None:
     async with management_cluster() as client:
         await init(client, releases, acme())
-        await delete(client, Deletion({INFRASTRUCTURE: ["acme"]}), say=silent)
+        await delete(client, Deletion({INFRASTRUCTURE: ["acme"]}), progress=no_progress)
         assert await labels(client) == USUAL
         namespace = "infrastructure-acme-system"
         kinds = (DEPLOYMENTS, SERVICES, SECRETS)
@@ -249,10 +264,10 @@ async def test_crds_with_objects_are_not_deleted(releases: Releases) -> None:
         await init(client, releases, acme())
         await client.create(ACME_THINGS, thing)
         with pytest.raises(ClusterctlError, match=r"\[1 AcmeThing\]"):
-            await delete(client, asked, say=silent)
+            await delete(client, asked, progress=no_progress)
         assert "infrastructure-acme" in await labels(client)
         await client.delete(ACME_THINGS, Key.of(thing))
-        await delete(client, asked, say=silent)
+        await delete(client, asked, progress=no_progress)
         with pytest.raises(NotFound):
             await client.list(ACME_THINGS)
 
@@ -261,7 +276,7 @@ async def test_what_is_being_deleted_is_waited_for_by_the_next_init(releases: Re
     asked = Deletion(everything=True, include_namespace=True, include_crds=True)
     async with management_cluster(controllers=True) as client:
         await init(client, releases, acme())
-        await delete(client, asked, say=silent)
+        await delete(client, asked, progress=no_progress)
         await init(client, releases, acme())
         assert await labels(client) == {*USUAL, "infrastructure-acme"}
 
@@ -285,7 +300,7 @@ def refusing(client: Client, kind: str, *, slow: bool = False) -> Client:
 async def everything(client: Client) -> set[str]:
     found = {
         f"{one.kind} {one.key}"
-        for one in await labelled(client, "")
+        for one in await labelled_objects(client, "")
         if one.kind not in ("Event", "ConfigMap", "Lease", "ServiceAccount")
         or CLUSTERCTL_LABEL in (one.document["metadata"].get("labels") or {})
     }
@@ -334,9 +349,9 @@ async def test_an_installation_that_did_not_end_can_be_deleted(releases: Release
         for one in await Inventory(client).installed():
             await client.delete(PROVIDERS, one.key)
         asked = Deletion({INFRASTRUCTURE: ["acme"]}, include_namespace=True, include_crds=True)
-        await delete(client, asked, say=silent)
+        await delete(client, asked, progress=no_progress)
         await asyncio.sleep(60)
         left = {one for one in await everything(client) if "acme" in one}
         assert left == {"ClusterRole infrastructure-acme-role"}, "as every deletion leaves it"
         with pytest.raises(ClusterctlError, match="failed to identify the namespace"):
-            await delete(client, asked, say=silent)
+            await delete(client, asked, progress=no_progress)

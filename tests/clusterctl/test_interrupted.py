@@ -19,9 +19,9 @@ from kapy.clusterctl import install
 from kapy.clusterctl.certificates.own import renew
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
 from kapy.clusterctl.delete import Deletion, delete
-from kapy.clusterctl.install.asked import Asked
+from kapy.clusterctl.install.requested_providers import RequestedProviders
 from kapy.clusterctl.inventory import CONTRACT, Inventory
-from kapy.clusterctl.progress import silent
+from kapy.clusterctl.progress import no_progress
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.upgrade import Target, upgrade
 from kapy.kube import Document, Key
@@ -39,20 +39,20 @@ EVERY_MOMENT: Final = bool(os.environ.get("KAPY_SOAK"))
 
 
 async def init(client: Client, releases: Releases) -> None:
-    asked = Asked(
+    asked = RequestedProviders(
         {ProviderType.INFRASTRUCTURE: ["acme:v1.0.0"], ProviderType.CORE: ["cluster-api:v1.0.0"]}
     )
-    await install.init(client, releases.config(), asked, clock=loop_clock(), say=silent)
+    await install.init(client, releases.config(), asked, clock=loop_clock(), progress=no_progress)
 
 
 async def upgrade_all(client: Client, releases: Releases) -> None:
     target = Target(contract=CONTRACT)
-    await upgrade(client, releases.config(), target, clock=loop_clock(), say=silent)
+    await upgrade(client, releases.config(), target, clock=loop_clock(), progress=no_progress)
 
 
 async def delete_all(client: Client, _: Releases) -> None:
     everything = Deletion(everything=True, include_namespace=True, include_crds=True)
-    await delete(client, everything, say=silent)
+    await delete(client, everything, progress=no_progress)
 
 
 async def renew_all(client: Client, _: Releases) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kapy.clusterctl.errors import MetadataError
 from kapy.clusterctl.metadata import metadata_of, read_metadata
-from kapy.clusterctl.repository.memory import Memory
+from kapy.clusterctl.repository.memory import MemoryRepository
 
 HEAD = "apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3\nkind: Metadata\n"
 SERIES = HEAD + (
@@ -83,6 +83,6 @@ def test_a_version_that_belongs_nowhere_is_refused(version: str, told: str) -> N
 
 
 async def test_a_missing_file_is_told_with_the_provider() -> None:
-    repository = Memory({"v1.0.0": {}}, components_file="c.yaml")
+    repository = MemoryRepository({"v1.0.0": {}}, components_file="c.yaml")
     with pytest.raises(MetadataError, match=r'"metadata\.yaml" from the repository for'):
         await read_metadata(repository, "x", "v1.0.0")

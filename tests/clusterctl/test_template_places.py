@@ -13,8 +13,8 @@ from aiohttp import web
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import TemplateError
 from kapy.clusterctl.repository import web as asking
-from kapy.clusterctl.repository.web import Answer
-from kapy.clusterctl.templates.sources import is_far, text_at
+from kapy.clusterctl.repository.web import HttpResponse
+from kapy.clusterctl.templates.sources import is_remote, text_at
 from tests.clusterctl.repository.servers import Server, serving
 
 pytestmark = pytest.mark.sockets
@@ -42,7 +42,7 @@ async def the_internet() -> AsyncIterator[Server]:
 
     async def asked(
         method: str, url: str, headers: Mapping[str, str], data: bytes | None
-    ) -> Answer:
+    ) -> HttpResponse:
         return await known(method, re.sub("https://[^/]*", server.url, url), headers, data)
 
     async with serving(Server(answer)) as server:
@@ -64,7 +64,7 @@ async def the_internet() -> AsyncIterator[Server]:
 async def test_a_template_is_read_from_where_its_url_says(url: str, text: str) -> None:
     config = Config(environ={"GITHUB_TOKEN": "secret", "KAPY_CACHE": "off"})
     async with the_internet():
-        assert is_far(url)
+        assert is_remote(url)
         assert await text_at(url, config) == text
 
 

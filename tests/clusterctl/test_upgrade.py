@@ -17,10 +17,10 @@ from kapy.client.client import Client
 from kapy.clusterctl import install
 from kapy.clusterctl.certificates import CERTIFICATES
 from kapy.clusterctl.errors import ClusterctlError
-from kapy.clusterctl.install.asked import Asked
+from kapy.clusterctl.install.requested_providers import RequestedProviders
 from kapy.clusterctl.inventory import CONTRACT, PROVIDERS, Inventory
 from kapy.clusterctl.migration import migrate
-from kapy.clusterctl.progress import silent
+from kapy.clusterctl.progress import no_progress
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.upgrade import Target, hooks_lost_by, upgrade, upgrade_plans
 from kapy.clusterctl.upgrade.hooks import HOOK_VERSIONS, OPENAPI
@@ -56,11 +56,17 @@ async def init(client: Client, releases: Releases) -> None:
         ProviderType.CONTROL_PLANE: ["kubeadm:v1.0.0"],
         INFRASTRUCTURE: ["acme:v1.0.0"],
     }
-    await install.init(client, releases.config(), Asked(names), clock=loop_clock(), say=silent)
+    await install.init(
+        client,
+        releases.config(),
+        RequestedProviders(names),
+        clock=loop_clock(),
+        progress=no_progress,
+    )
 
 
 async def apply(client: Client, releases: Releases, target: Target) -> None:
-    await upgrade(client, releases.config(), target, clock=loop_clock(), say=silent)
+    await upgrade(client, releases.config(), target, clock=loop_clock(), progress=no_progress)
 
 
 async def versions(client: Client) -> dict[str, str]:
@@ -72,7 +78,7 @@ def acme(version: str) -> Target:
 
 
 async def planned(client: Client, releases: Releases) -> dict[str, dict[str, str]]:
-    found = await upgrade_plans(client, releases.config(), say=silent)
+    found = await upgrade_plans(client, releases.config(), progress=no_progress)
     return {
         one.contract: {item.provider.label: item.next_version for item in one.items}
         for one in found
@@ -236,7 +242,7 @@ async def test_a_dropped_version_is_migrated_before_it_goes() -> None:
         await client.patch(CRDS, Key.of(old), {"spec": old["spec"]})
         with pytest.raises(Exception, match="storedVersions"):
             await client.patch(CRDS, Key.of(new), {"spec": new["spec"]})
-        await migrate(client, [new], silent, only_dropped=True)
+        await migrate(client, [new], no_progress, only_dropped=True)
         assert (await client.get(CRDS, Key.of(new)))["status"]["storedVersions"] == ["v2"]
         await client.patch(CRDS, Key.of(new), {"spec": new["spec"]})
 
@@ -245,7 +251,7 @@ async def test_a_crd_that_drops_what_is_stored_now_is_refused() -> None:
     async with management_cluster() as client:
         await client.create(CRDS, crd("example.com", "Thing", versions=("v1",)))
         with pytest.raises(ClusterctlError, match="upgrade to a version in between first"):
-            await migrate(client, [crd("example.com", "Thing", versions=("v2",))], silent)
+            await migrate(client, [crd("example.com", "Thing", versions=("v2",))], no_progress)
 
 
 EXTENSIONS = Resource("runtime.cluster.x-k8s.io", "v1beta2", "extensionconfigs", "ExtensionConfig")
@@ -316,7 +322,7 @@ async def test_extensions_that_would_stop_working_are_named(
             EXTENSIONS, extension("gate", f"{HOOKS}/v1alpha1", "BeforeClusterCreate")
         )
         await client.create(EXTENSIONS, extension("own", "hooks.acme.example/v1", "BeforeMilking"))
-        plans = await upgrade_plans(client, releases.config(), say=silent)
+        plans = await upgrade_plans(client, releases.config(), progress=no_progress)
         assert await hooks_lost_by(client, plans, releases.config()) == lost
         if lost:
             with pytest.raises(ClusterctlError, match=re.escape(lost[0])):
@@ -344,7 +350,13 @@ async def test_a_plane_is_upgraded_with_kapy_itself(releases: Releases) -> None:
     async with management_plane(Settings(inventory=True), clock=loop_clock()) as plane:
         names = {INFRASTRUCTURE: ["acme:v1.0.0"]}
         config = releases.config()
-        await install.init(plane.client, config, Asked(names), clock=loop_clock(), say=silent)
+        await install.init(
+            plane.client,
+            config,
+            RequestedProviders(names),
+            clock=loop_clock(),
+            progress=no_progress,
+        )
         plans = await planned(plane.client, releases)
         assert [label for label, version in plans[V1BETA2].items() if version] == [
             "infrastructure-acme"

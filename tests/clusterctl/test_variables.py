@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kapy.clusterctl.envsubst import BadSubstitution
-from kapy.clusterctl.variables import MissingVariables, processed, variables_of
+from kapy.clusterctl.variables import MissingVariables, replace_variables, variables_of
 
 
 @pytest.mark.parametrize(
@@ -29,23 +29,23 @@ def test_a_substitution_that_cannot_be_read_is_shown_with_its_line(text: str, to
 
 def test_all_missing_variables_are_named_at_once() -> None:
     with pytest.raises(MissingVariables) as refused:
-        processed("${B} ${A:=here} ${ C } ${D}", {"D": ""})
+        replace_variables("${B} ${A:=here} ${ C } ${D}", {"D": ""})
     assert refused.value.names == ("B", "C")
 
 
 @pytest.mark.parametrize("text", ["${A}", "${ A }", "${A }", "${\tA}"])
 def test_blanks_around_a_name_are_left_out(text: str) -> None:
-    assert processed(text, {"A": "grass"}) == "grass"
+    assert replace_variables(text, {"A": "grass"}) == "grass"
 
 
 def test_a_length_below_zero_is_refused() -> None:
     with pytest.raises(BadSubstitution, match="a length counts from 0"):
-        processed("${A:1:-2}", {"A": "abcdef"})
+        replace_variables("${A:1:-2}", {"A": "abcdef"})
 
 
 def test_a_large_file_is_not_read_sign_by_sign() -> None:
     text = "- some: words\n" * 100_000
-    assert processed(text + "${A}", {"A": "end"}) == text + "end"
+    assert replace_variables(text + "${A}", {"A": "end"}) == text + "end"
 
 
 PIECES = st.sampled_from(
@@ -58,7 +58,7 @@ VALUES = {"A": "a/b*[é]\\", "a": "", "b": "1", "1": "-1"}
 @given(st.lists(PIECES, max_size=14).map("".join), st.lists(PIECES, max_size=4).map("".join))
 def test_any_text_is_filled_in_or_refused(text: str, value: str) -> None:
     try:
-        out = processed(text, VALUES | {"A": value})
+        out = replace_variables(text, VALUES | {"A": value})
     except (BadSubstitution, MissingVariables):
         return
     if "$" not in text:
@@ -77,4 +77,4 @@ def test_any_text_is_filled_in_or_refused(text: str, value: str) -> None:
     ],
 )
 def test_functions_change_values_as_in_envsubst(text: str, result: str) -> None:
-    assert processed(text, {"A": "abc.abc", "B": "XYZ"}) == result
+    assert replace_variables(text, {"A": "abc.abc", "B": "XYZ"}) == result

@@ -25,7 +25,7 @@ from kapy.apps.provider.release import write_release
 from kapy.apps.settings import Serving, Settings
 from kapy.client.kubeconfig import with_context
 from kapy.clusterctl.manifests import objects_of
-from kapy.clusterctl.variables import processed
+from kapy.clusterctl.variables import replace_variables
 from kapy.engine.crd_migration.controller import is_observed
 from kapy.kube import Document, Key
 from kapy.kube.errors import Invalid, NotFound
@@ -117,7 +117,7 @@ async def installed(at: Place, folder: Path) -> None:
 
 def manifests(at: Place) -> list[Document]:
     name = "cluster-template.yaml"
-    return objects_of(processed((at.release / name).read_text(), VALUES), name)
+    return objects_of(replace_variables((at.release / name).read_text(), VALUES), name)
 
 
 async def eventually(at: Place, met: Callable[[Document | None], bool]) -> None:

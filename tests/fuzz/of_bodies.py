@@ -14,8 +14,8 @@ from kapy.apiserver.webhooks.conversion import ConversionWebhookFailed, convert_
 from kapy.apiserver.webhooks.webhook_client import CallFailed, _decode
 from kapy.kube.apply import Tracker, Write
 from kapy.kube.apply.kinds import Types
-from kapy.kube.apply.managers import checked, written
-from kapy.kube.apply.refusals import ApplyFailed
+from kapy.kube.apply.managers import encode_entries, parse_entries
+from kapy.kube.apply.preconditions import ApplyFailed
 from kapy.kube.cel.definition import rule_errors
 from kapy.kube.cel.rules import rule_checker
 from kapy.kube.errors import ApiError, BadRequest, Conflict, KapyError
@@ -59,7 +59,7 @@ def _strategic(live: Any, patch: Any) -> Any:
 
 
 def _strict(live: Any, patch: Any) -> Any:
-    return strict_json_patch.apply(live, strict_json_patch.compiled(patch))
+    return strict_json_patch.apply(live, strict_json_patch.parse_patch(patch))
 
 
 _POD: Any = {
@@ -87,8 +87,8 @@ def _apply(data: bytes) -> None:
             raise NoInput("no object")
     live, applied = ({**one, "apiVersion": "v1", "kind": "Pod"} for one in found)
     entries = live["metadata"].pop("managedFields", None)
-    if entries is not None and (managers := checked(entries)):
-        live["metadata"]["managedFields"] = written(managers)
+    if entries is not None and (managers := parse_entries(entries)):
+        live["metadata"]["managedFields"] = encode_entries(managers)
     write = Write("fuzz", "v1", "2026-01-01T00:00:00Z")
     for tracker in _trackers():
         try:
@@ -99,13 +99,13 @@ def _apply(data: bytes) -> None:
 
 
 def _managed_fields(data: bytes) -> bytes:
-    managers = checked(document_of(data))
+    managers = parse_entries(document_of(data))
     if managers is None:
         return b""
-    entries = written(managers)
-    again = checked(entries)
+    entries = encode_entries(managers)
+    again = parse_entries(entries)
     assert again is not None
-    assert written(again) == entries
+    assert encode_entries(again) == entries
     return jsonified(entries)
 
 

@@ -17,9 +17,9 @@ from kapy.client.kubeconfig import KubeconfigError, parse, with_context
 from kapy.client.reply import document_of as document_of_reply
 from kapy.client.reply import failure_of
 from kapy.client.server_version import MinimumVersion, version_problem
-from kapy.clusterctl.oci.artifact import titled
-from kapy.clusterctl.repository.web import Answer as WebAnswer
-from kapy.clusterctl.repository.web import Unreached, as_documented, refusal
+from kapy.clusterctl.oci.artifact import titled_layers
+from kapy.clusterctl.repository.web import HttpResponse as WebAnswer
+from kapy.clusterctl.repository.web import ServerUnreached, documented_errors, refusal
 from kapy.hooks.application import Application
 from kapy.hooks.call import CallFailed, _response
 from kapy.hooks.catalog import shipped
@@ -29,7 +29,7 @@ from kapy.hooks.extension import Extension
 from kapy.hooks.messages.discovery import DISCOVERY
 from kapy.hooks.transport import Answer
 from kapy.kube.errors import ApiError, KapyError
-from kapy.kube.gotemplate import Overrun
+from kapy.kube.gotemplate import WorkExceeded
 from kapy.kube.http import Reply, Request
 from kapy.providers.inmemory.workload.kubeadm import cluster_configuration
 from kapy.providers.kubeadm.controlplane.etcd import EtcdGateway
@@ -116,8 +116,8 @@ def _etcd(data: bytes) -> None:
 def _registry(data: bytes) -> None:
     answer = WebAnswer("https://x/y", 404, {}, data)
     refusal(answer)
-    with as_documented(answer):
-        titled(answer.json())
+    with documented_errors(answer):
+        titled_layers(answer.json())
 
 
 def _boot_data(data: bytes) -> str | None:
@@ -255,7 +255,7 @@ HARNESSES = (
     Harness(
         "registry-answer",
         _registry,
-        (Unreached,),
+        (ServerUnreached,),
         (
             jsonified(
                 {
@@ -368,7 +368,7 @@ HARNESSES = (
     Harness(
         "variable-template",
         _variable_template,
-        (NoValue, Overrun),
+        (NoValue, WorkExceeded),
         (b"{{ .a }}", b"a: {{ .b.c | toJson }}\nb: [1, 2", b"- {{ index .b.c 0 | quote }}"),
         (b"{{", b"}}", b".a", b": ", b"- "),
     ),

@@ -20,17 +20,17 @@ from kapy.apps.manifests import BadManifest, read_manifests
 from kapy.apps.restore import UnusableBackup, restore
 from kapy.apps.settings import Folder
 from kapy.clusterctl.bundle import Bundle, Release
-from kapy.clusterctl.bundle.file import opened, save
+from kapy.clusterctl.bundle.file import open_bundle, save
 from kapy.clusterctl.components.reading import components_of
 from kapy.clusterctl.config import Config
-from kapy.clusterctl.config.file import _parsed as parsed_config
+from kapy.clusterctl.config.file import _parse as parsed_config
 from kapy.clusterctl.config.images import reference
 from kapy.clusterctl.convert import convert
-from kapy.clusterctl.envsubst import defaults, parsed, substituted
+from kapy.clusterctl.envsubst import defaults, parse, substitute
 from kapy.clusterctl.errors import ClusterctlError, MoveError
 from kapy.clusterctl.metadata import metadata_of
 from kapy.clusterctl.move.directory import documents_in
-from kapy.clusterctl.move.journal import Begun, Done, Mode, Place, _entries
+from kapy.clusterctl.move.journal import Mode, MoveDone, MoveStarted, Place, _entries
 from kapy.clusterctl.provider import Provider, ProviderType
 from kapy.clusterctl.templates import template_of
 from kapy.clusterctl.variables import variables_of
@@ -44,9 +44,9 @@ def _text(data: bytes) -> str:
 
 
 def _envsubst(data: bytes) -> str:
-    nodes = parsed(_text(data))
+    nodes = parse(_text(data))
     defaults(nodes)
-    return substituted(nodes, {"A": "value", "B": "", "C": "é/x"})
+    return substitute(nodes, {"A": "value", "B": "", "C": "é/x"})
 
 
 def _template(data: bytes) -> None:
@@ -81,7 +81,7 @@ def _configuration(data: bytes) -> None:
                     getattr(config, name)
                 except KapyError:
                     continue
-            config.images.altered("x", "a.b/c:d")
+            config.images.override("x", "a.b/c:d")
         except KapyError:
             continue
 
@@ -116,7 +116,7 @@ def _bundle(data: bytes) -> None:
     with tempfile.TemporaryDirectory(prefix="kapy-fuzz-") as folder:
         path = Path(folder) / "bundle"
         path.write_bytes(_packed(data))
-        found = opened(path)
+        found = open_bundle(path)
         for release in found.releases:
             assert all("/" not in name and name not in ("", ".", "..") for name in release.files)
 
@@ -272,7 +272,7 @@ HARNESSES = (
         _journal,
         (MoveError,),
         (
-            _encoded(Begun("a", Mode.CLUSTERS, "", Place(), Place())) + _encoded(Done()),
+            _encoded(MoveStarted("a", Mode.CLUSTERS, "", Place(), Place())) + _encoded(MoveDone()),
             b"{}\n",
         ),
     ),

@@ -16,11 +16,11 @@ from kapy.apiserver.resources.jsonpath import find_values
 from kapy.client.json_stream import JsonStream
 from kapy.client.lines import Lines
 from kapy.kube import pki, wire_format, yaml
-from kapy.kube.cel import CompileError, EvaluationError, compiled
-from kapy.kube.cel.schema_types import declared
+from kapy.kube.cel import CompileError, EvaluationError, compile_expression
+from kapy.kube.cel.schema_types import declared_type
 from kapy.kube.cel.types import DYN, INT, STRING
 from kapy.kube.errors import KapyError
-from kapy.kube.gotemplate import parsed as template
+from kapy.kube.gotemplate import parse as template
 from kapy.kube.pki import new_ca, new_key
 from kapy.kube.regexp.cost import TooCostly
 from kapy.kube.schema.patterns import Pattern
@@ -96,17 +96,17 @@ _PROTOBUFS = (
 def _wire(data: bytes) -> None:
     for call in CALLS:
         try:
-            document = wire_format.decoded(call.response, data)
+            document = wire_format.decode_message(call.response, data)
         except (ValueError, IndexError):
             continue
-        again = wire_format.encoded(call.response, document)
-        wire_format.decoded(call.response, again)
+        again = wire_format.encode_message(call.response, document)
+        wire_format.decode_message(call.response, again)
 
 
 def _template(data: bytes) -> str:
     source = text_of(data)
     values = {"a": 1.0, "b": "text", "c": [1.0, "x"], "d": {"e": True}, "n": None}
-    return template(source, sprig=True).rendered(values)
+    return template(source, sprig=True).render(values)
 
 
 _SCHEMA: Any = {
@@ -125,11 +125,11 @@ _VALUE = {"a": 3, "s": "text", "l": ["b", "a"], "m": {"x": 1.5}, "t": "2026-01-0
 
 @lru_cache(maxsize=1)
 def _variables() -> dict[str, Any]:
-    return {"self": declared(_SCHEMA, resource=False), "any": DYN, "i": INT, "s": STRING}
+    return {"self": declared_type(_SCHEMA, resource=False), "any": DYN, "i": INT, "s": STRING}
 
 
 def _cel(data: bytes) -> str:
-    program = compiled(text_of(data), _variables())
+    program = compile_expression(text_of(data), _variables())
     value, left = program.run(_VALUE, _VALUE, 5, "text", limit=200_000)
     assert left <= 200_000
     return repr(value)[:1000]
@@ -158,7 +158,7 @@ def _pem(data: bytes) -> None:
             read(data)
         except pki.InvalidPem:
             continue
-    pki.belongs_together(pki.KeyPair(data, data))
+    pki.is_matching_pair(pki.KeyPair(data, data))
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 
 from kapy.kube import duration, quantity, version
+from kapy.kube.int_or_percent import InvalidIntOrPercent, scaled_value
 from kapy.kube.label_values import label_value
 from kapy.kube.qualified_names import (
     dns_1035_label_errors,
@@ -15,7 +16,6 @@ from kapy.kube.qualified_names import (
 )
 from kapy.kube.schema.formats import _FORMATS
 from kapy.kube.selectors import InvalidSelector, parse_fields, parse_labels
-from kapy.kube.shares import BadShare, scaled
 from kapy.kube.urls import request_uri
 from tests.fuzz.harness import Harness
 
@@ -102,7 +102,7 @@ def _url(data: bytes) -> object:
 
 def _share(data: bytes) -> int:
     text = text_of(data)
-    return scaled(text, 10, round_up=True) + scaled(text, 1 << 31, round_up=False)
+    return scaled_value(text, 10, round_up=True) + scaled_value(text, 1 << 31, round_up=False)
 
 
 HARNESSES = (
@@ -165,5 +165,5 @@ HARNESSES = (
         (b"https://a.b:443/c?d=e#f", b"/a/b", b"http://[::1]:80/", b"//a", b"https://u:p@h/%41"),
         (b"https://", b"[", b"]", b"%", b"@", b":", b"//"),
     ),
-    Harness("share", _share, (BadShare,), (b"50%", b"-1%", b"1000%", b"5", b"%")),
+    Harness("share", _share, (InvalidIntOrPercent,), (b"50%", b"-1%", b"1000%", b"5", b"%")),
 )

@@ -8,12 +8,12 @@ from hypothesis import strategies as some
 
 from kapy.apiserver.verbs.read import parse_resource_version
 from kapy.kube import duration, version
-from kapy.kube.cel import CompileError, EvaluationError, compiled
+from kapy.kube.cel import CompileError, EvaluationError, compile_expression
 from kapy.kube.cel.types import STRING
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 from kapy.kube.errors import BadRequest
-from kapy.kube.patch.pointer import Inapplicable, index
-from kapy.kube.shares import scaled
+from kapy.kube.int_or_percent import scaled_value
+from kapy.kube.patch.pointer import CannotApply, index
 from kapy.topology.patches.errors import NoValue
 from kapy.topology.patches.variable_path import value_of
 
@@ -24,14 +24,14 @@ LONG = "9" * 5000
 @given(some.integers(-(10**39), 10**39), some.integers(0, 60))
 def test_a_number_is_the_one_that_it_says(number: int, zeros: int) -> None:
     sign, digits = "-" if number < 0 else "", str(abs(number))
-    assert whole(f"{sign}{'0' * zeros}{digits}") == number
+    assert parse_integer(f"{sign}{'0' * zeros}{digits}") == number
 
 
 def test_a_number_of_many_digits_is_beyond_all_bounds() -> None:
-    assert whole(LONG) > 1 << 64
-    assert whole(f"-{LONG}") < -(1 << 64)
-    assert whole("0" * 5000) == 0
-    assert whole("+" + "0" * 5000 + "7") == 7
+    assert parse_integer(LONG) > 1 << 64
+    assert parse_integer(f"-{LONG}") < -(1 << 64)
+    assert parse_integer("0" * 5000) == 0
+    assert parse_integer("+" + "0" * 5000 + "7") == 7
 
 
 def test_everything_that_reads_digits_says_what_is_wrong_with_many() -> None:
@@ -41,8 +41,8 @@ def test_everything_that_reads_digits_says_what_is_wrong_with_many() -> None:
     with pytest.raises(ValueError, match="invalid duration"):
         duration.canonical(f"{LONG}s")
     assert duration.canonical(f"0.{'3' * 9000}s") == "333.333333ms"
-    assert scaled(f"{LONG}%", 10, round_up=True) > 1 << 64
-    with pytest.raises(Inapplicable):
+    assert scaled_value(f"{LONG}%", 10, round_up=True) > 1 << 64
+    with pytest.raises(CannotApply):
         index(LONG, 3)
     with pytest.raises(NoValue):
         value_of({"a": [1]}, f"a[{LONG}]")
@@ -56,4 +56,4 @@ def test_everything_that_reads_digits_says_what_is_wrong_with_many() -> None:
 )
 def test_an_expression_with_many_digits_is_wrong_or_has_no_value(source: str) -> None:
     with pytest.raises((CompileError, EvaluationError)):
-        compiled(source, {"s": STRING}).run(LONG)
+        compile_expression(source, {"s": STRING}).run(LONG)

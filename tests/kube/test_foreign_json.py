@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 import kapy
-from kapy.kube.foreign_json import BadJson, TooDeep, decoded
+from kapy.kube.foreign_json import BadJson, TooDeep, decode_json
 
 SOURCES: Final = Path(kapy.__file__).parent
 _OWN_FILES: Final = {
@@ -77,7 +77,7 @@ def test_nobody_else_decodes_json_that_may_be_anybody_s() -> None:
 )
 def test_what_is_no_json_is_one_exception(text: bytes | str) -> None:
     with pytest.raises(BadJson):
-        decoded(text)
+        decode_json(text)
 
 
 @pytest.mark.parametrize("pair", [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")])
@@ -85,5 +85,5 @@ def test_depth_is_bounded_before_recursion_is(pair: tuple[str, str]) -> None:
     levels = 301 // pair[0].count("[" if pair[0][0] == "[" else "{") // len(pair[1]) + 1
     text = pair[0] * levels + "1" + pair[1] * levels
     with pytest.raises(TooDeep):
-        decoded(text)
-    decoded(pair[0] * 100 + "1" + pair[1] * 100)
+        decode_json(text)
+    decode_json(pair[0] * 100 + "1" + pair[1] * 100)

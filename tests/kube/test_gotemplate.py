@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kapy.kube import sprig_volatile
-from kapy.kube.gotemplate import BadTemplate, CannotRender, Unsteady, parsed
-from kapy.kube.template_work import FULL, LARGEST, QUICK, Work
+from kapy.kube.gotemplate import BadTemplate, CannotRender, NotDeterministic, parse
+from kapy.kube.template_work import FULL, MAX_VALUE, QUICK, Work
 
 DATA = {"name": "c", "sizes": [1.0, 2.5], "big": 1e6, "on": True}
 
@@ -22,26 +22,26 @@ DATA = {"name": "c", "sizes": [1.0, 2.5], "big": 1e6, "on": True}
     ],
 )
 def test_a_template_says_what_it_says_in_go(template: str, text: str) -> None:
-    assert parsed(template).rendered(DATA) == text
+    assert parse(template).render(DATA) == text
 
 
 def test_functions_of_sprig_are_there_when_asked_for() -> None:
-    assert parsed('{{ .name | upper | default "x" }}', sprig=True).rendered(DATA) == "C"
+    assert parse('{{ .name | upper | default "x" }}', sprig=True).render(DATA) == "C"
     with pytest.raises(BadTemplate, match="upper"):
-        parsed("{{ .name | upper }}")
+        parse("{{ .name | upper }}")
     with pytest.raises(BadTemplate, match="env"):
-        parsed('{{ env "HOME" }}', sprig=True)
+        parse('{{ env "HOME" }}', sprig=True)
 
 
 @pytest.mark.parametrize("template", ["\n{{ .name", "\n{{ if }}", "\n{{ end }}", "\n{{ foo }}"])
 def test_a_text_that_is_no_template_is_refused_with_its_line(template: str) -> None:
     with pytest.raises(BadTemplate, match=r"^template: names:2: "):
-        parsed(template, name="names")
+        parse(template, name="names")
 
 
 def test_a_strict_template_misses_nothing() -> None:
     with pytest.raises(CannotRender, match="nobody"):
-        parsed("{{ .nobody }}", strict=True).rendered(DATA)
+        parse("{{ .nobody }}", strict=True).render(DATA)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_strict_template_misses_nothing() -> None:
 )
 def test_a_template_reaches_nothing_but_its_data_and_comes_to_an_end(template: str) -> None:
     with pytest.raises(CannotRender):
-        parsed(template, sprig=True).rendered(DATA)
+        parse(template, sprig=True).render(DATA)
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_a_template_reaches_nothing_but_its_data_and_comes_to_an_end(template: s
     ],
 )
 def test_functions_of_sprig_give_what_they_give_in_go(template: str, text: str) -> None:
-    assert parsed(template, sprig=True).rendered(DATA) == text
+    assert parse(template, sprig=True).render(DATA) == text
 
 
 def test_a_template_that_changes_its_data_changes_a_copy() -> None:
     data = {"sizes": {"small": 1.0}}
-    template = parsed('{{ set .sizes "large" 9 }}{{ len .sizes }}', sprig=True)
-    assert template.rendered(data) == "map[large:9 small:1]2"
+    template = parse('{{ set .sizes "large" 9 }}{{ len .sizes }}', sprig=True)
+    assert template.render(data) == "map[large:9 small:1]2"
     assert data == {"sizes": {"small": 1.0}}
 
 
@@ -120,8 +120,8 @@ def test_no_template_does_more_than_it_may(template: str, most: int) -> None:
     work = Work(most)
     data = {str(number): number for number in range(100)}
     with pytest.raises(CannotRender):
-        parsed(template, sprig=True).rendered(data, work=work)
-    assert work.spent < 2 * most + LARGEST // 8
+        parse(template, sprig=True).render(data, work=work)
+    assert work.spent < 2 * most + MAX_VALUE // 8
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_no_template_does_more_than_it_may(template: str, most: int) -> None:
 )
 def test_a_template_that_takes_long_to_parse_is_refused(template: str) -> None:
     with pytest.raises(BadTemplate, match=r"too long|nesting"):
-        parsed(template, sprig=True)
+        parse(template, sprig=True)
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_a_template_that_takes_long_to_parse_is_refused(template: str) -> None:
 )
 def test_a_template_that_makes_something_else_each_time_is_refused(template: str) -> None:
     for _ in range(2):  # what is remembered makes no difference
-        with pytest.raises(Unsteady, match="differs each time"):
-            parsed(template, sprig=True).rendered(DATA, work=Work(FULL))
+        with pytest.raises(NotDeterministic, match="differs each time"):
+            parse(template, sprig=True).render(DATA, work=Work(FULL))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_template_that_makes_something_else_each_time_is_refused(template: str
     ],
 )
 def test_a_random_value_may_be_used_where_it_makes_no_difference(template: str, text: str) -> None:
-    assert parsed(template, sprig=True).rendered(DATA, work=Work(FULL)) == text
+    assert parse(template, sprig=True).render(DATA, work=Work(FULL)) == text
 
 
 def test_every_function_that_is_random_in_sprig_is_replaced() -> None:
@@ -190,9 +190,9 @@ def test_a_number_of_many_digits_is_refused_before_it_is_searched(text: str, dig
     zeros = "0" * digits
     source = "{{}" + zeros if text == "{{{}{}" else text.format(zeros)
     with pytest.raises(BadTemplate, match="more than 20 digits"):
-        parsed(source)
+        parse(source)
 
 
 def test_a_text_may_have_many_digits() -> None:
     zeros = "0" * 64
-    assert parsed(f'{{{{ "{zeros}" }}}}{zeros}').rendered({}) == zeros * 2
+    assert parse(f'{{{{ "{zeros}" }}}}{zeros}').render({}) == zeros * 2

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kapy.kube.json_numbers import as_double, fitting
+from kapy.kube.json_numbers import as_doubles, fit_integers
 from kapy.testing.frozen import freeze
 
 
@@ -25,7 +25,7 @@ from kapy.testing.frozen import freeze
     ],
 )
 def test_a_number_is_what_go_makes_of_it(value: Any, fits: Any, doubled: Any) -> None:
-    fitted, double = fitting(freeze(value)), as_double(freeze(value))
+    fitted, double = fit_integers(freeze(value)), as_doubles(freeze(value))
     assert (fitted, type(fitted)) == (fits, type(fits))
     doubled = fits if doubled is None else doubled
     assert (double, type(double)) == (doubled, type(doubled))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kapy.apiserver.resources.metadata import deduplicate_owners
-from kapy.kube.apply.merging import merged
-from kapy.kube.apply.settled import is_settled
+from kapy.kube.apply.merging import merge
+from kapy.kube.apply.no_op import is_no_op
 from kapy.kube.apply.types import STRING, ListType, MapType, item_key
 from kapy.kube.patch import strategic
 
@@ -66,7 +66,7 @@ def settled(count: int) -> bool:
     spec = {"items": items(count), "set": texts(count)}
     intent = {"metadata": {"name": "a"}, "spec": {"items": items(count), "set": texts(count)}}
     live = {"metadata": {"name": "a", "managedFields": [entry]}, "spec": spec}
-    return is_settled(live, intent, "m")
+    return is_no_op(live, intent, "m")
 
 
 def owners(count: int) -> Any:
@@ -97,9 +97,9 @@ WORK: dict[str, Callable[[int], Any]] = {
     "keys retained": lambda n: patched(
         dict.fromkeys(texts(n), 1), {"$retainKeys": texts(n)[: n // 2]}
     ),
-    "applied set": lambda n: merged(SET, {"set": texts(n)}, {"set": texts(n, "u")}),
-    "applied items": lambda n: merged(ITEMS, {"items": items(n)}, {"items": items(n, "w")}),
-    "applied over repeats": lambda n: merged(
+    "applied set": lambda n: merge(SET, {"set": texts(n)}, {"set": texts(n, "u")}),
+    "applied items": lambda n: merge(ITEMS, {"items": items(n)}, {"items": items(n, "w")}),
+    "applied over repeats": lambda n: merge(
         ITEMS, {"items": items(n) + items(n)}, {"items": items(n, "w")}
     ),
     "owners": lambda n: deduplicate_owners(owners(n)),

@@ -50,7 +50,7 @@ def test_a_ca_signs_itself(algorithm: pki.Algorithm) -> None:
     else:
         assert isinstance(key, ec.EllipticCurvePublicKey)
         key.verify(found.signature, tbs, ec.ECDSA(digest))
-    assert pki.belongs_together(ca)
+    assert pki.is_matching_pair(ca)
 
 
 def test_a_ca_may_only_do_what_kubeadms_may(ca: pki.KeyPair) -> None:
@@ -113,8 +113,8 @@ def test_a_key_can_be_used_again(ca: pki.KeyPair) -> None:
     second = pki.issue(ca, "etcd", now=NOW, key=key)
     assert first.key == second.key == key
     assert first.certificate != second.certificate
-    assert pki.belongs_together(second)
-    assert not pki.belongs_together(pki.KeyPair(first.certificate, ca.key))
+    assert pki.is_matching_pair(second)
+    assert not pki.is_matching_pair(pki.KeyPair(first.certificate, ca.key))
 
 
 def test_openssl_trusts_a_leaf_through_its_ca(ca: pki.KeyPair, tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_ca_that_begins_after_what_it_should_issue_says_so() -> None:
     ahead = pki.new_ca("kubernetes", now=NOW + timedelta(days=3285), algorithm=EC)
     with pytest.raises(pki.OutsideValidity, match=r"good from 2034-.* clock says 2026-01-01"):
         pki.issue(ahead, "a", now=NOW, algorithm=EC)
-    back = pki.backdated(ahead, pki.EARLIEST)
+    back = pki.backdate_ca(ahead, pki.EARLIEST)
     issued = pki.issue(back, "a", now=NOW, algorithm=EC)
     assert pki.facts(issued.certificate).not_before == pki.EARLIEST
     assert pki.facts(issued.certificate).not_after == NOW + timedelta(days=365)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kapy.kube import Document
-from kapy.kube.apply.settled import is_settled
+from kapy.kube.apply.no_op import is_no_op
 
 INTENT: Document = {
     "apiVersion": "x.dev/v1",
@@ -63,12 +63,12 @@ def changed(document: Document, path: str, value: Any) -> Document:
 
 
 def test_what_was_applied_is_settled() -> None:
-    assert is_settled(LIVE, INTENT, "us")
+    assert is_no_op(LIVE, INTENT, "us")
 
 
 @pytest.mark.parametrize("manager", ["somebody", "nobody"])
 def test_what_another_applied_is_not(manager: str) -> None:
-    assert not is_settled(LIVE, INTENT, manager)
+    assert not is_no_op(LIVE, INTENT, manager)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_another_applied_is_not(manager: str) -> None:
     ],
 )
 def test_a_value_that_somebody_changed_has_to_be_applied(path: str, value: Any) -> None:
-    assert not is_settled(changed(LIVE, path, value), INTENT, "us")
+    assert not is_no_op(changed(LIVE, path, value), INTENT, "us")
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ def test_a_value_that_somebody_changed_has_to_be_applied(path: str, value: Any) 
     ],
 )
 def test_an_intent_that_changed_has_to_be_applied(path: str, value: Any) -> None:
-    assert not is_settled(LIVE, changed(INTENT, path, value), "us")
+    assert not is_no_op(LIVE, changed(INTENT, path, value), "us")

@@ -15,7 +15,7 @@ KNOWN = {
     frozenset({"kapy.core.machinedeployment.in_place_checks", "kapy.core.machinedeployment.scope"}),
     frozenset(
         f"kapy.kube.cel.{name}"
-        for name in ("aggregates", "calls", "compiler", "folds", "logic", "members", "names")
+        for name in ("aggregates", "calls", "compiler", "logic", "macros", "members", "names")
     ),
     frozenset({"kapy.kube.schema.node", "kapy.kube.schema.rules"}),
     frozenset(

@@ -44,8 +44,8 @@ BOOT_DATA: Final = (
     Mutation(
         "contents of files are not counted together",
         "kube/boot/contents.py",
-        "self.left -= size",
-        "self.left -= 0",
+        "self.remaining -= size",
+        "self.remaining -= 0",
         CLOUD_CONFIG,
     ),
     Mutation(

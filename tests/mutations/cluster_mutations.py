@@ -44,8 +44,8 @@ HEALTH_CHECKS: Final = (
     Mutation(
         "remediation goes on at the limit plus one",
         "core/machinehealthcheck/limits.py",
-        "allowed=unhealthy <= most)",
-        "allowed=unhealthy <= most + 1)",
+        "allowed=unhealthy <= limit)",
+        "allowed=unhealthy <= limit + 1)",
         CHECKS,
     ),
     Mutation(
@@ -120,7 +120,7 @@ DELETION: Final = (
     Mutation(
         "Pods that end count as gone on a reachable Node",
         "core/machine/drain.py",
-        "if given.unreachable and ended and",
+        "if context.unreachable and ended and",
         "if ended and",
         MACHINES,
     ),
@@ -200,8 +200,8 @@ CLUSTER: Final = (
     Mutation(
         "the infrastructure goes before the control plane",
         "core/cluster/deletion.py",
-        "if not await _gone(scope, observed, reason):\n                return DONE",
-        "await _gone(scope, observed, reason)",
+        ("if not await _is_gone(scope, observed, reason):\n                return DONE"),
+        "await _is_gone(scope, observed, reason)",
         CLUSTERS,
     ),
     Mutation(
@@ -238,15 +238,15 @@ RESOURCE_SETS: Final = (
     Mutation(
         "ApplyOnce applies again",
         "core/clusterresourceset/delivery.py",
-        "return strategy != APPLY_ONCE and known.hash != source.hash",
-        "return known.hash != source.hash",
+        "return strategy != APPLY_ONCE and binding.hash != source.hash",
+        "return binding.hash != source.hash",
         SETS,
     ),
     Mutation(
         "what failed is not applied again",
         "core/clusterresourceset/delivery.py",
-        "if known is None or not known.applied:",
-        "if known is None:",
+        "if binding is None or not binding.applied:",
+        "if binding is None:",
         SETS,
     ),
     Mutation(

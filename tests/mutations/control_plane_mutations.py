@@ -321,7 +321,7 @@ SECRETS: Final = (
     Mutation(
         "an authority with another key is accepted",
         "sdk/certificate_checks.py",
-        'return "" if belongs_together(pair) else _MISMATCH',
+        'return "" if is_matching_pair(pair) else _MISMATCH',
         'return ""',
         CHECKS,
     ),

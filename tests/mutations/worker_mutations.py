@@ -59,7 +59,7 @@ MACHINE_SETS: Final = (
     Mutation(
         "the Machine that a person chose is not deleted first",
         "core/machineset/deletion_order.py",
-        "return ASKED_FOR",
+        "return DELETION_REQUESTED",
         "return KEPT",
         SETS,
     ),
@@ -146,8 +146,8 @@ MACHINE_DEPLOYMENTS: Final = (
     Mutation(
         "an old MachineSet is deleted while it is still asked for replicas",
         "core/machinedeployment/machinesets.py",
-        "or existing(current) or replicas(current) or",
-        "or existing(current) or",
+        "or existing_replicas(current) or replicas(current) or",
+        "or existing_replicas(current) or",
         DEPLOYMENTS,
     ),
     Mutation(
@@ -174,7 +174,7 @@ MACHINE_DEPLOYMENTS: Final = (
     Mutation(
         "Machines that are still there do not count as surge",
         "core/machinedeployment/rollout.py",
-        "sum(max(replicas(one), existing(one)) for one in machine_sets)",
+        "sum(max(replicas(one), existing_replicas(one)) for one in machine_sets)",
         "sum(replicas(one) for one in machine_sets)",
         DEPLOYMENTS + ROLLOUTS,
     ),
@@ -195,15 +195,15 @@ MACHINE_DEPLOYMENTS: Final = (
     Mutation(
         "maxSurge is rounded down",
         "core/machinedeployment/fenceposts.py",
-        "scaled(max_surge, desired, round_up=True)",
-        "scaled(max_surge, desired, round_up=False)",
+        "scaled_value(max_surge, desired, round_up=True)",
+        "scaled_value(max_surge, desired, round_up=False)",
         DEPLOYMENTS,
     ),
     Mutation(
         "maxUnavailable is rounded up",
         "core/machinedeployment/fenceposts.py",
-        "scaled(max_unavailable, desired, round_up=False)",
-        "scaled(max_unavailable, desired, round_up=True)",
+        "scaled_value(max_unavailable, desired, round_up=False)",
+        "scaled_value(max_unavailable, desired, round_up=True)",
         DEPLOYMENTS,
     ),
     Mutation(
@@ -272,15 +272,14 @@ MACHINE_DEPLOYMENTS: Final = (
     Mutation(
         "a MachineSet's name changes between attempts",
         "core/machinedeployment/reconcile.py",
-        "slot = newest_revision(found.old) + 1, template_hash(deployment),"
-        " deployment.spec.rollout.after",
-        "slot = newest_revision(found.old) + 1, template_hash(deployment), scope.now",
+        "        template_hash(deployment),\n        deployment.spec.rollout.after,\n",
+        "        template_hash(deployment),\n        scope.now,\n",
         DEPLOYMENTS,
     ),
     Mutation(
         "OnDelete asks again for what a person deleted",
         "core/machinedeployment/on_delete.py",
-        "missing = max(replicas(old) - existing(old), 0)",
+        "missing = max(replicas(old) - existing_replicas(old), 0)",
         "missing = 0",
         DEPLOYMENTS + ROLLOUTS,
     ),
@@ -349,7 +348,7 @@ PLANS: Final = (
     Mutation(
         "a plan of a long rollout has no end",
         "core/machinedeployment/forecast.py",
-        "told.steps += _rest(deployment, sets, now)",
+        "prediction.steps += _remaining_steps(deployment, sets, now)",
         "pass",
         ("tests/core/machinedeployment/test_forecast.py",),
     ),

@@ -16,7 +16,7 @@ from kapy.node_agent.leftovers import end_leftovers
 from kapy.node_agent.processes import programs, records
 from kapy.node_agent.processes.programs import Program, Programs
 from kapy.node_agent.processes.records import Record
-from kapy.node_agent.processes.runtime import Processes
+from kapy.node_agent.processes.runtime import ProcessRuntime
 from kapy.node_agent.runtime import ContainerConfig, StartFailed
 
 pytestmark = pytest.mark.sockets
@@ -36,13 +36,13 @@ def config(folder: Path, *arguments: str) -> ContainerConfig:
     )
 
 
-def processes(folder: Path, *command: str) -> Processes:
+def processes(folder: Path, *command: str) -> ProcessRuntime:
     """The runtime of a program that was started now."""
     if command:
         programs.add(folder, [Program("ns", "pod", "c", command)])
     known = Programs(folder)
     known.refresh()
-    return Processes(known, lambda _: "pod", system_clock)
+    return ProcessRuntime(known, lambda _: "pod", system_clock)
 
 
 @asynccontextmanager

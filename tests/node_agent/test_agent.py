@@ -15,10 +15,10 @@ import pytest
 from kapy._aio.clock import Clock, loop_clock
 from kapy.apiserver.controllers.workloads.pod_conditions import not_ready_reason
 from kapy.client.client import Client
-from kapy.clusterctl.waiting import holds, until
+from kapy.clusterctl.waiting import has_condition, wait_until
 from kapy.kube import Document, Key
 from kapy.kube.names import DEPLOYMENTS, PODS, Resource
-from kapy.node_agent.agent import CHECK_SECONDS, NodeAgent, Place
+from kapy.node_agent.agent import CHECK_SECONDS, AgentConfig, NodeAgent
 from kapy.node_agent.runtime import ContainerConfig, Exit
 from tests.clusterctl.releases import management_cluster
 
@@ -107,7 +107,7 @@ async def agent(
 ) -> AsyncIterator[tuple[Client, NodeAgent]]:
     async with management_cluster(controllers=True) as client, asyncio.TaskGroup() as group:
         await asyncio.sleep(1)
-        place = Place("kapy", folder / "node", folder, ("127.0.0.1", 1), b"")
+        place = AgentConfig("kapy", folder / "node", folder, ("127.0.0.1", 1), b"")
         found = NodeAgent(
             client,
             place,
@@ -135,7 +135,7 @@ def pod(**metadata: Any) -> Document:
 
 
 async def pod_when(client: Client, holds: Callable[[Document], Any]) -> Document:
-    found = await until(client, PODS, POD, lambda one: bool(one and holds(one)), within=LONG)
+    found = await wait_until(client, PODS, POD, lambda one: bool(one and holds(one)), within=LONG)
     assert found is not None
     return found
 
@@ -234,7 +234,7 @@ async def test_a_pod_whose_agent_failed_can_be_deleted_at_once(tmp_path: Path) -
         await asyncio.sleep(300)
         began = asyncio.get_running_loop().time()
         await client.delete(PODS, POD)
-        await until(client, PODS, POD, lambda one: one is None, within=LONG)
+        await wait_until(client, PODS, POD, lambda one: one is None, within=LONG)
         assert asyncio.get_running_loop().time() - began < 5
         await asyncio.sleep(0)
         assert found.workers == {}
@@ -354,7 +354,7 @@ async def test_a_token_is_renewed_at_once_when_the_machine_has_slept(tmp_path: P
 
 
 def _is_ready(one: Document) -> bool:
-    return holds(one, "Ready")
+    return has_condition(one, "Ready")
 
 
 class Hooked(Broken):

@@ -18,7 +18,7 @@ from kapy.kube import Document
 from kapy.node_agent.processes import programs, records, runtime
 from kapy.node_agent.processes.binding import address_of
 from kapy.node_agent.processes.programs import Program, Programs
-from kapy.node_agent.processes.runtime import Processes
+from kapy.node_agent.processes.runtime import ProcessRuntime
 from kapy.node_agent.runtime import ContainerConfig, Running, StartFailed
 
 pytestmark = pytest.mark.sockets
@@ -67,7 +67,7 @@ def config(folder: Path, name: str, host: str, port: int) -> ContainerConfig:
 @asynccontextmanager
 async def both(
     folder: Path, host: str, port: int
-) -> AsyncIterator[tuple[Processes, list[Running]]]:
+) -> AsyncIterator[tuple[ProcessRuntime, list[Running]]]:
     """Two programs with the same port."""
     (folder / "server.py").write_text(SERVER)
     command = (sys.executable, str(folder / "server.py"))
@@ -75,7 +75,7 @@ async def both(
         programs.add(folder, [Program("ns", name, name, command)])
     known = Programs(folder)
     known.refresh()
-    found = Processes(known, lambda pod: str(pod["metadata"]["name"]), system_clock)
+    found = ProcessRuntime(known, lambda pod: str(pod["metadata"]["name"]), system_clock)
     running: list[Running] = []
     try:
         for name in "ab":
@@ -173,7 +173,7 @@ async def test_other_binds_are_as_ever(tmp_path: Path) -> None:
     known = Programs(tmp_path)
     known.refresh()
     before = _listeners()
-    found = Processes(known, lambda pod: str(pod["metadata"]["name"]), system_clock)
+    found = ProcessRuntime(known, lambda pod: str(pod["metadata"]["name"]), system_clock)
     wanted = config(tmp_path, "c", "", 9443)
     one = await found.start(wanted)
     ended = await one.ended()

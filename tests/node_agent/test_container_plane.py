@@ -16,7 +16,7 @@ from kapy._aio.clock import system_clock
 from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.running_pods import running_pods
 from kapy.apps.settings import Serving, Settings
-from kapy.clusterctl.waiting import holds, until
+from kapy.clusterctl.waiting import has_condition, wait_until
 from kapy.containers import Engine, Image
 from kapy.kube import Document, Key
 from kapy.kube.names import CONFIG_MAPS, DEPLOYMENTS, PODS
@@ -74,7 +74,7 @@ async def install(plane: ManagementPlane) -> None:
 
 
 async def available(plane: ManagementPlane) -> Document:
-    await deployment_when(plane.client, lambda one: holds(one, "Available"))
+    await deployment_when(plane.client, lambda one: has_condition(one, "Available"))
     (found,) = (await plane.client.list(PODS, SPACE)).items
     return found
 
@@ -150,7 +150,7 @@ async def test_a_program_takes_the_place_of_a_container(tmp_path: Path, engine: 
             (status,) = ((one or {}).get("status") or {}).get("containerStatuses") or [{}]
             return str(status.get("containerID")).startswith("process://")
 
-        await until(running.client, PODS, Key.of(pod), is_process, within=LONG)
+        await wait_until(running.client, PODS, Key.of(pod), is_process, within=LONG)
         assert not engine.made
 
 
@@ -176,7 +176,7 @@ async def test_an_image_that_cannot_be_had_and_an_engine_that_is_away_are_told(
         await available(running)
         engine.break_connections()
         await told("no container engine answers at unix:///fake.sock")
-        assert not holds(await deployment_when(running.client, bool), "Available")
+        assert not has_condition(await deployment_when(running.client, bool), "Available")
         engine.down = False
         await available(running)
         assert len(engine.running()) == 1
@@ -194,16 +194,21 @@ async def test_a_plane_finds_its_container_again(tmp_path: Path, engine: FakeEng
     async with plane(tmp_path) as running:
 
         def runs(one: Document) -> bool:
-            return holds(one, "Available")
+            return has_condition(one, "Available")
 
-        await until(running.client, DEPLOYMENTS, FOO, lambda one: one is not None and runs(one),
-                    within=LONG)  # fmt: skip
+        await wait_until(
+            running.client,
+            DEPLOYMENTS,
+            FOO,
+            lambda document: document is not None and runs(document),
+            within=LONG,
+        )
         found = await available(running)
         assert found["metadata"]["uid"] == pod
         spaces = f"/api/v1/namespaces/{SPACE}"
         assert await asyncio.to_thread(code_of, container, f"{spaces}/configmaps") == 200
         await running.client.delete(DEPLOYMENTS, FOO)
-        await until(running.client, PODS, Key.of(found), lambda one: one is None, within=LONG)
+        await wait_until(running.client, PODS, Key.of(found), lambda one: one is None, within=LONG)
         assert not engine.made, "with its Pod it goes"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kapy.node_agent.ending import LEAST_SECONDS, end
+from kapy.node_agent.ending import MIN_SECONDS, stop_container
 from kapy.node_agent.runtime import Exit
 from kapy.testing import on_virtual_time
 
@@ -52,7 +52,7 @@ def hook(**one: Any) -> dict[str, Any]:
         ({"name": "manager"}, 0, 100, [(0, "stop within 30")]),
         (hook(sleep={"seconds": 5}), 0, 100, [(5, "stop within 25")]),
         (hook(sleep={"seconds": 5}), 0, 1, [(1, "stop within 29")]),
-        (hook(sleep={"seconds": 60}), 0, 100, [(30, f"stop within {LEAST_SECONDS:g}")]),
+        (hook(sleep={"seconds": 60}), 0, 100, [(30, f"stop within {MIN_SECONDS:g}")]),
         (hook(exec={"command": ["bye"]}), 4, 100, [(0, "bye"), (4, "stop within 26")]),
         (hook(exec={"command": ["bye"]}), 90, 100, [(0, "bye"), (30, "stop within 2")]),
     ],
@@ -63,7 +63,7 @@ def test_the_hook_comes_first_and_takes_from_the_grace_period(
     @on_virtual_time
     async def played() -> list[tuple[float, str]]:
         running = Container(works, life)
-        await end(container, running, 30.0)  # type: ignore[arg-type]
+        await stop_container(container, running, 30.0)  # type: ignore[arg-type]
         return running.log
 
     assert played() == log

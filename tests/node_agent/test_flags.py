@@ -8,7 +8,7 @@ import pytest
 
 from kapy.node_agent.processes.flags import (
     flags_of,
-    with_own_ports,
+    with_free_ports,
     with_paths,
     without_leader_election,
 )
@@ -92,7 +92,7 @@ def moved(port: int) -> int:
 def test_a_program_listens_on_ports_of_its_own(
     help_text: str, arguments: Sequence[str], told: Sequence[str], ports: dict[int, int]
 ) -> None:
-    found = with_own_ports(arguments, flags_of(help_text), moved)
+    found = with_free_ports(arguments, flags_of(help_text), moved)
     assert (list(found.values), dict(found.ports)) == (list(told), ports)
 
 

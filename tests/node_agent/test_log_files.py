@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kapy.node_agent.log_files import last_words, lines_of
+from kapy.node_agent.log_files import lines_of, termination_message
 
 GO = """2026-11-22T17:23:13Z\tINFO\tsetup\tstarting
 2026-11-22T17:23:14Z\tERROR\tsetup\tproblem running manager\t{"error": "address in use"}
@@ -36,8 +36,8 @@ main.main
 def test_the_last_words_are_those_of_an_error(tmp_path: Path, log: str, words: str) -> None:
     path = tmp_path / "0.log"
     path.write_text(log)
-    assert last_words(path) == words
-    assert last_words(tmp_path / "no.log") == ""
+    assert termination_message(path) == words
+    assert termination_message(tmp_path / "no.log") == ""
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.running_pods import running_pods
 from kapy.apps.settings import Serving, Settings
 from kapy.client.client import Client
-from kapy.clusterctl.waiting import holds, until
+from kapy.clusterctl.waiting import has_condition, wait_until
 from kapy.kube import Document, Key
 from kapy.kube.errors import BadRequest
 from kapy.kube.http import Request
@@ -55,7 +55,7 @@ def run(folder: Path, *more: str) -> None:
 
 
 async def deployment_when(client: Client, done: Callable[[Document], bool]) -> Document:
-    found = await until(
+    found = await wait_until(
         client, DEPLOYMENTS, FOO, lambda one: one is not None and done(one), within=LONG
     )
     assert found is not None
@@ -63,7 +63,7 @@ async def deployment_when(client: Client, done: Callable[[Document], bool]) -> D
 
 
 async def available(client: Client) -> Document:
-    return await deployment_when(client, lambda one: holds(one, "Available"))
+    return await deployment_when(client, lambda one: has_condition(one, "Available"))
 
 
 async def the_pod(client: Client) -> Document:
@@ -213,12 +213,12 @@ async def test_another_program_takes_over_and_a_deleted_one_ends(tmp_path: Path)
             statuses = ((one or {}).get("status") or {}).get("containerStatuses") or [{}]
             return statuses[0].get("restartCount") == 1 and bool(statuses[0].get("ready"))
 
-        await until(client, PODS, key, restarted, within=LONG)
+        await wait_until(client, PODS, key, restarted, within=LONG)
         after = record_of(tmp_path, pod)
         assert not before.is_alive
         assert before.ports == after.ports
         await client.delete(DEPLOYMENTS, FOO)
-        await until(client, PODS, key, lambda one: one is None, within=LONG)
+        await wait_until(client, PODS, key, lambda one: one is None, within=LONG)
         assert not after.is_alive
         assert not (tmp_path / "node/pods" / pod["metadata"]["uid"]).exists()
 
@@ -239,5 +239,5 @@ async def test_a_plane_that_ends_ends_its_processes_and_starts_them_again(tmp_pa
             again = statuses[0].get("restartCount") == 1
             return found is not None and again and bool(statuses[0].get("ready"))
 
-        await until(running.client, PODS, Key.of(pod), runs, within=LONG)
+        await wait_until(running.client, PODS, Key.of(pod), runs, within=LONG)
         assert record_of(tmp_path, pod).is_alive

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kapy.kube import Document
-from kapy.node_agent.atomic_files import Content, publish
+from kapy.node_agent.atomic_files import Content, publish_files
 from kapy.node_agent.sources import MissingSource, Sources
 from kapy.node_agent.supported import unsupported
 from kapy.node_agent.volumes import TOKEN_FOLDER, Volumes
@@ -88,11 +88,11 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
 
 def test_files_change_all_at_once(tmp_path: Path) -> None:
     folder = tmp_path / "volume"
-    assert publish(folder, {"a": Content(b"1"), "b": Content(b"1")})
+    assert publish_files(folder, {"a": Content(b"1"), "b": Content(b"1")})
     before = folder / os.readlink(folder / "..data")
     with (folder / "a").open() as held:
-        assert not publish(folder, {"b": Content(b"1"), "a": Content(b"1")}), "nothing is new"
-        assert publish(folder, {"a": Content(b"2"), "c/d": Content(b"2")})
+        assert not publish_files(folder, {"b": Content(b"1"), "a": Content(b"1")}), "nothing is new"
+        assert publish_files(folder, {"a": Content(b"2"), "c/d": Content(b"2")})
         assert held.read() == "1"
     assert files(folder) == {"a": "2"}
     assert (folder / "c" / "d").read_text() == "2"

@@ -7,7 +7,7 @@ from typing import Final
 
 from kapy.clusterctl.envsubst import BadSubstitution
 from kapy.clusterctl.provider_files import cluster_class, cluster_template
-from kapy.clusterctl.variables import MissingVariables, processed, variables_of
+from kapy.clusterctl.variables import MissingVariables, replace_variables, variables_of
 from tests.oracle.topic import Check, Record, compared
 
 
@@ -20,7 +20,7 @@ def _process(record: Record) -> Iterator[str]:
     if "panic" not in record:
         yield from _variables(record)
     try:
-        out = processed(record["template"], record["vars"])
+        out = replace_variables(record["template"], record["vars"])
     except MissingVariables as error:
         yield from compared(record.get("error"), str(error))
     except BadSubstitution as error:

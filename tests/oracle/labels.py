@@ -8,7 +8,7 @@ from typing import Any, Final
 from kapy.api.naming import BadNameTemplate, generate_name
 from kapy.api.validation.naming import class_naming_errors, naming_errors
 from kapy.kube.field_errors import FieldError
-from kapy.kube.generated_names import ending
+from kapy.kube.generated_names import with_suffix
 from kapy.kube.label_values import label_value
 from kapy.topology.names import control_plane_prefix, worker_prefix
 from tests.oracle.topic import Check, Record, compared
@@ -30,7 +30,7 @@ def _value(record: Record) -> Iterator[str]:
 def _name(record: Record) -> Iterator[str]:
     template, (first, second) = record["template"], record["random"]
     if record["generator"] == "simple":
-        return compared(record["out"], ending(template, first))
+        return compared(record["out"], with_suffix(template, first))
     names: dict[str, Any] = {"cluster": {"name": record["cluster"]}}
     if part := _PARTS.get(record["generator"]):
         names[part[0]] = {part[1]: record["name"]}

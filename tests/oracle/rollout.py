@@ -24,8 +24,8 @@ from kapy.core.machinedeployment.rolling_update import plan_rolling_update
 from kapy.core.machinedeployment.rollout import Rollout, new_replicas, number_new
 from kapy.core.machinedeployment.scale import proportion
 from kapy.core.machineset.deletion_order import deletion_order, is_healthy
+from kapy.kube.int_or_percent import InvalidIntOrPercent
 from kapy.kube.meta import O, read
-from kapy.kube.shares import BadShare
 from tests.oracle.topic import Check, Record, compared
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -122,7 +122,7 @@ def check_fenceposts(record: Record) -> Iterator[str]:
     surge, unavailable = record["maxSurge"], record["maxUnavailable"]
     try:
         found = fenceposts(surge, unavailable, record["desired"])
-    except (BadShare, BadStrategy) as error:
+    except (InvalidIntOrPercent, BadStrategy) as error:
         yield from compared(record.get("error"), str(error), "error")
         return
     yield from compared([record["surge"], record["unavailable"]], list(found))
@@ -136,7 +136,7 @@ def check_new_replicas(record: Record) -> Iterator[str]:
     sets = [typed(MachineSet, one) for one in record["machineSets"]]
     try:
         count, note = new_replicas(md, sets, record["newMSReplicas"])
-    except (BadShare, BadStrategy) as error:
+    except (InvalidIntOrPercent, BadStrategy) as error:
         yield from compared(record.get("error"), str(error), "error")
         return
     yield from compared([record["out"], record["note"]], [count, note])

@@ -14,7 +14,7 @@ import pytest
 from kapy._aio.byte_streams import Tls
 from kapy.kube.errors import Unreachable
 from kapy.kube.names import SECRETS
-from kapy.kube.pki import LEAF_LIFE, new_ca
+from kapy.kube.pki import LEAF_VALIDITY, new_ca
 from kapy.providers.kubeadm.controlplane import pods_over_network
 from kapy.providers.kubeadm.controlplane.etcd import EtcdError, EtcdGateway, EtcdUnreachable
 from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
@@ -68,7 +68,7 @@ async def test_etcd_is_asked_through_the_api_server() -> None:
         await stranger.aclose()
 
         end = await pods.certificate_expiry(access, "blue-cp")
-        assert abs(end - plane.bench.clock() - LEAF_LIFE) < timedelta(minutes=1)
+        assert abs(end - plane.bench.clock() - LEAF_VALIDITY) < timedelta(minutes=1)
         with pytest.raises(Unreachable, match="blue-cp9"):
             await pods.certificate_expiry(access, "blue-cp9")
         assert len(asyncio.all_tasks()) < 60

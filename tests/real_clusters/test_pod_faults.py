@@ -13,7 +13,7 @@ import pytest
 from aiodocker import Docker
 
 from kapy.client.client import Client
-from kapy.clusterctl.waiting import holds, until
+from kapy.clusterctl.waiting import has_condition, wait_until
 from kapy.containers import Engine, EngineError
 from kapy.kube import Document, Key
 from kapy.kube.names import DEPLOYMENTS, PODS
@@ -43,7 +43,7 @@ class Stage:
         """Wait until all is well, and both the Deployment and `kapy status` say so."""
         try:
             async with self.kapy.client() as client:
-                await until(client, DEPLOYMENTS, self.what.key, _is_available, within=LONG)
+                await wait_until(client, DEPLOYMENTS, self.what.key, _is_available, within=LONG)
         except TimeoutError:
             raise AssertionError(await self.kapy.pods()) from None
         assert [one["message"] for one in await self.kapy.pods()] == [""]
@@ -56,7 +56,7 @@ class Stage:
                 return any(one in _message(found) for one in words)
 
             try:
-                await until(client, DEPLOYMENTS, self.what.key, is_told, within=LONG)
+                await wait_until(client, DEPLOYMENTS, self.what.key, is_told, within=LONG)
             except TimeoutError:
                 raise AssertionError(await self.kapy.pods()) from None
             (one,) = await self.kapy.pods()
@@ -67,7 +67,7 @@ class Stage:
         async with self.kapy.client() as client:
             (pod,) = (await client.list(PODS, self.what.key.namespace)).items
             await client.delete(PODS, Key.of(pod))
-            await until(client, PODS, Key.of(pod), lambda one: one is None, within=LONG)
+            await wait_until(client, PODS, Key.of(pod), lambda one: one is None, within=LONG)
         await self.available()
 
     async def kill(self) -> None:
@@ -98,7 +98,7 @@ async def _change(client: Client, what: Subject, container: dict[str, Any]) -> N
 
 
 def _is_available(deployment: Document | None) -> bool:
-    if deployment is None or not holds(deployment, "Available"):
+    if deployment is None or not has_condition(deployment, "Available"):
         return False
     status = deployment["status"]
     return bool(
@@ -166,7 +166,7 @@ async def _restarted(stage: Stage, before: int) -> None:
             statuses = ((found or {}).get("status") or {}).get("containerStatuses") or []
             return sum(int(one["restartCount"]) for one in statuses) > before
 
-        await until(client, PODS, Key.of(pod), is_restarted, within=LONG)
+        await wait_until(client, PODS, Key.of(pod), is_restarted, within=LONG)
 
 
 async def the_plane_is_killed(stage: Stage) -> None:

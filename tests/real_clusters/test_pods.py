@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from kapy.client.client import Client
-from kapy.clusterctl.waiting import holds, until
+from kapy.clusterctl.waiting import has_condition, wait_until
 from kapy.containers import Engine
 from kapy.kube import Document, Key
 from kapy.kube.names import CONFIG_MAPS, DEPLOYMENTS, PODS
@@ -113,13 +113,13 @@ async def _install(client: Client) -> None:
 
 async def _available(client: Client) -> Document:
     """The Pod, once its Deployment is available."""
-    await until(client, DEPLOYMENTS, FOO, _is_available, within=LONG)
+    await wait_until(client, DEPLOYMENTS, FOO, _is_available, within=LONG)
     (pod,) = (await client.list(PODS, SPACE)).items
     return pod
 
 
 def _is_available(deployment: Document | None) -> bool:
-    return deployment is not None and holds(deployment, "Available")
+    return deployment is not None and has_condition(deployment, "Available")
 
 
 async def _when(client: Client, pod: Key, done: Callable[[list[Document]], bool]) -> Document:
@@ -128,7 +128,7 @@ async def _when(client: Client, pod: Key, done: Callable[[list[Document]], bool]
     def is_so(found: Document | None) -> bool:
         return done(((found or {}).get("status") or {}).get("containerStatuses") or [])
 
-    found = await until(client, PODS, pod, is_so, within=LONG)
+    found = await wait_until(client, PODS, pod, is_so, within=LONG)
     assert found is not None
     return found
 
@@ -226,7 +226,7 @@ async def _break(client: Client) -> None:
             DEPLOYMENTS, FOO, patch, media_type="application/strategic-merge-patch+json"
         )
         if words:
-            await until(
+            await wait_until(
                 client, DEPLOYMENTS, FOO, lambda one: words in str((one or {}).get("status")),
                 within=LONG,
             )  # fmt: skip

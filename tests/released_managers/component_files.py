@@ -19,7 +19,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kapy.clusterctl.config.predefined import predefined
+from kapy.clusterctl.config.predefined import predefined_providers
 from kapy.clusterctl.provider import Provider
 
 _FOLDERS: Final = {
@@ -76,7 +76,7 @@ class Source(NamedTuple):
 
 def sources() -> Iterator[Source]:
     """The sources of all providers of clusterctl's list."""
-    for one in predefined():
+    for one in predefined_providers():
         owner, name = one.url.removeprefix("https://github.com/").split("/")[:2]
         yield Source(one, f"{owner}/{name}", _FOLDERS.get(one.label, _USUAL))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kapy.clusterctl.config.predefined import predefined
+from kapy.clusterctl.config.predefined import predefined_providers
 from kapy.clusterctl.metadata import metadata_of
 from kapy.clusterctl.provider import Provider, ProviderType
 from kapy.clusterctl.variables import variables_of
@@ -85,7 +85,7 @@ def releases() -> list[Release]:
 def _releases() -> Iterator[Release]:
     own = os.environ.get(FOLDER)
     for folder in (PROVIDERS, *([Path(own)] if own else [])):
-        for one in predefined():
+        for one in predefined_providers():
             file = one.url.rpartition("/")[2]
             for path in sorted(folder.glob(f"{one.label}/v*/{file}")):
                 yield Release(one, path)

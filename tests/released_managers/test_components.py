@@ -21,7 +21,7 @@ from kapy.clusterctl.components import Components
 from kapy.clusterctl.components.reading import components_of
 from kapy.clusterctl.config import load
 from kapy.clusterctl.inventory import CONTRACT, compatible
-from kapy.clusterctl.waiting import holds, until
+from kapy.clusterctl.waiting import has_condition, wait_until
 from kapy.containers import Engine, Image
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS, DEPLOYMENTS, PODS
@@ -155,16 +155,16 @@ async def _check_objects(plane: ManagementPlane, components: Components) -> None
     for one in components.objects:
         found = await plane.client.get(await kinds.of(one), Key.of(one))
         if one["kind"] == CRDS.kind:
-            assert holds(found, "Established"), found["status"]
+            assert has_condition(found, "Established"), found["status"]
 
 
 async def _check_pods(plane: ManagementPlane, deployment: Document) -> None:
 
     def is_available(found: Document | None) -> bool:
-        return found is not None and holds(found, "Available")
+        return found is not None and has_condition(found, "Available")
 
     # The command waits for those with a container `manager` only, as upstream's.
-    await until(plane.client, DEPLOYMENTS, Key.of(deployment), is_available, within=LONG)
+    await wait_until(plane.client, DEPLOYMENTS, Key.of(deployment), is_available, within=LONG)
     selector = deployment["spec"]["selector"]["matchLabels"]
     pods = [
         one

@@ -13,7 +13,7 @@ import pytest
 from kapy.api.cluster import Cluster
 from kapy.clusterctl.move.graph import Graph
 from kapy.clusterctl.move.kinds import MOVE_HIERARCHY, kinds_of
-from kapy.clusterctl.move.plan import Planned, Way, planned
+from kapy.clusterctl.move.plan import PlannedMove, Treatment, plan_move
 from kapy.kube import Document, Key
 from kapy.kube.names import NAMESPACES, SECRETS, Resource
 from kapy.sdk import (
@@ -284,13 +284,15 @@ async def test_secrets_and_identities_go_where_their_clusters_go() -> None:
             for document in (await scene.bench.client.list(kind.resource)).items:
                 graph.add(document)
     graph.complete()
-    ways = {one.ref.name: one.way for one in planned(graph).objects.values() if not is_cluster(one)}
-    assert ways == {"red": Way.MOVED, "shared": Way.SHARED}
-    shared = [one.ref.kind for one in planned(graph).of(Way.SHARED)]
+    ways = {
+        one.ref.name: one.way for one in plan_move(graph).objects.values() if not is_cluster(one)
+    }
+    assert ways == {"red": Treatment.MOVED, "shared": Treatment.SHARED}
+    shared = [one.ref.kind for one in plan_move(graph).of(Treatment.SHARED)]
     assert sorted(shared) == ["PaperIdentity", "Secret"]
 
 
-def is_cluster(one: Planned) -> bool:
+def is_cluster(one: PlannedMove) -> bool:
     return one.ref.kind.endswith("Cluster")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.clusterctl.envsubst import parsed, substituted
+from kapy.clusterctl.envsubst import parse, substitute
 from kapy.kube import Document, yaml
 from tests.oracle.recorded import SAMPLES
 
@@ -19,7 +19,7 @@ VALUES: Final = {
 
 def released(name: str, **values: str) -> list[Document]:
     """The objects of a file, with values for its variables."""
-    text = substituted(parsed((RELEASE / name).read_text()), {**VALUES, **values})
+    text = substitute(parse((RELEASE / name).read_text()), {**VALUES, **values})
     return [in_default(one) for one in yaml.load_all(text)]
 
 

@@ -12,10 +12,10 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.apps.manifests import class_sample, sample
 from kapy.client.client import Client
-from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place
-from kapy.clusterctl.move.log import silent
+from kapy.clusterctl.move.journal import Journal, Mode, MoveStarted, Place
+from kapy.clusterctl.move.log import no_log
 from kapy.clusterctl.move.mover import Mover
-from kapy.clusterctl.move.preflight import begin
+from kapy.clusterctl.move.preflight import start_move
 from kapy.kube import Document, Key
 from kapy.kube.http import Request
 from kapy.testing.story import Story
@@ -23,7 +23,7 @@ from tests.clusterctl.move.death import Killed, Life
 from tests.stories.plane import running_plane
 
 CLUSTER, WORKERS = "capybara", "capybara-md-0"
-BEGUN = Begun("1", Mode.CLUSTERS, "default", Place(), Place())
+BEGUN = MoveStarted("1", Mode.CLUSTERS, "default", Place(), Place())
 
 
 def is_available(cluster: Cluster) -> bool:
@@ -37,8 +37,8 @@ async def available(story: Story) -> None:
 
 
 async def begun(here: Client, there: Client, path: Path) -> Mover:
-    journal = await begin(here, there, BEGUN, path, silent)
-    return Mover(here, there, journal, silent)
+    journal = await start_move(here, there, BEGUN, path, no_log)
+    return Mover(here, there, journal, no_log)
 
 
 async def machines(story: Story) -> dict[str, str]:
@@ -64,7 +64,7 @@ async def test_a_cluster_lives_on_where_it_was_moved_to(
         await here.create(objects())
         await available(here)
         before = await machines(here)
-        await (await begun(here.client, there.client, tmp_path / "j.jsonl")).go_on()
+        await (await begun(here.client, there.client, tmp_path / "j.jsonl")).run()
         await available(there)
         assert await machines(there) == before
         assert await here.all(Cluster) == []
@@ -98,10 +98,10 @@ async def test_a_cluster_lives_on_where_it_was_when_the_move_is_undone(
         life = Life(acted_on=True, last=last)
         mover = await begun(life.client(here.client), life.client(there.client), path)
         with pytest.raises(Killed):
-            await mover.go_on()
+            await mover.run()
         mover.journal.close()
         await there.settle()  # whoever may work there does so meanwhile
-        await Mover(here.client, there.client, Journal.opened(path), silent).roll_back()
+        await Mover(here.client, there.client, Journal.open(path), no_log).roll_back()
         await here.settle()
         await available(here)
         assert (await machines(here), await there.all(Cluster)) == (before, [])

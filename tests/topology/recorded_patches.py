@@ -18,9 +18,9 @@ from kapy.api.machine_pool import MachinePool
 from kapy.contract.fields import Version
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.json_numbers import fitting
+from kapy.kube.json_numbers import fit_integers
 from kapy.kube.model import M, decode
-from kapy.kube.patch.strict_json_patch import Operation, compiled
+from kapy.kube.patch.strict_json_patch import Operation, parse_patch
 from kapy.topology.blueprint import Blueprint, ControlPlaneBlueprint, WorkersBlueprint
 from kapy.topology.builtins import (
     cluster_builtins,
@@ -49,7 +49,7 @@ _SELECTOR: Final = {"apiVersion": "", "kind": "", "matchResources": {}}
 def _apply(record: Record) -> Iterator[str]:
     """The patches as they are; and once more as if extensions made them, which are asked what
     upstream's generators were asked, and answer what those did."""
-    record = fitting(record)
+    record = fit_integers(record)
     yield from _applied(record, None)
     if "error" not in record:
         yield from _applied(_external(record), _Recorded(record["steps"]))
@@ -261,13 +261,13 @@ _NOTHING: Final = {"apiGroup": "", "kind": "", "name": ""}
 
 def _apply_patch(record: Record) -> Iterator[str]:
     try:
-        patch = fitting(json.loads(record["patch"])) if record["patch"] else {}
+        patch = fit_integers(json.loads(record["patch"])) if record["patch"] else {}
         merges = record["patchType"] == "JSONMergePatch"
-        change = MergePatch(patch) if merges else compiled(patch)
+        change = MergePatch(patch) if merges else parse_patch(patch)
         out = apply_patch(record["template"], change)
     except (KapyError, ValueError) as error:
         return _refused(record, error)
-    return compared(fitting(record.get("out")), out)
+    return compared(fit_integers(record.get("out")), out)
 
 
 def _builtin(record: Record) -> Iterator[str]:
@@ -301,17 +301,17 @@ def _part(kind: str, given: Record) -> Part:
 
 
 def _calculate(record: Record) -> Iterator[str]:
-    record = fitting(record)
+    record = fit_integers(record)
     change = decode({"op": "add", "path": "/spec", **record["patch"]}, JSONPatch)
     try:
         value = calculated_value(change, Values(record["variables"], {}))
     except KapyError as error:
         return _refused(record, error)
-    return compared(record.get("error") or fitting(json.loads(record["raw"])), value)
+    return compared(record.get("error") or fit_integers(json.loads(record["raw"])), value)
 
 
 def _generate(record: Record) -> Iterator[str]:
-    record = fitting(record)
+    record = fit_integers(record)
     patch = InlinePatch(decode(record["patch"], ClusterClassPatch))
     shared = _variables(record["request"])
     out: list[Document] = []
@@ -327,7 +327,8 @@ def _generate(record: Record) -> Iterator[str]:
     if problem is not None:
         return _refused(record, problem)
     recorded = [
-        {**one, "patch": fitting(json.loads(one["patch"]))} for one in record.get("response") or ()
+        {**one, "patch": fit_integers(json.loads(one["patch"]))}
+        for one in record.get("response") or ()
     ]
     return compared(recorded, out)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
+from kapy.kube.gotemplate import BadTemplate, CannotRender, parse
 from kapy.kube.sprig import functions
 from kapy.kube.template_work import FULL, Work
 from kapy.topology.patches.errors import MissingValue, NoValue
@@ -39,7 +39,7 @@ def _render(variables: Document, record: Record) -> Iterator[str]:
     template, data = record["template"], template_data(variables)
     given: Record = {"template": template}
     try:
-        given["text"] = parsed(template, sprig=True).rendered(data, work=Work(FULL))
+        given["text"] = parse(template, sprig=True).render(data, work=Work(FULL))
     except BadTemplate:
         given["parseError"] = True
     except CannotRender:

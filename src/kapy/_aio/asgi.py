@@ -1,4 +1,4 @@
-"""The little that a small ASGI application needs: a body, a reply, a life."""
+"""Building blocks of small ASGI applications: request body, reply, lifespan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 async def read_body(receive: Receive, max_bytes: int) -> bytes:
-    """A request's body, up to a little more than `most` bytes."""
+    """Read the request body; returns at most one byte more than the limit."""
     parts: list[bytes] = []
     size, more = 0, True
     while more and size <= max_bytes:
@@ -24,14 +24,14 @@ async def read_body(receive: Receive, max_bytes: int) -> bytes:
 
 
 async def send_reply(send: Send, status: int, kind: bytes, body: bytes) -> None:
-    """A whole answer. kind: its media type."""
+    """Send a complete response."""
     headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
 async def run_lifespan(receive: Receive, send: Send) -> None:
-    """Agree to everything that happens in an application's life, which needs nothing."""
+    """Handle the lifespan protocol."""
     while True:
         event = await receive()
         await send({"type": f"{event['type']}.complete"})

@@ -1,9 +1,4 @@
-"""The time of day as an input.
-
-Everything that writes a timestamp is given a `Clock`; nothing calls `datetime.now`. In production
-it is `system_clock`; on a virtual-time event loop it is `loop_clock()`, so that timestamps and
-timers move together.
-"""
+"""Clocks as function arguments, for tests on virtual time."""
 
 from __future__ import annotations
 

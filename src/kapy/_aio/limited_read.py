@@ -1,4 +1,4 @@
-"""Reading what somebody else sends, up to a bound."""
+"""Reads data from untrusted sources with a size limit."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator
 
 
 class TooLarge(ValueError):
-    """More came than may."""
+    """The data exceed the limit."""
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__(f"the answer is longer than {max_bytes} bytes")
 
 
 async def read_limited(chunks: AsyncIterator[bytes], max_bytes: int) -> bytes:
-    """All chunks together. Raises TooLong, as soon as there are more than `most` bytes."""
+    """Join chunks up to the limit. Raises TooLarge."""
     parts: list[bytes] = []
     size = 0
     async for chunk in chunks:

@@ -1,8 +1,4 @@
-"""Reading tar archives that somebody else wrote.
-
-`tarfile` reads the extended headers of a member as a whole, however large they are, and takes a
-sparse member, whose terabytes stand nowhere in the archive, for a regular file.
-"""
+"""Reads tar archives from untrusted sources."""
 
 from __future__ import annotations
 

@@ -1,14 +1,4 @@
-"""SPDY/3.1 without I/O, as much of it as is spoken for port forwarding.
-
-    session = Session(client=True)
-    number = session.open({"streamtype": "data", "port": "2379", "requestid": "0"})
-    session.send(number, b"hello")
-    transport.write(session.pending())
-    for event in session.receive(data): ...
-
-Both sides may open streams; each is read and written until either side ends it. Flow control is
-left out, as it is by the implementation that most others use (moby/spdystream).
-"""
+"""The subset of SPDY/3.1 that port forwarding needs, without I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The dictionary that SPDY/3.1 compresses header blocks with (its specification, 2.6.10.1)."""
+"""The compression dictionary of SPDY/3.1's header blocks (section 2.6.10.1 of its
+specification).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A SPDY/3.1 connection of asyncio: streams come and go as channels of bytes."""
+"""A SPDY/3.1 connection for asyncio: each stream is a channel of bytes."""
 
 from __future__ import annotations
 

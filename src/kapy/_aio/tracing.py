@@ -1,13 +1,4 @@
-"""Spans of what is done, told to OpenTelemetry where it is at work, and to nobody elsewhere.
-
-    with span("BeforeClusterCreate", {"server.address": "quota.rules.svc"}, kind="client") as told:
-        ...
-        told.set_attribute("http.response.status_code", 200)
-
-kapy neither needs OpenTelemetry nor imports it: who wants spans sets a provider up before
-(`opentelemetry-instrument kapy up`), and by that it is there. Without it a span costs one look-up.
-What a block raises is its span's error. Names and values must hold no secrets.
-"""
+"""Trace spans: recorded by OpenTelemetry if it is configured, ignored otherwise."""
 
 from __future__ import annotations
 

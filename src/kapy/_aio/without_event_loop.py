@@ -1,4 +1,6 @@
-"""Coroutines that never wait, run without an event loop: to import one takes longer than they."""
+"""Runs coroutines that never wait without an event loop, because importing asyncio takes longer
+than they do.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import msgspec
 
 from kapy.kube import Document
 from kapy.kube.meta import O, read
-from kapy.kube.model import Model, bare, model_in
+from kapy.kube.model import Model, bare_type, model_in
 
 _ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, list: [], dict: {}}
 
@@ -40,7 +40,7 @@ def fill_zeros(document: Document, kind: type[Model]) -> Document:
 
 
 def _zero(hint: Any) -> Any:
-    hint = bare(hint)
+    hint = bare_type(hint)
     return _ZEROS.get(get_origin(hint) or hint, {})
 
 
@@ -50,6 +50,6 @@ def _filled(value: Any, hint: Any) -> Any:
         return value
     if isinstance(value, list):
         return [_filled(one, inner) for one in value]
-    if get_origin(bare(hint)) is dict:
+    if get_origin(bare_type(hint)) is dict:
         return {key: _filled(one, inner) for key, one in value.items()}
     return fill_zeros(value, inner) if isinstance(value, dict) else value

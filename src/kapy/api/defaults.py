@@ -20,7 +20,7 @@ from kapy.api.names import (
     Label,
 )
 from kapy.kube import Document
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 from kapy.kube.errors import KapyError
 from kapy.kube.field_errors import FieldError, required
 from kapy.kube.label_values import label_value
@@ -283,7 +283,7 @@ def _bound(kind: str, annotations: Mapping[str, str], name: str) -> int:
     text = annotations[name]
     problem = "invalid syntax"
     if _INTEGER.fullmatch(text):
-        number = whole(text)
+        number = parse_integer(text)
         if -(2**31) <= number < 2**31:
             return number
         problem = "value out of range"

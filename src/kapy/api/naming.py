@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kapy.kube.errors import KapyError
-from kapy.kube.generated_names import LONGEST_NAME, ending
-from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
+from kapy.kube.generated_names import MAX_NAME_LENGTH, with_suffix
+from kapy.kube.gotemplate import BadTemplate, CannotRender, parse
 
 RANDOM: Final = "{{ .random }}"
 """What every template of machine names must contain, spelled so."""
@@ -34,9 +34,9 @@ def generate_name(
     Raises BadNameTemplate.
     """
     name = render_name(template, {**data, "random": random})
-    if len(name.encode()) <= LONGEST_NAME:
+    if len(name.encode()) <= MAX_NAME_LENGTH:
         return name
-    return ending(name, random if again is None else again)
+    return with_suffix(name, random if again is None else again)
 
 
 def render_name(template: str, data: Mapping[str, Any]) -> str:
@@ -45,7 +45,7 @@ def render_name(template: str, data: Mapping[str, Any]) -> str:
     if "{{" not in name:
         return name
     try:
-        return parsed(template, name="template name generator", strict=True).rendered(data)
+        return parse(template, name="template name generator", strict=True).render(data)
     except BadTemplate as error:
         raise BadNameTemplate(f'parsing template "{template}": {error}') from None
     except CannotRender as error:

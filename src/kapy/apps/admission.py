@@ -23,7 +23,7 @@ from kapy.client.client import Client
 from kapy.core.ipaddress.admission import claim_errors
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, Forbidden, Invalid
-from kapy.kube.field_errors import FieldError, together
+from kapy.kube.field_errors import FieldError, aggregate
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
 
@@ -123,7 +123,7 @@ def _validation_error(
 ) -> ApiError:
     """Upstream's webhooks answer 422 with field errors, and 403 for plain errors."""
     if resource.group == IPAM_GROUP or is_closed(errors):
-        return Forbidden(_denial_message(action, resource, together(errors)))
+        return Forbidden(_denial_message(action, resource, aggregate(errors)))
     # Webhooks of control planes tell the core group, and clients may read it.
     group = CLUSTER_GROUP if resource.group == CONTROL_PLANE_GROUP else resource.group
     refusal = Invalid.of(resource.kind, group, name, errors)

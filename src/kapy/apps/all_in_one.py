@@ -73,8 +73,8 @@ class CannotListen(KapyError):
 class ManagementPlane:
     """A running management plane.
 
-    client: acts as the administrator, in process. access: the access for other programs, None if
-    the plane serves no network. watch: reports jumps of the clock.
+    client: acts as the administrator, in process. kubeconfig: the access for other programs, None
+    if the plane serves no network. clock_watch: reports jumps of the clock.
     """
 
     server: Server

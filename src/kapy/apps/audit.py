@@ -1,4 +1,4 @@
-"""The audit log of a plane, as its settings want it."""
+"""The audit log of a plane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watching clusters come up, and saying what happened as it happens."""
+"""Watches clusters until they are available, and reports their progress."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ClusterNotReady(KapyError):
 
 @dataclass
 class ClusterProgress:
-    """One cluster, and the steps and troubles of it that were told already."""
+    """The progress of one cluster, with the steps and failures that were reported."""
 
     key: Key
     document: Document | None = None
@@ -42,7 +42,7 @@ class ClusterProgress:
     troubles: set[str] = field(default_factory=set)
 
     def update(self, document: Document, say: Print) -> None:
-        """Tell the steps that are done by now, in their order, and what keeps the others."""
+        """Report the steps that are done, in their order, and new failures."""
         self.document = document
         for trouble in _troubles(document):
             if trouble not in self.troubles:
@@ -54,12 +54,12 @@ class ClusterProgress:
 
     @property
     def available(self) -> bool:
-        """Whether all steps are done: each of them, and every counter as desired."""
+        """Whether all steps are done and all counters have their desired values."""
         document = self.document
         return document is not None and self.steps_done == len(STEPS) and is_complete(document)
 
     def reason(self) -> str:
-        """Why it is not available, in the words of its own condition."""
+        """Return why the cluster is not available, from its own condition."""
         if self.document is None:
             return f"cluster {self.key} was not seen"
         found = condition(self.document, "Available")
@@ -70,7 +70,7 @@ class ClusterProgress:
 
 
 def _troubles(cluster: Document) -> Iterator[str]:
-    """Failures that last: an infrastructure that cannot be created, a machine that failed."""
+    """Yield permanent failures: an infrastructure that cannot be created, a machine that failed."""
     lines = _condition_lines(cluster, "InfrastructureReady")
     for name, _, reason in (line.partition(": ") for line in lines):
         if name == "LoadBalancerAvailable" and reason and not reason.startswith(_PULLING):
@@ -84,7 +84,7 @@ def _troubles(cluster: Document) -> Iterator[str]:
 
 
 def _condition_lines(cluster: Document, of: str) -> list[str]:
-    """The lines of a condition that does not hold, without their marks."""
+    """Return the lines of a condition that is not True, without list marks."""
     found = condition(cluster, of)
     if found is None or found.get("status") == "True":
         return []
@@ -93,7 +93,7 @@ def _condition_lines(cluster: Document, of: str) -> list[str]:
 
 
 def _without_repeats(lines: Iterable[str]) -> Iterator[str]:
-    """The lines, each reason once: several conditions often wait for the same thing."""
+    """Yield each reason once, with the names of all conditions that wait for it."""
     conditions: dict[str, list[str]] = {}
     for line in lines:
         name, colon, reason = line.partition(": ")
@@ -104,7 +104,9 @@ def _without_repeats(lines: Iterable[str]) -> Iterator[str]:
 
 
 def is_complete(cluster: Document) -> bool:
-    """Whether the cluster is Available and has as many machines as it should, all of them ready."""
+    """Whether the cluster is Available and has the desired number of machines, all of them
+    ready.
+    """
     status = cluster.get("status") or {}
     parts = [part for name in ("controlPlane", "workers") if (part := status.get(name))]
     counted = ("replicas", "readyReplicas", "upToDateReplicas")
@@ -115,7 +117,9 @@ def is_complete(cluster: Document) -> bool:
 async def wait_until_available(
     client: Client, clusters: Iterable[Key], say: Print, *, within: float
 ) -> list[Document]:
-    """Wait until all clusters are complete; answers them. Raises NotReady after `within` s."""
+    """Wait until all clusters are complete; returns them. Raises ClusterNotReady after `within`
+    seconds.
+    """
     watched = {key: ClusterProgress(key) for key in clusters}
     try:
         async with asyncio.timeout(within):
@@ -128,7 +132,7 @@ async def wait_until_available(
 
 
 async def delete_and_wait(client: Client, cluster: Key) -> None:
-    """Delete a cluster and wait for its end; nothing happens where there is none."""
+    """Delete a cluster and wait until it is gone; do nothing if it does not exist."""
     with suppress(NotFound):
         await client.delete(CLUSTERS, cluster)
     while True:
@@ -143,7 +147,7 @@ async def delete_and_wait(client: Client, cluster: Key) -> None:
 
 
 async def _follow(client: Client, progress: dict[Key, ClusterProgress], say: Print) -> None:
-    """Take in a list and the changes after it, until all are available or the watch ends."""
+    """Process a list and the watch events after it, until all are available or the watch ends."""
     listed = await client.list(CLUSTERS)
     for document in listed.items:
         _update(progress, document, say)

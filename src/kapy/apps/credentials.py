@@ -21,9 +21,9 @@ from kapy.kube.pki import (
     EARLIEST,
     InvalidPem,
     KeyPair,
-    backdated,
-    belongs_together,
+    backdate_ca,
     facts,
+    is_matching_pair,
     issue,
     new_ca,
 )
@@ -58,8 +58,8 @@ def issue_credentials(serving: Serving, now: datetime, published_ca: bytes = b""
     thread).
 
     The CA is read from the folder, or created there once. The other certificates are new at each
-    start, so that they match the address and never expire soon. known: the CA that the plane's
-    store has recorded, PEM, b"" for none. Raises UnusableCredentials.
+    start, so that they match the address and never expire soon. published_ca: the CA that the
+    plane's store has recorded, PEM, b"" for none. Raises UnusableCredentials.
     """
     authority = _authority(serving, now, published_ca)
     server = issue(
@@ -133,7 +133,7 @@ def _complete_authority(
     with suppress(InvalidPem):
         if not published_ca:
             published_ca = _new_authority(serving, now, key).certificate
-        if belongs_together(KeyPair(published_ca, key)):
+        if is_matching_pair(KeyPair(published_ca, key)):
             write_private(certificate, published_ca)
 
 
@@ -148,7 +148,7 @@ def _load_authority(certificate: Path, key: Path, now: datetime) -> KeyPair:
             )
     found = KeyPair(certificate.read_bytes(), key.read_bytes())
     try:
-        together, ca_facts = belongs_together(found), facts(found.certificate)
+        together, ca_facts = is_matching_pair(found), facts(found.certificate)
     except InvalidPem:
         raise UnusableCredentials(
             f"the certificate authority in {folder} cannot be read: restore ca.crt and ca.key, or "
@@ -180,7 +180,7 @@ def _load_authority(certificate: Path, key: Path, now: datetime) -> KeyPair:
             folder,
             f"{ca_facts.not_before:%F %T}",
         )
-        found = backdated(found, EARLIEST)
+        found = backdate_ca(found, EARLIEST)
         write_private(certificate, found.certificate)
     return found
 

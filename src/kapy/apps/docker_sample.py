@@ -13,7 +13,7 @@ from kapy.apps.manifests import read_manifests
 from kapy.containers import Engine, NoSuchObject
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
+from kapy.kube.gotemplate import BadTemplate, CannotRender, parse
 from kapy.providers.docker.load_balancer_config import image_of
 from kapy.providers.docker.node_images import node_image
 
@@ -31,7 +31,7 @@ class NoNetwork(KapyError):
 async def docker_sample(
     engine: Engine, version: str, report: Callable[[str], None]
 ) -> Sequence[Document]:
-    """The objects of the sample, for a Kubernetes version. tell: receives the progress of pulls.
+    """The objects of the sample, for a Kubernetes version. report: receives the progress of pulls.
 
     Raises EngineError, InvalidVersion and NoNetwork.
     """
@@ -60,8 +60,6 @@ async def _network(engine: Engine, image: str) -> str:
             "the objects with --file, with a ClusterResourceSet for a network of your own"
         ) from None
     try:
-        return parsed(template.decode("utf-8"), name="default-cni").rendered(
-            {"PodSubnet": POD_CIDR}
-        )
+        return parse(template.decode("utf-8"), name="default-cni").render({"PodSubnet": POD_CIDR})
     except (BadTemplate, CannotRender, UnicodeDecodeError) as error:
         raise NoNetwork(f"{NETWORK_FILE} of image {image} cannot be used: {error}") from None

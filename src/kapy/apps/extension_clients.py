@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExtensionClients:
-    """The clients of runtime extensions. updates: for in-place updates of Machines, None if that
+    """The clients of runtime extensions. in_place: for in-place updates of Machines, None if that
     gate is closed."""
 
     extensions: Extensions

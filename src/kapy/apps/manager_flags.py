@@ -18,7 +18,7 @@ from kapy.apps.settings import ControllerConfig, ExtensionCalls
 from kapy.engine.crd_migration.phases import PHASES, Phase
 from kapy.engine.options import CONCURRENCY, ManagerOptions
 from kapy.kube import duration
-from kapy.kube.regexp import BadPattern, Regexp, compiled
+from kapy.kube.regexp import BadPattern, Regexp, compile_pattern
 
 Manager = Literal["core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker", "provider"]
 """Whose flags: upstream's managers; the program of anybody's provider, which has what all have."""
@@ -91,7 +91,7 @@ def _patterns(texts: Sequence[str]) -> tuple[Regexp, ...]:
     found = []
     for one in _split(texts):
         try:
-            found.append(compiled(one))
+            found.append(compile_pattern(one))
         except BadPattern as error:
             raise ValueError(f"{one!r} is no regular expression: {error}") from None
     return tuple(found)
@@ -250,7 +250,7 @@ def controller_config(
 ) -> ControllerConfig:
     """Parse the texts of flags to settings; missing flags have their defaults.
 
-    gates: the default feature gates. Raises BadFlag with the name of the flag.
+    gates: the default feature gates. Raises InvalidFlag with the name of the flag.
     """
     found = {flag.name: read_flag(flag, texts.get(flag.name) or (flag.default,)) for flag in FLAGS}
     connection = found["remote-connection-grace-period"]
@@ -284,7 +284,7 @@ def controller_config(
 
 
 def read_flag(flag: Flag, texts: Sequence[str]) -> Any:
-    """Parse the texts of one flag. Raises BadFlag with its name."""
+    """Parse the texts of one flag. Raises InvalidFlag with its name."""
     try:
         return flag.read(texts)
     except ValueError as error:

@@ -19,7 +19,7 @@ class NoModule(KapyError):
 
 
 def module_at(name: str, expected: str) -> ModuleType:
-    """A module, searched in the current folder first. what: the object expected in it. Raises
+    """A module, searched in the current folder first. expected: the object expected in it. Raises
     NoModule."""
     here = str(Path.cwd())
     if here not in sys.path:

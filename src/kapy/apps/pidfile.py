@@ -1,7 +1,8 @@
-"""Which plane runs in a folder: told by a lock that ends with its process, and a file beside it.
+"""The lock and the record of the plane that runs in a folder.
 
-The lock says whether a plane runs (a process id alone may be another program's by now); the file
-says who and where.
+The lock shows whether a plane runs; it ends with its process. (A process id alone may belong to
+another program by now.) The record, a file beside it, describes the plane: process, server and
+context.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from kapy.kube.errors import KapyError
 
 
 class PlaneIsRunning(KapyError):
-    """A plane runs in that folder already."""
+    """A plane already runs in that folder."""
 
 
 class UnfinishedRestore(KapyError):
@@ -38,8 +39,9 @@ class NoPlane(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class PlaneRecord:
-    """A running plane. started: RFC 3339. context: its name in the kubeconfig file. clock: how the
-    clock jumped last, "" where it did not."""
+    """A running plane. started: RFC 3339. context: its name in the kubeconfig file. clock: the last
+    jump of the clock, "" for none.
+    """
 
     pid: int
     server: str
@@ -52,7 +54,9 @@ class PlaneRecord:
 
 @contextmanager
 def claim(folder: Folder, *, for_restore: bool = False) -> Iterator[None]:
-    """Hold the folder for one plane. Raises PlaneRuns, UnfinishedRestore."""
+    """Hold the folder's lock for one plane while the context is open. Raises PlaneIsRunning,
+    UnfinishedRestore.
+    """
     folder.make()
     handle = _open(folder)
     try:
@@ -82,13 +86,15 @@ def claim(folder: Folder, *, for_restore: bool = False) -> Iterator[None]:
 
 
 def unfinished_restore(folder: Folder) -> Path:
-    """What is there while a restore swaps the folder's data."""
+    """Return the marker file that exists while a restore swaps the folder's data."""
     return folder.path / "restore.unfinished"
 
 
 @contextmanager
 def announce(folder: Folder, record: PlaneRecord) -> Iterator[None]:
-    """Tell who runs, while the context is open, and afterwards who ran last."""
+    """Write the record of the running plane while the context is open; afterwards, keep it as the
+    record of the last plane.
+    """
     write_record(folder, record)
     try:
         yield
@@ -102,24 +108,24 @@ def announce(folder: Folder, record: PlaneRecord) -> Iterator[None]:
 
 
 def write_record(folder: Folder, record: PlaneRecord) -> None:
-    """Write down who runs."""
+    """Write the record of the running plane."""
     write_private(folder.running_record, json.dumps(asdict(record), indent=2).encode())
 
 
 def running_plane(folder: Folder) -> PlaneRecord | None:
-    """The plane that runs in the folder and is ready, or None."""
+    """Return the plane that runs in the folder and is ready, else None."""
     return _read(folder.running_record) if is_claimed(folder) else None  # starting, or ending
 
 
 def last_plane(folder: Folder) -> PlaneRecord | None:
-    """The plane that ran in the folder last, or None where nobody knows."""
+    """Return the plane that ran in the folder last, None if unknown."""
     return _read(folder.running_record) or _read(
         folder.last_record
     )  # one that was killed has left its state
 
 
 def _read(path: Path) -> PlaneRecord | None:
-    """The Presence that a file holds, or None: what is damaged tells nothing."""
+    """Read a record; a damaged one counts as None."""
     try:
         found = msgspec.json.decode(path.read_bytes(), type=PlaneRecord)
         urlsplit(found.server).port  # noqa: B018  # raises for what is no address
@@ -129,12 +135,14 @@ def _read(path: Path) -> PlaneRecord | None:
 
 
 def _is_process_id(pid: int) -> bool:
-    """Whether a number can be of one process; the others mean groups, or everybody's."""
+    """Whether a number can be the id of one process; other numbers mean process groups or all
+    processes.
+    """
     return 0 < pid < 1 << 31
 
 
 def is_claimed(folder: Folder) -> bool:
-    """Whether a process holds the folder, ready or not."""
+    """Whether a process holds the folder's lock, ready or not."""
     if not _lock(folder).is_file():
         return False
     handle = _open(folder)
@@ -148,9 +156,8 @@ def is_claimed(folder: Folder) -> bool:
 
 
 def terminate(folder: Folder) -> int:
-    """Send SIGTERM to the plane of the folder, also while it starts; answers its process.
-
-    Raises NoPlane.
+    """Send SIGTERM to the plane of the folder, also while it starts; returns its process id. Raises
+    NoPlane.
     """
     record = running_plane(folder)
     pid = _holder(folder) if record is None else record.pid
@@ -162,7 +169,7 @@ def terminate(folder: Folder) -> int:
 
 
 def _holder(folder: Folder) -> int | None:
-    """The process that holds the folder for a plane, ready or not."""
+    """Return the process id that holds the folder's lock, ready or not."""
     if not is_claimed(folder):
         return None
     try:

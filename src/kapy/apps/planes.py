@@ -1,4 +1,4 @@
-"""The planes of this user: which there are, and the removal of one."""
+"""The planes of this user: listing and deleting them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ State = Literal["running", "starting", "stopped", "unreadable"]
 class PlaneState:
     """A plane that has a folder.
 
-    name: as `--name` has it. since: when it began to run, or has stopped, RFC 3339; "" where nobody
-    knows. version: of the program that runs or ran it. server: "" where it does not run.
+    name: the value of `--name`. since: when it started, or stopped, RFC 3339; "" if unknown.
+    version: of the program that runs or ran it. server: "" if it does not run.
     """
 
     name: str
@@ -36,7 +36,7 @@ class PlaneState:
 
 
 def planes_in(base: Path) -> Iterator[PlaneState]:
-    """The planes whose folders are in one, by name. Raises nothing for what cannot be read."""
+    """Yield the planes with folders in a base folder, by name. Unreadable planes raise no error."""
     paths: list[Path] = []
     with suppress(OSError):
         paths = sorted(base.iterdir())
@@ -50,7 +50,7 @@ def planes_in(base: Path) -> Iterator[PlaneState]:
 
 
 def is_plane(folder: Folder) -> bool:
-    """Whether a plane was ever started in a folder: files of it may be lost or damaged."""
+    """Whether a plane was ever started in a folder: some of its files may be lost or damaged."""
     return any(
         os.path.lexists(path) for path in (_lock(folder), folder.last_record, folder.running_record)
     ) or ((folder.data / "store.db").is_file())
@@ -61,7 +61,7 @@ def _lock(folder: Folder) -> Path:
 
 
 def plane_state(folder: Folder) -> PlaneState:
-    """What is known of the plane of a folder. Raises UnusableFolder."""
+    """Return the state of the plane of a folder. Raises UnusableFolder."""
     name, record = folder.path.name, running_plane(folder)
     if record is not None:
         return PlaneState(name, folder, "running", record.started, record.version, record.server)
@@ -98,7 +98,7 @@ OWN_FILES: Final = (
 
 
 def size_of(folder: Folder) -> int:
-    """Bytes that a plane has on disk."""
+    """Return the bytes that a plane uses on disk."""
     total = 0
     for own in OWN_FILES:
         path = folder.path / own
@@ -109,10 +109,10 @@ def size_of(folder: Folder) -> int:
 
 
 def delete_plane(folder: Folder) -> list[str]:
-    """Remove a plane that does not run, and its kubeconfig context where one was left behind.
+    """Delete a plane that does not run, and its kubeconfig context if it was not removed.
 
-    Answers the names of what somebody else has put into the folder, which stays with them. Raises
-    NoPlane, PlaneRuns, OSError.
+    Returns the names of foreign files in the folder; these files and the folder stay. Raises
+    NoPlane, PlaneIsRunning, OSError.
     """
     if not is_plane(folder):
         raise NoPlane(f"there is no management plane in {folder.path}")
@@ -131,7 +131,9 @@ def delete_plane(folder: Folder) -> list[str]:
 
 
 def _stale_record(folder: Folder) -> PlaneRecord | None:
-    """The plane that was killed: nobody has taken its presence, and its context, away."""
+    """Return the record of a plane that was killed: its record and its kubeconfig context still
+    exist.
+    """
     return last_plane(folder) if folder.running_record.exists() else None
 
 

@@ -1,4 +1,4 @@
-"""Pods on a plane: the workload controllers make them, and a node agent runs them."""
+"""Runs Pods on a plane: the workload controllers create them, and a node agent runs them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kapy.apps.container_listener import ContainerListener
     from kapy.apps.settings import Settings
     from kapy.engine.runtime import Runtime
-    from kapy.node_agent.agent import NodeAgent, Place
+    from kapy.node_agent.agent import AgentConfig, NodeAgent
     from kapy.node_agent.containers.runtime import Containers
     from kapy.node_agent.runtime import WorkloadName
 
@@ -41,8 +41,9 @@ def pod_services(
     listener: ContainerListener,
     clock: Clock,
 ) -> dict[str, Service]:
-    """The services that run Pods, by name. access: how programs reach the plane; listener: how
-    containers do."""
+    """Return the services that run Pods, by name. access: the kubeconfig for programs; listener:
+    serves the plane to containers.
+    """
     from kapy.apiserver.controllers.workloads.controller_loop import WorkloadControllers
     from kapy.apiserver.kubelet.requests import KubeletRequests
     from kapy.node_agent.pod_access import PodAccess
@@ -65,11 +66,11 @@ def pod_services(
     }
 
 
-def _node_environment(folder: Path, access: Kubeconfig) -> Place:
-    from kapy.node_agent.agent import Place
+def _node_environment(folder: Path, access: Kubeconfig) -> AgentConfig:
+    from kapy.node_agent.agent import AgentConfig
 
     parts = urlsplit(access.server)
-    return Place(
+    return AgentConfig(
         name=NODE,
         folder=folder / "node",
         plane=folder,
@@ -79,7 +80,7 @@ def _node_environment(folder: Path, access: Kubeconfig) -> Place:
 
 
 def _containers(
-    place: Place,
+    place: AgentConfig,
     listener: ContainerListener,
     clock: Clock,
     workload: WorkloadName,
@@ -101,7 +102,7 @@ def _containers(
     )
 
 
-def _agent(server: Server, place: Place, clock: Clock, containers: Containers) -> NodeAgent:
+def _agent(server: Server, place: AgentConfig, clock: Clock, containers: Containers) -> NodeAgent:
     from kapy.node_agent.agent import NodeAgent
 
     client = Client(server.transport(AGENT), field_manager="kapy-node-agent")
@@ -109,12 +110,14 @@ def _agent(server: Server, place: Place, clock: Clock, containers: Containers) -
 
 
 def _is_built_in(document: Document) -> bool:
-    """Whether a Deployment stands for controllers of this process."""
+    """Whether a Deployment represents controllers of this process."""
     return BUILT_IN in (document["metadata"].get("annotations") or {})
 
 
 def certificate_runtime(server: Server, clock: Clock) -> Runtime:
-    """The controllers of cert-manager's kinds, which releases and their users apply."""
+    """Return a runtime with the controllers of cert-manager's kinds, for the Certificates of
+    releases and users.
+    """
     from kapy.apps.certificates.controllers import add_certificates
     from kapy.engine.runtime import Runtime
 

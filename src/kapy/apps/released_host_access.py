@@ -1,4 +1,4 @@
-"""Access to the plane's machine that a release asks for: told and allowed at its installation."""
+"""Host access that a release requests: reported and allowed when the release is installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from kapy.clusterctl.components import Components
-from kapy.clusterctl.progress import Say
+from kapy.clusterctl.progress import Progress
 from kapy.node_agent import host_access
 from kapy.node_agent.host_access import Allowed
 
@@ -17,10 +17,11 @@ _KINDS: Final = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 
 @contextmanager
 def allow_host_access(
-    folder: Path, report: Say
+    folder: Path, report: Progress
 ) -> Iterator[Callable[[Sequence[Components]], None]]:
-    """While the context is open, what is about to be installed can be allowed what it asks for;
-    when it fails, what was allowed before is so again. folder: of the plane."""
+    """Yield a preparation step that allows the host access of the components to be installed. If
+    the context fails, the previous settings are restored. folder: of the plane.
+    """
     before = list(host_access.read(folder))
     changed = False
 
@@ -39,7 +40,7 @@ def allow_host_access(
         raise
 
 
-def _report_host_access(components: Components, report: Say) -> Iterator[Allowed]:
+def _report_host_access(components: Components, report: Progress) -> Iterator[Allowed]:
     for one in components.objects:
         if one.get("kind") not in _KINDS:
             continue

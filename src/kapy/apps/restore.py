@@ -1,7 +1,7 @@
-"""Putting a backup back: checked first, then swapped in, with revisions that only rise.
+"""Restores a backup: it is verified first, then swapped in; resource versions never decrease.
 
-What was there is kept beside it as `data.replaced` and `pki.replaced`. While the folders are
-swapped there is a folder `restore.unfinished`, with which no plane starts.
+The previous data are kept as `data.replaced` and `pki.replaced`. While the folders are swapped, a
+folder `restore.unfinished` exists, and no plane starts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kapy.apps.backup import FORMAT, MANIFEST, STORE, File, Manifest
 from kapy.apps.pidfile import claim, unfinished_restore
 from kapy.apps.settings import Folder
 from kapy.kube.errors import KapyError
-from kapy.kube.foreign_json import decoded
+from kapy.kube.foreign_json import decode_json
 
 _NAMES: Final = re.compile(r"(data|pki)/[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _MANIFEST_LIMIT: Final = 2**20
@@ -37,11 +37,11 @@ _DAMAGED_BACKUP: Final = "{} in the backup is not as it was written: damaged"
 
 
 class UnusableBackup(KapyError):
-    """The file is no backup, or not as it was written; the message says what is wrong."""
+    """The file is not a backup, or is damaged; the message gives the reason."""
 
 
 class HasData(KapyError):
-    """The folder holds a plane's data already."""
+    """The folder already contains a plane's data."""
 
 
 def restore(
@@ -49,8 +49,8 @@ def restore(
 ) -> tuple[Manifest, FileState]:
     """Make the folder's plane the one of a backup; answers what was and what is in it.
 
-    Nothing is changed before all of the backup is proved. force: replace the data that are there.
-    Raises PlaneRuns, HasData, UnusableBackup, StoreError.
+    Nothing is changed before the whole backup is verified. force: replace existing data. Raises
+    PlaneIsRunning, HasData, UnusableBackup, StoreError.
     """
     with claim(folder, for_restore=True):
         if not force and (folder.data.exists() or unfinished_restore(folder).exists()):
@@ -76,7 +76,7 @@ def _empty_folder(path: Path) -> Path:
 
 
 def _last_revision(folder: Folder) -> int:
-    """The last revision that is known to have been given out here."""
+    """Return the last known resource version of the folder's plane."""
     store, mark = folder.data / "store.db", read_mark(folder.data)
     marked = 0 if mark is None else mark.revision
     if store.exists():
@@ -86,7 +86,7 @@ def _last_revision(folder: Folder) -> int:
 
 
 def _unpack(source: IO[bytes], to: Path) -> Manifest:
-    """Write the members below `to`, each proved. Raises UnusableBackup."""
+    """Write the verified members below `to`. Raises UnusableBackup."""
     try:
         with tarfile.open(fileobj=source, mode="r|*", tarinfo=PlainInfo) as archive:
             manifest = _manifest(archive)
@@ -111,7 +111,7 @@ def _unpack(source: IO[bytes], to: Path) -> Manifest:
 
 
 def _check_room(manifest: Manifest, to: Path) -> None:
-    """Refuse what the disk cannot hold before it is full. Raises UnusableBackup."""
+    """Check that the disk has enough space. Raises UnusableBackup."""
     needed, free = sum(one.size for one in manifest.files.values()), shutil.disk_usage(to).free
     if needed > free:
         raise UnusableBackup(
@@ -129,7 +129,7 @@ def _manifest(archive: tarfile.TarFile) -> Manifest:
     assert content is not None
     raw = content.read()
     try:
-        found = decoded(raw)["format"]
+        found = decode_json(raw)["format"]
         if found != FORMAT:
             raise UnusableBackup(
                 f"the backup has format {found}, this version of kapy knows {FORMAT}; "
@@ -158,7 +158,7 @@ def _write(path: Path, content: IO[bytes], proof: File) -> None:
 
 
 def _swap(folder: Folder, incoming: Path) -> None:
-    """Put what is new where it belongs. What the backup has nothing of stays."""
+    """Move the new data to their places. Data that the backup does not contain stay."""
     marker = unfinished_restore(folder)
     shutil.rmtree(marker, ignore_errors=True)
     incoming.rename(marker)
@@ -178,7 +178,7 @@ def _swap(folder: Folder, incoming: Path) -> None:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Let renames survive a loss of power."""
+    """Make renames durable, so that they survive a loss of power."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""The Pods of a plane, as `kapy status` tells of them: what runs, since when, or why not."""
+"""The Pods of a plane, as `kapy status` lists them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from kapy.node_agent.processes import records
 class RunningPod:
     """One Pod of a plane.
 
-    provider: its label, "" for a Pod of none; version: of the provider. state: as `kubectl get
-    pods` shows it. since: when its container was started, RFC 3339, "" where none runs.
-    memory: bytes, 0 where nobody knows. program: what runs in place of its image, or the image of
-    the container that runs, "" for nothing.
-    message: why it is not ready.
+    provider: its label, "" for a Pod without a provider; version: of the provider. state: as in
+    `kubectl get pods`. since: when its container started, RFC 3339, "" if none runs. memory: bytes,
+    0 if unknown. program: the local program that runs in place of its image, else the image of the
+    running container, "" for none. message: why it is not ready.
     """
 
     namespace: str
@@ -41,9 +40,8 @@ class RunningPod:
 async def running_pods(
     client: Client, folder: Path, memory: Mapping[str, int] | None = None
 ) -> list[RunningPod]:
-    """The Pods of a plane, but for what stands for the plane itself. folder: of the plane.
-
-    memory: bytes that containers use, by the uids of Pods. Raises ApiError, Unreachable.
+    """Return the Pods of a plane, except those that represent the plane itself. folder: of the
+    plane. memory: bytes of memory by Pod UID. Raises ApiError, Unreachable.
     """
     versions = {
         one["metadata"]["name"]: one.get("version", "")
@@ -64,7 +62,7 @@ async def running_pods(
 
 
 def _provider(pod: Document, providers: dict[tuple[str, str], str]) -> str:
-    """The provider whose Deployment a Pod belongs to, by the name of its ReplicaSet."""
+    """Return the provider whose Deployment owns a Pod, by the name of its ReplicaSet."""
     meta = pod["metadata"]
     for one in meta.get("ownerReferences") or ():
         name = str(one.get("name", "")).rpartition("-")[0]
@@ -99,6 +97,6 @@ def _running_pod(
 
 
 def _images(statuses: Sequence[Document]) -> str:
-    """The images of the containers that run."""
+    """Return the images of the running containers."""
     running = (one for one in statuses if one.get("containerID") and "running" in one["state"])
     return ", ".join(one["image"] for one in running)

@@ -31,12 +31,16 @@ _PLAIN_CHARACTER: Final = re.compile(r"[A-Za-z0-9_.-]")
 
 
 class NoSupervisor(KapyError):
-    """Nothing on this machine runs services of users, or it refused; the message says why."""
+    """This machine has no supervisor for services of users, or it refused; the message gives the
+    reason.
+    """
 
 
 @dataclass(frozen=True)
 class ServicePlan:
-    """The plane that is to run. command: the whole of it, with the arguments of `kapy up`."""
+    """A plane to run as a service. command: the complete command line, with the arguments of `kapy
+    up`.
+    """
 
     name: str
     folder: Folder
@@ -45,7 +49,7 @@ class ServicePlan:
 
 
 class ServiceState(NamedTuple):
-    """The state of a service. detail: more in one sentence, "" for nothing."""
+    """The state of a service. detail: one more sentence, "" for none."""
 
     installed: bool
     active: bool
@@ -53,7 +57,7 @@ class ServiceState(NamedTuple):
 
 
 class CompletedCommand(NamedTuple):
-    """A command that has ended."""
+    """The result of a command."""
 
     code: int
     output: str
@@ -66,28 +70,30 @@ class Supervisor(Protocol):
     """A supervisor of the user's services: systemd or launchd."""
 
     def path(self, name: str) -> Path:
-        """The file of a plane's service."""
+        """Return the path of the service file of a plane."""
         ...
 
     def text(self, plan: ServicePlan) -> bytes:
-        """The content of that file."""
+        """Return the content of that file."""
         ...
 
     def start(self, name: str) -> str:
-        """Run it now and at every boot; a remark, "" for none. Raises NoSupervisor."""
+        """Start the service now and at every boot; returns a remark, "" for none. Raises
+        NoSupervisor.
+        """
         ...
 
     def stop(self, name: str) -> None:
-        """End it, and do not start it at boot any more. Raises NoSupervisor."""
+        """Stop the service, and no longer start it at boot. Raises NoSupervisor."""
         ...
 
     def state(self, name: str) -> ServiceState:
-        """The state of a plane's service."""
+        """Return the state of a plane's service."""
         ...
 
 
 def supervisor(environ: Mapping[str, str], home: Path) -> Supervisor:
-    """The supervisor of this machine. Raises NoSupervisor."""
+    """Return the supervisor of this machine. Raises NoSupervisor."""
     if sys.platform == "darwin":
         return Launchd(home)
     if sys.platform == "linux":
@@ -101,7 +107,7 @@ def supervisor(environ: Mapping[str, str], home: Path) -> Supervisor:
 def service_plan(
     name: str, folder: Folder, arguments: Sequence[str], environ: Mapping[str, str]
 ) -> ServicePlan:
-    """The plan of a plane that `kapy up` runs with these arguments."""
+    """Return the plan of a plane that `kapy up` runs with these arguments."""
     own = ("--name", name) if name else ()
     command = (sys.executable, "-m", "kapy.cli.main", "up", *own, *arguments)
     kept = {key: environ[key] for key in _KEPT_VARIABLES if environ.get(key)}
@@ -121,7 +127,7 @@ def run_command(command: Sequence[str]) -> CompletedCommand:
 
 
 class Systemd:
-    """systemd's manager of the user. folder: of configuration."""
+    """systemd's user manager. folder: of its configuration."""
 
     def __init__(self, folder: Path, run: Run = run_command) -> None:
         self._folder = folder / "systemd" / "user"
@@ -205,7 +211,7 @@ class Systemd:
 
 
 class Launchd:
-    """launchd's agents of the user. home: of the user."""
+    """launchd's user agents. home: of the user."""
 
     def __init__(self, home: Path, run: Run = run_command, uid: int | None = None) -> None:
         import os
@@ -263,7 +269,7 @@ class Launchd:
 
 
 def _escape(name: str) -> str:
-    """A name as `systemd-escape` makes it."""
+    """Escape a name like `systemd-escape`."""
     escaped = "".join(
         one
         if _PLAIN_CHARACTER.fullmatch(one)
@@ -274,6 +280,6 @@ def _escape(name: str) -> str:
 
 
 def _quote(word: str, *, dollars: bool = True) -> str:
-    """A word of a command line or a setting, as systemd reads it."""
+    """Quote a word for command lines and settings of systemd."""
     text = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("\n", "\\n")
     return f'"{text.replace("$", "$$") if dollars else text}"'

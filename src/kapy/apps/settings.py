@@ -1,4 +1,4 @@
-"""What a management plane can be told, and where it keeps what it writes."""
+"""The settings of a management plane, and its folder."""
 
 from __future__ import annotations
 
@@ -42,11 +42,10 @@ Durability = Literal["crash", "power-loss"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """How the plane's API server is reached over the network.
+    """The network settings of the plane's API server.
 
-    port: 0 for any free one. tokens: users by bearer token. pki: the folder that keeps the
-    plane's certificate authority, None to make one that nobody keeps. replace_keys: make new ones
-    in place of those that are there, missing or unusable.
+    port: 0 for any free one. tokens: users by bearer token. pki: the folder of the plane's CA, None
+    for a CA that is not stored. replace_keys: replace existing keys, also missing or unusable ones.
     """
 
     host: str = LOOPBACK
@@ -59,10 +58,10 @@ class Serving:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditLog:
-    """Where and how requests are written down.
+    """The settings of the audit log.
 
-    path: a file, `-` for standard output. policy: None to write down who asked for what, of every
-    request, and no bodies. megabytes, days, backups: when a file is full, how long and how many
+    path: a file, `-` for standard output. policy: None to record the metadata of every request,
+    without bodies. megabytes, days, backups: the maximum size of a file, and how long and how many
     full files are kept (0: 100, for ever, all).
     """
 
@@ -75,10 +74,8 @@ class AuditLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionCalls:
-    """How runtime extensions are called.
-
-    longest: what no handler may exceed, whatever it asks for. certificate, key: files of what
-    extensions are shown, None for nothing.
+    """Settings for calls of runtime extensions. max_timeout: the upper limit of any handler's
+    timeout. certificate, key: files of the client certificate, None for none.
     """
 
     max_timeout: timedelta = timedelta(seconds=30)
@@ -88,16 +85,16 @@ class ExtensionCalls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerConfig:
-    """What the controllers are told.
+    """The settings of the controllers.
 
-    connection_grace, conditions_grace: silence of a workload cluster after which a Cluster says
-    so, and after which what was known of it is Unknown. preflight_checks: by name, or `All`.
-    machine_labels, machine_annotations: which more of them a Node gets from its Machine.
-    token_life: how long a bootstrap token lasts. extensions: how runtime extensions are called.
-    without: managers whose controllers do not run, as somebody else's do (`kapy manager`, or
-    upstream's). workload_host: the address of all workload clusters in memory, each with a port of
-    its own; "" for a loopback address for each. skipped_migration_phases: of the migration of
-    objects whose CRDs have changed.
+    connection_grace, conditions_grace: how long a workload cluster may be unreachable before its
+    Cluster reports it, and before the conditions of its Nodes become Unknown. preflight_checks:
+    names, or `All`. machine_labels, machine_annotations: patterns of additional labels and
+    annotations that are synced from Machines to Nodes. token_life: the validity of bootstrap
+    tokens. extensions: calls of runtime extensions. disabled_managers: managers whose controllers
+    do not run here, because other programs run them (`kapy manager`, or upstream's). workload_host:
+    one address for all in-memory workload clusters, each with its own port; "" for a loopback
+    address for each. skipped_migration_phases: of the CRD migration.
     """
 
     manager: ManagerOptions = EMBEDDED_OPTIONS
@@ -115,18 +112,18 @@ class ControllerConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """A management plane in one process.
+    """The settings of a management plane in one process.
 
-    data: the folder of the store, None for one in memory. serving: None for no sockets at all
-    (workload clusters are then reached in process only, too). limits: how many requests over the
-    network may be under way, None: kube-apiserver's. audit: None for no audit log.
-    webhook_services: base URLs of the Services that webhooks name, by namespace, name and port
-    (0: any). durability: what an acknowledged write survives. controlling: what its controllers
-    are told. accept_data_loss: go on with what is on disk where acknowledged writes are missing.
-    inventory: clusterctl finds the built-in providers installed. pods: the plane's folder, where
-    its Deployments are to get Pods that run; None for no Pods (a plane without a network has none
-    either). run_pods: as what they run where no program of this machine is given. providers: those
-    of one's own that run in the process, too.
+    data: the folder of the store, None for a store in memory. serving: None for no sockets;
+    workload clusters are then only reachable in process, too. limits: the maximum number of
+    concurrent requests over the network, None for kube-apiserver's. audit: None for no audit log.
+    webhook_services: base URLs of the Services of webhooks, by namespace, name and port (0: any).
+    durability: which failures an acknowledged write survives. controllers: settings of the
+    controllers. accept_data_loss: start although acknowledged writes are missing on disk.
+    inventory: present the built-in providers to clusterctl as installed. pods: the plane's folder,
+    if Pods of Deployments are to run; None for no Pods (a plane without a network has none either).
+    run_pods: the runtime of Pods without a local program. providers: custom providers that run in
+    the process, too.
     """
 
     data: Path | None = None
@@ -144,28 +141,28 @@ class Settings:
 
 
 class UnusableFolder(KapyError):
-    """The folder of a plane cannot be made or written to; the message says why."""
+    """The folder of a plane cannot be created or written; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The folder of one plane on disk, for its owner's eyes only."""
+    """The folder of one plane on disk, readable by its owner only."""
 
     path: Path
 
     @property
     def data(self) -> Path:
-        """The store."""
+        """The folder of the store."""
         return self.path / "data"
 
     @property
     def pki(self) -> Path:
-        """The certificate authority and the administrator's certificate."""
+        """The folder of the CA and the administrator's certificate."""
         return self.path / "pki"
 
     @property
     def log(self) -> Path:
-        """What a detached plane said."""
+        """The log of a plane that runs in the background."""
         return self.path / "plane.log"
 
     @property
@@ -175,17 +172,17 @@ class Folder:
 
     @property
     def containers(self) -> Path:
-        """The engine that runs containers of the plane; it is there once there were any."""
+        """The file with the plane's container engine; it exists once there were containers."""
         return self.node / "containers.json"
 
     @property
     def running_record(self) -> Path:
-        """Who runs the plane and where it listens, while it runs."""
+        """The record of the running plane."""
         return self.path / "plane.json"
 
     @property
     def last_record(self) -> Path:
-        """The same of the plane that has stopped last."""
+        """The record of the plane that stopped last."""
         return self.path / "plane.last.json"
 
     def make(self) -> None:
@@ -202,15 +199,15 @@ class Folder:
 
 
 def base_of_planes(environ: Mapping[str, str], home: Path) -> Path:
-    """Where the folders of named planes are: $KAPY_HOME, else `~/.kapy`."""
+    """Return the base folder of named planes: $KAPY_HOME, else `~/.kapy`."""
     return Path(environ["KAPY_HOME"]) if environ.get("KAPY_HOME") else home / ".kapy"
 
 
 def folder_of(name: str, environ: Mapping[str, str], home: Path) -> Folder:
-    """The folder of a named plane."""
+    """Return the folder of a named plane."""
     return Folder(base_of_planes(environ, home) / (name or "default"))
 
 
 def context_name(name: str) -> str:
-    """The kubeconfig context of a plane: `kapy`, or `kapy-<name>`."""
+    """Return the kubeconfig context of a plane: `kapy`, or `kapy-<name>`."""
     return f"kapy-{name}" if name else "kapy"

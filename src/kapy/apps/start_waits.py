@@ -1,4 +1,4 @@
-"""Waits of a plane that starts: each ends some time, and says what it waits for."""
+"""Waits during the start of a plane, with a time limit and progress reports."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ log = logging.getLogger(__name__)
 
 
 class NotStarted(KapyError):
-    """A part of a plane did not work in time; the message says which, and what it waited for."""
+    """A part of a plane did not work in time; the message names it and the reason."""
 
 
 @asynccontextmanager
 async def wait_with_limit(
     subject: str | Callable[[], str], *, limit: float = START_TIMEOUT
 ) -> AsyncIterator[None]:
-    """Wait in this context for what the words say. Raises NotStarted after `limit` seconds."""
+    """Limit the time of the block and report long waits. Raises NotStarted after `limit`
+    seconds.
+    """
     loop = asyncio.get_running_loop()
     began = loop.time()
     timer: asyncio.TimerHandle
@@ -72,7 +74,7 @@ async def wait_until_working(runtime: Runtime) -> None:
 
 
 def unread_resources(runtime: Runtime) -> list[str]:
-    """The resources that are not read yet, each with the reason and what to do about it."""
+    """Return the resources that were not read yet, each with the reason and the remedy."""
     failures = dict(runtime.cache.failures())
     names = sorted(runtime.cache.unsynced(), key=lambda one: one.group_resource)
     return [_unread_message(one.group_resource, failures.get(one)) for one in names]

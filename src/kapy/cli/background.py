@@ -43,7 +43,7 @@ async def open_background_plane(options: PlaneOptions) -> AsyncIterator[tuple[Cl
     """Start a plane and wait until it is ready; yields a client of it. The plane is not stopped
     afterwards.
 
-    Raises PlaneRuns, DidNotStart.
+    Raises PlaneIsRunning, DidNotStart.
     """
     # `start_plane` does without a client, whose imports take long.
     from kapy.client import kubeconfig_files
@@ -65,7 +65,7 @@ async def start_plane(folder: Folder, arguments: Sequence[str]) -> PlaneRecord:
     """Start a plane in the folder with these arguments of `kapy up`; returns when it is ready.
 
     The plane's progress is printed. Ctrl-C and SIGTERM stop it while it is not ready. Raises
-    PlaneRuns, DidNotStart, GivenUp.
+    PlaneIsRunning, DidNotStart, StartCancelled.
     """
     folder.make()
     if is_claimed(folder):

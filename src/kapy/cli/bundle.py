@@ -46,12 +46,16 @@ def create(
     control plane are kubeadm. The file is an OCI image layout.
     """
     from kapy.clusterctl.bundle.file import save
-    from kapy.clusterctl.bundle.gathering import gathered
-    from kapy.clusterctl.install.asked import Asked
+    from kapy.clusterctl.bundle.gathering import gather_bundle
+    from kapy.clusterctl.install.requested_providers import RequestedProviders
 
     bundle = run_with_steps(
-        lambda steps: gathered(
-            Asked(names), load_config(), steps, cert_manager=cert_manager, digests=image_digests
+        lambda steps: gather_bundle(
+            RequestedProviders(names),
+            load_config(),
+            steps,
+            cert_manager=cert_manager,
+            digests=image_digests,
         ),
         again="nothing was written; what was downloaded is kept for the next time",
     )
@@ -82,17 +86,17 @@ def load(file: Path, to: Path | None, image_repository: str) -> None:
     The configuration for it is written into cluster-api/clusterctl.yaml below $XDG_CONFIG_HOME,
     or into the folder where there is a configuration already.
     """
-    from kapy.clusterctl.bundle.file import opened
-    from kapy.clusterctl.bundle.loading import configure, settings, unpack
+    from kapy.clusterctl.bundle.file import open_bundle
+    from kapy.clusterctl.bundle.loading import bundle_settings, configure, unpack
     from kapy.clusterctl.config.places import config_folders
 
-    bundle = opened(file)
+    bundle = open_bundle(file)
     usual = config_folders(os.environ)[0]
     folder = (to or usual / "repository").absolute()
     steps = ProgressSteps()
     unpack(bundle, folder, steps)
     steps.end()
-    configuration = settings(bundle, str(folder), image_repository=image_repository)
+    configuration = bundle_settings(bundle, str(folder), image_repository=image_repository)
     path = configure(configuration, usual / "clusterctl.yaml", folder / "clusterctl.yaml")
     click.echo(f"{folder}: {', '.join(map(str, bundle.releases))}")
     if path.parent == usual:
@@ -115,14 +119,15 @@ def push(file: Path, place: str, image_repository: str) -> None:
     Prints the configuration for it.
     """
     from kapy.clusterctl.bundle import loading
-    from kapy.clusterctl.bundle.file import opened
+    from kapy.clusterctl.bundle.file import open_bundle
     from kapy.kube import yaml
 
-    bundle = opened(file)
+    bundle = open_bundle(file)
     run_with_steps(
         lambda steps: loading.push(bundle, place, load_config(), steps),
         again="run the same command again: what is there already is not sent again",
     )
     click.echo(
-        yaml.dump(loading.settings(bundle, place, image_repository=image_repository)), nl=False
+        yaml.dump(loading.bundle_settings(bundle, place, image_repository=image_repository)),
+        nl=False,
     )

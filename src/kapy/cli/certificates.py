@@ -13,7 +13,7 @@ from kapy.cli.flags import command
 from kapy.cli.progress import ProgressSteps, management_flags, run_with_steps
 
 if TYPE_CHECKING:
-    from kapy.clusterctl.certificates.listing import Kept
+    from kapy.clusterctl.certificates.listing import CertificateRecord
     from kapy.kube import Key
 
 _COLUMNS = ("PROVIDER", "NAMESPACE", "SECRET", "IS", "ENDS")
@@ -43,7 +43,7 @@ def list_(kubeconfig: str, kubeconfig_context: str) -> None:
     click.echo(columns([_COLUMNS, *rows]), nl=False)
 
 
-async def _list(kubeconfig: str, context: str, _: ProgressSteps) -> list[Kept]:
+async def _list(kubeconfig: str, context: str, _: ProgressSteps) -> list[CertificateRecord]:
     from kapy._aio.clock import system_clock
     from kapy.clusterctl.certificates.listing import certificates_in
 

@@ -19,7 +19,7 @@ from kapy.kube.errors import KapyError
 
 if TYPE_CHECKING:
     from kapy.client.client import Client
-    from kapy.clusterctl.debug import Collected, Collecting
+    from kapy.clusterctl.debug import CollectOptions, CollectResult
     from kapy.sdk import MachineConsole
 
 ANSWER_TIMEOUT: Final = 15.0
@@ -68,7 +68,7 @@ def collect(
     """
     from kapy._aio.clock import system_clock
     from kapy.cli.machine_logs import start_time
-    from kapy.clusterctl.debug import Collecting
+    from kapy.clusterctl.debug import CollectOptions
     from kapy.kube.duration import parse
 
     now = system_clock()
@@ -76,7 +76,7 @@ def collect(
         within = parse(timeout).total_seconds()
     except ValueError as error:
         raise click.UsageError(f"invalid --timeout: {error}") from None
-    how = Collecting(
+    how = CollectOptions(
         consoles=_consoles(providers),
         dial=_workload_client,
         now=now,
@@ -93,8 +93,8 @@ def collect(
 
 
 async def _write(
-    name: str, place: tuple[str, str, str], path: Path, settings: Collecting
-) -> Collected:
+    name: str, place: tuple[str, str, str], path: Path, settings: CollectOptions
+) -> CollectResult:
     from kapy.clusterctl.atomic_file import atomic_write
     from kapy.clusterctl.debug import collect as collected
 
@@ -104,7 +104,7 @@ async def _write(
             return await collected(there.client, Key(there.namespace, name), file, settings)
 
 
-def _print_summary(path: Path, collected: Collected) -> None:
+def _print_summary(path: Path, collected: CollectResult) -> None:
     for one in collected.missing:
         click.echo(f"not in it: {one}", err=True)
     size = path.stat().st_size / 1e6

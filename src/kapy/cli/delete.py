@@ -62,4 +62,4 @@ async def _delete(request: Deletion, kubeconfig: str, context: str, steps: Progr
     from kapy.clusterctl.delete import delete
 
     async with open_async_client(kubeconfig, context, "") as there:
-        await delete(there.client, request, say=steps)
+        await delete(there.client, request, progress=steps)

@@ -17,7 +17,7 @@ from kapy.cli.load_config import load_config
 if TYPE_CHECKING:
     from kapy.cli.client_options import ConnectedClient
     from kapy.clusterctl.config import Config
-    from kapy.clusterctl.templates.generate import Reach, Source
+    from kapy.clusterctl.templates.generate import Connect, Source
     from kapy.clusterctl.templates.options import TemplateOptions
 
 
@@ -127,22 +127,22 @@ def _source(repository: tuple[str, str], place: str, config_map: tuple[str, str,
 def _is_local(source: Source, settings: Config) -> bool:
     """Whether a template is a local file, so that no server is needed."""
     from kapy.clusterctl.provider import ProviderType
-    from kapy.clusterctl.repository import is_near
+    from kapy.clusterctl.repository import is_local
     from kapy.clusterctl.templates.generate import FromPlace, FromRepository
-    from kapy.clusterctl.templates.sources import is_far
+    from kapy.clusterctl.templates.sources import is_remote
 
     if isinstance(source, FromPlace):
-        return not is_far(source.place)
+        return not is_remote(source.place)
     if not isinstance(source, FromRepository):
         return True
     name, _, version = source.infrastructure.lower().partition(":")
     kind = ProviderType.INFRASTRUCTURE
     named = [one for one in settings.providers if one.type is kind and one.name == name]
-    return bool(version) and all(is_near(one.url) for one in named)
+    return bool(version) and all(is_local(one.url) for one in named)
 
 
 @contextmanager
-def _client_factory(kubeconfig: str, kubeconfig_context: str) -> Iterator[Reach]:
+def _client_factory(kubeconfig: str, kubeconfig_context: str) -> Iterator[Connect]:
     """Connects to the management cluster on first use, once."""
     with ExitStack() as connections:
 

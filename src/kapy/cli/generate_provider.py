@@ -55,22 +55,22 @@ def provider(
     They come from the provider's repository; variables have the values of the environment or of
     the configuration file.
     """
-    from kapy.clusterctl.components.generate import generated_components
+    from kapy.clusterctl.components.generate import generate_components
     from kapy.clusterctl.provider_reference import parse_reference
-    from kapy.clusterctl.repository import is_near
+    from kapy.clusterctl.repository import is_local
 
     text, of_type = _choose(providers)
     reference, settings = parse_reference(text), load_config()
     chosen = settings.provider(reference.name, of_type)
     components = run_generator(
-        generated_components(
+        generate_components(
             chosen,
             reference.version,
             settings,
             namespace=target_namespace,
             substitute=not (raw or describe),
         ),
-        near=is_near(chosen.url),
+        near=is_local(chosen.url),
     )
     if describe:
         click.echo(_describe(components))

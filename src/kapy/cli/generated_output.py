@@ -23,8 +23,8 @@ def write(documents: Iterable[Document], place: str) -> None:
 def write_text(text: str, place: str, *, error_prefix: str) -> None:
     """Print text, or write it to a file that only its owner can read.
 
-    place: a path; "" and `-` are standard output. told: the start of the error if the file cannot
-    be written. Raises ClusterctlError.
+    place: a path; "" and `-` are standard output. error_prefix: the start of the error if the file
+    cannot be written. Raises ClusterctlError.
     """
     place = place.strip()
     if place in ("", "-"):

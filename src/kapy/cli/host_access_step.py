@@ -12,14 +12,14 @@ from kapy.cli.progress import ProgressSteps
 if TYPE_CHECKING:
     from kapy.client.client import Client
     from kapy.clusterctl.components import Components
-    from kapy.clusterctl.install import How
+    from kapy.clusterctl.install import InstallOptions
 
     Step = Callable[[Sequence[Components]], None]
 
 
 async def with_host_access_step(
-    stack: AsyncExitStack, client: Client, options: How, steps: ProgressSteps
-) -> How:
+    stack: AsyncExitStack, client: Client, options: InstallOptions, steps: ProgressSteps
+) -> InstallOptions:
     """The installation options with a step that allows host access, if the plane is on this
     machine."""
     from kapy.apps.local_programs import plane_folder_if_any
@@ -32,7 +32,7 @@ async def with_host_access_step(
     return with_step(options, stack.enter_context(allow_host_access(folder, steps)))
 
 
-def with_step(options: How, step: Step) -> How:
+def with_step(options: InstallOptions, step: Step) -> InstallOptions:
     """The installation options with an additional preparation step."""
     before = options.prepare
 

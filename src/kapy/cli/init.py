@@ -25,8 +25,8 @@ from kapy.cli.provider_flags import provider_flags
 from kapy.clusterctl.provider import ProviderType
 
 if TYPE_CHECKING:
-    from kapy.clusterctl.install import How
-    from kapy.clusterctl.install.asked import Asked
+    from kapy.clusterctl.install import InstallOptions
+    from kapy.clusterctl.install.requested_providers import RequestedProviders
 
 Names = Mapping[ProviderType, Sequence[str]]
 
@@ -84,12 +84,14 @@ def init(context: click.Context, /, names: Names, programs: tuple[str, ...], **g
     """
     if context.invoked_subcommand is not None:
         return
-    from kapy.clusterctl.install import How
-    from kapy.clusterctl.install.asked import Asked
+    from kapy.clusterctl.install import InstallOptions
+    from kapy.clusterctl.install.requested_providers import RequestedProviders
 
     wait = float(given["wait_provider_timeout"]) if given["wait_providers"] else None
-    options = How(wait=wait, validate=given["validate"], certificates=given["certificates"])
-    asked = Asked(names, given["target_namespace"])
+    options = InstallOptions(
+        wait=wait, validate=given["validate"], certificates=given["certificates"]
+    )
+    asked = RequestedProviders(names, given["target_namespace"])
     place = given["kubeconfig"], given["kubeconfig_context"]
     if run_with_steps(
         partial(_init, asked, options, place, _commands(programs)), again=_RESUME_HINT
@@ -109,8 +111,8 @@ def _commands(programs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 
 
 async def _init(
-    selection: Asked,
-    options: How,
+    selection: RequestedProviders,
+    options: InstallOptions,
     place: tuple[str, str],
     commands: Mapping[str, tuple[str, ...]],
     steps: ProgressSteps,
@@ -129,7 +131,12 @@ async def _init(
                 options, stack.enter_context(allow_local_programs(folder, commands))
             )
         return await install.init(
-            there.client, load_config(), selection, how=options, clock=system_clock, say=steps
+            there.client,
+            load_config(),
+            selection,
+            options=options,
+            clock=system_clock,
+            progress=steps,
         )
 
 
@@ -143,17 +150,17 @@ def list_images(context: click.Context, /, names: Names, **given: Any) -> None:
 
     Nothing is changed.
     """
-    from kapy.clusterctl.install.asked import Asked
+    from kapy.clusterctl.install.requested_providers import RequestedProviders
 
     above = context.parent.params if context.parent is not None else {}
     place = tuple(given[one] or above.get(one, "") for one in ("kubeconfig", "kubeconfig_context"))
-    work = partial(_images, Asked(names), given["certificates"], place)
+    work = partial(_images, RequestedProviders(names), given["certificates"], place)
     for image in run_with_steps(work, again="nothing was changed"):
         click.echo(image)
 
 
 async def _images(
-    selection: Asked, issuer: Any, place: tuple[str, ...], _: ProgressSteps
+    selection: RequestedProviders, issuer: Any, place: tuple[str, ...], _: ProgressSteps
 ) -> list[str]:
     from kapy.clusterctl.install.images import list_images
 

@@ -118,17 +118,17 @@ class _MoveCommand:
             await self._begin()
 
     async def _rehearse(self) -> None:
-        from kapy.clusterctl.move.operation import checked
+        from kapy.clusterctl.move.operation import check_server
         from kapy.clusterctl.move.preflight import rehearse
 
         async with self._source() as there:
-            await checked(there.client)
+            await check_server(there.client)
             await rehearse(there.client, there.namespace, self._log)
 
     async def _begin(self) -> None:
         from kapy._aio.clock import system_clock
         from kapy.clusterctl.move.journal import Mode, Place
-        from kapy.clusterctl.move.operation import begun, checked, journal_of, new_path
+        from kapy.clusterctl.move.operation import check_server, journal_of, move_start, new_path
 
         options = self._asked
         async with AsyncExitStack() as stack:
@@ -140,25 +140,25 @@ class _MoveCommand:
                 there = await stack.enter_async_context(self._source())
                 source, namespace = there.client, there.namespace
                 origin = _place(
-                    options.kubeconfig, options.kubeconfig_context, await checked(source)
+                    options.kubeconfig, options.kubeconfig_context, await check_server(source)
                 )
             if not options.to_directory:
                 target = (await stack.enter_async_context(self._target())).client
                 name = options.to_kubeconfig
-                goal = _place(name, options.to_kubeconfig_context, await checked(target))
+                goal = _place(name, options.to_kubeconfig_context, await check_server(target))
             mode = Mode.TO_DIRECTORY if options.to_directory else Mode.CLUSTERS
             if options.from_directory:
                 mode = Mode.FROM_DIRECTORY
             path = Path(options.journal or new_path(_folder(), namespace, system_clock()))
-            new = begun(mode, namespace, origin, goal)
+            new = move_start(mode, namespace, origin, goal)
             journal = await journal_of(new, source, target, path, self._log)
             await self._finish(journal, source, target)
 
     async def _resume(self) -> None:
         from kapy.clusterctl.move.journal import Journal, Mode
-        from kapy.clusterctl.move.operation import check_side, path_to_go_on
+        from kapy.clusterctl.move.operation import check_side, unfinished_journal
 
-        journal = Journal.opened(Path(self._asked.journal or path_to_go_on(_folder())))
+        journal = Journal.open(Path(self._asked.journal or unfinished_journal(_folder())))
         begun = journal.state.begun
         async with AsyncExitStack() as stack:
             source = target = None
@@ -178,9 +178,9 @@ class _MoveCommand:
         self.begun = True
         try:
             move = operation(journal, source, target, self._log)
-            await (move.roll_back() if self._asked.rollback else move.go_on())
+            await (move.roll_back() if self._asked.rollback else move.run())
         except KapyError as error:
-            if journal.ended:
+            if journal.has_ended:
                 raise
             way = "" if "--resume" in str(error) else f"; {_RESUME_HINT}"
             raise MoveError(f"{error}{way} (journal {journal.path})") from None
@@ -203,7 +203,9 @@ class _MoveCommand:
     async def _connect(
         self, kubeconfig: str, context: str, journal_place: Place | None
     ) -> AsyncIterator[ConnectedClient]:
-        """Connect to one side. known: its place in the journal, used if the flags name none."""
+        """Connect to one side. journal_place: its place in the journal, used if the flags name
+        none.
+        """
         from kapy.client.client import Client
 
         if journal_place is not None and not kubeconfig:

@@ -18,7 +18,7 @@ from kapy.cli.progress import ProgressSteps, certificate_flag, run_with_steps
 
 if TYPE_CHECKING:
     from kapy.client.client import Client
-    from kapy.clusterctl.pivot.operation import Pivot, Remains
+    from kapy.clusterctl.pivot.operation import Leftovers, Pivot
 
 _RESUME_HINT = "run the same command again: it goes on where this one ended"
 
@@ -76,7 +76,7 @@ async def _run(options: PivotOptions, steps: ProgressSteps) -> list[str]:
     from kapy.apps.settings import folder_of
     from kapy.cli.load_config import load_config, verbosity
     from kapy.clusterctl.pivot.access import kubeconfig_file
-    from kapy.clusterctl.pivot.operation import Pivot, Side, Way
+    from kapy.clusterctl.pivot.operation import Direction, Pivot, Side
     from kapy.kube import Key
 
     settings = load_config()
@@ -98,7 +98,7 @@ async def _run(options: PivotOptions, steps: ProgressSteps) -> list[str]:
             open_async_client(str(path), "", options.namespace)
         )
         folder = await _plane_folder(plane.client)
-        way = Way(
+        way = Direction(
             config=settings,
             clock=system_clock,
             journals=folder_of("moves", os.environ, Path.home()).path,
@@ -129,9 +129,9 @@ async def _print_result(
         await pivot.rehearse()
         return []
     if options.back:
-        await pivot.back()
+        await pivot.unpivot()
         return _hints_after_back(options.cluster, path)
-    await pivot.forth()
+    await pivot.pivot()
     return _hints_after_forward(options, path, folder, await pivot.remains())
 
 
@@ -160,7 +160,7 @@ def _hints_after_back(cluster: str, path: Path) -> list[str]:
 
 
 def _hints_after_forward(
-    options: PivotOptions, path: Path, folder: Path | None, remains: Remains
+    options: PivotOptions, path: Path, folder: Path | None, remains: Leftovers
 ) -> list[str]:
     hints = [
         f"{options.cluster} manages itself now.",

@@ -112,7 +112,7 @@ def certificate_flag(command: F) -> F:
 
 
 def wait_flags(objects: str) -> Callable[[F], F]:
-    """The flags --wait-providers and --wait-provider-timeout. what: the objects to wait for."""
+    """The flags --wait-providers and --wait-provider-timeout. objects: the objects to wait for."""
 
     def decorated(command: F) -> F:
         for option in (

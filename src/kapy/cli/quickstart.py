@@ -45,8 +45,8 @@ DOCKER_VERSION = "v1.36.1"
 class QuickstartRequest:
     """The options of a quickstart.
 
-    objects: to apply. within: seconds to wait for clusters. stay: run until Ctrl-C. keeps: its data
-    are kept. containers: its machines are containers, which outlive the plane.
+    objects: to apply. within: seconds to wait for clusters. stays: run until Ctrl-C. keeps_data:
+    its data are kept. containers: its machines are containers, which outlive the plane.
     """
 
     objects: Sequence[Document]

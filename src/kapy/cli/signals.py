@@ -47,7 +47,8 @@ class StopRequest:
     async def start(self, description: str) -> AsyncIterator[Callable[[], None]]:
         """Start something in this context, and call the yielded function when it is ready.
 
-        Raises GivenUp if a stop is requested before; after that, `wait` returns on a request.
+        Raises StartCancelled if a stop is requested before; after that, `wait` returns on a
+        request.
         """
         limit = self._beginning = asyncio.timeout(None)
         try:

@@ -15,12 +15,12 @@ def substitute(place: str, settings: Config, *, list_variables: bool) -> str:
 
     place: a file or URL; `-` is standard input. Raises ClusterctlError.
     """
-    from kapy.clusterctl.templates import listed, template_of
-    from kapy.clusterctl.templates.sources import is_far, text_at
+    from kapy.clusterctl.templates import template_of, template_variables
+    from kapy.clusterctl.templates.sources import is_remote, text_at
 
-    text = run_generator(text_at(place, settings), near=not is_far(place))
+    text = run_generator(text_at(place, settings), near=not is_remote(place))
     if list_variables:
-        names = listed(text).variables
+        names = template_variables(text).variables
         lines = ["Variables:", *(f"  - {one}" for one in names)] if names else [""]
         return "".join(f"{one}\n" for one in lines)
     from kapy.clusterctl.manifests import text_of

@@ -26,7 +26,7 @@ from kapy.clusterctl.provider import ProviderType
 
 if TYPE_CHECKING:
     from kapy.clusterctl.certificates.cert_manager import Plan as CertManagerPlan
-    from kapy.clusterctl.install import How
+    from kapy.clusterctl.install import InstallOptions
     from kapy.clusterctl.upgrade import Target
     from kapy.clusterctl.upgrade.plan import Plan
 
@@ -58,7 +58,7 @@ async def _plan(
 
     configured = load_config()
     async with open_async_client(kubeconfig, context, "") as there:
-        found = await upgrade_plans(there.client, configured, say=steps)
+        found = await upgrade_plans(there.client, configured, progress=steps)
         theirs = await cert_manager.plan(there.client, configured)
         return theirs, found, await hooks_lost_by(there.client, found, configured)
 
@@ -123,18 +123,18 @@ def apply(*, names: Mapping[ProviderType, Sequence[str]], **given: Any) -> None:
         )
     if contract and names:
         raise click.UsageError(f"The --contract flag can't be used in combination with {NAMES}")
-    from kapy.clusterctl.install import How
+    from kapy.clusterctl.install import InstallOptions
     from kapy.clusterctl.upgrade import Target
 
     wait = float(given["wait_provider_timeout"]) if given["wait_providers"] else None
-    options = How(wait=wait, certificates=given["certificates"])
+    options = InstallOptions(wait=wait, certificates=given["certificates"])
     target = Target(contract, names, lose_hooks=given["allow_lost_hooks"])
     work = partial(_apply, target, options, given["kubeconfig"], given["kubeconfig_context"])
     run_with_steps(work, again="run the same command again: it goes on where it was")
 
 
 async def _apply(
-    target: Target, options: How, kubeconfig: str, context: str, steps: ProgressSteps
+    target: Target, options: InstallOptions, kubeconfig: str, context: str, steps: ProgressSteps
 ) -> None:
     from kapy._aio.clock import system_clock
     from kapy.clusterctl.upgrade import upgrade
@@ -143,5 +143,5 @@ async def _apply(
         there = await stack.enter_async_context(open_async_client(kubeconfig, context, ""))
         options = await with_host_access_step(stack, there.client, options, steps)
         await upgrade(
-            there.client, load_config(), target, how=options, clock=system_clock, say=steps
+            there.client, load_config(), target, options=options, clock=system_clock, progress=steps
         )

@@ -27,7 +27,7 @@ from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 from kapy.client.proxies import proxy_for
 from kapy.kube import Document
 from kapy.kube.errors import Unauthorized, Unreachable
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.http import Reply, Request
 
 TIMEOUT: Final = 30.0
@@ -37,8 +37,9 @@ _PLAIN: Final = "/:@!$&'()*+,;=~"
 
 
 class BlockingApiTransport:
-    """A connection to one server as one user; call `close` at the end. largest: maximum bytes of an
-    answer."""
+    """A connection to one server as one user; call `close` at the end. max_bytes: maximum bytes of
+    an answer.
+    """
 
     over_network = True
 
@@ -165,7 +166,7 @@ def _authorization(credential: Credential, access: Kubeconfig) -> Iterator[tuple
 def _decode(content: bytes, headers: Mapping[str, str]) -> Document | bytes:
     if "json" in headers.get("content-type", ""):
         with suppress(BadJson):
-            found = decoded(content)
+            found = decode_json(content)
             if isinstance(found, dict):
                 return found
     return content

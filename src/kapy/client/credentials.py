@@ -20,8 +20,8 @@ from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 def tls_context(access: Kubeconfig, credential: Credential | None = None) -> ssl.SSLContext | bool:
     """The TLS context for a server: its CA and the client certificate; True for plain HTTP.
 
-    shown: the credential to present, if it is not the kubeconfig's own. Raises KubeconfigError if a
-    certificate or a key cannot be used.
+    credential: the credential to present, if it is not the kubeconfig's own. Raises KubeconfigError
+    if a certificate or a key cannot be used.
     """
     if access.server.startswith("http://"):
         return True

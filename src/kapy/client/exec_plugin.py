@@ -17,7 +17,7 @@ import msgspec
 
 from kapy.kube import Document
 from kapy.kube.errors import Unreachable
-from kapy.kube.foreign_json import decoded
+from kapy.kube.foreign_json import decode_json
 
 GROUP: Final = "client.authentication.k8s.io"
 VERSIONS: Final = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
@@ -31,7 +31,7 @@ class NoCredentials(Unreachable):
 
 
 class Credential(NamedTuple):
-    """A client's credential. until: its expiry, None if unknown."""
+    """A client's credential. expires: its expiry, None if unknown."""
 
     token: str = ""
     certificate: bytes = b""
@@ -119,7 +119,7 @@ def run_plugin(plugin: ExecPlugin) -> Credential:
 
 def _read(plugin: ExecPlugin, answer: bytes) -> Credential:
     try:
-        found: Any = decoded(answer)
+        found: Any = decode_json(answer)
         version, status = found["apiVersion"], found.get("status") or {}
         token = status.get("token") or ""
         certificate = (status.get("clientCertificateData") or "").encode()

@@ -38,7 +38,7 @@ from kapy.client.proxies import proxy_for
 from kapy.client.renewal import Renewal, renewal, static_credential
 from kapy.kube import Document
 from kapy.kube.errors import Unauthorized, Unreachable
-from kapy.kube.foreign_json import BadJson, decoded, in_pieces
+from kapy.kube.foreign_json import BadJson, decode_json, decode_json_in_pieces
 from kapy.kube.http import Reply, Request
 
 TIMEOUT: Final = 30.0
@@ -360,7 +360,7 @@ def _encode(body: Any) -> bytes | None:
 def _event(line: bytes) -> Document | None:
     """The event in a line, None if the line is not a complete event."""
     try:
-        found = decoded(line)
+        found = decode_json(line)
     except BadJson:
         return None
     return found if isinstance(found, dict) else None
@@ -373,7 +373,7 @@ async def _decode_yielding(body: bytes, headers: Mapping[str, str]) -> Document 
         return _decode(body, headers)
     found: Any = None
     with suppress(BadJson):
-        for found in in_pieces(body):  # noqa: B007 - the last one counts
+        for found in decode_json_in_pieces(body):  # noqa: B007 - the last one counts
             await asyncio.sleep(0)
     return found if isinstance(found, dict) else body
 
@@ -381,7 +381,7 @@ async def _decode_yielding(body: bytes, headers: Mapping[str, str]) -> Document 
 def _decode(body: bytes, headers: Mapping[str, str]) -> Document | bytes:
     if "json" in headers.get("content-type", ""):
         with suppress(BadJson):
-            found = decoded(body)
+            found = decode_json(body)
             if isinstance(found, dict):
                 return found
     return body

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from kapy.kube import Document
-from kapy.kube.foreign_json import decoded
+from kapy.kube.foreign_json import decode_json
 
 _MARK: Final = re.compile(rb'["{}\[\]]')
 _END_OF_TEXT: Final = re.compile(rb'\\.|"', re.DOTALL)
@@ -20,7 +20,7 @@ _SPACE: Final = b" \t\r\n"
 class JsonStream:
     """Feed chunks, take documents. Every byte is scanned once, regardless of the chunks.
 
-    most: maximum bytes of a document.
+    max_bytes: maximum bytes of a document.
     """
 
     __slots__ = ("_at", "_bytes", "_in_text", "_level", "_most")
@@ -56,7 +56,7 @@ class JsonStream:
         del self._bytes[: self._at]
         self._begin()
         self._strip()
-        found: Document = decoded(text)
+        found: Document = decode_json(text)
         return found
 
     def _begin(self) -> None:

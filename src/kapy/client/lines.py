@@ -8,7 +8,7 @@ from collections import deque
 class Lines:
     """Feed chunks, take lines. A long line in many chunks is searched only once.
 
-    most: maximum bytes of a line.
+    max_bytes: maximum bytes of a line.
     """
 
     __slots__ = ("_lines", "_most", "_rest", "_size")

@@ -8,7 +8,7 @@ from typing import Any
 
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, error_of
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.http import Reply
 
 
@@ -19,7 +19,7 @@ def document_of(reply: Reply) -> Document:
         return body
     if isinstance(body, bytes):
         try:
-            found = decoded(body)
+            found = decode_json(body)
         except BadJson as error:
             raise error_of(502, {"message": f"the answer is not JSON: {error}"}) from None
         if isinstance(found, dict):
@@ -33,7 +33,7 @@ def failure_of(reply: Reply) -> ApiError:
     body: Any = reply.body
     if isinstance(body, bytes):
         try:
-            body = decoded(body)
+            body = decode_json(body)
         except BadJson:
             body = body.decode("utf-8", "replace").strip()[:500]
     if isinstance(body, dict) and body.get("kind", "Status") == "Status":

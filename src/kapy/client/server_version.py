@@ -13,7 +13,7 @@ _NUMBERS: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 class MinimumVersion(NamedTuple):
-    """The oldest supported version. why: the reason, in words that follow the version."""
+    """The oldest supported version. reason: the reason, in words that follow the version."""
 
     version: str
     reason: str = ""

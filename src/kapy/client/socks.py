@@ -45,7 +45,7 @@ def socket_factory(proxy: str) -> Callable[..., socket.socket]:
 
 
 class ProxyConnector(aiohttp.TCPConnector):
-    """An aiohttp connector whose sockets are connected through a proxy. way: the proxy."""
+    """An aiohttp connector whose sockets are connected through a proxy. proxy: the proxy."""
 
     def __init__(self, proxy: Any, **more: Any) -> None:
         super().__init__(resolver=_Unresolved(), **more)

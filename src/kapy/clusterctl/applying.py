@@ -20,7 +20,7 @@ from kapy.clusterctl.bounded_gather import bounded_gather, gather_all
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.inventory import BUILT_IN
 from kapy.clusterctl.retry import PAUSES, retry
-from kapy.clusterctl.waiting import established, until_established, until_gone
+from kapy.clusterctl.waiting import is_established, wait_until_deleted, wait_until_established
 from kapy.kube import Document, Key
 from kapy.kube.creation_order import creation_rank
 from kapy.kube.errors import AlreadyExists, ApiError, Conflict, NotFound, Unreachable
@@ -29,7 +29,7 @@ from kapy.kube.names import CRDS, NAMESPACES, GroupKind, Resource, split_api_ver
 T = TypeVar("T")
 
 TOKEN_SECRET: Final = "kubernetes.io/service-account-token"
-GONE_WITHIN: Final = 120.0
+DELETION_TIMEOUT: Final = 120.0
 """Time limit in seconds for an object of the same name to finish its deletion."""
 
 
@@ -37,7 +37,7 @@ class NotApplied(ClusterctlError):
     """An object of a provider cannot be written; the message names the object and the reason."""
 
 
-class Applying:
+class ObjectApplier:
     """Writes objects to one server and discovers its kinds on the way.
 
     patient: retry transient failures.
@@ -51,15 +51,15 @@ class Applying:
         self._attempt = retry if patient else _once
 
     async def apply(self, objects: Iterable[Document]) -> None:
-        """Write all objects. Raises NotApplied, NotInTime and Unreachable."""
+        """Write all objects. Raises NotApplied, WaitTimeout and Unreachable."""
 
         for place, some in groupby(sorted(objects, key=_rank), key=_rank):
             if place == creation_rank(CRDS.kind):
                 await self._define(list(some))
                 continue
             every = list(some)
-            await self._know({one["apiVersion"] for one in every})
-            await gather_all(partial(self._written, one) for one in every)
+            await self._discover({one["apiVersion"] for one in every})
+            await gather_all(partial(self._write, one) for one in every)
 
     async def undo(self) -> list[str]:
         """Delete the objects that this run created, unless they were replaced since; objects that
@@ -86,20 +86,20 @@ class Applying:
 
     async def _define(self, crds: list[Document]) -> None:
         """Write CRDs and wait until their kinds are served."""
-        stored = await gather_all(partial(self._defined, one) for one in crds)
+        stored = await gather_all(partial(self._define_one, one) for one in crds)
         for one in crds:
             self._defines.add(GroupKind(one["spec"]["group"], one["spec"]["names"]["kind"]))
-        waiting = [one["metadata"]["name"] for one in stored if not established(one)]
+        waiting = [one["metadata"]["name"] for one in stored if not is_established(one)]
         if waiting:
-            await until_established(self._client, waiting)
+            await wait_until_established(self._client, waiting)
 
-    async def _know(self, api_versions: Iterable[str]) -> None:
+    async def _discover(self, api_versions: Iterable[str]) -> None:
         """Discover the kinds of each API version once, before many objects need them."""
         await bounded_gather(
             partial(self._attempt, partial(self._kinds.served, one)) for one in api_versions
         )
 
-    async def _defined(self, crd: Document) -> Document:
+    async def _define_one(self, crd: Document) -> Document:
         try:
             return await self._create(CRDS, crd)
         except AlreadyExists:
@@ -108,31 +108,29 @@ class Applying:
             raise _not_applied(crd, error) from None
         if BUILT_IN in (found["metadata"].get("annotations") or {}):
             return found  # served by the plane itself, which would not know another form of it
-        return await self._put(CRDS, crd)
+        return await self._create_or_update(CRDS, crd)
 
-    async def _written(self, document: Document) -> Document:
+    async def _write(self, document: Document) -> Document:
         resource = await self._resource(document)
-        return await self._put(resource, document)
+        return await self._create_or_update(resource, document)
 
-    async def _put(self, resource: Resource, document: Document) -> Document:
+    async def _create_or_update(self, resource: Resource, document: Document) -> Document:
         key = Key.of(document)
         try:
             while True:
-                stored = await self._created_or_patched(resource, key, document)
+                stored = await self._create_or_patch(resource, key, document)
                 if "deletionTimestamp" not in stored["metadata"]:
                     return stored
-                await until_gone(self._client, resource, key, within=GONE_WITHIN)
+                await wait_until_deleted(self._client, resource, key, within=DELETION_TIMEOUT)
         except ApiError as error:
             raise _not_applied(document, error) from None
         except TimeoutError:
             raise NotApplied(
                 f"{document['kind']} {key} is being deleted, and not gone after "
-                f"{GONE_WITHIN:.0f} s; see what its finalizers wait for, then run this again"
+                f"{DELETION_TIMEOUT:.0f} s; see what its finalizers wait for, then run this again"
             ) from None
 
-    async def _created_or_patched(
-        self, resource: Resource, key: Key, document: Document
-    ) -> Document:
+    async def _create_or_patch(self, resource: Resource, key: Key, document: Document) -> Document:
         with suppress(AlreadyExists):
             return await self._create(resource, document)
         try:

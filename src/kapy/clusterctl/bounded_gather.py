@@ -7,11 +7,11 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-AT_ONCE: Final = 16
+MAX_CONCURRENT: Final = 16
 
 
 async def bounded_gather(
-    works: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE
+    works: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = MAX_CONCURRENT
 ) -> list[T]:
     """The results in the order of the calls. The first failure cancels the others and is raised."""
     from asyncio import Semaphore, TaskGroup
@@ -26,7 +26,7 @@ async def bounded_gather(
         async with TaskGroup() as group:
             tasks = [group.create_task(one(work)) for work in works]
     except BaseExceptionGroup as failures:
-        raise _first(failures) from None
+        raise _first_failure(failures) from None
     return [task.result() for task in tasks]
 
 
@@ -56,7 +56,7 @@ async def gather_all(works: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
     return [one for some in answers for one in some]
 
 
-def _first(failures: BaseException) -> BaseException:
+def _first_failure(failures: BaseException) -> BaseException:
     while isinstance(failures, BaseExceptionGroup):
         failures = failures.exceptions[0]
     return failures

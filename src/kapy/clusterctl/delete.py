@@ -17,9 +17,9 @@ from kapy.clusterctl.certificates.injection import WEBHOOKS
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL
 from kapy.clusterctl.components.namespace import NOT_NAMESPACED
 from kapy.clusterctl.errors import InventoryError
-from kapy.clusterctl.inventory import PROVIDERS, Installed, Inventory, named
+from kapy.clusterctl.inventory import PROVIDERS, Installed, Inventory, find_installed
 from kapy.clusterctl.labelled import Labelled, components_in
-from kapy.clusterctl.progress import Say, of_provider
+from kapy.clusterctl.progress import Progress, of_provider
 from kapy.clusterctl.provider import ProviderType, manifest_label
 from kapy.clusterctl.provider_reference import parse_reference
 from kapy.clusterctl.retry import retry
@@ -38,30 +38,30 @@ class Deletion:
     include_crds: bool = False
 
 
-async def delete(client: Client, asked: Deletion, *, say: Say) -> None:
+async def delete(client: Client, request: Deletion, *, progress: Progress) -> None:
     """Delete providers. Raises InventoryError, ConfigError and ApiErrors."""
     inventory = Inventory(client)
     installed = await inventory.installed()
-    installed += await _unrecorded(client, installed, asked)
+    installed += await _unrecorded_providers(client, installed, request)
     # Where the CRDs were deleted already, it was a deletion that did not end.
     await inventory.check_contract(not_installed=bool(installed))
     await inventory.ensure()
-    providers = _chosen(installed, asked, say)
-    if asked.include_crds:
-        await _check_no_objects(client, providers, say)
+    providers = _choose(installed, request, progress)
+    if request.include_crds:
+        await _check_no_objects(client, providers, progress)
     if not providers:
         return
-    found = await components_in(client, {one.label for one in providers})
-    for one in providers:
-        say("Deleting", Provider=of_provider(one), providerVersion=one.version)
-        await remove(client, one, found, asked)
+    found = await components_in(client, {provider.label for provider in providers})
+    for provider in providers:
+        progress("Deleting", Provider=of_provider(provider), providerVersion=provider.version)
+        await remove(client, provider, found, request)
 
 
 async def remove(
     client: Client,
     provider: Installed,
     components: Iterable[Labelled],
-    asked: Deletion,
+    request: Deletion,
     *,
     keep: Callable[[Labelled], bool] = lambda _: False,
 ) -> None:
@@ -70,106 +70,125 @@ async def remove(
 
     keep: a predicate of objects that stay.
     """
-    own = [one for one in components if one.provider == provider.label and not keep(one)]
-    chosen = [one for one in own if _goes(one, provider, asked)]
+    own = [
+        labelled
+        for labelled in components
+        if labelled.provider == provider.label and not keep(labelled)
+    ]
+    chosen = [labelled for labelled in own if _is_deleted(labelled, provider, request)]
     # What is in a namespace that is deleted goes with it.
-    ending = {one.key.name for one in chosen if one.kind == NAMESPACES.kind}
-    for some in _in_order([one for one in chosen if one.key.namespace not in ending]):
-        await bounded_gather(partial(_gone, client, one.resource, one.key) for one in some)
+    ending = {labelled.key.name for labelled in chosen if labelled.kind == NAMESPACES.kind}
+    for some in _deletion_order(
+        [labelled for labelled in chosen if labelled.key.namespace not in ending]
+    ):
+        await bounded_gather(
+            partial(_wait_until_deleted, client, labelled.resource, labelled.key)
+            for labelled in some
+        )
 
 
-async def _unrecorded(
-    client: Client, installed: Sequence[Installed], asked: Deletion
+async def _unrecorded_providers(
+    client: Client, installed: Sequence[Installed], request: Deletion
 ) -> list[Installed]:
     """Requested providers that are not in the inventory but have objects: their installation was
     interrupted."""
     missing = {
         manifest_label(name, of_type): (name, of_type)
-        for of_type, texts in asked.names.items()
+        for of_type, texts in request.names.items()
         for name in (parse_reference(text)[0] for text in texts if text)
-        if not named(installed, name, of_type)
+        if not find_installed(installed, name, of_type)
     }
     if not missing:
         return []
     found = await components_in(client, missing)
     namespaces: dict[str, str] = {}
-    for one in found:
-        namespace = one.key.name if one.kind == NAMESPACES.kind else one.key.namespace
-        namespaces[one.provider] = namespaces.get(one.provider) or namespace
+    for provider in found:
+        namespace = (
+            provider.key.name if provider.kind == NAMESPACES.kind else provider.key.namespace
+        )
+        namespaces[provider.provider] = namespaces.get(provider.provider) or namespace
     providers = {
         label: Installed(*missing[label], "", namespace) for label, namespace in namespaces.items()
     }
-    left = {one.provider for one in found if _goes(one, providers[one.provider], asked)}
-    return [one for label, one in providers.items() if label in left]
+    left = {
+        provider.provider
+        for provider in found
+        if _is_deleted(provider, providers[provider.provider], request)
+    }
+    return [provider for label, provider in providers.items() if label in left]
 
 
-def _in_order(chosen: Sequence[Labelled]) -> list[list[Labelled]]:
+def _deletion_order(objects: Sequence[Labelled]) -> list[list[Labelled]]:
     steps: list[list[Labelled]] = [[], [], [], []]
-    for one in chosen:
-        last = one.kind in ("Namespace", PROVIDERS.kind)
-        crd = one.kind == CRDS.kind
-        steps[0 if one.kind in WEBHOOKS else 3 if last else 2 if crd else 1].append(one)
+    for labelled in objects:
+        last = labelled.kind in ("Namespace", PROVIDERS.kind)
+        crd = labelled.kind == CRDS.kind
+        steps[0 if labelled.kind in WEBHOOKS else 3 if last else 2 if crd else 1].append(labelled)
     return steps
 
 
-def _goes(one: Labelled, provider: Installed, asked: Deletion) -> bool:
-    key = one.key
-    if one.kind == CRDS.kind:
-        return asked.include_crds
-    if one.kind == NAMESPACES.kind:
-        return asked.include_namespace and key.name == provider.namespace
-    if one.kind in WEBHOOKS:
+def _is_deleted(labelled: Labelled, provider: Installed, request: Deletion) -> bool:
+    key = labelled.key
+    if labelled.kind == CRDS.kind:
+        return request.include_crds
+    if labelled.kind == NAMESPACES.kind:
+        return request.include_namespace and key.name == provider.namespace
+    if labelled.kind in WEBHOOKS:
         return True
-    if one.kind in NOT_NAMESPACED:  # its name says whose it is; RBAC of no instance stays
+    if labelled.kind in NOT_NAMESPACED:  # its name says whose it is; RBAC of no instance stays
         return key.name.startswith(f"{provider.namespace}-")
     return key.namespace in ("", provider.namespace)
 
 
-async def _gone(client: Client, resource: Resource, key: Key) -> None:
+async def _wait_until_deleted(client: Client, resource: Resource, key: Key) -> None:
     with suppress(NotFound):  # it went with what owned it
         await retry(lambda: client.delete(resource, key))
 
 
-def _chosen(installed: Sequence[Installed], asked: Deletion, say: Say) -> list[Installed]:
-    if asked.everything:
-        for one in installed:
-            if one.built_in:
-                say(f"Keeping {one.label}: it is a part of this management plane")
-        return [one for one in installed if not one.built_in]
+def _choose(
+    installed: Sequence[Installed], request: Deletion, progress: Progress
+) -> list[Installed]:
+    if request.everything:
+        for provider in installed:
+            if provider.built_in:
+                progress(f"Keeping {provider.label}: it is a part of this management plane")
+        return [provider for provider in installed if not provider.built_in]
     return [
-        _named(installed, name, of_type)
+        _find_installed(installed, name, of_type)
         for of_type in ProviderType
-        for name in asked.names.get(of_type, ())
+        for name in request.names.get(of_type, ())
         if name
     ]
 
 
-def _named(installed: Sequence[Installed], text: str, of_type: ProviderType) -> Installed:
+def _find_installed(installed: Sequence[Installed], text: str, of_type: ProviderType) -> Installed:
     name, version = parse_reference(text)
-    found = named(installed, name, of_type)
+    found = find_installed(installed, name, of_type)
     if len(found) != 1:
-        there = ", ".join(one.label for one in installed) or "none"
+        there = ", ".join(provider.label for provider in installed) or "none"
         raise InventoryError(
             f'failed to identify the namespace for the "{name}" provider; installed: {there}'
         )
-    one = found[0]
-    if one.built_in:
+    provider = found[0]
+    if provider.built_in:
         raise InventoryError(
-            f"{one.label} is a part of this management plane and cannot be deleted; the plane "
+            f"{provider.label} is a part of this management plane and cannot be deleted; the plane "
             "ends with `kapy down`"
         )
-    if one.version and version not in ("", one.version):
+    if provider.version and version not in ("", provider.version):
         raise InventoryError(
             f'failed to identify the provider "{name}" with version "{version}"; installed: '
-            f"{one.version}"
+            f"{provider.version}"
         )
-    return one
+    return provider
 
 
-async def _check_no_objects(client: Client, providers: Sequence[Installed], say: Say) -> None:
+async def _check_no_objects(
+    client: Client, providers: Sequence[Installed], progress: Progress
+) -> None:
     """Raises InventoryError if objects of the providers' kinds exist."""
     for one in providers:
-        say("Checking for CRs", Provider=of_provider(one), providerVersion=one.version)
+        progress("Checking for CRs", Provider=of_provider(one), providerVersion=one.version)
     found = await bounded_gather(partial(_objects_of, client, one) for one in providers)
     if problems := [one for one in found if one]:
         raise InventoryError("; ".join(problems))

@@ -18,7 +18,7 @@ from kapy.clusterctl.errors import InventoryError
 from kapy.clusterctl.provider import ProviderType, manifest_label
 from kapy.clusterctl.repository.latest import CONTRACT as CONTRACT
 from kapy.clusterctl.retry import retry
-from kapy.clusterctl.waiting import until_established
+from kapy.clusterctl.waiting import wait_until_established
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Conflict, NotFound, ServerError, TooManyRequests
 from kapy.kube.names import CRDS, Resource, split_api_version
@@ -32,7 +32,9 @@ BUILT_IN: Final = "kapy.cluster.x-k8s.io/built-in"
 """Annotation of Provider objects (and Deployments) of controllers that run inside the plane."""
 
 _CLUSTERS: Final = Key("", "clusters.cluster.x-k8s.io")
-_MANY: Final = "https://cluster-api.sigs.k8s.io/developer/core/support-multiple-instances"
+_MULTIPLE_INSTANCES_URL: Final = (
+    "https://cluster-api.sigs.k8s.io/developer/core/support-multiple-instances"
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Inventory:
         """Create the Provider CRD if it is missing. Raises InventoryError, ApiErrors."""
         await self._check_kubernetes()
         try:
-            found = await self._ask(lambda: self._client.get(CRDS, Key.of(DEFINITION)))
+            found = await self._request(lambda: self._client.get(CRDS, Key.of(DEFINITION)))
         except NotFound:
             await self._define()
             return
@@ -88,7 +90,7 @@ class Inventory:
                 "is of another clusterctl, use that one"
             )
 
-    async def _ask(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def _request(self, work: Callable[[], Awaitable[T]]) -> T:
         """Call the server with retries; an unreachable server that never answered is reported at
         once."""
         if self._reached:
@@ -101,7 +103,7 @@ class Inventory:
             self._reached = True
 
     async def _check_kubernetes(self) -> None:
-        answer = await self._ask(lambda: self._client.raw("GET", "/version"))
+        answer = await self._request(lambda: self._client.raw("GET", "/version"))
         if version_problem(answer, OLDEST):
             raise InventoryError(
                 f"unsupported management cluster server version: {answer['gitVersion']} - minimum "
@@ -110,14 +112,14 @@ class Inventory:
 
     async def _define(self) -> None:
         with suppress(AlreadyExists):  # made meanwhile, or by a try whose answer was lost
-            await self._ask(lambda: self._client.create(CRDS, DEFINITION))
+            await self._request(lambda: self._client.create(CRDS, DEFINITION))
             self._has_defined = True
-        await until_established(self._client, [DEFINITION["metadata"]["name"]])
+        await wait_until_established(self._client, [DEFINITION["metadata"]["name"]])
 
     async def installed(self) -> list[Installed]:
         """All providers, sorted by namespace and name; none without the CRD."""
         try:
-            listed = await self._ask(lambda: self._client.list(PROVIDERS))
+            listed = await self._request(lambda: self._client.list(PROVIDERS))
         except NotFound:
             return []
         return [installed_of(one) for one in listed.items]
@@ -126,20 +128,20 @@ class Inventory:
         """Write the Provider object of an installed provider and its version."""
         key = Key.of(provider)
         try:
-            await self._ask(lambda: self._client.create(PROVIDERS, provider))
+            await self._request(lambda: self._client.create(PROVIDERS, provider))
         except AlreadyExists:
-            await self._ask(lambda: self._client.patch(PROVIDERS, key, provider))
+            await self._request(lambda: self._client.patch(PROVIDERS, key, provider))
 
     async def forget(self, provider: Document) -> None:
         """Remove a Provider object."""
         with suppress(NotFound):
-            await self._ask(lambda: self._client.delete(PROVIDERS, Key.of(provider)))
+            await self._request(lambda: self._client.delete(PROVIDERS, Key.of(provider)))
 
     async def undefine(self) -> None:
         """Delete the Provider CRD if this inventory created it and no Provider object exists."""
         if self._has_defined and not await self.installed():
             with suppress(NotFound):
-                await self._ask(lambda: self._client.delete(CRDS, Key.of(DEFINITION)))
+                await self._request(lambda: self._client.delete(CRDS, Key.of(DEFINITION)))
 
     async def check_contract(
         self, *, also: Collection[str] = (), not_installed: bool = False
@@ -149,7 +151,7 @@ class Inventory:
         not_installed: also accept a cluster without Cluster API.
         """
         try:
-            found = await self._ask(lambda: self._client.get(CRDS, _CLUSTERS))
+            found = await self._request(lambda: self._client.get(CRDS, _CLUSTERS))
         except NotFound as error:
             if not_installed:
                 return
@@ -185,20 +187,22 @@ def installed_of(document: Document) -> Installed:
     )
 
 
-def named(installed: Iterable[Installed], name: str, of_type: ProviderType) -> list[Installed]:
+def find_installed(
+    installed: Iterable[Installed], name: str, of_type: ProviderType
+) -> list[Installed]:
     """The instances of a provider."""
-    return [one for one in installed if (one.name, one.type) == (name, of_type)]
+    return [provider for provider in installed if (provider.name, provider.type) == (name, of_type)]
 
 
 def default_name(installed: Iterable[Installed], of_type: ProviderType) -> str:
     """The name of the only provider of a type, "" if there is none or several."""
-    names = {one.name for one in installed if one.type is of_type}
+    names = {provider.name for provider in installed if provider.type is of_type}
     return names.pop() if len(names) == 1 else ""
 
 
 def core_of(installed: Iterable[Installed]) -> Installed:
     """The core provider. Raises InventoryError unless there is exactly one."""
-    cores = [one for one in installed if one.type is ProviderType.CORE]
+    cores = [provider for provider in installed if provider.type is ProviderType.CORE]
     if len(cores) != 1:
         raise InventoryError(
             "invalid management cluster: there must be one core provider, found "
@@ -210,8 +214,8 @@ def core_of(installed: Iterable[Installed]) -> Installed:
 def check_single_instances(installed: Sequence[Installed]) -> None:
     """Raises InventoryError if a provider is installed more than once."""
     instances: dict[str, list[str]] = {}
-    for one in installed:
-        instances.setdefault(one.label, []).append(one.instance)
+    for provider in installed:
+        instances.setdefault(provider.label, []).append(provider.instance)
     many = [
         f'multiple instance of provider type "{label}" found: [{" ".join(names)}]'
         for label, names in instances.items()
@@ -220,7 +224,7 @@ def check_single_instances(installed: Sequence[Installed]) -> None:
     if many:
         raise InventoryError(
             "detected multiple instances of the same provider, but clusterctl does not support "
-            f"this use case. See {_MANY} for more details: {'; '.join(many)}"
+            f"this use case. See {_MULTIPLE_INSTANCES_URL} for more details: {'; '.join(many)}"
         )
 
 

@@ -48,10 +48,10 @@ class Labelled:
 async def components_in(client: Client, providers: Iterable[str]) -> list[Labelled]:
     """All objects that belong to providers of these labels, in all namespaces. Raises ApiErrors."""
     selector = f"{CLUSTERCTL_LABEL}=,{PROVIDER_LABEL} in ({','.join(sorted(providers))})"
-    return await labelled(client, selector)
+    return await labelled_objects(client, selector)
 
 
-async def labelled(
+async def labelled_objects(
     client: Client, selector: str, *, ignored: Collection[str] = ()
 ) -> list[Labelled]:
     """All objects that match a label selector, except those of kinds that providers define.
@@ -59,18 +59,22 @@ async def labelled(
     ignored: further API groups to skip.
     """
     crds = await retry(lambda: client.list(CRDS, labels=PROVIDER_LABEL))
-    names = [(one["spec"]["group"], one["spec"]["names"]["kind"]) for one in crds.items]
+    names = [
+        (labelled["spec"]["group"], labelled["spec"]["names"]["kind"]) for labelled in crds.items
+    ]
     excluded = {GroupKind(group, kind) for group, kind in names}
     resources = [
-        one
-        for one in await _resources(client)
-        if one.group_kind not in excluded and one.group not in ignored
+        labelled
+        for labelled in await _resources(client)
+        if labelled.group_kind not in excluded and labelled.group not in ignored
     ]
-    found = await bounded_gather(partial(_listed, client, one, selector) for one in resources)
-    return [one for some in found for one in some]
+    found = await bounded_gather(
+        partial(_list, client, labelled, selector) for labelled in resources
+    )
+    return [labelled for some in found for labelled in some]
 
 
-async def _listed(client: Client, resource: Resource, selector: str) -> list[Labelled]:
+async def _list(client: Client, resource: Resource, selector: str) -> list[Labelled]:
     try:
         listed = await retry(lambda: client.list(resource, labels=selector))
     except (NotFound, MethodNotAllowed):
@@ -91,14 +95,14 @@ async def _resources(client: Client) -> list[Resource]:
             ]
         )
     ]
-    served = await bounded_gather(partial(_served, client, one) for one in versions)
+    served = await bounded_gather(partial(_served_resources, client, one) for one in versions)
     best: dict[tuple[str, str], Resource] = {}
     for one in (one for some in served for one in some):
         best.setdefault((one.group, one.plural), one)
     return list(best.values())
 
 
-async def _served(client: Client, api_version: str) -> list[Resource]:
+async def _served_resources(client: Client, api_version: str) -> list[Resource]:
     group, version = split_api_version(api_version)
     root = f"/apis/{api_version}" if group else f"/api/{version}"
     listed: Document = {}

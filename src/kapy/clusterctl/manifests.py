@@ -23,7 +23,7 @@ def objects_of(text: str, source: str) -> list[Document]:
     """
     documents = documents_of(text, source)
     for place, document in enumerate(documents, 1):
-        for field, what in _mistakes(document):
+        for field, what in _shape_errors(document):
             raise BadManifest(
                 f"failed to parse yaml: {source}: document {place}: {field} must be {what}"
             )
@@ -48,7 +48,7 @@ _TEXTS: Final = ("name", "namespace")
 _OBJECTS: Final = ("labels", "annotations")
 
 
-def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
+def _shape_errors(document: Document) -> Iterator[tuple[str, str]]:
     """Fields of any object that have a wrong type, with the expected one."""
     for field in ("apiVersion", "kind"):
         if not isinstance(document.get(field) or "", str):

@@ -16,7 +16,7 @@ from kapy.clusterctl.repository.tags import semantic
 from kapy.kube import yaml
 from kapy.kube.version import Version
 
-_LARGEST: Final = 2**31 - 1
+_MAX_BYTES: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, order=True)
@@ -74,7 +74,7 @@ def metadata_of(content: bytes, label: str) -> Metadata:
         raise MetadataError(
             f'error decoding "{METADATA}" for provider "{label}": {error}'
         ) from error
-    if mistakes := list(_mistakes(document)):
+    if mistakes := list(_metadata_errors(document)):
         raise MetadataError(
             f"invalid provider metadata: {'; '.join(mistakes)} ({METADATA} of provider {label})"
         )
@@ -88,50 +88,50 @@ def metadata_of(content: bytes, label: str) -> Metadata:
     )
 
 
-def _mistakes(document: Any) -> Iterator[str]:
+def _metadata_errors(document: Any) -> Iterator[str]:
     if not isinstance(document, Mapping):
         yield "it is no object with apiVersion, kind and releaseSeries"
         return
     if document.get("apiVersion") != INVENTORY_VERSION:
-        yield _unexpected("apiVersion", document, INVENTORY_VERSION)
+        yield _type_error("apiVersion", document, INVENTORY_VERSION)
     # Several providers were released without a kind.
     if document.get("kind") not in ("Metadata", "", None):
-        yield _unexpected("kind", document, "Metadata")
+        yield _type_error("kind", document, "Metadata")
     every = document.get("releaseSeries")
     if not every:
         yield "releaseSeries is empty"
     elif not isinstance(every, list):
         yield "releaseSeries is no list"
     else:
-        yield from _mistakes_of_series(every)
+        yield from _series_errors(every)
 
 
-def _unexpected(field: str, document: Mapping[str, Any], expected: str) -> str:
+def _type_error(field: str, document: Mapping[str, Any], expected: str) -> str:
     return f'unexpected {field} "{document.get(field) or ""}" (expected "{expected}")'
 
 
-def _mistakes_of_series(every: list[Any]) -> Iterator[str]:
+def _series_errors(every: list[Any]) -> Iterator[str]:
     contracts: dict[str, Any] = {}
     for place, one in enumerate(every):
-        where = f"releaseSeries[{place}]"
+        path = f"releaseSeries[{place}]"
         if not isinstance(one, Mapping):
-            yield f"{where} is no map of major, minor and contract"
+            yield f"{path} is no map of major, minor and contract"
             continue
         for field in ("major", "minor"):
             if not _is_number(one.get(field)):
-                yield f"{where}.{field} is {one[field]!r}, and must be a number from 0"
+                yield f"{path}.{field} is {one[field]!r}, and must be a number from 0"
         contract = one.get("contract")
         if not isinstance(contract, str) or not contract:
-            yield f"{where}.contract must be an API version of Cluster API, like v1beta2"
+            yield f"{path}.contract must be an API version of Cluster API, like v1beta2"
         series = (one.get("major") or 0, one.get("minor") or 0)
         if contracts.setdefault(str(series), contract) != contract:
-            yield f"{where} says that v{series[0]}.{series[1]} has another contract than before"
+            yield f"{path} says that v{series[0]}.{series[1]} has another contract than before"
 
 
 def _is_number(value: Any) -> bool:
     if value is None:
         return True
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_BYTES
 
 
 def _release(version: str, label: str) -> Version:

@@ -14,7 +14,7 @@ from functools import partial
 from kapy.client.client import Client
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.errors import InventoryError
-from kapy.clusterctl.progress import Say
+from kapy.clusterctl.progress import Progress
 from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import Conflict, NotFound
@@ -22,7 +22,7 @@ from kapy.kube.names import CRDS, Resource
 
 
 async def migrate(
-    client: Client, objects: Iterable[Document], say: Say, *, only_dropped: bool = False
+    client: Client, objects: Iterable[Document], progress: Progress, *, only_dropped: bool = False
 ) -> None:
     """Migrate the objects of the CRDs among `objects`. Raises InventoryError, ApiErrors.
 
@@ -30,10 +30,12 @@ async def migrate(
     """
     for crd in objects:
         if crd["kind"] == CRDS.kind:
-            await _migrate(client, crd, say, only_dropped=only_dropped)
+            await _migrate(client, crd, progress, only_dropped=only_dropped)
 
 
-async def _migrate(client: Client, new: Document, say: Say, *, only_dropped: bool) -> None:
+async def _migrate(
+    client: Client, new: Document, progress: Progress, *, only_dropped: bool
+) -> None:
     try:
         current = await retry(lambda: client.get(CRDS, Key.of(new)))
     except NotFound:
@@ -51,13 +53,13 @@ async def _migrate(client: Client, new: Document, say: Say, *, only_dropped: boo
     if not older or (only_dropped and stored <= versions):
         return
     kind = new["spec"]["names"]["kind"]
-    say(
+    progress(
         "CR migration required",
         kind=kind,
         storedVersionsToDelete=",".join(older),
         storedVersionToPreserve=storage,
     )
-    await _write_anew(client, current, storage)
+    await _rewrite_all(client, current, storage)
     status = {"status": {"storedVersions": [storage]}}
     await retry(lambda: client.patch(CRDS, Key.of(new), status, subresource="status"))
 
@@ -67,7 +69,7 @@ def storage_version(crd: Document) -> str:
     return str(next(one["name"] for one in crd["spec"]["versions"] if one["storage"]))
 
 
-async def _write_anew(client: Client, crd: Document, storage: str) -> None:
+async def _rewrite_all(client: Client, crd: Document, storage: str) -> None:
     spec = crd["spec"]
     names = spec["names"]
     resource = Resource(
@@ -80,11 +82,11 @@ async def _write_anew(client: Client, crd: Document, storage: str) -> None:
     listed = await retry(lambda: client.list(resource))
     named = {"apiVersion": resource.api_version, "kind": resource.kind}
     await bounded_gather(
-        partial(_updated, client, resource, {**named, **one}) for one in listed.items
+        partial(_rewrite, client, resource, {**named, **one}) for one in listed.items
     )
 
 
-async def _updated(client: Client, resource: Resource, document: Document) -> None:
+async def _rewrite(client: Client, resource: Resource, document: Document) -> None:
     async def update() -> None:
         # Gone, or written by another meanwhile: nothing is left in an older version.
         with suppress(NotFound, Conflict):

@@ -9,13 +9,13 @@ from kapy.clusterctl.inventory import Installed
 from kapy.kube import Document
 
 
-class Say(Protocol):
+class Progress(Protocol):
     """Receives a message at the start of each step."""
 
     def __call__(self, text: str, /, **values: str | Document) -> None: ...
 
 
-def silent(text: str, /, **values: str | Document) -> None:
+def no_progress(text: str, /, **values: str | Document) -> None:
     """Drops all messages."""
 
 

@@ -80,14 +80,14 @@ async def pause(client: Client, namespace: str, target: Target) -> None:
     """Pause the target. Raises RolloutError if it is paused already, ApiError."""
     if _is_paused(target, await _read(client, namespace, target)):
         raise RolloutError(f"{target.kind.__name__} is already paused: {target}")
-    await _patch(client, namespace, target, _paused(target, paused=True))
+    await _patch(client, namespace, target, _pause_patch(target, paused=True))
 
 
 async def resume(client: Client, namespace: str, target: Target) -> None:
     """Resume the target. Raises RolloutError if it is not paused, ApiError."""
     if not _is_paused(target, await _read(client, namespace, target)):
         raise RolloutError(f"{target.kind.__name__} is not currently paused: {target}")
-    await _patch(client, namespace, target, _paused(target, paused=False))
+    await _patch(client, namespace, target, _pause_patch(target, paused=False))
 
 
 def restart(now: datetime) -> Act:
@@ -98,7 +98,7 @@ def restart(now: datetime) -> Act:
         document = await _read(client, namespace, target)
         kind = target.kind.__name__
         if _is_paused(target, document):
-            raise RolloutError(f"can't restart paused {kind} ({_WAY_OUT[target.word]}): {target}")
+            raise RolloutError(f"can't restart paused {kind} ({_REMEDY[target.word]}): {target}")
         after = (document["spec"].get("rollout") or {}).get("after")
         if after and moment(after) > now:
             raise RolloutError(f"can't update {kind} (remove 'spec.rollout.after' first): {target}")
@@ -107,7 +107,7 @@ def restart(now: datetime) -> Act:
     return act
 
 
-_WAY_OUT: Final = {
+_REMEDY: Final = {
     "machinedeployment": "run rollout resume first",
     "kubeadmcontrolplane": f"remove annotation '{Annotation.PAUSED}' first",
 }
@@ -119,7 +119,7 @@ def _is_paused(target: Target, document: Document) -> bool:
     return Annotation.PAUSED in (document["metadata"].get("annotations") or {})
 
 
-def _paused(target: Target, *, paused: bool) -> Document:
+def _pause_patch(target: Target, *, paused: bool) -> Document:
     if target.kind is MachineDeployment:
         return {"spec": {"paused": paused}}
     value: Any = "true" if paused else None

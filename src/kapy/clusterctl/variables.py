@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from kapy.clusterctl.envsubst import Values, defaults, parsed, substituted
+from kapy.clusterctl.envsubst import Values, defaults, parse, substitute
 from kapy.clusterctl.errors import ClusterctlError
 
 _WITH_SPACES: Final = re.compile(
@@ -33,20 +33,20 @@ def variables_of(text: str) -> dict[str, str | None]:
 
     Raises BadSubstitution.
     """
-    found = defaults(parsed(_without_spaces(text)))
+    found = defaults(parse(_without_spaces(text)))
     return {name: found[name] or None for name in sorted(found)}
 
 
-def processed(text: str, values: Values) -> str:
+def replace_variables(text: str, values: Values) -> str:
     """The text with every variable replaced. Raises BadSubstitution and MissingVariables."""
-    nodes = parsed(_without_spaces(text))
+    nodes = parse(_without_spaces(text))
     needed = [name for name, default in defaults(nodes).items() if not default]
     missing = [name for name in needed if values.get(name) is None]
     if missing:
         raise MissingVariables(missing)
-    return substituted(nodes, values)
+    return substitute(nodes, values)
 
 
 def _without_spaces(text: str) -> str:
     """Replace `${ A }`, which old templates contain, by `${A}`."""
-    return _WITH_SPACES.sub(lambda found: f"${{{found[1] or found[2]}}}", text)
+    return _WITH_SPACES.sub(lambda match: f"${{{match[1] or match[2]}}}", text)

@@ -21,12 +21,12 @@ Done = Callable[[Document | None], bool]
 """Whether an object is in the expected state; its argument is None if it does not exist."""
 
 
-class NotInTime(ClusterctlError):
+class WaitTimeout(ClusterctlError):
     """The expected state was not reached in time."""
 
 
-async def until(
-    client: Client, resource: Resource, key: Key, done: Done, *, within: float
+async def wait_until(
+    client: Client, resource: Resource, key: Key, predicate: Done, *, within: float
 ) -> Document | None:
     """Wait until an object is in the expected state; returns it. Raises TimeoutError after `within`
     seconds."""
@@ -34,19 +34,19 @@ async def until(
 
     async with asyncio.timeout(within):
         while True:
-            found, settled = await _followed(client, resource, key, done)
+            found, settled = await _watch_once(client, resource, key, predicate)
             if settled:
                 return found
 
 
-async def until_established(client: Client, names: Sequence[str]) -> None:
-    """Wait until the API server serves the kinds of these CRDs. Raises NotInTime."""
+async def wait_until_established(client: Client, names: Sequence[str]) -> None:
+    """Wait until the API server serves the kinds of these CRDs. Raises WaitTimeout."""
 
     async def one(name: str) -> None:
         try:
-            await until(client, CRDS, Key("", name), established, within=ESTABLISHED_WITHIN)
+            await wait_until(client, CRDS, Key("", name), is_established, within=ESTABLISHED_WITHIN)
         except TimeoutError:
-            raise NotInTime(
+            raise WaitTimeout(
                 f"the API server does not serve {name} after {ESTABLISHED_WITHIN:.0f} s; "
                 f"`kubectl describe crd {name}` says why"
             ) from None
@@ -54,24 +54,26 @@ async def until_established(client: Client, names: Sequence[str]) -> None:
     await bounded_gather(partial(one, name) for name in names)
 
 
-async def until_gone(client: Client, resource: Resource, key: Key, *, within: float) -> None:
+async def wait_until_deleted(
+    client: Client, resource: Resource, key: Key, *, within: float
+) -> None:
     """Wait until an object that is being deleted is gone. Raises TimeoutError."""
-    await until(client, resource, key, lambda found: found is None, within=within)
+    await wait_until(client, resource, key, lambda found: found is None, within=within)
 
 
-def established(crd: Document | None) -> bool:
+def is_established(crd: Document | None) -> bool:
     """Whether the API server serves the kind of a CRD."""
-    return crd is not None and holds(crd, "Established")
+    return crd is not None and has_condition(crd, "Established")
 
 
-def holds(document: Document, of_type: str) -> bool:
+def has_condition(document: Document, of_type: str) -> bool:
     """Whether a condition of an object is True."""
     conditions = (document.get("status") or {}).get("conditions") or []
     return any(one["type"] == of_type and one["status"] == "True" for one in conditions)
 
 
-async def _followed(
-    client: Client, resource: Resource, key: Key, done: Done
+async def _watch_once(
+    client: Client, resource: Resource, key: Key, predicate: Done
 ) -> tuple[Document | None, bool]:
     """The object, and whether it is in the expected state; returns at the latest when its watch
     ends."""
@@ -79,7 +81,7 @@ async def _followed(
         lambda: client.list(resource, key.namespace, fields=f"metadata.name={key.name}")
     )
     found = next(iter(listed.items), None)
-    if done(found):
+    if predicate(found):
         return found, True
     try:
         async with client.watch(
@@ -92,7 +94,7 @@ async def _followed(
                 if event.type == "BOOKMARK":
                     continue
                 found = None if event.type == "DELETED" else event.document
-                if done(found):
+                if predicate(found):
                     return found, True
     except (Expired, NotFound, Unreachable):
         pass  # the list begins anew, with its patience

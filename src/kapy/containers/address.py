@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from kapy.containers.errors import EngineUnreachable
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 
 DEFAULT_CONTEXT: Final = "default"
 _SCHEMES: Final = ("unix://", "tcp://", "http://", "https://", "ssh://", "npipe://")
@@ -76,7 +76,7 @@ def _context(environment: Mapping[str, str], home: Path) -> str:
     if name := environment.get("DOCKER_CONTEXT", ""):
         return name
     try:
-        configuration = decoded((home / ".docker" / "config.json").read_bytes())
+        configuration = decode_json((home / ".docker" / "config.json").read_bytes())
     except (OSError, BadJson):
         return ""
     found = configuration.get("currentContext") if isinstance(configuration, dict) else None

@@ -144,7 +144,9 @@ _IMAGE = re.compile(r"no such image|image not known|unable to find image", re.I)
 
 
 def request_error(operation: str, status: int, message: str) -> EngineError:
-    """The engine's answer to a request. what: what it was asked for, as in "start container a"."""
+    """The engine's answer to a request. operation: what it was asked for, as in "start container
+    a".
+    """
     said = quote(message)
     failed = f"cannot {operation}: {said}"
     if _PLAIN.search(message):

@@ -1,6 +1,6 @@
 """A cache of server-side applies that change nothing, so that they need not be sent.
 
-For most applies the object itself shows that nothing would change (`kapy.kube.apply.settled`).
+For most applies the object itself shows that nothing would change (`kapy.kube.apply.no_op`).
 Where it does not, because the server stores a value in another form, one dry run per state of the
 object and intent finds it out, and the result is cached here.
 """
@@ -15,7 +15,7 @@ from msgspec import json
 
 from kapy.engine.correlation import Lru
 from kapy.kube import Document, Key
-from kapy.kube.apply.settled import is_settled
+from kapy.kube.apply.no_op import is_no_op
 from kapy.kube.renamed import RenamedMember
 
 REMEMBERED: Final = 16384
@@ -39,7 +39,7 @@ class SSACache:
 
     def is_no_op(self, live: Document, intent: Document, manager: str) -> bool:
         """Return whether applying `intent` by force is known to leave `live` unchanged."""
-        known = is_settled(live, intent, manager) or self._unchanging.get(
+        known = is_no_op(live, intent, manager) or self._unchanging.get(
             _slot(live, manager)
         ) == _state(live, intent)
         (self.hits if known else self.misses)[live["kind"]] += 1

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.patch.merge_patch import same
+from kapy.kube.patch.merge_patch import is_equal_json
 
 _ABSENT: Final = object()
 
@@ -60,9 +60,9 @@ def three_way_merge(base: Document, ours: Document, theirs: Document) -> Documen
 def _member(key: str, base: Any, ours: Any, theirs: Any) -> Any:
     if theirs is _ABSENT and base is _ABSENT:
         return ours
-    if same(base, ours):
+    if is_equal_json(base, ours):
         return theirs
-    if same(base, theirs):
+    if is_equal_json(base, theirs):
         return ours
     present = [one for one in (base, ours, theirs) if one is not _ABSENT]
     if all(isinstance(one, dict) for one in present):
@@ -88,12 +88,12 @@ def _entries(
             if name not in was:
                 merged.append(entry)
         else:
-            merged.append(entry if same(was.get(name), mine[name]) else mine[name])
+            merged.append(entry if is_equal_json(was.get(name), mine[name]) else mine[name])
     present = {identity(one) for one in theirs}
     # What they removed meanwhile comes back only if we changed it after it was read.
     merged += [
         entry
         for name, entry in mine.items()
-        if name not in present and not same(was.get(name), entry)
+        if name not in present and not is_equal_json(was.get(name), entry)
     ]
     return merged

@@ -4,7 +4,7 @@ In process the server's own documents are shared, which costs no memory. The fol
 removed and must not be read from an informer:
 
 * the fields of `managedFields` entries except those of server-side applies, which show whether
-  another apply would change anything (`kapy.kube.apply.settled`). Of other entries the manager, the
+  another apply would change anything (`kapy.kube.apply.no_op`). Of other entries the manager, the
   operation and the subresource are kept. Such a list must never be written back: read the object
   from the server first;
 * of CRDs, the descriptions in their schemas, and the schemas of those that declare no contract;

@@ -19,7 +19,7 @@ from kapy.hooks.messages.discovery import (
     MOST_HANDLERS,
     ExtensionHandler,
 )
-from kapy.kube.field_errors import together
+from kapy.kube.field_errors import aggregate
 from kapy.kube.qualified_names import dns_label_errors
 
 
@@ -29,7 +29,7 @@ def validate_handlers(
     """Return the handlers of an extension with defaults. Raises BadDiscovery with all errors."""
     complete = [with_defaults(one) for one in handlers]
     if errors := list(dict.fromkeys(_errors(complete, catalog))):
-        raise BadDiscovery(f"failed to validate discovery response: {together(errors)}")
+        raise BadDiscovery(f"failed to validate discovery response: {aggregate(errors)}")
     return complete
 
 

@@ -24,7 +24,7 @@ from kapy.apiserver.encoding.go_json import syntax_error
 from kapy.apiserver.encoding.long_json import paused_collection
 from kapy.hooks.go_types import Form, GoType, Member, struct_of
 from kapy.kube import Document
-from kapy.kube.foreign_json import DEPTH, TooDeep
+from kapy.kube.foreign_json import MAX_DEPTH, TooDeep
 from kapy.kube.model import Model
 
 _BASE64: Final = re.compile("[A-Za-z0-9+/]*={0,2}")
@@ -95,14 +95,14 @@ def _first_value(body: bytes) -> Any:
     except ValueError:
         said = syntax_error(body)
         raise ValueError("unexpected EOF" if said.startswith("unexpected end") else said) from None
-    if text.count("{") + text.count("[") > DEPTH:
+    if text.count("{") + text.count("[") > MAX_DEPTH:
         _check_depth(value)
     return value
 
 
 def _check_depth(value: Any) -> None:
     level = [value]
-    for _ in range(DEPTH + 1):
+    for _ in range(MAX_DEPTH + 1):
         level = [
             inner
             for one in level

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, NamedTuple, get_args, get_origin
 import msgspec
 from msgspec.structs import FieldInfo, fields
 
-from kapy.kube.model import Model, bare
+from kapy.kube.model import Model, bare_type
 
 SCALARS: Final = {str: "string", bool: "bool", int: "int"}
 _FOLDED: Final = str.maketrans({"\u017f": "s", "\u212a": "k"})
@@ -103,7 +103,7 @@ def _member(one: FieldInfo) -> Member:
 
 
 def _type(hint: Any, bits: int) -> GoType:
-    hint = bare(hint)
+    hint = bare_type(hint)
     if get_origin(hint) is list:
         return GoType(Form.SLICE, list, element=_type(get_args(hint)[0], bits))
     if get_origin(hint) is dict:
@@ -131,18 +131,18 @@ def _typed(hint: Any, of: str) -> Any:
     if ":" not in of:
         return hint
     found: Any = resolve_name(of)
-    return GenericAlias(list, (found,)) if get_origin(bare(hint)) is list else found
+    return GenericAlias(list, (found,)) if get_origin(bare_type(hint)) is list else found
 
 
 def _is_nullable(hint: Any) -> bool:
     """Return whether a type is a pointer, a slice, a map or any value."""
     if get_origin(hint) is Annotated:
         return _is_nullable(get_args(hint)[0])
-    return hint in (Any, bytes) or hint is not bare(hint) or get_origin(hint) in (list, dict)
+    return hint in (Any, bytes) or hint is not bare_type(hint) or get_origin(hint) in (list, dict)
 
 
 def _default(one: FieldInfo) -> Any:
     """The default of a scalar."""
-    if bare(one.type) not in SCALARS:
+    if bare_type(one.type) not in SCALARS:
         return None
     return one.default if one.default_factory is msgspec.NODEFAULT else one.default_factory()

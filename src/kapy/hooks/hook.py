@@ -13,7 +13,7 @@ import msgspec
 
 from kapy.hooks.errors import BadMessage
 from kapy.hooks.messages.message import M, Message, Response, RetryResponse, without_nulls
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.model import encode
 from kapy.kube.renamed import RenamedMember
 
@@ -160,7 +160,7 @@ def _decoded(body: bytes, message: type[M], api_version: str, kind: str) -> M:
 def _leniently(body: bytes, message: type[M], kind: str) -> M:
     """Decode as Go does: a null field is absent."""
     try:
-        document = decoded(body)
+        document = decode_json(body)
     except BadJson as error:
         raise BadMessage(f"the {kind} is not JSON: {error}") from None
     try:

@@ -11,7 +11,7 @@ from base64 import b64decode
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.foreign_json import decoded
+from kapy.kube.foreign_json import decode_json
 
 REDACTED: Final = "(not shown)"
 _WORDS: Final = ("passw", "secret", "token", "key", "credential", "content")
@@ -21,7 +21,7 @@ _PLACES: Final = frozenset(("apiVersion", "kind", "namespace", "name"))
 
 def redact_message(message: bytes) -> Document:
     """Return a redacted request or response. Raises ValueError if it is no JSON object."""
-    document = decoded(message)
+    document = decode_json(message)
     if not isinstance(document, dict):
         raise ValueError("it is no JSON object")
     for item in document.get("items") or ():
@@ -33,7 +33,7 @@ def redact_message(message: bytes) -> Document:
 
 def _readable(patch: Any) -> Any:
     try:
-        return decoded(b64decode(patch or ""))
+        return decode_json(b64decode(patch or ""))
     except (ValueError, TypeError):
         return patch
 

@@ -14,11 +14,11 @@ def age(passed: timedelta) -> str:
         return f"{max(seconds, 0)}s"
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
     if minutes < 10:
-        return _two(minutes, "m", seconds % 60, "s")
+        return two_units(minutes, "m", seconds % 60, "s")
     if minutes < 180:
         return f"{minutes}m"
     if hours < 8:
-        return _two(hours, "h", minutes % 60, "m")
+        return two_units(hours, "h", minutes % 60, "m")
     if hours < 48:
         return f"{hours}h"
     return _in_days(hours, days)
@@ -26,13 +26,13 @@ def age(passed: timedelta) -> str:
 
 def _in_days(hours: int, days: int) -> str:
     if hours < 192:
-        return _two(days, "d", hours % 24, "h")
+        return two_units(days, "d", hours % 24, "h")
     if days < 365 * 2:
         return f"{days}d"
     if days < 365 * 8:
-        return _two(days // 365, "y", days % 365, "d")
+        return two_units(days // 365, "y", days % 365, "d")
     return f"{days // 365}y"
 
 
-def _two(many: int, unit: str, rest: int, smaller: str) -> str:
+def two_units(many: int, unit: str, rest: int, smaller: str) -> str:
     return f"{many}{unit}{rest}{smaller}" if rest else f"{many}{unit}"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-_MOST: Final = 40
-_BEYOND: Final = 10**_MOST
+_MAX_DIGITS: Final = 40
+_BEYOND: Final = 10**_MAX_DIGITS
 
 
-def whole(text: str) -> int:
+def parse_integer(text: str) -> int:
     """Return the number; for more than 40 digits, return one beyond all bounds.
 
     Python raises an exception for more than 4,300 digits, which code that matched a pattern does
     not expect. Such numbers are only compared with bounds, so their value is not needed.
     """
-    if len(text) <= _MOST:
+    if len(text) <= _MAX_DIGITS:
         return int(text)
     digits = text.lstrip("+-").lstrip("0") or "0"
-    number = int(digits) if len(digits) <= _MOST else _BEYOND
+    number = int(digits) if len(digits) <= _MAX_DIGITS else _BEYOND
     return -number if text[0] == "-" else number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 from kapy.kube.errors import shorten
 
 _SECOND = 10**9
@@ -27,7 +27,7 @@ _CANONICAL = re.compile(
     rf"(?:[1-9][0-9]{{0,5}}h[1-5]?[0-9]m|[1-5]?[1-9]m|[1-5]0m)[1-5]?[0-9]{_FRACTION}s"
     rf"|(?:[1-9]|[1-5][0-9]){_FRACTION}s)"
 )
-_LONGEST = 2**63
+_MAX_NANOSECONDS = 2**63
 _COUNTING = 20
 """The most digits of a fraction that can affect a nanosecond."""
 
@@ -59,11 +59,11 @@ def _nanoseconds(text: str) -> int:
         raise _invalid(text)
     total = 0
     for digits, rest, unit in _PART.findall(text):
-        total += whole(digits or "0") * _UNITS[unit]
+        total += parse_integer(digits or "0") * _UNITS[unit]
         if fraction := rest[:_COUNTING]:
             total += int(fraction) * _UNITS[unit] // 10 ** len(fraction)
     total = -total if text[0] == "-" else total
-    if not -_LONGEST <= total < _LONGEST:
+    if not -_MAX_NANOSECONDS <= total < _MAX_NANOSECONDS:
         raise _invalid(text)
     return total
 

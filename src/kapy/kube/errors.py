@@ -185,11 +185,11 @@ class Invalid(ApiError):
     @classmethod
     def of(cls, kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Invalid:
         """Return one error for all field errors of an object, with kube-apiserver's message."""
-        from kapy.kube.field_errors import MOST_ERRORS  # dataclasses: commands start without
+        from kapy.kube.field_errors import MAX_ERRORS  # dataclasses: commands start without
 
         causes = _causes(errors)
         lines = list(dict.fromkeys(f"{one['field']}: {one['message']}" for one in causes))
-        if len(causes) >= MOST_ERRORS or len(causes) < len(errors):
+        if len(causes) >= MAX_ERRORS or len(causes) < len(errors):
             lines.append(f"and more: only the first {len(causes)} are shown")
         many = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
         qualified = f"{kind}.{group}" if group else kind
@@ -203,11 +203,11 @@ class Invalid(ApiError):
 
 def _causes(errors: Sequence[FieldError]) -> list[Document]:
     """Return the causes of a Status: the errors, up to a limit of number and length."""
-    from kapy.kube.field_errors import MOST_ERRORS, MOST_TEXT
+    from kapy.kube.field_errors import MAX_ERRORS, MAX_TEXT
 
     causes: list[Document] = []
-    room = MOST_TEXT
-    for error in errors[:MOST_ERRORS]:
+    room = MAX_TEXT
+    for error in errors[:MAX_ERRORS]:
         cause = error.cause()
         causes.append(cause)
         room -= len(cause["message"]) + len(cause["field"])

@@ -9,15 +9,15 @@ from itertools import islice
 from typing import Final, Self
 
 from kapy.kube import Document
-from kapy.kube.go_floats import as_json, printed
+from kapy.kube.go_floats import as_json, float_text
 from kapy.kube.go_quoted import go_quoted
 
 
-class _Nothing:
+class _NoValue:
     """Marks a field error without a value."""
 
 
-NO_VALUE: Final = _Nothing()
+NO_VALUE: Final = _NoValue()
 
 _PREFIX: Final = {
     "FieldValueNotFound": "Not found",
@@ -51,7 +51,7 @@ class FieldError:
         """Return the message without the field, as in a Status cause."""
         text = _PREFIX.get(self.type, self.type)
         if self.value is not NO_VALUE:
-            text = f"{text}: {_shown(self.value)}"
+            text = f"{text}: {_value_text(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 
     def cause(self) -> Document:
@@ -62,35 +62,35 @@ class FieldError:
         return f"{self.field}: {self.body()}"
 
 
-class Shown(str):
+class FixedText(str):
     """A value with a fixed text in messages: a Go struct with its field order."""
 
     __slots__ = ()
 
     @classmethod
-    def of(cls, value: object) -> Shown:
+    def of(cls, value: object) -> FixedText:
         """Return the value as JSON with its keys in the given order."""
         return cls(_as_go(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
 
 
-MOST_ERRORS: Final = 1000
-MOST_TEXT: Final = 256 * 1024
+MAX_ERRORS: Final = 1000
+MAX_TEXT: Final = 256 * 1024
 """The most errors of one object to report, and their most characters: a body of 3 MiB can have a
 million errors, each with a path and a value of any length.
 """
 
 
-def first(texts: Iterable[str]) -> Iterator[str]:
+def limit_messages(texts: Iterable[str]) -> Iterator[str]:
     """Return the first of many messages, up to a limit of number and length."""
-    room = MOST_TEXT
-    for text in islice(texts, MOST_ERRORS):
+    room = MAX_TEXT
+    for text in islice(texts, MAX_ERRORS):
         yield text
         room -= len(text)
         if room < 0:
             return
 
 
-class EnoughErrors(Exception):
+class TooManyErrors(Exception):
     """The limit of errors was reached, so validation stops. errors: the errors found so far."""
 
     def __init__(self, errors: list[FieldError]) -> None:
@@ -99,14 +99,14 @@ class EnoughErrors(Exception):
 
 
 class FieldErrors(list[FieldError]):
-    """A list that collects errors. Adding the last allowed one raises EnoughErrors."""
+    """A list that collects errors. Adding the last allowed one raises TooManyErrors."""
 
     # Every write creates some and nearly all stay empty, so creation runs no Python code.
     _text: int = 0
 
     @classmethod
     def of(cls, errors: Iterable[FieldError]) -> FieldErrors:
-        """Collect all errors. Raises EnoughErrors."""
+        """Collect all errors. Raises TooManyErrors."""
         found = cls()
         found.extend(errors)
         return found
@@ -114,8 +114,8 @@ class FieldErrors(list[FieldError]):
     def append(self, error: FieldError) -> None:
         super().append(error)
         self._text += len(error.field) + len(error.detail)
-        if len(self) >= MOST_ERRORS or self._text > MOST_TEXT:
-            raise EnoughErrors(list(self))
+        if len(self) >= MAX_ERRORS or self._text > MAX_TEXT:
+            raise TooManyErrors(list(self))
 
     def extend(self, errors: Iterable[FieldError]) -> None:
         for one in errors:
@@ -126,22 +126,22 @@ class FieldErrors(list[FieldError]):
         return self
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, Shown):
+def _value_text(value: object) -> str:
+    if isinstance(value, FixedText):
         return str(value)
     if isinstance(value, str):
         return go_quoted(value)
     if value is None:
         return "null"
-    if isinstance(value, float) or (type(value) is int and abs(value) >= _LONG):
-        return printed(float(value))
+    if isinstance(value, float) or (type(value) is int and abs(value) >= _MAX_INT64):
+        return float_text(float(value))
     if isinstance(value, dict | list):
         value = as_json(value)
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return _as_go(text)
 
 
-_LONG: Final = 1 << 63
+_MAX_INT64: Final = 1 << 63
 _HTML: Final = str.maketrans(
     {
         "<": "\\u003c",
@@ -189,7 +189,7 @@ def not_supported(
     return FieldError("FieldValueNotSupported", field, f"supported values: {known}", value)
 
 
-def together(errors: Sequence[FieldError] | Sequence[str]) -> str:
+def aggregate(errors: Sequence[FieldError] | Sequence[str]) -> str:
     """Join several errors in one line like Go's aggregate errors."""
     lines = [str(error) for error in errors]
     return lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"

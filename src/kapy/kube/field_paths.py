@@ -11,7 +11,7 @@ Path: TypeAlias = "str | tuple[Any, str | int]"
 """A formatted path, or a pair of a parent path and an index or a text with its punctuation."""
 
 
-def spelled(path: Path) -> str:
+def path_text(path: Path) -> str:
     """Return a path as messages show it: `spec.containers[0].name`."""
     parts: list[str] = []
     while isinstance(path, tuple):

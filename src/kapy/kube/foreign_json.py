@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import msgspec
 
-DEPTH: Final = 300
+MAX_DEPTH: Final = 300
 """The most levels of a value: Kubernetes' own kinds need 30, and recursion can handle this
 depth.
 """
 
-_LARGE: Final = 1 << 17
-_PIECE: Final = 1 << 20
+_LARGE_TEXT: Final = 1 << 17
+_CHUNK_BYTES: Final = 1 << 20
 _decode: Final = msgspec.json.Decoder().decode
 _fields: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _elements: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -33,13 +33,13 @@ class TooDeep(BadJson):
     """The text is nested more deeply than DEPTH."""
 
     def __init__(self) -> None:
-        super().__init__(f"it is nested more than {DEPTH} levels deep")
+        super().__init__(f"it is nested more than {MAX_DEPTH} levels deep")
 
 
-def decoded(text: bytes | str) -> Any:
+def decode_json(text: bytes | str) -> Any:
     """Decode a text. Raises BadJson."""
     try:
-        value = unchecked(text)
+        value = decode_json_unchecked(text)
     except RecursionError:
         raise TooDeep from None
     except ValueError as error:
@@ -48,13 +48,13 @@ def decoded(text: bytes | str) -> Any:
     return value
 
 
-def unchecked(text: bytes | str) -> Any:
+def decode_json_unchecked(text: bytes | str) -> Any:
     """Decode a text without the depth check. Raises ValueError and RecursionError.
 
     The cyclic garbage collector is paused: decoding creates no garbage, and repeated collections
     over a million lists take ten times as long as the decoding.
     """
-    if len(text) < _LARGE or not gc.isenabled():
+    if len(text) < _LARGE_TEXT or not gc.isenabled():
         return _decode(text)
     gc.disable()
     try:
@@ -63,14 +63,14 @@ def unchecked(text: bytes | str) -> Any:
         gc.enable()
 
 
-def in_pieces(text: bytes, path: Sequence[str] = ("items",)) -> Iterator[Any]:
+def decode_json_in_pieces(text: bytes, path: Sequence[str] = ("items",)) -> Iterator[Any]:
     """Decode a text in pieces: yield None after each megabyte of the list at a path, then the
     value.
 
     The caller can run other tasks between the pieces of a large list. Raises BadJson.
     """
-    if len(text) < _PIECE:
-        yield decoded(text)
+    if len(text) < _CHUNK_BYTES:
+        yield decode_json(text)
         return
     name, *below = path
     try:
@@ -78,13 +78,13 @@ def in_pieces(text: bytes, path: Sequence[str] = ("items",)) -> Iterator[Any]:
         inner = bytes(fields.pop(name))
         elements = [] if below else _elements(inner)
     except (ValueError, KeyError, RecursionError):
-        yield decoded(text)  # not a list: report the error as for any other value
+        yield decode_json(text)  # not a list: report the error as for any other value
         return
     found: Any = None
-    for found in in_pieces(inner, below) if below else _list_in_pieces(elements):
+    for found in decode_json_in_pieces(inner, below) if below else _list_in_pieces(elements):
         if found is None:
             yield None
-    yield {**{key: decoded(bytes(one)) for key, one in fields.items()}, name: found}
+    yield {**{key: decode_json(bytes(one)) for key, one in fields.items()}, name: found}
 
 
 def _list_in_pieces(elements: list[msgspec.Raw]) -> Iterator[Any]:
@@ -92,9 +92,9 @@ def _list_in_pieces(elements: list[msgspec.Raw]) -> Iterator[Any]:
     size = 0
     for one in elements:
         raw = bytes(one)
-        found.append(decoded(raw))
+        found.append(decode_json(raw))
         size += len(raw)
-        if size > _PIECE:
+        if size > _CHUNK_BYTES:
             yield None
             size = 0
     yield found
@@ -110,14 +110,14 @@ def check_depth(text: bytes | str, value: Any) -> None:
         if isinstance(text, bytes)
         else text.count("{") + text.count("[")
     )
-    if brackets > DEPTH and is_too_deep(value):
+    if brackets > MAX_DEPTH and is_too_deep(value):
         raise TooDeep
 
 
 def is_too_deep(value: Any) -> bool:
     """Report whether a value has more levels than DEPTH, without recursion."""
     level = [value] if isinstance(value, dict | list) else []
-    for _ in range(DEPTH):
+    for _ in range(MAX_DEPTH):
         level = [
             one
             for node in level

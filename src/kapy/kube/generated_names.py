@@ -13,7 +13,7 @@ ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 """The characters of upstream's generated names: no vowels, no look-alikes."""
 
 LENGTH: Final = 5
-LONGEST_NAME: Final = 63
+MAX_NAME_LENGTH: Final = 63
 
 
 def suffix(*slot: object, length: int = LENGTH) -> str:
@@ -27,11 +27,11 @@ def suffix(*slot: object, length: int = LENGTH) -> str:
     return "".join(characters)
 
 
-def generated_name(prefix: str, *slot: object, longest: int = LONGEST_NAME) -> str:
+def generated_name(prefix: str, *slot: object, max_length: int = MAX_NAME_LENGTH) -> str:
     """Return `prefix` (which usually ends with a dash; cut if needed) and the slot's suffix."""
-    return ending(prefix, suffix(*slot), longest=longest)
+    return with_suffix(prefix, suffix(*slot), max_length=max_length)
 
 
-def ending(base: str, characters: str, *, longest: int = LONGEST_NAME) -> str:
+def with_suffix(base: str, characters: str, *, max_length: int = MAX_NAME_LENGTH) -> str:
     """Return `base`, cut to leave room (in bytes, as Go counts), and the characters."""
-    return base.encode()[: longest - LENGTH].decode(errors="replace") + characters
+    return base.encode()[: max_length - LENGTH].decode(errors="replace") + characters

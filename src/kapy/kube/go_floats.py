@@ -6,12 +6,12 @@ import math
 from decimal import Decimal
 from typing import Any, Final
 
-from kapy.kube.json_numbers import mapped
+from kapy.kube.json_numbers import map_numbers
 
 _LARGEST_FIXED: Final = 1e21
 
 
-def printed(value: float) -> str:
+def float_text(value: float) -> str:
     """Return a float64 as %v prints it: the fewest digits, with an exponent from 1e+06 on."""
     if math.isnan(value):
         return "NaN"
@@ -22,21 +22,21 @@ def printed(value: float) -> str:
         return f"{sign}0"
     number = Decimal(repr(abs(float(value)))).normalize()
     exponent = number.adjusted()
-    if _LEAST <= exponent < _LIMIT:
+    if _MIN_EXPONENT <= exponent < _LIMIT:
         return f"{sign}{number:f}"
     digits = "".join(map(str, number.as_tuple().digits))
     rest = f".{digits[1:]}" if len(digits) > 1 else ""
     return f"{sign}{digits[0]}{rest}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
-_LEAST: Final = -4
+_MIN_EXPONENT: Final = -4
 _LIMIT: Final = 6
 """The exponents of ten between which a number is printed without an exponent."""
 
 
 def as_json(value: Any) -> Any:
     """Return JSON data with integral floats as integers, as encoding/json writes them."""
-    return mapped(value, _whole)
+    return map_numbers(value, _whole)
 
 
 def _whole(value: float) -> float:

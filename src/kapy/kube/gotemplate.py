@@ -1,6 +1,7 @@
 """Go templates (`text/template`), with or without the functions of sprig.
 
-    parsed("{{ .cluster.name }}-{{ .random }}").rendered({"cluster": {"name": "c"}, "random": "x"})
+    template = parse("{{ .cluster.name }}-{{ .random }}")
+    template.render({"cluster": {"name": "c"}, "random": "x"})
 
 The language is gotpl's, which is imported when the first template is parsed. A parsed template is
 kept, because parsing costs a hundred times what rendering does. Templates come from users: they see
@@ -20,14 +21,14 @@ from typing import TYPE_CHECKING, Any, Final
 from kapy.kube.errors import KapyError
 from kapy.kube.regexp import allowance
 from kapy.kube.sprig import changes_data, functions_in, volatile_functions
-from kapy.kube.template_work import QUICK, TooLong, Work, counted
+from kapy.kube.template_work import QUICK, TooLong, Work, charge_to
 
 if TYPE_CHECKING:
     from kapy.kube.gotemplate_engine import CountedTemplate
 
-_MOST_ACTIONS: Final = 2_000
-_LONGEST_ACTIONS: Final = 20_000
-_LONGEST: Final = 1 << 20
+_MAX_ACTIONS: Final = 2_000
+_MAX_ACTION_LENGTH: Final = 20_000
+_MAX_LENGTH: Final = 1 << 20
 
 
 class BadTemplate(KapyError, ValueError):
@@ -38,11 +39,11 @@ class CannotRender(KapyError, ValueError):
     """Rendering failed: the data lacks a value, or the template exceeds a limit."""
 
 
-class Overrun(CannotRender):
+class WorkExceeded(CannotRender):
     """The template exceeds the work limit of this rendering."""
 
 
-class Unsteady(CannotRender):
+class NotDeterministic(CannotRender):
     """The output of the template differs between renderings."""
 
 
@@ -59,17 +60,17 @@ class Template:
         self._changes_data = changes_data
         self._volatile = volatile
 
-    def rendered(self, data: Mapping[str, Any], *, work: Work | None = None) -> str:
+    def render(self, data: Mapping[str, Any], *, work: Work | None = None) -> str:
         """Render the template with `data`. Raises CannotRender.
 
         work: the work limit and counter; the default is the limit for the event loop.
         """
         work = work or Work(QUICK)
-        text = self._rendered(data, work)
+        text = self._render(data, work)
         if self._volatile:
             work.world = 1
-            if self._rendered(data, work) != text:
-                raise Unsteady(
+            if self._render(data, work) != text:
+                raise NotDeterministic(
                     "its result differs each time it is rendered, because it depends on "
                     f"{' and '.join(self._volatile)}: a value that changes by itself would "
                     "replace machines for ever; make the value once and give it as a variable"
@@ -77,24 +78,24 @@ class Template:
             work.world = 0
         return text
 
-    def _rendered(self, data: Mapping[str, Any], work: Work) -> str:
+    def _render(self, data: Mapping[str, Any], work: Work) -> str:
         from gotpl import TemplateError
 
         try:
-            with counted(work), allowance():
+            with charge_to(work), allowance():
                 return self._template.render(deepcopy(data) if self._changes_data else data)
         except TooLong as error:
-            raise Overrun(str(error)) from None
+            raise WorkExceeded(str(error)) from None
         except TemplateError as error:
             if isinstance(error.__cause__, TooLong):
-                raise Overrun(str(error.__cause__)) from None
+                raise WorkExceeded(str(error.__cause__)) from None
             raise CannotRender(str(error)) from None
         except RecursionError:
             raise CannotRender("its values are nested too deeply") from None
 
 
 @lru_cache(maxsize=512)
-def parsed(
+def parse(
     source: str,
     *,
     name: str = "template",
@@ -114,11 +115,11 @@ def parsed(
 
     if _is_too_long(source):
         raise BadTemplate(
-            f"template: {name}: it is too long (at most {_LONGEST} characters, and "
-            f"{_MOST_ACTIONS} actions of {_LONGEST_ACTIONS} characters together)"
+            f"template: {name}: it is too long (at most {_MAX_LENGTH} characters, and "
+            f"{_MAX_ACTIONS} actions of {_MAX_ACTION_LENGTH} characters together)"
         )
     if _has_long_number(source):
-        raise BadTemplate(f"template: {name}: a number has more than {_MOST_DIGITS} digits")
+        raise BadTemplate(f"template: {name}: a number has more than {_MAX_DIGITS} digits")
     known = functions_in(source) if sprig else {}
     try:
         return Template(
@@ -135,9 +136,9 @@ def parsed(
         raise BadTemplate(f"template: {name}: it nests too deeply") from None
 
 
-_MOST_DIGITS: Final = 20
+_MAX_DIGITS: Final = 20
 _TEXT_IN_ACTION: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|`[^`]*(?:`|\Z)', re.DOTALL)
-_LONG_NUMBER: Final = re.compile(rf"[0-9_]{{{_MOST_DIGITS + 1}}}")
+_LONG_NUMBER: Final = re.compile(rf"[0-9_]{{{_MAX_DIGITS + 1}}}")
 
 
 def _has_long_number(source: str) -> bool:
@@ -153,8 +154,8 @@ def _has_long_number(source: str) -> bool:
 
 def _is_too_long(source: str) -> bool:
     """Report whether the actions (the text in braces) would take too long to parse."""
-    if len(source) <= _MOST_ACTIONS:
+    if len(source) <= _MAX_ACTIONS:
         return False
     actions = source.split("{{")[1:]
     inner = sum(len(one.partition("}}")[0]) for one in actions)
-    return len(source) > _LONGEST or len(actions) > _MOST_ACTIONS or inner > _LONGEST_ACTIONS
+    return len(source) > _MAX_LENGTH or len(actions) > _MAX_ACTIONS or inner > _MAX_ACTION_LENGTH

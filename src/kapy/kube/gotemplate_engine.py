@@ -15,10 +15,10 @@ from gotpl.runtime.context import RenderSession
 from gotpl.runtime.policy import ExecutionBudgetState
 from gotpl.runtime.sync_vm import _builtin_functions
 
-from kapy.kube.sprig_bounds import bounded
-from kapy.kube.template_work import LARGEST, TooLong, Work, current
+from kapy.kube.sprig_limits import limit_work
+from kapy.kube.template_work import MAX_VALUE, TooLong, Work, current
 
-_DEEPEST: Final = 100
+_MAX_DEPTH: Final = 100
 _PRINTING: Final = ("print", "printf", "println", "html", "js", "urlquery")
 _ASKED: Final = (
     *("Major", "Minor", "Patch", "Prerelease", "Metadata", "Original", "Compare"),
@@ -43,8 +43,8 @@ class _Counter(ExecutionBudgetState):
 
     def consume_output(self, amount: int) -> None:
         self._written += amount
-        if self._written > LARGEST:
-            raise TooLong(f"it writes too much (more than {LARGEST} characters)")
+        if self._written > MAX_VALUE:
+            raise TooLong(f"it writes too much (more than {MAX_VALUE} characters)")
         self._work.charge(amount // 16)
 
     def consume_iteration(self) -> None:
@@ -82,8 +82,8 @@ def template(
             allow_attributes=_ASKED,
             allow_methods=_ASKED,
             allow_functions=given,
-            max_template_chars=LARGEST,
-            default_budget=ExecutionBudget(max_template_depth=_DEEPEST),
+            max_template_chars=MAX_VALUE,
+            default_budget=ExecutionBudget(max_template_depth=_MAX_DEPTH),
         ),
     )
 
@@ -91,4 +91,4 @@ def template(
 def _printing() -> dict[str, Callable[..., Any]]:
     """Return the built-in functions that produce text, with limits."""
     known = _builtin_functions("go")
-    return {name: bounded(name, known[name]) for name in _PRINTING}
+    return {name: limit_work(name, known[name]) for name in _PRINTING}

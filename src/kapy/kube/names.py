@@ -34,7 +34,7 @@ class GroupVersionKind(NamedTuple):
 
 
 def split_api_version(api_version: str) -> tuple[str, str]:
-    """`apps/v1` → ("apps", "v1"); `v1` → ("", "v1")."""
+    """Split an apiVersion: `apps/v1` → ("apps", "v1"); `v1` → ("", "v1")."""
     group, _, version = api_version.rpartition("/")
     return group, version
 
@@ -64,7 +64,7 @@ class Resource:
 
     @cached_property
     def root(self) -> str:
-        """`/api/v1` or `/apis/<group>/<version>`."""
+        """Return the URL prefix: `/api/v1` or `/apis/<group>/<version>`."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:

@@ -1,12 +1,7 @@
-"""Certificates and keys. `cryptography` is imported when the first one is made.
+"""Certificates and keys. `cryptography` is imported when it is first needed.
 
-Making an RSA key costs 30 ms of CPU or more: call what makes keys from a thread
-(`loop.run_in_executor`). Everything in and out is PEM, in the forms that kubeadm and Cluster API
-write: PKCS#1 for RSA keys, SEC 1 for EC keys, PKIX for public keys.
-
-Certificate authorities have the serial number 0, as those that upstream's
-`util/secret` makes; `cryptography` neither writes nor (in time) reads such a certificate, so this
-module does both itself. Read certificates through `facts` or `load`, never with the library alone.
+Creating an RSA key takes 30 ms of CPU or more, so call these functions in a thread
+(`loop.run_in_executor`). All inputs and outputs are PEM, in the forms that kubeadm and kubectl use.
 """
 
 from __future__ import annotations
@@ -32,7 +27,7 @@ if TYPE_CHECKING:
 
 Algorithm = Literal["RSA-2048", "RSA-3072", "RSA-4096", "ECDSA-P256", "ECDSA-P384"]
 
-LEAF_LIFE: Final = timedelta(days=365)
+LEAF_VALIDITY: Final = timedelta(days=365)
 """The validity of server and client certificates, like kubeadm's."""
 
 EARLIEST: Final = datetime(2025, 1, 1, tzinfo=UTC)
@@ -40,10 +35,10 @@ EARLIEST: Final = datetime(2025, 1, 1, tzinfo=UTC)
 wrong when it was created.
 """
 
-BACKDATED: Final = timedelta(minutes=5)
+BACKDATING: Final = timedelta(minutes=5)
 """How far certificates are backdated, so that machines with a slightly late clock accept them."""
 _SERIAL_BITS: Final = 63
-_MOST_KEYS: Final = 100
+_MAX_KEYS: Final = 100
 _PEM_BLOCK: Final = re.compile(rb"-----BEGIN [A-Z0-9 ]+-----[^-]*-----END [A-Z0-9 ]+-----")
 """The most public keys to read from one text; key rotation needs no more, and each takes time."""
 # The start of a TBSCertificate's content: version 3, then the serial number.
@@ -83,12 +78,12 @@ class Facts:
 
 
 def new_key(algorithm: Algorithm = "RSA-2048") -> bytes:
-    """A private key, PEM in PKCS#1 (RSA) or SEC 1 (EC) form as kubeadm writes it."""
+    """Create a private key, PEM in PKCS#1 (RSA) or SEC 1 (EC) form as kubeadm writes it."""
     return _key_pem(_generate(algorithm))
 
 
 def public_key(key: bytes) -> bytes:
-    """The public half of a private key, PEM in PKIX form (kubeadm's `sa.pub`)."""
+    """Return the public half of a private key, PEM in PKIX form (kubeadm's `sa.pub`)."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     public = _load_key(key).public_key()
@@ -115,7 +110,7 @@ def new_ca(
         .serial_number(1)
         .subject_name(subject)
         .issuer_name(subject)
-        .not_valid_before(now - BACKDATED if since is None else since)
+        .not_valid_before(now - BACKDATING if since is None else since)
         .not_valid_after(now + valid)
         .public_key(private.public_key())
         .add_extension(_key_usage(ca=True), critical=True)
@@ -136,7 +131,7 @@ def issue(
     organizations: Sequence[str] = (),
     names: Sequence[str] = (),
     usages: Sequence[Literal["client", "server"]] = ("client",),
-    valid: timedelta = LEAF_LIFE,
+    valid: timedelta = LEAF_VALIDITY,
     algorithm: Algorithm = "RSA-2048",
     key: bytes | None = None,
 ) -> KeyPair:
@@ -176,11 +171,11 @@ def issue(
     )
     if names:
         builder = builder.add_extension(_alternative_names(names), critical=False)
-    signed = builder.sign(authority_key, _digest(authority_key))
+    signed = builder.sign(authority_key, _key_digest(authority_key))
     return KeyPair(signed.public_bytes(Encoding.PEM), key or _key_pem(private))
 
 
-def backdated(ca: KeyPair, since: datetime) -> KeyPair:
+def backdate_ca(ca: KeyPair, since: datetime) -> KeyPair:
     """Return the CA with the same key and end, but valid from `since` on. Raises InvalidPem.
 
     Clients that trust the CA trust this one, and certificates that it signed stay valid.
@@ -192,9 +187,8 @@ def backdated(ca: KeyPair, since: datetime) -> KeyPair:
 
 
 def load(certificate: bytes) -> Certificate:
-    """The first certificate of a PEM text, as `cryptography` models it, for reading.
-
-    A serial number of 0 reads as 1 here. Raises InvalidPem.
+    """Return the first certificate of a PEM text as an object of `cryptography`. A serial number of
+    0 reads as 1. Raises InvalidPem.
     """
     from cryptography import x509
 
@@ -203,7 +197,7 @@ def load(certificate: bytes) -> Certificate:
 
 
 @contextmanager
-def _decoding(what: str) -> Iterator[None]:
+def _decoding(subject: str) -> Iterator[None]:
     """Convert all exceptions of `cryptography` about untrusted bytes to InvalidPem.
 
     Parts of a certificate are decoded only when they are read.
@@ -219,7 +213,7 @@ def _decoding(what: str) -> Iterator[None]:
         *(ValueError, TypeError, UnsupportedAlgorithm),
         *(x509.InvalidVersion, x509.DuplicateExtension, x509.UnsupportedGeneralNameType),
     ) as error:
-        raise InvalidPem(f"unable to decode the {what}") from error
+        raise InvalidPem(f"unable to decode the {subject}") from error
 
 
 _CERTIFICATE: Final = "certificate"
@@ -249,9 +243,8 @@ def facts(certificate: bytes) -> Facts:
 
 
 def public_key_hashes(certificates: bytes) -> list[str]:
-    """`sha256:<hex>` of each certificate's public key, as `kubeadm join` pins CAs by it.
-
-    Raises InvalidPem, also when there is no certificate at all.
+    """Return `sha256:<hex>` of each certificate's public key, by which `kubeadm join` pins CAs.
+    Raises InvalidPem, also if there is no certificate.
     """
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
@@ -263,7 +256,7 @@ def public_key_hashes(certificates: bytes) -> list[str]:
     return ["sha256:" + hashlib.sha256(der).hexdigest() for der in ders]
 
 
-def belongs_together(pair: KeyPair) -> bool:
+def is_matching_pair(pair: KeyPair) -> bool:
     """Whether the key is the private half of the certificate. Raises InvalidPem."""
     with _decoding(_CERTIFICATE):
         public = load(pair.certificate).public_key()
@@ -281,9 +274,8 @@ def is_authority(certificate: bytes) -> bool:
 
 
 def holds_public_key(public: bytes, key: bytes) -> bool:
-    """Whether one of the public keys (or certificates) of a PEM text is that of a private key.
-
-    Raises InvalidPem, also when the text has none that can be read.
+    """Whether one of the public keys (or certificates) in a PEM text belongs to a private key.
+    Raises InvalidPem, also if the text has no readable one.
     """
     known = _public_keys(public)
     if not known:
@@ -302,7 +294,7 @@ def _public_keys(text: bytes) -> list[object]:
 
 
 def _pem_blocks(text: bytes) -> list[bytes]:
-    return [one.group() for one in islice(_PEM_BLOCK.finditer(text), _MOST_KEYS)]
+    return [one.group() for one in islice(_PEM_BLOCK.finditer(text), _MAX_KEYS)]
 
 
 def _public_key(pem: bytes) -> object:
@@ -404,17 +396,17 @@ def _authority_key_identifier(authority: Certificate) -> Any:
     return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(ski)
 
 
-def _digest(key: PrivateKey) -> Any:
+def _key_digest(key: PrivateKey) -> Any:
     from cryptography.hazmat.primitives import hashes
 
     return hashes.SHA384() if key.key_size == 384 else hashes.SHA256()
 
 
 def _signed_with_serial_zero(builder: CertificateBuilder, key: PrivateKey) -> bytes:
-    """A certificate built with serial number 1, signed again with serial number 0."""
+    """Return a certificate, built with serial number 1, signed again with serial number 0."""
     from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
-    digest = _digest(key)
+    digest = _key_digest(key)
     draft = builder.sign(key, digest)
     tbs = draft.tbs_certificate_bytes.replace(_SERIAL_ONE, _SERIAL_ZERO, 1)
     if isinstance(key, rsa.RSAPrivateKey):
@@ -460,18 +452,18 @@ def _der(certificate: bytes) -> bytes:
 
 
 def _has_serial_zero(der: bytes) -> bool:
-    found = _SERIAL.match(der)
-    return found is not None and found[1] == b"\x01\x00"
+    match = _SERIAL.match(der)
+    return match is not None and match[1] == b"\x01\x00"
 
 
 def _with_loadable_serial(der: bytes) -> bytes:
     """Replace the serial number 0 by 1. Raises InvalidPem if it is negative, as Go does."""
-    found = _SERIAL.match(der)
-    if found is None:
+    match = _SERIAL.match(der)
+    if match is None:
         return der
-    length, first = found[1]
+    length, first = match[1]
     if first >= 0x80:
         raise InvalidPem("unable to decode the certificate: its serial number is negative")
     if (length, first) != (1, 0):
         return der
-    return der[: found.end() - 1] + b"\x01" + der[found.end() :]
+    return der[: match.end() - 1] + b"\x01" + der[match.end() :]

@@ -97,8 +97,8 @@ def _tables() -> _Tables:
 
 @lru_cache(maxsize=1024)
 def plural(word: str) -> str:
-    """The plural of a word; of words written together (`ControlPlane`), that of the last one."""
-    last = _last_part(word)
+    """Return the plural of a word; in a compound word (`ControlPlane`), of its last part."""
+    last = _last_word(word)
     if not last:
         return ""
     tables = _tables()
@@ -119,8 +119,8 @@ def plural(word: str) -> str:
     return word if last.lower().endswith("s") else word + "s"
 
 
-def _last_part(word: str) -> str:
-    """The last of the words that are written together; an acronym comes back in capitals."""
+def _last_word(word: str) -> str:
+    """Return the last part of a compound word; an acronym is returned in capitals."""
     word = word.strip()
     acronyms = _tables().acronyms
     if word.upper() in acronyms:

@@ -64,17 +64,17 @@ class Histograms:
 
 
 def counter(name: str, help_: str, labels: Sequence[str], rows: Rows) -> Metric:
-    """A counter family from label values and numbers."""
+    """Build a counter family from label values and numbers."""
     from prometheus_client.core import CounterMetricFamily
 
-    return _filled(CounterMetricFamily(name, help_, labels=labels), rows)
+    return _fill(CounterMetricFamily(name, help_, labels=labels), rows)
 
 
 def gauge(name: str, help_: str, labels: Sequence[str], rows: Rows) -> Metric:
-    """A gauge family from label values and numbers."""
+    """Build a gauge family from label values and numbers."""
     from prometheus_client.core import GaugeMetricFamily
 
-    return _filled(GaugeMetricFamily(name, help_, labels=labels), rows)
+    return _fill(GaugeMetricFamily(name, help_, labels=labels), rows)
 
 
 def histogram(
@@ -83,7 +83,7 @@ def histogram(
     labels: Sequence[str],
     rows: Iterable[tuple[Sequence[str], Histogram]],
 ) -> Metric:
-    """A histogram family from label values and histograms."""
+    """Build a histogram family from label values and histograms."""
     from prometheus_client.core import HistogramMetricFamily
 
     family = HistogramMetricFamily(name, help_, labels=labels)
@@ -100,11 +100,11 @@ def text_of(families: Sequence[Metric]) -> bytes:
     """
     from prometheus_client import generate_latest
 
-    return generate_latest(_Collected(families))
+    return generate_latest(_StaticRegistry(families))
 
 
-class _Collected:
-    """What is printed like a registry."""
+class _StaticRegistry:
+    """Metric families in the form of a registry, for printing."""
 
     def __init__(self, families: Sequence[Metric]) -> None:
         self._families = families
@@ -113,7 +113,7 @@ class _Collected:
         return self._families
 
 
-def _filled(family: Any, rows: Rows) -> Metric:
+def _fill(family: Any, rows: Rows) -> Metric:
     for values, number in rows:
         family.add_metric(values, number)
     found: Metric = family

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kapy.kube.remembering import remembered
+from kapy.kube.text_cache import text_cache
 
 _NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
@@ -53,9 +53,9 @@ def _too_many_bytes(limit: int) -> str:
     return f"must be no more than {limit} bytes"
 
 
-@remembered(4096)
+@text_cache(4096)
 def dns_label_errors(value: str) -> list[str]:
-    """An RFC 1123 label, as namespaces and Services are named."""
+    """Validate an RFC 1123 label, such as the name of a namespace or a Service."""
     errors = [_too_long(63)] if len(value) > 63 else []
     if _LABEL.fullmatch(value):
         return errors
@@ -64,21 +64,21 @@ def dns_label_errors(value: str) -> list[str]:
 
 
 def dns_1035_label_errors(value: str) -> list[str]:
-    """An RFC 1035 label, as Services were named before they were an RFC 1123 one."""
+    """Validate an RFC 1035 label, the older rule for names of Services."""
     errors = [_too_long(63)] if len(value) > 63 else []
     return errors if _LABEL_1035.fullmatch(value) else [*errors, _LABEL_1035_SENTENCE]
 
 
-@remembered(4096)
+@text_cache(4096)
 def dns_subdomain_errors(value: str) -> list[str]:
-    """An RFC 1123 subdomain, as most objects are named."""
+    """Validate an RFC 1123 subdomain, such as the names of most objects."""
     errors = [_too_long(253)] if len(value) > 253 else []
     return errors if _SUBDOMAIN.fullmatch(value) else [*errors, _SUBDOMAIN_SENTENCE]
 
 
-@remembered(4096)
+@text_cache(4096)
 def qualified_name_errors(value: str) -> list[str]:
-    """A key of labels or annotations: an optional DNS prefix, a slash, a name."""
+    """Validate a key of labels or annotations: an optional DNS prefix, a slash, a name."""
     prefix, slash, name = value.partition("/")
     errors = []
     if slash and "/" in name:
@@ -101,8 +101,8 @@ def qualified_name_errors(value: str) -> list[str]:
     return errors if _NAME.fullmatch(name) else [*errors, f"name part {_NAME_SENTENCE}"]
 
 
-@remembered(4096)
+@text_cache(4096)
 def label_value_errors(value: str) -> list[str]:
-    """The value of a label."""
+    """Validate the value of a label."""
     errors = [_too_many_bytes(63)] if len(value.encode()) > 63 else []
     return errors if _VALUE.fullmatch(value) else [*errors, _VALUE_SENTENCE]

@@ -11,7 +11,7 @@ from decimal import ROUND_UP, Context, Decimal
 from typing import Final
 
 _EXACT: Final = Context(prec=120)
-_MOST: Final = Decimal((1 << 63) - 1)
+_MAX_VALUE: Final = Decimal((1 << 63) - 1)
 """The limit to which larger amounts are reduced, as in Kubernetes."""
 
 _NANO: Final = Decimal("1e-9")
@@ -21,10 +21,10 @@ _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _FORM: Final = re.compile(
     r"([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?", re.ASCII
 )
-_DIGITS_OF_MOST: Final = 19
+_MAX_DIGITS: Final = 19
 _FRACTION: Final = 40
 """The most relevant digits after the decimal point: 1n is the ninth, and `Ei` shifts by 19."""
-_LONGEST_EXPONENT: Final = 18
+_MAX_EXPONENT_LENGTH: Final = 18
 
 
 class InvalidQuantity(ValueError):
@@ -37,13 +37,15 @@ def parse(text: str | int | float) -> Decimal:
 
 
 def compare(one: str, two: str) -> int:
-    """-1, 0 or 1, as `one` is less than, equal to or greater than `two`."""
+    """Return -1, 0 or 1 if `one` is less than, equal to or greater than `two`."""
     left, right = parse(one), parse(two)
     return (left > right) - (left < right)
 
 
 def canonical(text: str | int | float) -> str:
-    """The form in which Kubernetes stores the amount: no fraction, the largest suffix that fits."""
+    """Return the form in which Kubernetes stores the amount: no fraction, the largest suffix that
+    fits.
+    """
     value, suffix = _split(str(text))
     if suffix in _BINARY and abs(value) >= 1024 and value == value.to_integral_value():
         return _with_binary_suffix(value)
@@ -54,13 +56,13 @@ def canonical(text: str | int | float) -> str:
 
 
 def _split(text: str) -> tuple[Decimal, str]:
-    found = _FORM.fullmatch(text)
-    if not found:
+    match = _FORM.fullmatch(text)
+    if not match:
         raise InvalidQuantity(
             "quantities must match the regular expression "
             "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
         )
-    sign, whole, fraction, suffix = found[1], found[2], found[3] or "", found[4] or ""
+    sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4] or ""
     if suffix in _BINARY:
         number = _number(whole, fraction, 0)
         value = _EXACT.multiply(number, Decimal(2 ** _BINARY[suffix]))
@@ -68,7 +70,7 @@ def _split(text: str) -> tuple[Decimal, str]:
         value = _number(whole, fraction, _DECIMAL_E[suffix])
     else:
         value = _number(whole, fraction, _exponent(suffix[1:]))
-    value = min(_MOST, value).quantize(_NANO, rounding=ROUND_UP, context=_EXACT)
+    value = min(_MAX_VALUE, value).quantize(_NANO, rounding=ROUND_UP, context=_EXACT)
     return -value if sign == "-" else value, suffix
 
 
@@ -81,8 +83,8 @@ def _number(whole: str, fraction: str, power: int) -> Decimal:
     if not digits:
         return Decimal(0)
     point = len(digits) - len(fraction) + power  # digits before the point
-    if point > _DIGITS_OF_MOST:
-        return _MOST
+    if point > _MAX_DIGITS:
+        return _MAX_VALUE
     kept = digits[: max(0, point + _FRACTION)]
     rest = digits[len(kept) :].strip("0") and "1"
     return Decimal(f"0.{kept}{rest}").scaleb(max(point, -_FRACTION), _EXACT)
@@ -90,7 +92,7 @@ def _number(whole: str, fraction: str, power: int) -> Decimal:
 
 def _exponent(text: str) -> int:
     """Parse the exponent. Raises InvalidQuantity if it exceeds 64 bits."""
-    if len(text.lstrip("+-0")) > _LONGEST_EXPONENT:
+    if len(text.lstrip("+-0")) > _MAX_EXPONENT_LENGTH:
         raise InvalidQuantity("unable to parse quantity's suffix")
     return int(text)
 

@@ -14,9 +14,9 @@ from typing import Final, Literal, NamedTuple
 
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.field_errors import FieldError, together
+from kapy.kube.field_errors import FieldError, aggregate
 from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
-from kapy.kube.remembering import remembered
+from kapy.kube.text_cache import text_cache
 
 Operator = Literal["in", "notin", "=", "==", "!=", "gt", "lt", "exists", "!"]
 
@@ -47,9 +47,9 @@ class Requirement(NamedTuple):
             case "!":
                 return value is None
             case _:
-                return value is not None and self._compared(value)
+                return value is not None and self._compare(value)
 
-    def _compared(self, value: str) -> bool:
+    def _compare(self, value: str) -> bool:
         if not re.fullmatch(r"[+-]?\d+", value, re.ASCII):
             return False
         (bound,) = self.values
@@ -100,7 +100,7 @@ EVERYTHING: Final = LabelSelector()
 NOTHING: Final = LabelSelector(nothing=True)
 
 
-@remembered(1024, longest=1024)
+@text_cache(1024, max_length=1024)
 def parse_labels(text: str) -> LabelSelector:
     """Parse a label selector. Raises InvalidSelector."""
     return LabelSelector(tuple(sorted(_Parser(text).requirements(), key=lambda one: one.key)))
@@ -177,7 +177,7 @@ def _requirement(key: str, operator: Operator, given: list[str] | None) -> Requi
         if (wrong := label_value_errors(value))
     ]
     if errors:
-        raise InvalidSelector(together(errors))
+        raise InvalidSelector(aggregate(errors))
     return Requirement(key, operator, frozenset(values))
 
 
@@ -228,7 +228,7 @@ class _Parser:
         kind, token = self._peek()
         while kind == _WORD or token == "!":
             try:
-                yield self._one()
+                yield self._requirement()
             except InvalidSelector as error:
                 raise InvalidSelector(f"unable to parse requirement: {error}") from None
             kind, token = self._next()
@@ -242,7 +242,7 @@ class _Parser:
         if kind != _END:
             raise InvalidSelector(f"found '{token}', expected: !, identifier, or 'end of string'")
 
-    def _one(self) -> Requirement:
+    def _requirement(self) -> Requirement:
         kind, key = self._next()
         absent = kind != _WORD and key == "!"
         if absent:
@@ -261,10 +261,10 @@ class _Parser:
         operator = _SIGNS.get(token)
         if operator is None:
             raise InvalidSelector(f"found '{token}', expected: {_BINARY}")
-        values = self._listed() if operator in ("in", "notin") else [self._exact()]
+        values = self._value_list() if operator in ("in", "notin") else [self._exact()]
         return _requirement(key, operator, sorted(set(values)))
 
-    def _listed(self) -> Iterator[str]:
+    def _value_list(self) -> Iterator[str]:
         _, token = self._next()
         if token != "(":
             raise InvalidSelector(f"found '{token}' expected: '('")
@@ -305,8 +305,8 @@ class _Parser:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    for found in _TOKEN.finditer(text):
-        token = found[0]
+    for match in _TOKEN.finditer(text):
+        token = match[0]
         yield ("sign" if token[0] in "()!,=<>" else _WORD), token
 
 
@@ -344,15 +344,15 @@ class FieldSelector:
 _TERM: Final = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)
 
 
-@remembered(1024, longest=1024)
+@text_cache(1024, max_length=1024)
 def parse_fields(text: str) -> FieldSelector:
     """Parse a field selector (`metadata.name=a,spec.x!=b`). Raises InvalidSelector."""
     requirements = []
     for term in sorted(_split_terms(text)):
-        found = _TERM.fullmatch(term)
-        if found is None:
+        match = _TERM.fullmatch(term)
+        if match is None:
             raise InvalidSelector(f"invalid selector: '{text}'; can't understand '{term}'")
-        field, sign, value = found[1], found[2], _unescaped(found[3])
+        field, sign, value = match[1], match[2], _unescape(match[3])
         if field or value:  # a sign alone asks for nothing
             requirements.append(FieldRequirement(field, sign != "!=", value))
     return FieldSelector(tuple(requirements))
@@ -372,7 +372,7 @@ def _split_terms(text: str) -> Iterator[str]:
         yield term
 
 
-def _unescaped(value: str) -> str:
+def _unescape(value: str) -> str:
     result, escaped = "", False
     for character in value:
         if escaped:

@@ -2,7 +2,7 @@
 
 They are gotpl's with corrections: texts with a fraction count as numbers, times print as in Go and
 are in UTC everywhere, `nil` can be an argument, patterns are RE2's, all calls are limited
-(`sprig_bounds`), and nothing is random (`sprig_volatile`).
+(`sprig_limits`), and nothing is random (`sprig_volatile`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from re import compile as pattern
 from typing import Any, Final
 
 from kapy.kube import sprig_regexps, sprig_volatile
-from kapy.kube.sprig_bounds import bounded, counts_bounded
+from kapy.kube.sprig_limits import limit_counts, limit_work
 
 Function = Callable[..., Any]
 
@@ -22,15 +22,15 @@ _WHOLE: Final = (
     *("int", "int64", "add", "add1", "sub", "div", "mod", "mul"),
     *("max", "biggest", "min"),
 )
-_CHANGING: Final = pattern(r"\b(?:set|unset|merge|mergeOverwrite|mustMerge|mustMergeOverwrite)\b")
+_MUTATING: Final = pattern(r"\b(?:set|unset|merge|mergeOverwrite|mustMerge|mustMergeOverwrite)\b")
 _NAME: Final = pattern(r"\w+")
-_GROWING: Final = ("repeat", "until", "untilStep", "seq")
+_PRODUCING: Final = ("repeat", "until", "untilStep", "seq")
 _DECIMAL: Final = pattern(r"([-+]?\d*)\.\d*")
 
 
 def changes_data(template: str) -> bool:
     """Report whether a template may call a function that changes its arguments."""
-    return _CHANGING.search(template) is not None
+    return _MUTATING.search(template) is not None
 
 
 def volatile_functions(functions: Iterable[str]) -> tuple[str, ...]:
@@ -46,22 +46,22 @@ def functions_in(template: str) -> dict[str, Function]:
 
 @cache
 def functions() -> Mapping[str, Function]:
-    """All of them, by name."""
+    """Return all functions by name."""
     from gotpl.funcs.sprig import hermetic_text_func_map
 
-    theirs = hermetic_text_func_map()
+    originals = hermetic_text_func_map()
     ours: dict[str, Function] = {
-        **theirs,
-        **{name: counts_bounded(name, theirs[name]) for name in _GROWING},
-        **{name: _of_whole_numbers(theirs[name]) for name in _WHOLE},
-        **sprig_volatile.functions(theirs),
+        **originals,
+        **{name: limit_counts(name, originals[name]) for name in _PRODUCING},
+        **{name: _of_whole_numbers(originals[name]) for name in _WHOLE},
+        **sprig_volatile.functions(originals),
         **sprig_regexps.FUNCTIONS,
         "toDate": _to_date,
         "mustToDate": _must_to_date,
-        "mustDateModify": _moment_of(theirs["mustDateModify"]),
-        "must_date_modify": _moment_of(theirs["must_date_modify"]),
+        "mustDateModify": _moment_of(originals["mustDateModify"]),
+        "must_date_modify": _moment_of(originals["must_date_modify"]),
     }
-    return {name: bounded(name, _with_nil(function)) for name, function in ours.items()}
+    return {name: limit_work(name, _with_nil(function)) for name, function in ours.items()}
 
 
 def _of_whole_numbers(function: Function) -> Function:

@@ -5,39 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from kapy.kube.regexp import BadPattern, compiled, quoted
+from kapy.kube.regexp import BadPattern, compile_pattern, quote
 
 
 def _match(pattern: str, text: str) -> bool:
     """Match a pattern; an invalid pattern matches nothing."""
     try:
-        return compiled(pattern).matches(text)
+        return compile_pattern(pattern).matches(text)
     except BadPattern:
         return False
 
 
 def _must_match(pattern: str, text: str) -> bool:
-    return compiled(pattern).matches(text)
+    return compile_pattern(pattern).matches(text)
 
 
 def _find(pattern: str, text: str) -> str:
-    return compiled(pattern).find(text) or ""
+    return compile_pattern(pattern).find(text) or ""
 
 
-def _find_all(pattern: str, text: str, most: int) -> list[str]:
-    return compiled(pattern).find_all(text, most)
+def _find_all(pattern: str, text: str, limit: int) -> list[str]:
+    return compile_pattern(pattern).find_all(text, limit)
 
 
 def _replace(pattern: str, text: str, template: str) -> str:
-    return compiled(pattern).replace(text, template)
+    return compile_pattern(pattern).replace(text, template)
 
 
 def _replace_literal(pattern: str, text: str, replacement: str) -> str:
-    return compiled(pattern).replace_literal(text, replacement)
+    return compile_pattern(pattern).replace_literal(text, replacement)
 
 
-def _split(pattern: str, text: str, most: int) -> list[str]:
-    return compiled(pattern).split(text, most)
+def _split(pattern: str, text: str, limit: int) -> list[str]:
+    return compile_pattern(pattern).split(text, limit)
 
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
@@ -48,5 +48,5 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     **dict.fromkeys(("regexReplaceAll", "mustRegexReplaceAll"), _replace),
     **dict.fromkeys(("regexReplaceAllLiteral", "mustRegexReplaceAllLiteral"), _replace_literal),
     **dict.fromkeys(("regexSplit", "mustRegexSplit"), _split),
-    "regexQuoteMeta": quoted,
+    "regexQuoteMeta": quote,
 }

@@ -30,9 +30,9 @@ def names() -> frozenset[str]:
     return frozenset(_MAKERS)
 
 
-def functions(theirs: dict[str, Function]) -> dict[str, Function]:
+def functions(originals: dict[str, Function]) -> dict[str, Function]:
     """Return the replacements of gotpl's functions by name."""
-    return {name: make(theirs) for name, make in _MAKERS.items()}
+    return {name: make(originals) for name, make in _MAKERS.items()}
 
 
 def _clock() -> datetime:
@@ -40,18 +40,18 @@ def _clock() -> datetime:
 
 
 def _of_clock(name: str) -> Callable[[dict[str, Function]], Function]:
-    def make(theirs: dict[str, Function]) -> Function:
-        function = theirs[name]
+    def make(originals: dict[str, Function]) -> Function:
+        function = originals[name]
         return lambda value: function(value, clock=_clock)
 
     return make
 
 
 def _random_int(_: dict[str, Function]) -> Function:
-    def chosen(least: int, most: int) -> int:
-        if most <= least:
+    def chosen(least: int, limit: int) -> int:
+        if limit <= least:
             raise ValueError("invalid argument to Intn")
-        return most - 1 if current().world else least
+        return limit - 1 if current().world else least
 
     return chosen
 
@@ -60,8 +60,8 @@ def _shuffle(_: dict[str, Function]) -> Function:
     return lambda text: text[1:] + text[:1] if current().world else text
 
 
-def _bcrypt(theirs: dict[str, Function]) -> Function:
-    real = theirs["bcrypt"]
+def _bcrypt(originals: dict[str, Function]) -> Function:
+    real = originals["bcrypt"]
 
     def hashed(value: str) -> str:
         if len(value.encode()) > _HASHED:
@@ -71,8 +71,8 @@ def _bcrypt(theirs: dict[str, Function]) -> Function:
     return hashed
 
 
-def _htpasswd(theirs: dict[str, Function]) -> Function:
-    hashed = _bcrypt(theirs)
+def _htpasswd(originals: dict[str, Function]) -> Function:
+    hashed = _bcrypt(originals)
 
     def entry(user: str, password: str) -> str:
         return f"invalid username: {user}" if ":" in user else f"{user}:{hashed(password)}"
@@ -80,8 +80,8 @@ def _htpasswd(theirs: dict[str, Function]) -> Function:
     return entry
 
 
-def _encrypt(theirs: dict[str, Function]) -> Function:
-    real = theirs["encryptAES"]
+def _encrypt(originals: dict[str, Function]) -> Function:
+    real = originals["encryptAES"]
     return lambda password, text: real(password, text, entropy=_entropy)
 
 
@@ -89,8 +89,8 @@ def _entropy(count: int) -> bytes:
     return bytes((current().world,)) * count
 
 
-def _private_key(theirs: dict[str, Function]) -> Function:
-    real = theirs["genPrivateKey"]
+def _private_key(originals: dict[str, Function]) -> Function:
+    real = originals["genPrivateKey"]
 
     def generated(kind: str) -> str:
         current().charge(_KEY)
@@ -131,8 +131,8 @@ def _certificate(name: str, at: int) -> Callable[[dict[str, Function]], Function
     argument.
     """
 
-    def make(theirs: dict[str, Function]) -> Function:
-        signed = theirs[f"{name}WithKey"]
+    def make(originals: dict[str, Function]) -> Function:
+        signed = originals[f"{name}WithKey"]
 
         def generated(*arguments: Any) -> Any:
             current().charge(_CERTIFICATE + _KEY)
@@ -145,8 +145,8 @@ def _certificate(name: str, at: int) -> Callable[[dict[str, Function]], Function
 
 
 def _certificate_with_key(name: str) -> Callable[[dict[str, Function]], Function]:
-    def make(theirs: dict[str, Function]) -> Function:
-        signed = theirs[name]
+    def make(originals: dict[str, Function]) -> Function:
+        signed = originals[name]
 
         def generated(*arguments: Any) -> Any:
             current().charge(_CERTIFICATE)

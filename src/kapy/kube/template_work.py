@@ -20,7 +20,7 @@ QUICK: Final = 10_000
 FULL: Final = 300_000
 """The most steps of any rendering."""
 
-LARGEST: Final = 1 << 20
+MAX_VALUE: Final = 1 << 20
 """The most characters, and items, of a value or a text."""
 
 _CHARACTERS: Final = 16
@@ -39,8 +39,8 @@ class Work:
 
     __slots__ = ("most", "spent", "world")
 
-    def __init__(self, most: int, world: int = 0) -> None:
-        self.most = most
+    def __init__(self, limit: int, world: int = 0) -> None:
+        self.most = limit
         self.spent = 0
         self.world = world
 
@@ -65,7 +65,7 @@ def current() -> Work:
 
 
 @contextmanager
-def counted(work: Work) -> Iterator[Work]:
+def charge_to(work: Work) -> Iterator[Work]:
     """Charge all functions called in this block to `work`."""
     token = _current.set(work)
     try:
@@ -74,8 +74,8 @@ def counted(work: Work) -> Iterator[Work]:
         _current.reset(token)
 
 
-def size(value: Any, most: int = LARGEST) -> int:
-    """Count the items and text parts of a value, recursively, up to a little more than `most`.
+def size(value: Any, limit: int = MAX_VALUE) -> int:
+    """Count the items and text parts of a value, recursively, up to a little more than `limit`.
 
     Raises TooLong for a value over the limit; one that contains itself always is.
     """
@@ -96,14 +96,14 @@ def size(value: Any, most: int = LARGEST) -> int:
                 rest.extend(one.values())
             elif isinstance(one, (list, tuple)):
                 rest.extend(one)
-        if total > LARGEST or len(rest) > LARGEST:
-            raise TooLong(f"a value is too large (more than {LARGEST} items)")
-        if total > most:
+        if total > MAX_VALUE or len(rest) > MAX_VALUE:
+            raise TooLong(f"a value is too large (more than {MAX_VALUE} items)")
+        if total > limit:
             break
     return total
 
 
 def _length(text: str | bytes) -> int:
-    if len(text) > LARGEST:
-        raise TooLong(f"a text is too long (more than {LARGEST} characters)")
+    if len(text) > MAX_VALUE:
+        raise TooLong(f"a text is too long (more than {MAX_VALUE} characters)")
     return 1 + len(text) // _CHARACTERS

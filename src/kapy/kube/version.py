@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from functools import total_ordering
 from typing import Final, TypeAlias
 
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 from kapy.kube.errors import KapyError
-from kapy.kube.remembering import remembered
+from kapy.kube.text_cache import text_cache
 
 DIFFERENT: Final = 2
 """The result of `compare` for build tags without an order."""
 
 _NUMBERS: Final = re.compile(r"[0-9]*\Z")
 _LETTERS: Final = re.compile(r"[0-9A-Za-z-]*\Z")
-_LARGEST: Final = 2**64 - 1
+_MAX_NUMBER: Final = 2**64 - 1
 
 Identifier: TypeAlias = int | str
 
@@ -62,7 +62,7 @@ class Version:
         return hash(_precedence(self))
 
 
-@remembered(1024)
+@text_cache(1024)
 def parse_tolerant(text: str) -> Version:
     """Parse a version tolerantly: `v1.34.0`, `1.34`, `v1.34.0-rc.1+build.5`. Raises
     InvalidVersion.
@@ -81,7 +81,7 @@ def parse_image_tag(tag: str) -> Version:
     return parse_tolerant(tag.replace("_", "+"))
 
 
-@remembered(1024)
+@text_cache(1024)
 def parse(text: str) -> Version:
     """Parse a version that follows Semantic Versioning strictly."""
     if not text:
@@ -112,7 +112,7 @@ def compare(a: Version, b: Version, *, build_tags: bool = False, pre_releases: b
         b = Version(b.major, b.minor, b.patch, (), b.build)
     if a != b:
         return -1 if a < b else 1
-    return _compared_tags(a.build, b.build) if build_tags else 0
+    return _compare_tags(a.build, b.build) if build_tags else 0
 
 
 def is_supported_skew(a: Version, b: Version) -> bool:
@@ -126,15 +126,15 @@ def _precedence(version: Version) -> tuple[object, ...]:
     return version.major, version.minor, version.patch, not version.pre, pre
 
 
-def _compared_tags(a: tuple[str, ...], b: tuple[str, ...]) -> int:
+def _compare_tags(a: tuple[str, ...], b: tuple[str, ...]) -> int:
     for one, other in zip(a, b, strict=False):
-        difference = _compared_tag(one, other)
+        difference = _compare_tag(one, other)
         if difference:
             return difference
     return (len(a) > len(b)) - (len(a) < len(b))
 
 
-def _compared_tag(a: str, b: str) -> int:
+def _compare_tag(a: str, b: str) -> int:
     numeric = _is_number(a), _is_number(b)
     if numeric == (True, True):
         one, other = ((len(text), text) for text in (a.lstrip("0"), b.lstrip("0")))
@@ -158,14 +158,14 @@ def _number(name: str, text: str) -> int:
         raise InvalidVersion(f'Invalid character(s) found in {name} number "{text}"')
     if len(text) > 1 and text[0] == "0":
         raise InvalidVersion(f'{name.capitalize()} number must not contain leading zeroes "{text}"')
-    return _parsed(text)
+    return _parse_number(text)
 
 
-def _parsed(text: str) -> int:
+def _parse_number(text: str) -> int:
     if not text:
         raise InvalidVersion('strconv.ParseUint: parsing "": invalid syntax')
-    number = whole(text)
-    if number > _LARGEST:
+    number = parse_integer(text)
+    if number > _MAX_NUMBER:
         raise InvalidVersion(f'strconv.ParseUint: parsing "{text}": value out of range')
     return number
 
@@ -178,7 +178,7 @@ def _prerelease(text: str) -> Identifier:
             raise InvalidVersion(
                 f'Numeric PreRelease version must not contain leading zeroes "{text}"'
             )
-        return _parsed(text)
+        return _parse_number(text)
     if not _LETTERS.match(text):
         raise InvalidVersion(f'Invalid character(s) found in prerelease "{text}"')
     return text

@@ -13,7 +13,7 @@ from kapy.kube import Document
 
 _VARINT, _BYTES = 0, 2
 _WIDTHS: Final = {1: 8, 5: 4}
-_LARGEST: Final = (1 << 64) - 1
+_MAX_VARINT: Final = (1 << 64) - 1
 
 
 class Field(NamedTuple):
@@ -54,7 +54,7 @@ def fields(data: bytes | memoryview) -> Iterator[tuple[int, Any]]:
         yield number, value
 
 
-def decoded(message: Message, data: bytes) -> Document:
+def decode_message(message: Message, data: bytes) -> Document:
     """Decode a message to a document; unknown fields are dropped.
 
     Raises ValueError and IndexError for bytes that are not a message.
@@ -71,13 +71,13 @@ def decoded(message: Message, data: bytes) -> Document:
     return found
 
 
-def encoded(message: Message, document: Document) -> bytes:
+def encode_message(message: Message, document: Document) -> bytes:
     """Encode a document as a message."""
     data = bytearray()
     for number, field in message.items():
         value = document.get(field.name)
         for one in value or () if field.repeated else (value,):
-            data += _written(number, field, one)
+            data += _encode_field(number, field, one)
     return bytes(data)
 
 
@@ -88,7 +88,7 @@ def _read(field: Field, value: Any) -> Any:
     match field.kind:
         case "message":
             assert isinstance(field.of, Mapping)
-            return decoded(field.of, value)
+            return decode_message(field.of, value)
         case "string":
             return value.decode()
         case "bool":
@@ -103,12 +103,12 @@ def _read(field: Field, value: Any) -> Any:
             return signed if field.kind == "int32" else str(signed)
 
 
-def _written(number: int, field: Field, value: Any) -> bytes:
+def _encode_field(number: int, field: Field, value: Any) -> bytes:
     if field.kind == "message":
         assert isinstance(field.of, Mapping)
-        return b"" if value is None else _delimited(number, encoded(field.of, value))
+        return b"" if value is None else _length_delimited(number, encode_message(field.of, value))
     if field.kind == "string":
-        return _delimited(number, value.encode()) if value else b""
+        return _length_delimited(number, value.encode()) if value else b""
     if field.kind == "enum":
         assert isinstance(field.of, tuple)
         value = field.of.index(value) if value else 0
@@ -116,7 +116,7 @@ def _written(number: int, field: Field, value: Any) -> bytes:
     return _varint(number << 3 | _VARINT) + _varint(plain % (1 << 64)) if plain else b""
 
 
-def _delimited(number: int, value: bytes) -> bytes:
+def _length_delimited(number: int, value: bytes) -> bytes:
     return _varint(number << 3 | _BYTES) + _varint(len(value)) + value
 
 
@@ -136,7 +136,7 @@ def _number(data: bytes | memoryview, at: int) -> tuple[int, int]:
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & _LARGEST, at
+            return value & _MAX_VARINT, at
         shift += 7
         if shift > 63:
             raise ValueError("a number is too long")

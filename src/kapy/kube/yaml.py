@@ -19,7 +19,7 @@ from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
 
 from kapy.kube.errors import KapyError
-from kapy.kube.remembering import LONGEST
+from kapy.kube.text_cache import MAX_TEXT
 from kapy.kube.yaml_decoding import Decoder
 from kapy.kube.yaml_scalars import (
     FLOAT,
@@ -93,13 +93,13 @@ def readable(text: str | bytes) -> str | bytes:
     pattern = _DIRECTIVES if isinstance(text, str) else _DIRECTIVES_IN_BYTES
     # libyaml compares each directive with all earlier ones, which can block the process.
     found = pattern.finditer(text)  # type: ignore[arg-type]
-    if next(islice(found, _MOST_DIRECTIVES, None), None) is not None:
-        raise ValueError(f"more than {_MOST_DIRECTIVES} %TAG directives")
+    if next(islice(found, _MAX_DIRECTIVES, None), None) is not None:
+        raise ValueError(f"more than {_MAX_DIRECTIVES} %TAG directives")
     return text
 
 
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
-_MOST_DIRECTIVES = 100
+_MAX_DIRECTIVES = 100
 _DIRECTIVES = re.compile("[\n\r\x85\u2028\u2029]%TAG")
 _DIRECTIVES_IN_BYTES = re.compile(rb"[\n\r\x85\xa8\xa9]%TAG")  # the last bytes of line breaks
 
@@ -146,7 +146,7 @@ class _Dumper(yaml.CSafeDumper):
             return _MAP if kind is yaml.MappingNode else _SEQ
         if not implicit[0]:
             return STR
-        found = short_tag(value) if len(value) <= LONGEST else tag_of(value)
+        found = short_tag(value) if len(value) <= MAX_TEXT else tag_of(value)
         return STR if found in (MERGE, TIMESTAMP) else found
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
@@ -164,7 +164,7 @@ def _float(dumper: _Dumper, value: float) -> yaml.ScalarNode:
     """Return a number as it looks after JSON and Go's `%g`: `1`, `0.5`, `1e+21`."""
     if not math.isfinite(value):
         return dumper.represent_float(value)
-    if value.is_integer() and abs(value) < _LARGEST_WRITTEN_OUT:
+    if value.is_integer() and abs(value) < _MAX_PLAIN_NUMBER:
         return dumper.represent_int(int(value))
     digits = repr(value).partition("e")[0].replace(".", "").strip("-0")
     text = f"{value:.{len(digits) - 1}e}"
@@ -177,7 +177,7 @@ def _integer(dumper: _Dumper, value: int) -> yaml.ScalarNode:
     return dumper.represent_scalar(INT if -(1 << 63) <= value < 1 << 64 else FLOAT, str(value))
 
 
-_LARGEST_WRITTEN_OUT = 1e21
+_MAX_PLAIN_NUMBER = 1e21
 _Dumper.add_representer(int, _integer)
 _Dumper.add_representer(float, _float)
 _Dumper.add_representer(str, _string)
@@ -186,7 +186,7 @@ _Dumper.add_representer(str, _string)
 def dump(value: Any) -> str:
     """Dump one document in Go's style: sorted keys, unindented lists, folded long lines."""
     text: str = yaml.dump(
-        _ordered(value),
+        _sort(value),
         Dumper=_Dumper,
         default_flow_style=False,
         allow_unicode=True,
@@ -197,11 +197,11 @@ def dump(value: Any) -> str:
     return text.removesuffix("...\n") if text.endswith("\n...\n") else text
 
 
-def _ordered(value: Any) -> Any:
+def _sort(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _ordered(value[key]) for key in sorted(value, key=_IN_ORDER)}
+        return {key: _sort(value[key]) for key in sorted(value, key=_IN_ORDER)}
     if isinstance(value, list):
-        return [_ordered(one) for one in value]
+        return [_sort(one) for one in value]
     return value
 
 

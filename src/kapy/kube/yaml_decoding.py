@@ -13,10 +13,10 @@ from typing import Any, Final
 import yaml
 from yaml.constructor import ConstructorError
 
-from kapy.kube.foreign_json import DEPTH
-from kapy.kube.go_floats import printed
+from kapy.kube.foreign_json import MAX_DEPTH
+from kapy.kube.go_floats import float_text
 from kapy.kube.go_quoted import go_quoted
-from kapy.kube.remembering import LONGEST
+from kapy.kube.text_cache import MAX_TEXT
 from kapy.kube.yaml_anchors import Anchors
 from kapy.kube.yaml_scalars import (
     MERGE,
@@ -95,7 +95,7 @@ class Decoder:
         if event.tag is not None:
             value = tagged_value(event)
         elif event.implicit[0]:
-            tag = short_tag(value) if len(value) <= LONGEST else tag_of(value)
+            tag = short_tag(value) if len(value) <= MAX_TEXT else tag_of(value)
             if tag != STR:
                 value = plain_value(tag, value)
         anchors = self.anchors
@@ -111,7 +111,7 @@ class Decoder:
         self._begin(_Map(event))
 
     def _begin(self, node: _List | _Map) -> None:
-        if len(self._open) > DEPTH + 1:  # the document, and an innermost list that may be empty
+        if len(self._open) > MAX_DEPTH + 1:  # the document, and an innermost list that may be empty
             raise yaml.MarkedYAMLError(problem="exceeded max depth")
         node.before = self.anchors.decoded
         self.anchors.decoded += 1
@@ -127,7 +127,7 @@ class Decoder:
         self._open[-1].take(node.value, start, self)
 
     def _alias(self, event: Any) -> None:
-        levels = DEPTH + 2 - len(self._open)
+        levels = MAX_DEPTH + 2 - len(self._open)
         self._open[-1].take(self.anchors.value_of(event, levels), event, self)
 
     def tell_duplicate(self, key: Any, event: Any) -> None:
@@ -243,7 +243,7 @@ _NO_MAP_KEY: Final = "a map key must be a string, a number of 64 bits or a boole
 def _in_json(value: float, decoder: Decoder) -> float | None:
     """Return a float as it is after JSON: an integer if it is whole and fits into 64 bits."""
     if not math.isfinite(value):
-        decoder.later = UnsupportedValue(f"json: unsupported value: {printed(value)}")
+        decoder.later = UnsupportedValue(f"json: unsupported value: {float_text(value)}")
         return None
     return int(value) if value.is_integer() and -_TOO_LARGE <= value < _TOO_LARGE else value
 
@@ -254,4 +254,4 @@ def _shown(key: Any) -> str:
         return go_quoted(key)
     if isinstance(key, bool):
         return "true" if key else "false"
-    return printed(key) if isinstance(key, float) else str(key)
+    return float_text(key) if isinstance(key, float) else str(key)

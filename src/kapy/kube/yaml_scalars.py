@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from yaml.constructor import ConstructorError
 
-from kapy.kube.go_floats import printed
+from kapy.kube.go_floats import float_text
 
 TRUE: Final = ("y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE")
 _FALSE: Final = ("n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE")
@@ -43,7 +43,7 @@ _WORDS: Final = {
     **dict.fromkeys(_NAN + _INFINITE, FLOAT),
     "<<": MERGE,
 }
-_BEGIN_NUMBERS: Final = frozenset("+-0123456789")
+_NUMBER_STARTS: Final = frozenset("+-0123456789")
 _INTEGER: Final = re.compile(
     r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))", re.ASCII
 )
@@ -66,7 +66,7 @@ def tag_of(word: str) -> str:
     if known is not None:
         return known
     first = word[0]
-    if first in _BEGIN_NUMBERS:
+    if first in _NUMBER_STARTS:
         return TIMESTAMP if _is_timestamp(word) else _tag_of_number(word.replace("_", ""))
     if first == "." and _AFTER_POINT.fullmatch(word) and math.isfinite(float(word)):
         return FLOAT
@@ -140,7 +140,7 @@ def key_name(number: float) -> str:
         for digits in range(1, 11)
         if _SINGLE.pack(float(text := f"{single:.{digits}g}")) == _SINGLE.pack(single)
     )
-    return printed(float(shortest))
+    return float_text(float(shortest))
 
 
 def _tag_of_number(plain: str) -> str:
@@ -153,10 +153,10 @@ def _tag_of_number(plain: str) -> str:
 
 def _integer(plain: str) -> int | None:
     """Parse an integer as Go does, signed or unsigned, within 64 bits."""
-    found = _INTEGER.fullmatch(plain)
-    if found is None:
+    match = _INTEGER.fullmatch(plain)
+    if match is None:
         return None
-    sign, *digits = found.groups()
+    sign, *digits = match.groups()
     value = next(
         int(one, base) for one, base in zip(digits, _BASES, strict=True) if one is not None
     )
@@ -166,11 +166,11 @@ def _integer(plain: str) -> int | None:
 
 
 def _is_timestamp(word: str) -> bool:
-    found = _TIMESTAMP.fullmatch(word)
-    if found is None:
+    match = _TIMESTAMP.fullmatch(word)
+    if match is None:
         return False
-    time = found["zoned"] or found["bare"]
-    return _is_date(*found.groups()[:3]) and (time is None or _is_time(time))
+    time = match["zoned"] or match["bare"]
+    return _is_date(*match.groups()[:3]) and (time is None or _is_time(time))
 
 
 def _is_date(year: Any, month: Any, day: Any) -> bool:
@@ -182,8 +182,8 @@ def _is_date(year: Any, month: Any, day: Any) -> bool:
 
 
 def _is_time(text: str) -> bool:
-    found = _TIME.fullmatch(text)
-    if found is None:
+    match = _TIME.fullmatch(text)
+    if match is None:
         return False
-    hours, minutes, seconds = map(int, found.groups())
+    hours, minutes, seconds = map(int, match.groups())
     return hours < 24 and minutes < 60 and seconds < 60

@@ -24,7 +24,7 @@ from kapy.node_agent.log_files import rotate
 from kapy.node_agent.node_object import capacity, node_object
 from kapy.node_agent.pod_worker import PodWorker
 from kapy.node_agent.processes.programs import BadPrograms, Programs
-from kapy.node_agent.processes.runtime import Processes
+from kapy.node_agent.processes.runtime import ProcessRuntime
 from kapy.node_agent.restarts import Backoff
 from kapy.node_agent.runtime import Runtime
 from kapy.node_agent.sources import Sources
@@ -41,7 +41,7 @@ may have expired meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AgentConfig:
     """The Node, the folders and the API server of an agent.
 
     name: of the Node. folder: the data folder of Pods. plane: the folder of the plane, with the
@@ -62,7 +62,7 @@ class NodeAgent:
     def __init__(
         self,
         client: Client,
-        place: Place,
+        place: AgentConfig,
         *,
         clock: Clock,
         random: Random,
@@ -76,7 +76,7 @@ class NodeAgent:
         self._sets = self._cache.informer(REPLICA_SETS)
         self._sources: dict[tuple[Resource, str], Informer[Document]] = {}
         self._programs = Programs(place.plane)
-        processes = Processes(self._programs, self.workload_of, clock)
+        processes = ProcessRuntime(self._programs, self.workload_of, clock)
         self._runtimes: Sequence[Runtime] = [processes, *runtimes]
         self._host = Host(
             client,
@@ -101,7 +101,7 @@ class NodeAgent:
         async with run_services(cache=self._cache.run, programs=self._follow_files):
             await self._pods.synced()
             await self._sets.synced()
-            self._forget_strangers()
+            self._remove_unknown()
             try:
                 await self._run_pods()
             finally:
@@ -114,7 +114,7 @@ class NodeAgent:
             for runtime in self._runtimes:
                 group.create_task(runtime.keep(self._uids))
             try:
-                self._pods.subscribe(self._noticed)
+                self._pods.subscribe(self._on_change)
                 await asyncio.get_running_loop().create_future()
             finally:
                 self._group = None
@@ -149,7 +149,7 @@ class NodeAgent:
         await self._client.patch(NODES, key, {"metadata": node["metadata"]})
         await self._client.patch(NODES, key, {"status": node["status"]}, subresource="status")
 
-    def _noticed(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         """Handle a Pod of this Node that was added, changed or removed."""
         document = change.document
         uid = document["metadata"]["uid"]
@@ -170,9 +170,9 @@ class NodeAgent:
                 runtime.tidy_soon()
         elif pod is not None and self._group is not None and not _is_over(pod):
             worker = self.workers[uid] = PodWorker(pod, self._host)
-            self._group.create_task(self._work(worker), name=f"pod {worker.key}")
+            self._group.create_task(self._run_worker(worker), name=f"pod {worker.key}")
 
-    async def _work(self, worker: PodWorker) -> None:
+    async def _run_worker(self, worker: PodWorker) -> None:
         """Run one Pod; after an internal error, report it in the Pod's status and try again."""
         backoff = Backoff()
         try:
@@ -189,11 +189,11 @@ class NodeAgent:
                     ran = (self._clock() - began).total_seconds()
                     pause = max(backoff.pause(ran), CHECK_SECONDS)
                     await failed.fail(error, pause)
-                    await worker.deleted(within=pause)
+                    await worker.delete(within=pause)
         finally:
             self.workers.pop(worker.uid, None)
 
-    def _forget_strangers(self) -> None:
+    def _remove_unknown(self) -> None:
         """Remove processes, containers and folders of Pods that were deleted while no agent ran."""
         from kapy.node_agent.leftovers import end_leftovers
 
@@ -229,11 +229,11 @@ class NodeAgent:
         found = self._sources.get((kind, namespace))
         if found is None:
             found = self._cache.informer(kind, fields=f"metadata.namespace={namespace}")
-            found.subscribe(self._notifies(namespace))
+            found.subscribe(self._change_handler(namespace))
             self._sources[kind, namespace] = found
         return found
 
-    def _notifies(self, namespace: str) -> Callable[[Change], None]:
+    def _change_handler(self, namespace: str) -> Callable[[Change], None]:
         def notify(_: Change) -> None:
             for worker in self.workers.values():
                 if worker.key.namespace == namespace:
@@ -258,7 +258,7 @@ class NodeAgent:
         )
 
 
-_TAKEN_OVER: Final = ("containers", "initContainers", "volumes")
+_COMPARED_FIELDS: Final = ("containers", "initContainers", "volumes")
 
 
 def _is_of_template(pod: Document, template: Document) -> bool:
@@ -267,7 +267,7 @@ def _is_of_template(pod: Document, template: Document) -> bool:
     spec, wanted = pod["spec"], template["spec"]
     if _account(spec) != _account(wanted):
         return False
-    return all(spec.get(field) == wanted.get(field) for field in _TAKEN_OVER)
+    return all(spec.get(field) == wanted.get(field) for field in _COMPARED_FIELDS)
 
 
 def _account(spec: Document) -> str:

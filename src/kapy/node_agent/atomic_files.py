@@ -28,7 +28,7 @@ class Content(NamedTuple):
     mode: int = 0o644
 
 
-def publish(folder: Path, files: Mapping[str, Content]) -> bool:
+def publish_files(folder: Path, files: Mapping[str, Content]) -> bool:
     """Make a folder contain exactly these files (by relative path); whether anything changed."""
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     name = f"..{_digest(files)}"

@@ -10,9 +10,9 @@ from typing import Final
 
 from kapy.kube import Document
 from kapy.node_agent.container_state import ContainerState
-from kapy.node_agent.ending import end
+from kapy.node_agent.ending import stop_container
 from kapy.node_agent.lifecycle_hooks import run_post_start
-from kapy.node_agent.log_files import last_words
+from kapy.node_agent.log_files import termination_message
 from kapy.node_agent.probes import Probe
 from kapy.node_agent.restarts import Backoff, Policy, restarts
 from kapy.node_agent.runtime import ContainerConfig, Exit, Running, Runtime, StartFailed
@@ -25,7 +25,7 @@ CHECK_SECONDS: Final = 1.0
 watched in a portable way."""
 
 PULL_FAILED: Final = "ErrImagePull"
-PULL_LATER: Final = "ImagePullBackOff"
+IMAGE_PULL_BACKOFF: Final = "ImagePullBackOff"
 
 Configure = Callable[[int], Awaitable[ContainerConfig]]
 """The configuration of the container at its start of this number. Raises MissingSource, OSError,
@@ -33,7 +33,7 @@ StartFailed."""
 
 
 class ContainerLoop:
-    """One container of a Pod. changed: set when the inputs of its Pod have changed."""
+    """One container of a Pod. on_change: set when the inputs of its Pod have changed."""
 
     def __init__(
         self,
@@ -41,14 +41,14 @@ class ContainerLoop:
         state: ContainerState,
         runtime: Runtime,
         configure: Configure,
-        changed: Callable[[], Awaitable[None]],
+        on_change: Callable[[], Awaitable[None]],
         policy: Policy,
     ) -> None:
         self._pod = pod
         self._state = state
         self._runtime = runtime
         self._configure = configure
-        self._changed = changed
+        self._changed = on_change
         self._policy = policy
         self._backoff = Backoff()
         self._probes = {
@@ -66,19 +66,19 @@ class ContainerLoop:
 
     async def run(self) -> None:
         """Run until the container has ended for good."""
-        running = await self._found()
+        running = await self._find()
         if running is None and self._state.ran:
             self._state.restarts += 1
         while True:
             self._fresh = running is None
             if running is None:
-                running = await self._started()
-            self._state.run(running)
-            exit_ = await self._watched(running)
+                running = await self._start()
+            self._state.set_running(running)
+            exit_ = await self._watch(running)
             again = restarts(self._policy, exit_.code) or bool(self._stopped)
             ran = (exit_.at - running.started).total_seconds()
             running = None
-            self._state.end(exit_, for_good=not again)
+            self._state.set_terminated(exit_, for_good=not again)
             if not again:
                 return
             await self._pause(exit_, ran)
@@ -86,9 +86,9 @@ class ContainerLoop:
 
     async def is_running(self) -> bool:
         """Whether it runs, as an earlier agent has started it."""
-        return await self._found() is not None
+        return await self._find() is not None
 
-    async def _found(self) -> Running | None:
+    async def _find(self) -> Running | None:
         try:
             config = await self._configure(self._state.restarts)
             self._log = config.log
@@ -96,7 +96,7 @@ class ContainerLoop:
         except (MissingSource, OSError, StartFailed):
             return None
 
-    async def _started(self) -> Running:
+    async def _start(self) -> Running:
         """Start it; wait for missing inputs such as a Secret."""
         while True:
             try:
@@ -104,15 +104,17 @@ class ContainerLoop:
                 self._log = config.log
                 return await self._runtime.start(config)
             except MissingSource as error:
-                self._state.wait("CreateContainerConfigError", str(error))
+                self._state.set_waiting("CreateContainerConfigError", str(error))
                 await self._changed()
             except (StartFailed, OSError) as error:
                 reason = error.reason if isinstance(error, StartFailed) else "CreateContainerError"
                 message = error.strerror if isinstance(error, OSError) else str(error)
-                self._state.wait(reason, str(message or error))
+                self._state.set_waiting(reason, str(message or error))
                 pause = self._backoff.pause(0.0)
                 if pause and reason == PULL_FAILED:
-                    self._state.wait(PULL_LATER, f"back-off {pause:g}s pulling image: {error}")
+                    self._state.set_waiting(
+                        IMAGE_PULL_BACKOFF, f"back-off {pause:g}s pulling image: {error}"
+                    )
                 await self._retry(pause or 1.0)
 
     async def _retry(self, pause: float) -> None:
@@ -131,61 +133,61 @@ class ContainerLoop:
         if not pause:
             return
         how = stopped or exit_.message or f"it ended with code {exit_.code}"
-        line = exit_.said or (last_words(self._log) if self._log is not None else "")
+        line = exit_.said or (termination_message(self._log) if self._log is not None else "")
         said = f"; its last words: {line}" if line else ""
-        self._state.wait(
+        self._state.set_waiting(
             "CrashLoopBackOff",
             f"back-off {pause:g}s restarting failed container={self._state.name}: {how}{said}",
         )
         await asyncio.sleep(pause)
 
-    async def _watched(self, running: Running) -> Exit:
+    async def _watch(self, running: Running) -> Exit:
         """Probe the container until it ends."""
         seconds = float(self._pod["spec"].get("terminationGracePeriodSeconds") or 30)
         async with asyncio.TaskGroup() as group:
-            health = group.create_task(self._probed(running, seconds))
+            health = group.create_task(self._probe(running, seconds))
             exit_ = await running.ended()
             health.cancel()
         return exit_
 
-    async def _probed(self, running: Running, seconds: float) -> None:
+    async def _probe(self, running: Running, seconds: float) -> None:
         """Store the probe results; stop the container if it must be restarted."""
         if self._fresh and (why := await run_post_start(self._state.container, running)):
             self._stopped = why
-            await end(self._state.container, running, seconds)
+            await stop_container(self._state.container, running, seconds)
             return
         if "startupProbe" not in self._probes:
             self._state.set_health(started=True, ready="readinessProbe" not in self._probes)
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._outdated(running, seconds))
+            group.create_task(self._watch_configuration(running, seconds))
             if "startupProbe" in self._probes:
-                await self._vital(running, "startupProbe", seconds, until_well=True)
+                await self._liveness(running, "startupProbe", seconds, until_well=True)
                 self._state.set_health(started=True, ready="readinessProbe" not in self._probes)
             for name in ("livenessProbe", "readinessProbe"):
                 if name in self._probes:
-                    group.create_task(self._asked(running, name, seconds))
+                    group.create_task(self._run_probe(running, name, seconds))
 
-    async def _asked(self, running: Running, name: str, seconds: float) -> None:
+    async def _run_probe(self, running: Running, name: str, seconds: float) -> None:
         if name == "livenessProbe":
-            await self._vital(running, name, seconds, until_well=False)
+            await self._liveness(running, name, seconds, until_well=False)
         else:
             await self._readiness(running)
 
-    async def _vital(
+    async def _liveness(
         self, running: Running, name: str, seconds: float, *, until_well: bool
     ) -> None:
         """Stop the container when a probe has failed too often in a row."""
         probe, failed = self._probes[name], 0
         await asyncio.sleep(probe.delay)
         while True:
-            outcome = await probe.ask(running)
+            outcome = await probe.run(running)
             failed = 0 if outcome.well else failed + 1
             if outcome.well and until_well:
                 return
             if failed >= probe.failures:
                 self._stopped = f"{name} failed: {outcome.message}"
                 _log.warning("container %s: %s", self._state.name, self._stopped)
-                await end(self._state.container, running, seconds)
+                await stop_container(self._state.container, running, seconds)
                 return
             await asyncio.sleep(probe.period)
 
@@ -193,21 +195,21 @@ class ContainerLoop:
         probe, run, ready = self._probes["readinessProbe"], 0, False
         await asyncio.sleep(probe.delay)
         while True:
-            well = (await probe.ask(running)).well
+            well = (await probe.run(running)).well
             run = run + 1 if well != ready else 0
             if run >= (probe.successes if well else probe.failures):
                 ready, run = well, 0
             self._state.set_health(started=True, ready=ready)
             await asyncio.sleep(probe.period if ready else min(probe.period, 1.0))
 
-    async def _outdated(self, running: Running, seconds: float) -> None:
+    async def _watch_configuration(self, running: Running, seconds: float) -> None:
         while True:
             await asyncio.sleep(CHECK_SECONDS)
-            self._state.doubt(running.trouble())
-            self._state.see_ports(running.ports)  # a program may bind at any time
-            why = running.outdated()
-            if why:
-                self._stopped, self._anew = why, True
-                _log.info("container %s is started anew: %s", self._state.name, why)
-                await end(self._state.container, running, seconds)
+            self._state.set_trouble(running.trouble())
+            self._state.set_ports(running.ports)  # a program may bind at any time
+            reason = running.outdated()
+            if reason:
+                self._stopped, self._anew = reason, True
+                _log.info("container %s is started anew: %s", self._state.name, reason)
+                await stop_container(self._state.container, running, seconds)
                 return

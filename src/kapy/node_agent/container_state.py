@@ -40,7 +40,7 @@ class ContainerState:
     def name(self) -> str:
         return str(self.container["name"])
 
-    def wait(self, reason: str, message: str = "") -> None:
+    def set_waiting(self, reason: str, message: str = "") -> None:
         """Set the state Waiting, with a reason."""
         if (self.running, self.reason, self.message) != (None, reason, message):
             self.running, self.reason, self.message = None, reason, message
@@ -48,18 +48,18 @@ class ContainerState:
             self.trouble = ""
             self.changed()
 
-    def run(self, running: Running) -> None:
+    def set_running(self, running: Running) -> None:
         """Set the state Running."""
         self.running, self.reason, self.message = running, "", ""
         self.changed()
 
-    def doubt(self, trouble: str) -> None:
+    def set_trouble(self, trouble: str) -> None:
         """It runs, but its state is unknown for this reason; "" clears the reason."""
         if self.trouble != trouble:
             self.trouble = trouble
             self.changed()
 
-    def see_ports(self, ports: Mapping[int, int]) -> None:
+    def set_ports(self, ports: Mapping[int, int]) -> None:
         """Store the ports on which it listens."""
         if self.ports != ports:
             self.ports = dict(ports)
@@ -71,7 +71,7 @@ class ContainerState:
             self.started, self.ready = started, ready
             self.changed()
 
-    def end(self, exit_: Exit, *, for_good: bool) -> None:
+    def set_terminated(self, exit_: Exit, *, for_good: bool) -> None:
         """Set the state Terminated."""
         running, self.running = self.running, None
         self.trouble = ""

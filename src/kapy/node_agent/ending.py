@@ -13,11 +13,11 @@ from kapy.node_agent.runtime import Running, StartFailed
 
 _log = logging.getLogger(__name__)
 
-LEAST_SECONDS: Final = 2.0
+MIN_SECONDS: Final = 2.0
 """The least time after a hook until the container is killed, as a kubelet gives it."""
 
 
-async def end(container: Document, running: Running, seconds: float) -> None:
+async def stop_container(container: Document, running: Running, seconds: float) -> None:
     """Run the container's preStop hook and stop the container.
 
     seconds: the grace period of both. A hook that fails or takes longer does not delay the stop.
@@ -35,4 +35,4 @@ async def end(container: Document, running: Running, seconds: float) -> None:
         why = str(error) or "took too long"
     if why:
         _log.warning("the preStop hook of container %s: %s", container["name"], why)
-    await running.stop(max(seconds - (clock() - begin), LEAST_SECONDS))
+    await running.stop(max(seconds - (clock() - begin), MIN_SECONDS))

@@ -11,17 +11,17 @@ from kapy.node_agent.sources import MissingSource, Sources
 
 
 def environment_of(
-    container: Document, sources: Sources, given: Mapping[str, str]
+    container: Document, sources: Sources, base: Mapping[str, str]
 ) -> dict[str, str]:
-    """The environment variables of a container. given: those that the agent sets; the container's
+    """The environment variables of a container. base: those that the agent sets; the container's
     own win.
 
     Raises MissingSource.
     """
-    found = dict(given)
+    found = dict(base)
     for one in container.get("envFrom") or ():
         prefix = one.get("prefix") or ""
-        for key, data in _all_of(one, sources).items():
+        for key, data in _variables_from(one, sources).items():
             found[f"{prefix}{key}"] = data.decode("utf-8", "replace")
     for one in container.get("env") or ():
         value = _value(one, container, sources, found)
@@ -30,9 +30,9 @@ def environment_of(
     return found
 
 
-def _all_of(one: Mapping[str, Any], sources: Sources) -> Mapping[str, bytes]:
+def _variables_from(source: Mapping[str, Any], sources: Sources) -> Mapping[str, bytes]:
     for field, data in (("secretRef", sources.secret_data), ("configMapRef", sources.config_data)):
-        reference = one.get(field)
+        reference = source.get(field)
         if reference is not None:
             optional = bool(reference.get("optional"))
             return data(reference.get("name", ""), optional=optional) or {}
@@ -40,12 +40,12 @@ def _all_of(one: Mapping[str, Any], sources: Sources) -> Mapping[str, bytes]:
 
 
 def _value(
-    one: Mapping[str, Any], container: Document, sources: Sources, known: Mapping[str, str]
+    entry: Mapping[str, Any], container: Document, sources: Sources, variables: Mapping[str, str]
 ) -> str | None:
     """The value of a variable, None if it is optional and its source does not exist."""
-    source = one.get("valueFrom")
+    source = entry.get("valueFrom")
     if not source:
-        return expand(str(one.get("value") or ""), known)
+        return expand(str(entry.get("value") or ""), variables)
     if "fieldRef" in source:
         return sources.field(source["fieldRef"].get("fieldPath", ""))
     if "resourceFieldRef" in source:
@@ -63,4 +63,4 @@ def _value(
                 name, key = reference.get("name", ""), reference.get("key", "")
                 raise MissingSource(f"couldn't find key {key} in {kind} {name}")
             return None if found is None else found.decode("utf-8", "replace")
-    raise MissingSource(f"the variable {one.get('name')} has a source that is not supported")
+    raise MissingSource(f"the variable {entry.get('name')} has a source that is not supported")

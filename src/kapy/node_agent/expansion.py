@@ -15,10 +15,10 @@ _REFERENCE: Final = re.compile(r"\$(?:\$|\(([^()]*)\))")
 def expand(text: str, variables: Mapping[str, str]) -> str:
     """The text with the values of the variables that it refers to."""
 
-    def replaced(found: re.Match[str]) -> str:
-        name = found[1]
+    def replaced(match: re.Match[str]) -> str:
+        name = match[1]
         if name is None:
             return "$"
-        return variables.get(name, found[0])
+        return variables.get(name, match[0])
 
     return _REFERENCE.sub(replaced, text)

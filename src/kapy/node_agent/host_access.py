@@ -15,10 +15,10 @@ import msgspec
 
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 
 NAME: Final = "host-access.json"
-_USUAL: Final = frozenset((
+_DEFAULT_CAPABILITIES: Final = frozenset((
     "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
     "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
 ))  # fmt: skip
@@ -56,7 +56,7 @@ def _access(spec: Mapping[str, Any]) -> Iterator[str]:
         if (context.get("seccompProfile") or {}).get("type") == "Unconfined":
             yield "seccompProfile Unconfined"
         for name in (context.get("capabilities") or {}).get("add") or ():
-            if str(name).removeprefix("CAP_") not in _USUAL:
+            if str(name).removeprefix("CAP_") not in _DEFAULT_CAPABILITIES:
                 yield f"capability {name}"
         for sysctl in context.get("sysctls") or ():
             yield f"sysctl {sysctl.get('name')}"
@@ -66,7 +66,7 @@ def read(folder: Path) -> Sequence[Allowed]:
     """The host access that a plane allows. folder: the plane's. Raises BadHostAccess."""
     path = folder / NAME
     try:
-        return msgspec.convert(decoded(path.read_bytes()), list[Allowed])
+        return msgspec.convert(decode_json(path.read_bytes()), list[Allowed])
     except FileNotFoundError:
         return []
     except (OSError, BadJson, msgspec.ValidationError) as error:

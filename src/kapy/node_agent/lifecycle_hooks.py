@@ -40,6 +40,6 @@ async def run_hook(container: Document, hook: Document, running: Running, second
         return f"{' '.join(command)} ended with code {code}" if code else ""
     elif "httpGet" in hook:
         request = {"httpGet": hook["httpGet"], "timeoutSeconds": min(REQUEST_SECONDS, seconds)}
-        outcome = await Probe(container, request).ask(running)
+        outcome = await Probe(container, request).run(running)
         return "" if outcome.well else outcome.message
     return ""

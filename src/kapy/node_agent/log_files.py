@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Final
 
-LONGEST: Final = 10 << 20
+MAX_LOG_BYTES: Final = 10 << 20
 """Bytes of a log, after which it is moved aside (one earlier part is kept)."""
 _TAIL: Final = 16384
 _ERROR: Final = re.compile(
@@ -21,18 +21,18 @@ _STEP: Final = 0.2
 """Seconds between two looks at a file that grows. A timer: files cannot be watched portably."""
 
 
-def last_words(path: Path) -> str:
+def termination_message(path: Path) -> str:
     """The last error in a log, else its last line, shortened; "" if it is empty."""
     try:
         with path.open("rb") as file:
             file.seek(max(file.seek(0, os.SEEK_END) - _TAIL, 0))
-            return last_words_of(file.read().decode("utf-8", "replace"))
+            return termination_message_of(file.read().decode("utf-8", "replace"))
     except OSError:
         return ""
 
 
-def last_words_of(text: str) -> str:
-    """The same as `last_words`, for the end of a log."""
+def termination_message_of(text: str) -> str:
+    """The same as `termination_message`, for the end of a log."""
     lines = text.splitlines()
     said = next((one.strip() for one in reversed(lines) if _ERROR.search(one)), "")
     said = said or next((one.strip() for one in reversed(lines) if one.strip()), "")
@@ -42,7 +42,7 @@ def last_words_of(text: str) -> str:
 def rotate(path: Path) -> None:
     """Move a full log aside. Its writer appends, so it continues at the start of the new file."""
     try:
-        if path.stat().st_size > LONGEST:
+        if path.stat().st_size > MAX_LOG_BYTES:
             path.with_suffix(".log.1").write_bytes(path.read_bytes())
             os.truncate(path, 0)
     except OSError:

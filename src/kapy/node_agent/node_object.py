@@ -13,7 +13,7 @@ from kapy.kube import Document
 MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 FOLDER: Final = "kapy.cluster.x-k8s.io/folder"
 """The annotation with the folder of the plane, for programs on the same machine."""
-_MOST_PODS: Final = 110
+_MAX_PODS: Final = 110
 
 
 def capacity() -> Mapping[str, str]:
@@ -22,7 +22,7 @@ def capacity() -> Mapping[str, str]:
     return {
         "cpu": str(os.cpu_count() or 1),
         "memory": f"{pages // 1024}Ki",
-        "pods": str(_MOST_PODS),
+        "pods": str(_MAX_PODS),
     }
 
 

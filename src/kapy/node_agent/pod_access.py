@@ -37,10 +37,10 @@ class PodAccess:
         except NotSupported as error:
             raise BadRequest(str(error)) from None
         if found is None:
-            why = "previous terminated container" if options.previous else "container"
+            reason = "previous terminated container" if options.previous else "container"
             told = state.message or state.reason
             raise BadRequest(
-                f'{why} "{state.name}" in pod "{pod}" has no log'
+                f'{reason} "{state.name}" in pod "{pod}" has no log'
                 + (f": {told}" if told and not options.previous else "")
             )
         return found

@@ -73,7 +73,7 @@ class PodInputs:
         """The configuration of a container. Raises MissingSource, OSError, StartFailed."""
         name, container = state.name, state.container
         self._folder.forget_logs(name, restarts)
-        server = await runtime.server(self.pod, state.wait)
+        server = await runtime.server(self.pod, state.set_waiting)
         self.address = runtime.address(self.pod)
         host, port = server or self._host.server
         given = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": str(port)}
@@ -95,7 +95,7 @@ class PodInputs:
             server=server,
             address="" if server is None else self.address,
             pull_secrets=_pull_secrets(self.pod, sources),
-            tell=state.wait,
+            tell=state.set_waiting,
         )
 
     def _kubeconfig(self) -> bytes:

@@ -75,16 +75,18 @@ def _conditions(
     trouble = next((one.trouble for one in containers if one.trouble), trouble)
     incomplete = [one.name for one in initial if one.ended is None]
     over = phase in ("Succeeded", "Failed")
-    why = ("PodCompleted", "") if phase == "Succeeded" else _why("unready", unready)
+    reason = (
+        ("PodCompleted", "") if phase == "Succeeded" else _condition_message("unready", unready)
+    )
     if phase == "Failed":
-        why = "PodFailed", ""
+        reason = "PodFailed", ""
     elif trouble:
-        why = "ContainersNotReady", trouble
+        reason = "ContainersNotReady", trouble
     said = {
-        "PodReadyToStartContainers": ("", "") if not over else why,
-        "Initialized": _why("incomplete", incomplete, "ContainersNotInitialized"),
-        "Ready": why,
-        "ContainersReady": why,
+        "PodReadyToStartContainers": ("", "") if not over else reason,
+        "Initialized": _condition_message("incomplete", incomplete, "ContainersNotInitialized"),
+        "Ready": reason,
+        "ContainersReady": reason,
         "PodScheduled": ("", ""),
     }
     there = {one["type"]: one for one in before.get("conditions") or ()}
@@ -92,16 +94,18 @@ def _conditions(
     return [*known, *(one for type_, one in there.items() if type_ not in _CONDITIONS)]
 
 
-def _why(what: str, names: Iterable[str], reason: str = "ContainersNotReady") -> tuple[str, str]:
+def _condition_message(
+    subject: str, names: Iterable[str], reason: str = "ContainersNotReady"
+) -> tuple[str, str]:
     listed = " ".join(names)
-    kind = "init containers" if what == "incomplete" else "containers"
-    status = "incomplete" if what == "incomplete" else "unready"
+    kind = "init containers" if subject == "incomplete" else "containers"
+    status = "incomplete" if subject == "incomplete" else "unready"
     return (reason, f"{kind} with {status} status: [{listed}]") if listed else ("", "")
 
 
-def _condition(type_: str, reason: str, message: str, known: Document, now: str) -> Document:
+def _condition(type_: str, reason: str, message: str, before: Document, now: str) -> Document:
     status = "False" if reason else "True"
-    moved = known.get("lastTransitionTime") if known.get("status") == status else None
+    moved = before.get("lastTransitionTime") if before.get("status") == status else None
     found: Document = {"type": type_, "status": status, "lastTransitionTime": moved or now}
     if reason:
         found["reason"] = reason

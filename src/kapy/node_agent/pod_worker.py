@@ -14,7 +14,7 @@ from kapy.kube.errors import ApiError, NotFound, Unreachable
 from kapy.kube.names import PODS
 from kapy.node_agent.container_loop import ContainerLoop
 from kapy.node_agent.container_state import ContainerState
-from kapy.node_agent.ending import end
+from kapy.node_agent.ending import stop_container
 from kapy.node_agent.host import Host
 from kapy.node_agent.pod_folder import PodFolder
 from kapy.node_agent.pod_inputs import FAILURES, PodInputs
@@ -34,7 +34,7 @@ ADMIT_SECONDS: Final = 5.0
 there."""
 FAILED: Final = "ContainerCannotRun"
 """The reason of a waiting container whose agent failed."""
-LONGEST_END: Final = 10.0
+MAX_STOP_SECONDS: Final = 10.0
 """Seconds that containers have to end when the agent itself does."""
 
 
@@ -83,25 +83,25 @@ class PodWorker:
         self.update(self._pod)
         async with asyncio.TaskGroup() as group:
             reporting = group.create_task(self._reporter.run())
-            life = group.create_task(self._live())
+            life = group.create_task(self._run())
             try:
                 await self._deleted.wait()
                 seconds = self._grace()
             except asyncio.CancelledError:
                 life.cancel()
                 with suppress(TimeoutError):  # an engine does not answer
-                    async with asyncio.timeout(LONGEST_END + 2):
-                        await self._stop(min(self._grace(), LONGEST_END))
+                    async with asyncio.timeout(MAX_STOP_SECONDS + 2):
+                        await self._stop(min(self._grace(), MAX_STOP_SECONDS))
                 reporting.cancel()
-                await self._say_stopped()
+                await self._report_stopped()
                 raise
             life.cancel()
             await asyncio.wait([life])
             await self._stop(seconds)
             reporting.cancel()
-        await self._removed()
+        await self._remove()
 
-    async def deleted(self, *, within: float) -> None:
+    async def delete(self, *, within: float) -> None:
         """Wait until the Pod is deleted, at most so many seconds."""
         self.update(self._pod)
         with suppress(TimeoutError):
@@ -114,11 +114,11 @@ class PodWorker:
         while isinstance(cause, BaseExceptionGroup):
             cause = cause.exceptions[0]
         with suppress(Exception):  # what failed may fail again
-            async with asyncio.timeout(LONGEST_END + 2):
-                await self._stop(min(self._grace(), LONGEST_END))
+            async with asyncio.timeout(MAX_STOP_SECONDS + 2):
+                await self._stop(min(self._grace(), MAX_STOP_SECONDS))
         for one in self._reporter.states:
             if one.ended is None:
-                one.wait(
+                one.set_waiting(
                     FAILED,
                     f"the node agent failed ({type(cause).__name__}: {cause}) and tries it again "
                     f"in {pause:.0f} s; this is a defect of kapy: `kapy logs` has the details",
@@ -137,16 +137,16 @@ class PodWorker:
         async with asyncio.TaskGroup() as group:
             for one in self._reporter.states:
                 if one.running is not None:
-                    group.create_task(end(one.container, one.running, seconds))
+                    group.create_task(stop_container(one.container, one.running, seconds))
 
-    async def _say_stopped(self) -> None:
+    async def _report_stopped(self) -> None:
         """Write a status that stays true while no agent runs the Pod."""
         for one in self.containers:
             if one.ended is None:
-                one.wait(STOPPED, "the plane that ran it was stopped, and starts it again")
+                one.set_waiting(STOPPED, "the plane that ran it was stopped, and starts it again")
         await self._reporter.write()
 
-    async def _removed(self) -> None:
+    async def _remove(self) -> None:
         """Finish the Pod's deletion, and delete its files."""
         if self.runtime is not None:
             await self.runtime.forget(self._pod)
@@ -172,14 +172,14 @@ class PodWorker:
                 _log.warning("pod %s cannot be deleted: %s", self.key, error)
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def _live(self) -> None:
+    async def _run(self) -> None:
         """Run the containers with a runtime, and switch when a preferred one can run the Pod (a
         program in place of its image)."""
         while True:
-            runtime = self.runtime = await self._admitted()
+            runtime = self.runtime = await self._admit()
             async with asyncio.TaskGroup() as group:
-                living = group.create_task(self._run_by(runtime))
-                other = group.create_task(self._until_another(runtime))
+                living = group.create_task(self._run_with(runtime))
+                other = group.create_task(self._wait_for_runtime_change(runtime))
                 await asyncio.wait([living, other], return_when=asyncio.FIRST_COMPLETED)
                 replaced = other.done()
                 living.cancel()
@@ -189,7 +189,7 @@ class PodWorker:
             await self._stop(self._grace())
             await runtime.forget(self._pod)
 
-    async def _until_another(self, runtime: Runtime) -> None:
+    async def _wait_for_runtime_change(self, runtime: Runtime) -> None:
         """Wait until a preferred runtime accepts the Pod."""
         earlier = list(itertools.takewhile(lambda one: one is not runtime, self._host.runtimes))
         while True:
@@ -198,23 +198,23 @@ class PodWorker:
                 if not await one.refusal(self._pod):
                     return
 
-    async def _run_by(self, runtime: Runtime) -> None:
+    async def _run_with(self, runtime: Runtime) -> None:
         if runtime.other_users:
             self._inputs.share()
-        await self._prepared()
+        await self._prepare()
         policy: Policy = self._pod["spec"].get("restartPolicy") or "Always"
         async with asyncio.TaskGroup() as group:
-            fresh = group.create_task(self._kept_fresh())
+            fresh = group.create_task(self._refresh_regularly())
             before: Policy = "OnFailure" if policy == "Always" else policy
             initialized = await self._is_initialized(runtime)
             for state in self.initial:
                 if initialized:
-                    state.end(Exit(0, "Completed", self._host.clock()), for_good=True)
+                    state.set_terminated(Exit(0, "Completed", self._host.clock()), for_good=True)
                     continue
                 await self._loop(state, runtime, before).run()
                 if state.ended is None or state.ended.code:
                     for one in self.containers:
-                        one.wait("PodInitializing")
+                        one.set_waiting("PodInitializing")
                     fresh.cancel()
                     return
             for state in self.containers:
@@ -236,7 +236,7 @@ class PodWorker:
 
         return ContainerLoop(self._pod, state, runtime, configure, self._news.wait, policy)
 
-    async def _admitted(self) -> Runtime:
+    async def _admit(self) -> Runtime:
         """The runtime of the Pod; waits until one accepts it."""
         wrong = unsupported(self._pod)
         if wrong:
@@ -251,10 +251,10 @@ class PodWorker:
                 if not refusal:
                     return runtime
                 refusals.append(refusal)
-            self._reporter.wait("NoRuntime", _way_out(self._pod, refusals))
-            await self._changed(ADMIT_SECONDS)
+            self._reporter.wait("NoRuntime", _remedy(self._pod, refusals))
+            await self._wait_for_change(ADMIT_SECONDS)
 
-    async def _prepared(self) -> None:
+    async def _prepare(self) -> None:
         """Prepare the volumes; wait for their sources."""
         await self._inputs.read()
         while True:
@@ -263,12 +263,12 @@ class PodWorker:
                 return
             except FAILURES as error:
                 self._reporter.wait("ContainerCreating", self._inputs.reason(error))
-            await self._changed(RETRY_SECONDS)
+            await self._wait_for_change(RETRY_SECONDS)
 
-    async def _kept_fresh(self) -> None:
+    async def _refresh_regularly(self) -> None:
         """Keep volumes and tokens up to date."""
         while True:
-            await self._changed(REFRESH_SECONDS)
+            await self._wait_for_change(REFRESH_SECONDS)
             trouble = ""
             try:
                 await self._inputs.refresh()
@@ -278,7 +278,7 @@ class PodWorker:
                     trouble = f"{expired} and cannot be renewed: {error}"
             self._reporter.doubt(trouble)
 
-    async def _changed(self, seconds: float) -> None:
+    async def _wait_for_change(self, seconds: float) -> None:
         """Wait for a notification, or for so many seconds."""
         try:
             async with asyncio.timeout(seconds):
@@ -287,11 +287,11 @@ class PodWorker:
             return
 
 
-def _way_out(pod: Document, refusals: Sequence[str]) -> str:
+def _remedy(pod: Document, refusals: Sequence[str]) -> str:
     labels = pod["metadata"].get("labels") or {}
     name = labels.get("cluster.x-k8s.io/provider") or "TYPE-NAME"
-    why = "; ".join(refusals)
+    reason = "; ".join(refusals)
     return (
-        f"nothing runs this Pod here: {why}; or run the program of its container with "
+        f"nothing runs this Pod here: {reason}; or run the program of its container with "
         f"`kapy run provider {name} -- PATH`, or `kapy init --run {name}=PATH`"
     )

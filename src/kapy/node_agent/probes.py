@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from kapy.kube import Document
 from kapy.node_agent.runtime import Running, StartFailed
 
-_MOST: Final = 10 * 1024
+_MAX_BODY: Final = 10 * 1024
 """Bytes of an answer that are read."""
 
 
@@ -36,17 +36,17 @@ class Probe:
         self.successes = int(spec.get("successThreshold") or 1)
         self.failures = int(spec.get("failureThreshold") or 3)
 
-    async def ask(self, running: Running) -> Outcome:
+    async def run(self, running: Running) -> Outcome:
         """Probe once."""
         try:
             async with asyncio.timeout(self.patience):
-                return await self._ask(running)
+                return await self._run(running)
         except TimeoutError:
             return Outcome(well=False, message=f"no answer within {self.patience:g} s")
         except (OSError, StartFailed, EOFError, ValueError) as error:
             return Outcome(well=False, message=str(error) or type(error).__name__)
 
-    async def _ask(self, running: Running) -> Outcome:
+    async def _run(self, running: Running) -> Outcome:
         spec = self._spec
         if "httpGet" in spec:
             return await self._http(running, spec["httpGet"])
@@ -61,35 +61,35 @@ class Probe:
         code = await running.execute(command, self.patience)
         return Outcome(code == 0, f"{' '.join(command)} ended with code {code}")
 
-    async def _http(self, running: Running, asked: Mapping[str, Any]) -> Outcome:
-        port = self._port(running, asked.get("port"))
+    async def _http(self, running: Running, action: Mapping[str, Any]) -> Outcome:
+        port = self._port(running, action.get("port"))
         tls = None
-        if (asked.get("scheme") or "HTTP") == "HTTPS":
+        if (action.get("scheme") or "HTTP") == "HTTPS":
             tls = ssl.create_default_context()
             tls.check_hostname = False
             tls.verify_mode = ssl.CERT_NONE  # as a kubelet: it asks whether it lives, not who it is
         reader, writer = await asyncio.open_connection(running.address, port, ssl=tls)
         try:
-            writer.write(_request(asked, running.address, port))
-            status = int((await reader.read(_MOST)).split(b" ", 2)[1])
+            writer.write(_request(action, running.address, port))
+            status = int((await reader.read(_MAX_BODY)).split(b" ", 2)[1])
         except IndexError:
             return Outcome(well=False, message="the answer is not HTTP")
         finally:
             writer.close()
-        path = asked.get("path") or "/"
+        path = action.get("path") or "/"
         return Outcome(
             200 <= status < 400, f"HTTP probe of {path} failed with statuscode: {status}"
         )
 
-    async def _grpc(self, running: Running, asked: Mapping[str, Any]) -> Outcome:
+    async def _grpc(self, running: Running, action: Mapping[str, Any]) -> Outcome:
         from kapy.node_agent.grpc_health import is_serving
 
-        port = self._port(running, asked.get("port"))
-        well = await is_serving(running.address, port, asked.get("service") or "")
+        port = self._port(running, action.get("port"))
+        well = await is_serving(running.address, port, action.get("service") or "")
         return Outcome(well, "gRPC health check: the service is not serving")
 
-    def _port(self, running: Running, wanted: Any) -> int:
-        number = wanted if isinstance(wanted, int) else self._declared(str(wanted))
+    def _port(self, running: Running, port: Any) -> int:
+        number = port if isinstance(port, int) else self._declared(str(port))
         return running.ports.get(number, number)
 
     def _declared(self, name: str) -> int:
@@ -101,10 +101,10 @@ class Probe:
         raise ValueError(f"the container has no port {name!r}")
 
 
-def _request(asked: Mapping[str, Any], address: str, port: int) -> bytes:
+def _request(action: Mapping[str, Any], address: str, port: int) -> bytes:
     headers = {"Host": f"{address}:{port}", "User-Agent": "kube-probe/kapy", "Accept": "*/*"}
-    headers |= {one["name"]: one["value"] for one in asked.get("httpHeaders") or ()}
-    path = asked.get("path") or "/"
+    headers |= {one["name"]: one["value"] for one in action.get("httpHeaders") or ()}
+    path = action.get("path") or "/"
     path = path if path.startswith("/") else f"/{path}"
     lines = [f"GET {path} HTTP/1.1", *(f"{key}: {value}" for key, value in headers.items())]
     return "\r\n".join([*lines, "Connection: close", "", ""]).encode()

@@ -7,10 +7,10 @@ from typing import Final, Literal
 
 Policy = Literal["Always", "OnFailure", "Never"]
 
-FIRST: Final = 10.0
-LONGEST: Final = 300.0
+FIRST_PAUSE: Final = 10.0
+MAX_PAUSE: Final = 300.0
 """Seconds between two starts, at first and at last."""
-WELL: Final = 600.0
+RESET_AFTER: Final = 600.0
 """Seconds of a run after which a container is well: the next pause is short again."""
 
 
@@ -27,7 +27,7 @@ class Backoff:
 
     def pause(self, ran: float) -> float:
         """Seconds to wait after a run of so many seconds."""
-        if ran >= WELL:
+        if ran >= RESET_AFTER:
             self._next = 0.0
-        now, self._next = self._next, min(max(self._next * 2, FIRST), LONGEST)
+        now, self._next = self._next, min(max(self._next * 2, FIRST_PAUSE), MAX_PAUSE)
         return now

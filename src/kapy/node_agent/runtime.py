@@ -25,11 +25,11 @@ class StartFailed(KapyError):
 
 WorkloadName = Callable[[Document], str]
 """The name of the Deployment (or StatefulSet, …) that a Pod belongs to, "" for none."""
-Tell = Callable[[str, str], None]
+Report = Callable[[str, str], None]
 """Told why a container does not run yet: a reason, and a sentence."""
 
 
-def _tell_nobody(_: str, __: str) -> None:
+def _no_report(_: str, __: str) -> None:
     """Nobody wants to know."""
 
 
@@ -61,7 +61,7 @@ class ContainerConfig:
     server: tuple[str, int] | None = None
     address: str = ""
     pull_secrets: Sequence[Mapping[str, bytes]] = ()
-    tell: Tell = _tell_nobody
+    tell: Report = _no_report
 
     @property
     def name(self) -> str:
@@ -144,7 +144,7 @@ class Runtime(Protocol):
         """The reason for which this runtime refuses a Pod, in one sentence; "" if it accepts it."""
         ...
 
-    async def server(self, pod: Document, tell: Tell) -> tuple[str, int] | None:
+    async def server(self, pod: Document, report: Report) -> tuple[str, int] | None:
         """Host and port at which a Pod reaches the API server, None for the agent's own."""
         ...
 

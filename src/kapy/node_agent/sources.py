@@ -92,13 +92,13 @@ class Sources:
         else of this one. Raises MissingSource."""
         container, has_default = self._container(container, str(reference.get("containerName", "")))
         name = str(reference.get("resource", ""))
-        found = _RESOURCE.fullmatch(name)
-        if found is None:
+        match = _RESOURCE.fullmatch(name)
+        if match is None:
             raise MissingSource(f"the resource {name} is not one that a container can refer to")
         resources = container.get("resources") or {}
-        value = _amount((resources.get(found[1]) or {}).get(found[2]) or "0")
-        if not value and found[1] == "limits" and has_default and found[2] in ALLOCATABLE:
-            value = _amount(self.allocatable.get(found[2], ALLOCATABLE[found[2]]))
+        value = _amount((resources.get(match[1]) or {}).get(match[2]) or "0")
+        if not value and match[1] == "limits" and has_default and match[2] in ALLOCATABLE:
+            value = _amount(self.allocatable.get(match[2], ALLOCATABLE[match[2]]))
         divisor = _amount(reference.get("divisor") or "1") or Decimal(1)
         whole = (value / divisor).to_integral_value(rounding=ROUND_CEILING)
         return str(int(min(whole, _LARGEST)))

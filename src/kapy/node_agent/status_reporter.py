@@ -69,7 +69,7 @@ class StatusReporter:
     def wait(self, reason: str, message: str) -> None:
         """Set the state Waiting of all containers."""
         for one in self.states:
-            one.wait(reason, message)
+            one.set_waiting(reason, message)
 
     def doubt(self, trouble: str) -> None:
         """Set why the Pod is not well; "" clears it."""

@@ -71,5 +71,5 @@ def _of_volume(path: str, volume: Mapping[str, Any]) -> Iterator[str]:
         yield from _others(f"{path}.projected.sources", one, _PROJECTED)
 
 
-def _others(path: str, there: Mapping[str, Any], known: frozenset[str]) -> Iterator[str]:
-    yield from (f"{path}.{key}" for key, value in there.items() if value and key not in known)
+def _others(path: str, fields: Mapping[str, Any], supported: frozenset[str]) -> Iterator[str]:
+    yield from (f"{path}.{key}" for key, value in fields.items() if value and key not in supported)

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from kapy.kube import Document
-from kapy.node_agent.atomic_files import DATA, Content, publish
+from kapy.node_agent.atomic_files import DATA, Content, publish_files
 from kapy.node_agent.sources import MissingSource, Sources
 
 TOKEN_FOLDER: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -64,7 +64,9 @@ class Volumes:
             namespace = self._pod["metadata"]["namespace"].encode()
             token = self._token("", 3607).encode()
             files = {"token": token, "ca.crt": self._ca, "namespace": namespace}
-            publish(account, {key: Content(data, self._private) for key, data in files.items()})
+            publish_files(
+                account, {key: Content(data, self._private) for key, data in files.items()}
+            )
         for name, volume in self._volumes.items():
             self._update(self._folder / name, volume, sources)
 
@@ -76,7 +78,9 @@ class Volumes:
             _check_host_path(volume)
         else:
             files = self._files(volume, sources)
-            publish(folder, {key: Content(one.data, one.mode | self._more) for key, one in files})
+            publish_files(
+                folder, {key: Content(one.data, one.mode | self._more) for key, one in files}
+            )
 
     def _files(self, volume: Mapping[str, Any], sources: Sources) -> Iterator[tuple[str, Content]]:
         for field in ("secret", "configMap", "downwardAPI"):
@@ -141,7 +145,7 @@ class Volumes:
 
 
 def _chosen(
-    what: str, data: Mapping[str, bytes], source: Mapping[str, Any], mode: int
+    kind: str, data: Mapping[str, bytes], source: Mapping[str, Any], mode: int
 ) -> Iterator[tuple[str, Content]]:
     items = source.get("items")
     if not items:
@@ -152,7 +156,7 @@ def _chosen(
         if key in data:
             yield _path(item["path"]), Content(data[key], item.get("mode") or mode)
         elif not source.get("optional"):
-            raise MissingSource(f"references non-existent {what} key: {key}")
+            raise MissingSource(f"references non-existent {kind} key: {key}")
 
 
 def _metadata(path: str, sources: Sources) -> str:

@@ -23,7 +23,7 @@ from kapy._aio.spdy_protocol import SpdyProtocol
 from kapy.client.credentials import tls_context
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube.errors import Unreachable, error_of
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.names import PODS
 
 PROTOCOL: Final = "portforward.k8s.io"
@@ -149,7 +149,7 @@ def _head(access: Kubeconfig, host: str, root: str, namespace: str, pod: str) ->
 
 def _status(body: bytes) -> Any:
     try:
-        found = decoded(body)
+        found = decode_json(body)
     except BadJson:
         found = None
     said = body.decode("utf-8", "replace").strip()

@@ -92,7 +92,7 @@ def _down(document: Document, version: Version) -> Document:
     found = version.from_hub(copy.deepcopy(document))
     body = {key: one for key, one in document.items() if key not in ("apiVersion", "metadata")}
     again = version.to_hub(copy.deepcopy(found))
-    if merge_patch.same(body, {key: again[key] for key in body if key in again}):
+    if merge_patch.is_equal_json(body, {key: again[key] for key in body if key in again}):
         return found
     data = msgspec.json.encode(body).decode()
     annotations = {**(document["metadata"].get("annotations") or {}), DATA: data}

@@ -14,7 +14,7 @@ from msgspec import json
 from kapy.client.client import Client
 from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
-from kapy.kube.apply.settled import is_settled
+from kapy.kube.apply.no_op import is_no_op
 from kapy.kube.names import Resource
 
 _MOVED: Final = ("f:annotations", "f:labels")
@@ -44,7 +44,7 @@ class AppliedObjects:
         slot = (resource, Key.of(wanted), manager)
         digest = _digest(wanted)
         is_known = self._digests.get(slot) == digest and holds(current, wanted)
-        if is_known or is_settled(current, wanted, manager):
+        if is_known or is_no_op(current, wanted, manager):
             self._tally.hits[resource.kind] += 1
             return current
         self._tally.misses[resource.kind] += 1

@@ -11,10 +11,10 @@ from typing import Final
 from kapy.kube.pki import (
     InvalidPem,
     KeyPair,
-    belongs_together,
     has_public_keys,
     holds_public_key,
     is_authority,
+    is_matching_pair,
     load,
     public_key,
 )
@@ -45,7 +45,7 @@ def certificate_problem(certificate: ClusterCertificate, pair: KeyPair) -> str:
     if not pair.key:
         return ""
     try:
-        return "" if belongs_together(pair) else _MISMATCH
+        return "" if is_matching_pair(pair) else _MISMATCH
     except InvalidPem:
         return _NO_KEY
 

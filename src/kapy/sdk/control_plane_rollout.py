@@ -19,7 +19,7 @@ from kapy.engine.correlation import Lru
 from kapy.engine.runtime import Runtime
 from kapy.engine.ssa_cache import REMEMBERED
 from kapy.kube import Document
-from kapy.kube.apply.settled import is_settled
+from kapy.kube.apply.no_op import is_no_op
 from kapy.sdk.control_plane_kinds import MachineControlPlaneContractObject
 from kapy.sdk.control_plane_machine_selection import creation_time
 from kapy.sdk.machine_based_control_plane import MachineControlPlaneContext
@@ -97,7 +97,7 @@ class RolloutChecks:
         metadata, manager = config["metadata"], self._manager
         intent = {**config, "spec": spec, "metadata": {"name": metadata["name"]}}
         intent = {key: one for key, one in intent.items() if key != "status"}
-        if is_settled(_without_metadata(config), intent, manager):
+        if is_no_op(_without_metadata(config), intent, manager):
             return True
         uid, version = metadata["uid"], metadata["resourceVersion"]
         known = self._current.get(uid)

@@ -63,7 +63,7 @@ class TenantCredentials:
     async def of(
         self, document: Document, cluster: Cluster | None, *, keep: bool = True
     ) -> Credential | None:
-        """Return the credential of an object, None if it names none. Raises Refused.
+        """Return the credential of an object, None if it names none. Raises ChangeRefused.
 
         document: the infrastructure of a cluster, or an object of its `cluster`. keep: also protect
         what is used.
@@ -140,7 +140,7 @@ class TenantCredentials:
         return Key(cluster.key.namespace, reference.name)
 
     def _allowed_identity(self, reference: IdentityReference, namespace: str) -> Document:
-        """Return the identity, if it may be used. Raises Refused."""
+        """Return the identity, if it may be used. Raises ChangeRefused."""
         named = f"{reference.kind} {reference.name}"
         usage, identity = self._usage, None
         if self._identity is None or reference.kind != self._identity.kind:

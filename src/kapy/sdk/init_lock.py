@@ -18,7 +18,7 @@ from kapy.engine.failure import NotYet
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound
-from kapy.kube.foreign_json import decoded
+from kapy.kube.foreign_json import decode_json
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import CONFIG_MAPS
@@ -103,7 +103,7 @@ def _lock(cluster: Cluster, machine: str) -> Document:
 def _holder(lock: Document) -> str:
     """Return the name of the Machine that holds the lock, "" if it is unknown."""
     try:
-        information: Any = decoded((lock.get("data") or {}).get(_INFORMATION, ""))
+        information: Any = decode_json((lock.get("data") or {}).get(_INFORMATION, ""))
     except (ValueError, TypeError):
         return ""
     return str(information.get("machineName", "")) if isinstance(information, dict) else ""

@@ -33,7 +33,7 @@ from kapy.api.embedded import APIEndpoint, TemplateMeta
 from kapy.api.infrastructure import MachineProviderID, PoolProviderID, ProviderIDs
 from kapy.api.status import Conditions
 from kapy.kube.meta import Object
-from kapy.kube.model import Model, bare, rules
+from kapy.kube.model import Model, bare_type, rules
 from kapy.kube.names import Resource
 from kapy.kube.plural import plural
 from kapy.sdk.bootstrap_kinds import BootstrapConfigStatus as BootstrapConfigStatus
@@ -142,7 +142,7 @@ def template_of(kind: type[Object]) -> type[Object]:
 def _spec_of(kind: type[Object]) -> Any:
     for one in msgspec.structs.fields(kind):
         if one.name == "spec":
-            return bare(one.type)
+            return bare_type(one.type)
     raise TypeError(f"{kind.__name__} has no spec, so there is nothing for a template to hold")
 
 
@@ -150,7 +150,7 @@ def _struct(name: str, doc: str, of: Resource | None = None, /, **fields: Any) -
     """A Struct whose fields are Structs, empty unless set. of: where a kind is found."""
     return msgspec.defstruct(
         name,
-        [(key, hint, field(default_factory=bare(hint))) for key, hint in fields.items()],
+        [(key, hint, field(default_factory=bare_type(hint))) for key, hint in fields.items()],
         bases=(Model if of is None else Object,),
         namespace={"__doc__": doc} | ({} if of is None else {"RESOURCE": of}),
         module=__name__,

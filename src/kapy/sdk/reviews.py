@@ -14,7 +14,7 @@ import msgspec
 
 from kapy._aio.asgi import Receive, Scope, Send, read_body, run_lifespan, send_reply
 from kapy.kube import Document
-from kapy.kube.patch.merge_patch import same
+from kapy.kube.patch.merge_patch import is_equal_json
 from kapy.sdk.review_metrics import ReviewMetrics
 
 MAX_BODY: Final = 64 * 1024 * 1024
@@ -91,7 +91,7 @@ def patch_response(before: Document, after: Document) -> Document:
         *(
             {"op": "add", "path": f"/{name}", "value": value}
             for name, value in after.items()
-            if not same(value, before.get(name))
+            if not is_equal_json(value, before.get(name))
         ),
         *({"op": "remove", "path": f"/{name}"} for name in before if name not in after),
     ]

@@ -130,5 +130,5 @@ def _patched(document: Document, patch: GeneratePatchesResponseItem) -> Document
     if patch.patch_type == JSON_MERGE_PATCH:
         found: Document = merge_patch.apply(document, content or {})
     else:
-        found = strict_json_patch.apply(document, strict_json_patch.compiled(content))
+        found = strict_json_patch.apply(document, strict_json_patch.parse_patch(content))
     return found

@@ -16,7 +16,7 @@ from kapy.conditions.lookup import has, is_false
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 from kapy.kube.nested import value_at
-from kapy.kube.patch.merge_patch import same
+from kapy.kube.patch.merge_patch import is_equal_json
 from kapy.kube.regexp import allowance
 from kapy.topology.variables import default_variables, variable_value_errors
 
@@ -55,7 +55,7 @@ def with_variables(
     cluster: Document, old: Document | None, cluster_class: ClusterClass
 ) -> tuple[Document, list[FieldError]]:
     """The Cluster with defaulted variables (the same object if nothing changes), and the errors in
-    its variables. Raises Misshapen."""
+    its variables. Raises InvalidTopologyShape."""
     with allowance():
         return _with_variables(cluster, old, cluster_class)
 
@@ -73,7 +73,7 @@ def _with_variables(
         found, problems = default_variables(values, definitions, path, create=place.whole)
         errors += problems
         shown = [{"name": one.name, "value": one.value} for one in found]
-        if shown and not same(shown, _value_at(topology, place.parts)):
+        if shown and not is_equal_json(shown, _value_at(topology, place.parts)):
             topology = _with_value(topology, place.parts, shown)
     for place in places:
         was = _values(before, place.old) if place.old is not None else []

@@ -52,7 +52,8 @@ def prefixed_name(prefix: str, cluster: Cluster, *slot: str) -> str:
 def class_name(
     template: str, cluster: Cluster, *slot: str, variables: Mapping[str, Any] | None = None
 ) -> str:
-    """A name from a naming template of the class. more: template variables besides the cluster.
+    """A name from a naming template of the class. variables: template variables besides the
+    cluster.
 
     Raises BadNameTemplate.
     """

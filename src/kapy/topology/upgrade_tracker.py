@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 
 
 @dataclass(slots=True)
@@ -112,4 +112,4 @@ def _concurrency(cluster: Cluster) -> int:
     """The upgrade concurrency of the annotation. Admission accepts positive numbers only; any other
     value counts as 1."""
     said = cluster.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_CONCURRENCY, "")
-    return max(1, whole(said)) if said.isdecimal() else 1
+    return max(1, parse_integer(said)) if said.isdecimal() else 1

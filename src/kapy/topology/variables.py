@@ -20,7 +20,7 @@ from kapy.api.cluster_class_variables import (
 from kapy.api.embedded import ClusterVariable
 from kapy.api.variable_schema import schema_document
 from kapy.kube.field_errors import FieldError, invalid, required
-from kapy.kube.json_numbers import as_double, fitting
+from kapy.kube.json_numbers import as_doubles, fit_integers
 from kapy.kube.model import encode
 from kapy.kube.schema import FieldSchema
 from kapy.kube.schema.rules import ABSENT
@@ -47,7 +47,7 @@ def default_variables(
     for one in values:
         if one.name in definitions:
             schema = _compile(definitions[one.name])
-            value = as_double(schema.default(one.value))
+            value = as_doubles(schema.default(one.value))
             found.append(ClusterVariable(name=one.name, value=value))
         else:
             errors.append(_undefined_error(one, path))
@@ -56,7 +56,7 @@ def default_variables(
         for name, definition in definitions.items():
             value = ABSENT if name in there else _compile(definition).default()
             if value is not ABSENT:
-                found.append(ClusterVariable(name=name, value=as_double(value)))
+                found.append(ClusterVariable(name=name, value=as_doubles(value)))
     return ([], errors) if errors else (found, [])
 
 
@@ -96,7 +96,7 @@ def value_errors(
 ) -> list[FieldError]:
     """The errors in one value. old: its previous value, or ABSENT."""
     checked = _compiled_schema(schema)
-    value, where, shown = fitting(variable.value), f"{path}.value", text_of(variable.value)
+    value, where, shown = fit_integers(variable.value), f"{path}.value", text_of(variable.value)
     if errors := checked.shape_errors(value, where):
         return [
             FieldError(one.type, one.field, one.detail.removeprefix(" in body "), shown)
@@ -112,7 +112,7 @@ def value_errors(
         return [invalid(path, shown, problem)]
     return [
         FieldError(one.type, one.field, one.detail, shown)
-        for one in checked.rule_errors(value, where, ABSENT if old is None else fitting(old))
+        for one in checked.rule_errors(value, where, ABSENT if old is None else fit_integers(old))
     ]
 
 

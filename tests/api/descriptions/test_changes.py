@@ -22,7 +22,7 @@ from kapy.api.machine import Machine, MachineTemplateSpec
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.names import Annotation
 from kapy.api.template_changes import difference
-from kapy.core.machinedeployment.desired import new_set, updated_set
+from kapy.core.machinedeployment.desired import new_set, update_set
 from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta, read
 from kapy.kube.model import decode, encode
@@ -118,8 +118,8 @@ def deployment_effects() -> dict[str, str]:
         template = decode(encode(after.spec.template), MachineTemplateSpec)
         if not difference(before.spec.template, template).up_to_date:
             effects[path] = "rollout"
-        elif parts(updated_set(after, current, old=False).spec) != parts(
-            updated_set(before, current, old=False).spec
+        elif parts(update_set(after, current, old=False).spec) != parts(
+            update_set(before, current, old=False).spec
         ):
             effects[path] = "in place"
     return allowed("MachineDeployment", effects)

@@ -20,13 +20,13 @@ from kapy.client.client import Client
 from kapy.clusterctl import install
 from kapy.clusterctl.certificates import CERTIFICATES, CLUSTER_ISSUERS, ISSUERS
 from kapy.clusterctl.certificates.cert_manager import is_there
-from kapy.clusterctl.certificates.own import TRUSTING
+from kapy.clusterctl.certificates.own import INJECTED_RESOURCES
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
 from kapy.clusterctl.delete import Deletion, delete
-from kapy.clusterctl.install.asked import Asked
-from kapy.clusterctl.progress import silent
+from kapy.clusterctl.install.requested_providers import RequestedProviders
+from kapy.clusterctl.progress import no_progress
 from kapy.clusterctl.provider import ProviderType
-from kapy.clusterctl.waiting import until
+from kapy.clusterctl.waiting import wait_until
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
@@ -36,7 +36,7 @@ from tests.clusterctl.releases import Releases, crd, management_cluster
 
 SERVING = Key("default", "serving")
 PAIR = Key("default", "pair")
-WEBHOOKS = TRUSTING[1]
+WEBHOOKS = INJECTED_RESOURCES[1]
 LONG = 600.0
 
 
@@ -82,7 +82,7 @@ def ready(found: Document | None, *reasons: str) -> bool:
 async def when(
     client: Client, resource: Resource, key: Key, holds: Callable[[Document | None], Any]
 ) -> Document:
-    found = await until(client, resource, key, holds, within=LONG)
+    found = await wait_until(client, resource, key, holds, within=LONG)
     assert found is not None
     return found
 
@@ -329,12 +329,12 @@ async def test_cert_manager_itself_takes_over() -> None:
 
 async def test_a_release_keeps_its_certificates_and_they_are_up_to_date(tmp_path: Path) -> None:
     releases = Releases(tmp_path)
-    asked = Asked({ProviderType.INFRASTRUCTURE: ["acme:v1.0.0"]})
+    asked = RequestedProviders({ProviderType.INFRASTRUCTURE: ["acme:v1.0.0"]})
     label = "infrastructure-acme"
     key = Key(f"{label}-system", f"{label}-serving")
     async with plane() as client:
         config = releases.config()
-        await install.init(client, config, asked, clock=loop_clock(), say=silent)
+        await install.init(client, config, asked, clock=loop_clock(), progress=no_progress)
         made = await client.get(SECRETS, Key(key.namespace, f"{label}-webhook-cert"))
         found = await issued(client, key)
         assert CLUSTERCTL_LABEL in found["metadata"]["labels"]
@@ -343,7 +343,7 @@ async def test_a_release_keeps_its_certificates_and_they_are_up_to_date(tmp_path
         trust = await client.get(WEBHOOKS, Key("", f"{label}-val"))
         assert bundles(trust) == {made["data"]["ca.crt"]}
         everything = Deletion(everything=True, include_namespace=True, include_crds=True)
-        await delete(client, everything, say=silent)
+        await delete(client, everything, progress=no_progress)
         left = {one["metadata"]["name"] for one in (await client.list(CRDS)).items}
         assert {one["metadata"]["name"] for one in DEFINITIONS} <= left
         assert (await client.list(CERTIFICATES)).items == []

@@ -17,7 +17,7 @@ from kapy.apps.manifests import sample
 from kapy.apps.program.options import flags_of as own_flags_of
 from kapy.apps.program.options import parse_options
 from kapy.cli.components import components
-from kapy.clusterctl.variables import processed
+from kapy.clusterctl.variables import replace_variables
 from kapy.kube import Document
 from kapy.kube.yaml import load_all
 from kapy.testing.conformance.check import check_releases
@@ -106,7 +106,7 @@ def told(arguments: list[str]) -> set[str]:
 
 @NAMES
 def test_managers_understand_what_they_are_told(name: str) -> None:
-    arguments = processed(json.dumps(manager(printed(name))[1]["args"]), {})
+    arguments = replace_variables(json.dumps(manager(printed(name))[1]["args"]), {})
     given: dict[str, list[str]] = {}
     for one in json.loads(arguments):
         flag, _, value = one.removeprefix("--").partition("=")
@@ -163,9 +163,11 @@ def test_the_templates_of_the_release_make_the_samples(tmp_path: Path) -> None:
         "CONTROL_PLANE_MACHINE_COUNT": "1",
         "WORKER_MACHINE_COUNT": "2",
     }
-    plain = objects(processed((place / "cluster-template.yaml").read_text(), values))
+    plain = objects(replace_variables((place / "cluster-template.yaml").read_text(), values))
     assert [without_notes(one) for one in plain] == [without_notes(one) for one in sample()]
-    [topology] = objects(processed((place / "cluster-template-topology.yaml").read_text(), values))
+    [topology] = objects(
+        replace_variables((place / "cluster-template-topology.yaml").read_text(), values)
+    )
     [cluster_class] = [
         one
         for one in objects((place / "clusterclass-meadow.yaml").read_text())

@@ -11,10 +11,10 @@ from kapy.apps.manager.release import FILES, write_release
 from kapy.client.client import Client
 from kapy.clusterctl import install
 from kapy.clusterctl.config import Config, load
-from kapy.clusterctl.install import How
-from kapy.clusterctl.install.asked import Asked
+from kapy.clusterctl.install import InstallOptions
+from kapy.clusterctl.install.requested_providers import RequestedProviders
 from kapy.clusterctl.inventory import Inventory
-from kapy.clusterctl.progress import silent
+from kapy.clusterctl.progress import no_progress
 from kapy.clusterctl.provider import ProviderType
 from kapy.kube import Key
 from kapy.kube.names import DEPLOYMENTS
@@ -45,8 +45,15 @@ def configuration(folder: Path) -> Config:
 async def test_init_installs_all_four_with_variables_filled_in(tmp_path: Path) -> None:
     config = configuration(tmp_path)
     async with management_cluster() as client:
-        asked = Asked({ProviderType.INFRASTRUCTURE: ["docker"]})
-        await install.init(client, config, asked, how=How(), clock=loop_clock(), say=silent)
+        asked = RequestedProviders({ProviderType.INFRASTRUCTURE: ["docker"]})
+        await install.init(
+            client,
+            config,
+            asked,
+            options=InstallOptions(),
+            clock=loop_clock(),
+            progress=no_progress,
+        )
         there = {one.label for one in await Inventory(client).installed()}
         told = {name: await arguments(client, name) for name in PROGRAMS}
     assert there == {one.provider for one in PROGRAMS.values()}

@@ -13,20 +13,20 @@ import pytest
 
 from kapy.client.blocking import run_without_loop
 from kapy.clusterctl.bundle import Bundle
-from kapy.clusterctl.bundle.file import opened, save
-from kapy.clusterctl.bundle.gathering import gathered
-from kapy.clusterctl.bundle.loading import configure, push, settings, unpack
+from kapy.clusterctl.bundle.file import open_bundle, save
+from kapy.clusterctl.bundle.gathering import gather_bundle
+from kapy.clusterctl.bundle.loading import bundle_settings, configure, push, unpack
 from kapy.clusterctl.config import Config, load
 from kapy.clusterctl.errors import BundleError, FileMissing
-from kapy.clusterctl.install.asked import Asked
-from kapy.clusterctl.oci.artifact import packed
+from kapy.clusterctl.install.requested_providers import RequestedProviders
+from kapy.clusterctl.oci.artifact import pack
 from kapy.clusterctl.oci.credentials import Credentials
 from kapy.clusterctl.oci.layout import write
 from kapy.clusterctl.oci.registry import Registry as Client
-from kapy.clusterctl.progress import silent
+from kapy.clusterctl.progress import no_progress
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.repository import repository_at, repository_of
-from kapy.clusterctl.repository.web import Web
+from kapy.clusterctl.repository.web import WebClient
 from kapy.kube import yaml
 from tests.clusterctl.repository.servers import Registry, serving
 from tests.clusterctl.repository.test_near import METADATA
@@ -83,8 +83,8 @@ def unfinished(folder: Path) -> list[Path]:
 
 
 async def bundle_of(folder: Path) -> Bundle:
-    asked = Asked({ProviderType.INFRASTRUCTURE: ("herd",)})
-    return await gathered(asked, releases(folder), silent, digests=False)
+    asked = RequestedProviders({ProviderType.INFRASTRUCTURE: ("herd",)})
+    return await gather_bundle(asked, releases(folder), no_progress, digests=False)
 
 
 async def test_a_bundle_has_what_providers_need_and_nothing_else(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ async def test_what_is_saved_is_opened_and_the_same_bundle_is_the_same_file(
     save(bundle, tmp_path / "one.tar")
     save(await bundle_of(tmp_path / "b"), tmp_path / "two.tar")
     assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
-    again = opened(tmp_path / "one.tar")
+    again = open_bundle(tmp_path / "one.tar")
     assert again.images == bundle.images
     for read, written in zip(again.releases, bundle.releases, strict=True):
         assert (read.label, read.version) == (written.label, written.version)
@@ -124,9 +124,9 @@ async def test_what_is_saved_is_opened_and_the_same_bundle_is_the_same_file(
 
 async def test_everything_works_from_a_bundle_that_was_loaded(tmp_path: Path) -> None:
     save(await bundle_of(tmp_path / "there"), tmp_path / "b.tar")
-    bundle, place = opened(tmp_path / "b.tar"), tmp_path / "here"
-    unpack(bundle, place, silent)
-    told = settings(bundle, str(place), image_repository="mirror.local/herd")
+    bundle, place = open_bundle(tmp_path / "b.tar"), tmp_path / "here"
+    unpack(bundle, place, no_progress)
+    told = bundle_settings(bundle, str(place), image_repository="mirror.local/herd")
     path = configure(told, tmp_path / "usual.yaml", place / "clusterctl.yaml")
     assert path == tmp_path / "usual.yaml"
     config = load(str(path), {"HOME": str(tmp_path)})
@@ -141,7 +141,7 @@ async def test_everything_works_from_a_bundle_that_was_loaded(tmp_path: Path) ->
         for name, content in release.files.items():
             assert run_without_loop(repository.file("v1.2.0", name)) == content
     assert config.cert_manager.version == "v1.2.0"
-    assert config.images.altered("x", bundle.images[0]).startswith("mirror.local/herd/")
+    assert config.images.override("x", bundle.images[0]).startswith("mirror.local/herd/")
     assert (place / "images.txt").read_text().splitlines() == list(bundle.images)
 
 
@@ -152,9 +152,9 @@ async def test_everything_works_from_a_bundle_that_was_pushed(tmp_path: Path) ->
         host = server.url.removeprefix("http://")
         bundle = await bundle_of(tmp_path / "there")
         place = f"oci+http://{host}/mirror/capi/"
-        await push(bundle, place, load(None, {"HOME": "/nowhere"}), silent)
+        await push(bundle, place, load(None, {"HOME": "/nowhere"}), no_progress)
         path = tmp_path / "clusterctl.yaml"
-        path.write_text(yaml.dump(settings(bundle, place)))
+        path.write_text(yaml.dump(bundle_settings(bundle, place)))
         config = load(str(path), {"HOME": str(tmp_path), "KAPY_CACHE": "off"})
         provider = config.provider("herd", ProviderType.INFRASTRUCTURE)
         repository = repository_of(provider, config)
@@ -167,15 +167,15 @@ async def test_everything_works_from_a_bundle_that_was_pushed(tmp_path: Path) ->
         f"mirror/capi/{label}" for label in PLACES
     }
     with pytest.raises(BundleError, match="write it as oci://registry/prefix"):
-        await push(bundle, "registry.local/x", config, silent)
+        await push(bundle, "registry.local/x", config, no_progress)
 
 
 async def test_a_provider_without_a_file_that_it_needs_makes_no_bundle(tmp_path: Path) -> None:
     config = releases(tmp_path)
     (tmp_path / "infrastructure-herd" / "v1.2.0" / "herd.yaml").unlink()
-    asked = Asked({ProviderType.INFRASTRUCTURE: ("herd",)})
+    asked = RequestedProviders({ProviderType.INFRASTRUCTURE: ("herd",)})
     with pytest.raises(FileMissing, match=r"herd\.yaml: no such file or directory"):
-        await gathered(asked, config, silent, digests=False)
+        await gather_bundle(asked, config, no_progress, digests=False)
 
 
 OURS = {"providers": [{"name": "herd", "type": "AddonProvider", "url": "/new"}]}
@@ -224,14 +224,14 @@ def without_releases(path: Path) -> None:
 
 
 def with_a_way_out(path: Path) -> None:
-    write(path, [(packed({"../../escaped.yaml": b"x"}), {})])
+    write(path, [(pack({"../../escaped.yaml": b"x"}), {})])
 
 
 def of_an_odd_provider(path: Path) -> None:
     told = ("label", "provider-name", "provider-type", "version", "components-file")
     values = ("../herd", "herd", "AddonProvider", "v1.0.0", "c.yaml")
     keys = (f"kapy.cluster.x-k8s.io/{one}" for one in told)
-    write(path, [(packed({"c.yaml": b"x"}), dict(zip(keys, values, strict=True)))])
+    write(path, [(pack({"c.yaml": b"x"}), dict(zip(keys, values, strict=True)))])
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ async def test_a_file_that_is_no_whole_bundle_is_told(
     save(await bundle_of(tmp_path / "there"), path)
     harm(path)
     with pytest.raises(BundleError, match=said):
-        opened(path)
+        open_bundle(path)
 
 
 async def test_a_full_disk_leaves_what_was_there(
@@ -272,7 +272,7 @@ async def test_a_full_disk_leaves_what_was_there(
         save(bundle, path)
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(BundleError, match="No space left on device; free some space there"):
-        unpack(bundle, tmp_path / "here", silent)
+        unpack(bundle, tmp_path / "here", no_progress)
     assert path.read_text() == "before"
     assert unfinished(tmp_path) == []
 
@@ -281,19 +281,19 @@ async def test_a_full_disk_leaves_what_was_there(
 async def test_registries_are_asked_for_the_digests_of_images(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    registry, asked = Registry(), Asked({ProviderType.INFRASTRUCTURE: ("herd",)})
+    registry, asked = Registry(), RequestedProviders({ProviderType.INFRASTRUCTURE: ("herd",)})
     async with serving(registry.server()) as server:
-        client = Client(server.url, "herd/cluster-api", Web(()), Credentials())
-        await client.push(packed({"a": b"x"}), "v1.0.0")
+        client = Client(server.url, "herd/cluster-api", WebClient(()), Credentials())
+        await client.push(pack({"a": b"x"}), "v1.0.0")
         # Registries of images are reached over TLS, which this one has not.
         there = partial(_at, server.url)
         monkeypatch.setattr("kapy.clusterctl.bundle.gathering.Registry", there)
-        bundle = await gathered(asked, releases(tmp_path), silent)
-    digest = packed({"a": b"x"}).descriptor().digest
+        bundle = await gather_bundle(asked, releases(tmp_path), no_progress)
+    digest = pack({"a": b"x"}).descriptor().digest
     assert f"registry.invalid/herd/cluster-api:v1.0.0@{digest}" in bundle.images
     assert len(bundle.without_digest) == len(PLACES) - 1, "who does not answer leaves it open"
 
 
-def _at(url: str, base: str, name: str, web: Web, credentials: Credentials) -> Client:
+def _at(url: str, base: str, name: str, web: WebClient, credentials: Credentials) -> Client:
     assert base == "https://registry.invalid"
     return Client(url, name, web, credentials)

@@ -145,8 +145,8 @@ DIGEST = f"sha256:{'0' * 64}"
     ],
 )
 def test_images_come_from_where_the_file_says(component: str, image: str, altered: str) -> None:
-    assert configured(IMAGES).images.altered(component, image) == altered
-    assert configured("").images.altered(component, image) == image
+    assert configured(IMAGES).images.override(component, image) == altered
+    assert configured("").images.override(component, image) == image
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_images_come_from_where_the_file_says(component: str, image: str, altere
 )
 def test_an_image_without_its_whole_name_is_told(image: str, said: str) -> None:
     with pytest.raises(ConfigError, match="couldn't parse image name") as told:
-        configured(IMAGES).images.altered("x", image)
+        configured(IMAGES).images.override("x", image)
     assert said in str(told.value)
 
 
@@ -172,7 +172,7 @@ def test_an_image_without_its_whole_name_is_told(image: str, said: str) -> None:
 )
 def test_wrong_image_settings_are_told(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        configured(text).images.altered("x", "x.io/a:1")
+        configured(text).images.override("x", "x.io/a:1")
 
 
 @pytest.mark.parametrize(

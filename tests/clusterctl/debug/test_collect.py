@@ -17,7 +17,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.dev_machine import DevMachine
 from kapy.api.machine import Machine
 from kapy.client.client import Client
-from kapy.clusterctl.debug import Collected, Collecting, NoSuchCluster, collect
+from kapy.clusterctl.debug import CollectOptions, CollectResult, NoSuchCluster, collect
 from kapy.clusterctl.debug.archive import Archive
 from kapy.kube import Document, Key
 from kapy.kube.errors import Unreachable
@@ -138,10 +138,10 @@ def read(file: io.BytesIO) -> dict[str, str]:
         return {name: one.read().decode() for name, one in found.items() if one is not None}
 
 
-async def collected(there: RunningPlane, **how: Any) -> tuple[dict[str, str], Collected]:
+async def collected(there: RunningPlane, **how: Any) -> tuple[dict[str, str], CollectResult]:
     given = {"consoles": lambda _: Console(), "dial": workload(there), "now": NOW, **how}
     file = io.BytesIO()
-    found = await collect(there.client, KEY, file, Collecting(**given))
+    found = await collect(there.client, KEY, file, CollectOptions(**given))
     return read(file), found
 
 
@@ -203,7 +203,7 @@ async def test_what_cannot_be_had_is_told_and_the_rest_is_there() -> None:
         files, found = await collected(there, within=0.0)
         assert "logs of machines: not all was read in the time that was given" in found.missing
         assert "kapy-debug/README.txt" in files
-        how = Collecting(consoles=unknown, dial=nobody, now=NOW)
+        how = CollectOptions(consoles=unknown, dial=nobody, now=NOW)
         with pytest.raises(NoSuchCluster, match="no Cluster other in namespace default"):
             await collect(there.client, Key("default", "other"), io.BytesIO(), how)
 
@@ -214,7 +214,7 @@ async def test_the_size_is_bounded() -> None:
             yield f"line {number}\n".encode()
 
     file = io.BytesIO()
-    archive = Archive(file, NOW, most=3000, log=2000)
+    archive = Archive(file, NOW, max_bytes=3000, log=2000)
     await archive.log("a.log", lines())
     await archive.text("b.txt", "x" * 2000)
     await archive.text("c.txt", "small")
@@ -254,7 +254,7 @@ async def test_logs_of_managers_are_those_of_their_pods() -> None:
             return Reply(200, "\n".join(("begin", *SENTENCES.values())).encode())
 
         file = io.BytesIO()
-        how = Collecting(consoles=lambda _: Console(), dial=workload(there), now=NOW)
+        how = CollectOptions(consoles=lambda _: Console(), dial=workload(there), now=NOW)
         found = await collect(Client(with_logs), KEY, file, how)
         files = read(file)
     log = files["kapy-debug/managers/default/manager-x/manager.log"]

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from kapy.api.kinds import KINDS as KINDS_OF_KAPY
 from kapy.client.client import Client
-from kapy.clusterctl.move.directory import Saving, begin_saving
-from kapy.clusterctl.move.journal import Begun, Mode, Place
+from kapy.clusterctl.move.directory import SaveOperation, start_saving
+from kapy.clusterctl.move.journal import Mode, MoveStarted, Place
 from kapy.clusterctl.move.preflight import rehearse
 from kapy.clusterctl.progress import line
 from kapy.kube import Document
@@ -81,9 +81,9 @@ async def _saved(
 ) -> list[str]:
     files = folder / "files"
     _make(files)
-    begun = Begun("1", Mode.TO_DIRECTORY, namespace, Place(), Place(directory=str(files)))
-    journal = await begin_saving(source, begun, folder / "journal.jsonl", heard)
-    await Saving(source, journal, heard).go_on()
+    begun = MoveStarted("1", Mode.TO_DIRECTORY, namespace, Place(), Place(directory=str(files)))
+    journal = await start_saving(source, begun, folder / "journal.jsonl", heard)
+    await SaveOperation(source, journal, heard).run()
     if "files" not in record:
         return []
     return list(_bags(map(_of_file, record["files"]), map(_of_file, _described(files))))

@@ -17,12 +17,12 @@ from kapy.apiserver.server import Server
 from kapy.apps.admission import AdmissionRules
 from kapy.client.client import Client
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
-from kapy.clusterctl.move.content import recreated
+from kapy.clusterctl.move.content import content_to_create
 from kapy.clusterctl.move.graph import Graph, Node, Ref, ref_of, sequence
-from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place
+from kapy.clusterctl.move.journal import Journal, Mode, MoveStarted, Place
 from kapy.clusterctl.move.kinds import MOVE_HIERARCHY, MovedKind, MovedKinds, kinds_of
 from kapy.clusterctl.move.mover import Mover
-from kapy.clusterctl.move.preflight import begin
+from kapy.clusterctl.move.preflight import start_move
 from kapy.kube import Document
 from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.http import ADMIN
@@ -127,12 +127,12 @@ async def load(
     for document in documents:
         graph.add(document)
     uids: dict[Node, str] = {}
-    for node in (node for group in sequence(graph.found()) for node in group):
+    for node in (node for group in sequence(graph.existing_nodes()) for node in group):
         assert node.document is not None
         await ensure_namespace(client, node.ref.namespace)
         kind = kinds[node.ref.group_kind]
         owners = [{**told, "uid": uids[owner]} for owner, told in node.owners.items()]
-        made = await client.create(kind.resource, recreated(node.document, owners))
+        made = await client.create(kind.resource, content_to_create(node.document, owners))
         uids[node] = made["metadata"]["uid"]
         if "status" in node.document and kind.status:
             patch = {"status": node.document["status"]}
@@ -172,7 +172,7 @@ def content(objects: dict[Ref, Document]) -> dict[Ref, Document]:
         ]
         described[ref] = {
             key: value
-            for key, value in recreated(document, owners).items()
+            for key, value in content_to_create(document, owners).items()
             if key != "status" or not KINDS[ref.group_kind].status
         }
     return described
@@ -191,25 +191,25 @@ class Heard:
         return [values for _, said, values in self.lines if said == message]
 
 
-def begun(namespace: str = NAMESPACE) -> Begun:
-    return Begun("0123abcd", Mode.CLUSTERS, namespace, Place(), Place())
+def begun(namespace: str = NAMESPACE) -> MoveStarted:
+    return MoveStarted("0123abcd", Mode.CLUSTERS, namespace, Place(), Place())
 
 
 async def move(source: Client, target: Client, journal: Path, tell: Any = None) -> None:
     """A whole move, as the command does it."""
     tell = tell or Heard()
-    opened = await begin(source, target, begun(), journal, tell)
+    opened = await start_move(source, target, begun(), journal, tell)
     try:
-        await Mover(source, target, opened, tell).go_on()
+        await Mover(source, target, opened, tell).run()
     finally:
         opened.close()
 
 
 async def ended(source: Client, target: Client, journal: Path, *, resume: bool) -> None:
     """What `--resume` or `--rollback` does."""
-    opened = Journal.opened(journal)
+    opened = Journal.open(journal)
     try:
         mover = Mover(source, target, opened, Heard())
-        await (mover.go_on() if resume else mover.roll_back())
+        await (mover.run() if resume else mover.roll_back())
     finally:
         opened.close()

@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from kapy.clusterctl.move.content import differences, essence, movable, recreated
+from kapy.clusterctl.move.content import (
+    compared_content,
+    content_to_create,
+    differences,
+    movable_content,
+)
 from kapy.kube import Document
 
 OWNER = {"apiVersion": "v1", "kind": "Secret", "name": "o", "uid": "there"}
@@ -71,7 +76,7 @@ def test_what_a_server_says_of_an_object_is_not_moved() -> None:
     }
     kept = {"name": "a", "labels": {"a": "1"}, "finalizers": ["f"], "annotations": {}}
     document = {"metadata": {**server, **kept}, "spec": {}}
-    assert recreated(document, [OWNER]) == {
+    assert content_to_create(document, [OWNER]) == {
         "metadata": {**kept, "ownerReferences": [OWNER]},
         "spec": {},
     }
@@ -79,12 +84,12 @@ def test_what_a_server_says_of_an_object_is_not_moved() -> None:
 
 def test_a_status_that_is_no_subresource_is_content() -> None:
     document = {"metadata": {}, "status": {"a": 1}}
-    assert movable(document, status=False) == document
-    assert movable(document, status=True) == {"metadata": {}}
+    assert movable_content(document, status=False) == document
+    assert movable_content(document, status=True) == {"metadata": {}}
 
 
 def test_only_what_somebody_wrote_makes_an_object_another_one() -> None:
     before = {"metadata": {"uid": "u", "resourceVersion": "1", "generation": 1}, "spec": {"a": 1}}
     touched = {"metadata": {"uid": "u", "resourceVersion": "2"}, "spec": {}}
-    assert essence(before)["metadata"] == {"uid": "u"}
-    assert essence(touched) != essence(before)
+    assert compared_content(before)["metadata"] == {"uid": "u"}
+    assert compared_content(touched) != compared_content(before)

@@ -11,9 +11,9 @@ import pytest_asyncio
 
 from kapy.client.client import Client
 from kapy.clusterctl.errors import MoveError
-from kapy.clusterctl.move.directory import Restoring, Saving, file_names
+from kapy.clusterctl.move.directory import RestoreOperation, SaveOperation, file_names
 from kapy.clusterctl.move.graph import Ref
-from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place
+from kapy.clusterctl.move.journal import Journal, Mode, MoveStarted, Place
 from kapy.clusterctl.move.operation import journal_of, operation
 from kapy.clusterctl.move.pausing import is_paused
 from kapy.kube.errors import KapyError
@@ -45,11 +45,11 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def _begun(mode: Mode, folder: Path) -> Begun:
+def _begun(mode: Mode, folder: Path) -> MoveStarted:
     place = Place(directory=str(folder))
     if mode is Mode.TO_DIRECTORY:
-        return Begun("1", mode, NAMESPACE, Place(), place)
-    return Begun("1", mode, NAMESPACE, place, Place())
+        return MoveStarted("1", mode, NAMESPACE, Place(), place)
+    return MoveStarted("1", mode, NAMESPACE, place, Place())
 
 
 async def save(source: Client, folder: Path, life: Life | None = None) -> None:
@@ -57,7 +57,7 @@ async def save(source: Client, folder: Path, life: Life | None = None) -> None:
     begun = _begun(Mode.TO_DIRECTORY, folder)
     journal = await journal_of(begun, client, None, folder.parent / "save.jsonl", Heard())
     try:
-        await Saving(client, journal, Heard()).go_on()
+        await SaveOperation(client, journal, Heard()).run()
     finally:
         journal.close()
 
@@ -67,7 +67,7 @@ async def restore(target: Client, folder: Path, life: Life | None = None) -> Non
     begun = _begun(Mode.FROM_DIRECTORY, folder)
     journal = await journal_of(begun, None, client, folder.parent / "restore.jsonl", Heard())
     try:
-        await Restoring(client, journal, Heard()).go_on()
+        await RestoreOperation(client, journal, Heard()).run()
     finally:
         journal.close()
 
@@ -120,9 +120,9 @@ async def test_a_killed_restoring_is_ended_either_way(
         if not _there(path):
             resume = False
     if _there(path):
-        journal = Journal.opened(path)
+        journal = Journal.open(path)
         rest = operation(journal, None, target, Heard())
-        await (rest.go_on() if resume else rest.roll_back())
+        await (rest.run() if resume else rest.roll_back())
     else:
         resume = bool(await everything(target))
     assert content(await everything(target)) == (before if resume else {})
@@ -148,7 +148,7 @@ async def test_a_killed_saving_leaves_nothing_paused(sides: Sides, folder: Path)
     with pytest.raises(Killed):
         await save(source, folder, Life(24))
     assert await paused(source)
-    await operation(Journal.opened(path), source, None, Heard()).roll_back()
+    await operation(Journal.open(path), source, None, Heard()).roll_back()
     assert await paused(source) == []
 
 

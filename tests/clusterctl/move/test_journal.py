@@ -13,23 +13,23 @@ import pytest
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.move.graph import Ref
 from kapy.clusterctl.move.journal import (
-    Begun,
     Journal,
-    Made,
     Mode,
-    Pausing,
+    MoveStarted,
+    ObjectCreated,
+    PauseStarted,
     Place,
-    Prior,
+    PriorState,
     RollbackStarted,
-    Verified,
-    unfinished,
+    TargetVerified,
+    unfinished_moves,
 )
-from kapy.clusterctl.move.plan import Plan, Planned, Way
+from kapy.clusterctl.move.plan import Plan, PlannedMove, Treatment
 from kapy.kube.names import SECRETS
 
 REF = Ref("", "Secret", "fleet", "a")
-BEGUN = Begun("1", Mode.CLUSTERS, "fleet", Place("/a", "c", "id-1"), Place("/b", "", "id-2"))
-OBJECT = Planned(REF, SECRETS, Way.MOVED, 0, {"metadata": {"name": "a", "uid": "u"}})
+BEGUN = MoveStarted("1", Mode.CLUSTERS, "fleet", Place("/a", "c", "id-1"), Place("/b", "", "id-2"))
+OBJECT = PlannedMove(REF, SECRETS, Treatment.MOVED, 0, {"metadata": {"name": "a", "uid": "u"}})
 
 
 @pytest.fixture
@@ -46,24 +46,24 @@ def journal(path: Path) -> Iterator[Journal]:
 
 def reopened(journal: Journal) -> Journal:
     journal.close()
-    return Journal.opened(journal.path)
+    return Journal.open(journal.path)
 
 
 def test_what_was_written_is_known_again(journal: Journal) -> None:
-    prior = Prior(REF, {"metadata": {"name": "a"}})
-    journal.write(Pausing((REF,)), prior, Made(((REF, "new"),)))
+    prior = PriorState(REF, {"metadata": {"name": "a"}})
+    journal.write(PauseStarted((REF,)), prior, ObjectCreated(((REF, "new"),)))
     journal.plan("forth", Plan([OBJECT]))
-    journal.write(Verified("forth"), RollbackStarted())
+    journal.write(TargetVerified("forth"), RollbackStarted())
     state = reopened(journal).state
     assert (state.begun, state.paused, state.prior) == (BEGUN, {REF}, {REF: prior.document})
     assert (state.made, state.verified, state.turned_back) == ({REF: "new"}, {"forth"}, True)
     [known] = state.plans["forth"].objects.values()
-    assert (known.ref, known.document, known.way) == (REF, OBJECT.document, Way.MOVED)
+    assert (known.ref, known.document, known.way) == (REF, OBJECT.document, Treatment.MOVED)
 
 
 @pytest.mark.parametrize("cut", range(1, 400, 7))
 def test_it_may_be_cut_off_anywhere(journal: Journal, cut: int) -> None:
-    journal.write(Pausing((REF,)))
+    journal.write(PauseStarted((REF,)))
     whole = journal.path.stat().st_size
     journal.plan("forth", Plan([OBJECT]))
     content = journal.path.read_bytes()
@@ -71,7 +71,7 @@ def test_it_may_be_cut_off_anywhere(journal: Journal, cut: int) -> None:
     journal.path.write_bytes(left)
     again = reopened(journal)
     assert (again.state.paused, "forth" in again.state.plans) == ({REF}, left == content)
-    again.write(Verified("forth"))
+    again.write(TargetVerified("forth"))
     assert reopened(again).state.verified == {"forth"}
 
 
@@ -83,15 +83,15 @@ def test_only_its_owner_reads_it_and_it_goes_when_the_move_has_ended(journal: Jo
 
 
 def test_a_move_that_has_not_ended_is_found(journal: Journal, path: Path) -> None:
-    assert unfinished(path.parent) == {path: BEGUN}
+    assert unfinished_moves(path.parent) == {path: BEGUN}
     (path.parent / "other.jsonl").write_text("{}\n")
     journal.end()
-    assert unfinished(path.parent) == {}
+    assert unfinished_moves(path.parent) == {}
 
 
 def test_nobody_else_writes_meanwhile(journal: Journal, path: Path) -> None:
     with pytest.raises(MoveError, match="another kapy works with the journal"):
-        Journal.opened(path)
+        Journal.open(path)
     with pytest.raises(MoveError, match=r"there is a journal at .* already"):
         Journal.new(path, BEGUN)
 
@@ -109,9 +109,9 @@ def test_a_full_disk_is_one_sentence_and_what_was_written_counts(
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
         with pytest.raises(MoveError, match="No space left on device; nothing was done that it"):
-            journal.write(Pausing((REF,)))
+            journal.write(PauseStarted((REF,)))
     assert journal.state.paused == set()
-    journal.write(Made(((REF, "new"),)))
+    journal.write(ObjectCreated(((REF, "new"),)))
     state = reopened(journal).state
     assert (state.paused, state.made) == (set(), {REF: "new"})
 
@@ -121,4 +121,4 @@ def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(text)
     with pytest.raises(MoveError, match="is no journal of a move"):
-        Journal.opened(path)
+        Journal.open(path)

@@ -16,10 +16,10 @@ from typing import Any, Final
 from kapy._aio.clock import loop_clock
 from kapy.client.client import Client
 from kapy.clusterctl import install
-from kapy.clusterctl.install.asked import Asked
+from kapy.clusterctl.install.requested_providers import RequestedProviders
 from kapy.clusterctl.pivot.host import CLUSTERS
-from kapy.clusterctl.pivot.operation import Pivot, Side, Way
-from kapy.clusterctl.progress import line, silent
+from kapy.clusterctl.pivot.operation import Direction, Pivot, Side
+from kapy.clusterctl.progress import line, no_progress
 from kapy.clusterctl.provider import ProviderType
 from kapy.kube import Document, Key
 from kapy.kube.errors import Conflict, NotFound
@@ -54,7 +54,9 @@ class Scene:
 
         lasting = life or Life()
         given = {"config": self.releases.config(), "wait": 60.0, **way}
-        found = Way(clock=loop_clock(), journals=self.folder / "moves", say=say, tell=tell, **given)
+        found = Direction(
+            clock=loop_clock(), journals=self.folder / "moves", say=say, tell=tell, **given
+        )
         sides = (Side(lasting.client(self.plane)), Side(lasting.client(self.itself), "prod.conf"))
         return Pivot(PROD, *sides, found)
 
@@ -78,13 +80,15 @@ async def _names(client: Client, resource: Resource) -> list[str]:
 async def scene(folder: Path, *, kubelet: bool = True) -> AsyncIterator[Scene]:
     """Providers are installed in the management cluster, and nothing in the cluster itself."""
     releases = Releases(folder / "releases")
-    asked = Asked({ProviderType.INFRASTRUCTURE: ["acme:v1.0.0"]})
+    asked = RequestedProviders({ProviderType.INFRASTRUCTURE: ["acme:v1.0.0"]})
     async with (
         management_cluster(controllers=True) as plane,
         management_cluster(controllers=True) as itself,
         asyncio.TaskGroup() as group,
     ):
-        await install.init(plane, releases.config(), asked, clock=loop_clock(), say=silent)
+        await install.init(
+            plane, releases.config(), asked, clock=loop_clock(), progress=no_progress
+        )
         for one in objects():
             await plane.create(_RESOURCES[one["kind"]], one)
         await itself.create(NODES, node())

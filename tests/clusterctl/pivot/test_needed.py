@@ -6,7 +6,7 @@ import pytest
 
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.inventory import Installed
-from kapy.clusterctl.pivot.needed import needed
+from kapy.clusterctl.pivot.required_providers import required_providers
 from kapy.clusterctl.provider import ProviderType
 
 CORE = Installed("cluster-api", ProviderType.CORE, "v1.14.0", "capi-system", built_in=True)
@@ -21,9 +21,9 @@ def installed(of: Installed, version: str) -> Installed:
 
 
 def test_what_the_plane_has_built_in_is_installed_where_something_uses_it() -> None:
-    found = needed(ALL, [], {KUBEADM.label})
+    found = required_providers(ALL, [], {KUBEADM.label})
     assert (found.missing, found.unused) == ((CORE, KUBEADM, METAL), (DOCKER,))
-    assert found.asked.names == {
+    assert found.requested.names == {
         ProviderType.CORE: ["cluster-api:v1.14.0"],
         ProviderType.BOOTSTRAP: ["-", "kubeadm:v1.14.0"],
         ProviderType.CONTROL_PLANE: ["-"],
@@ -32,14 +32,14 @@ def test_what_the_plane_has_built_in_is_installed_where_something_uses_it() -> N
 
 
 def test_a_namespace_is_kept_where_somebody_chose_it() -> None:
-    asked = needed(ALL, [], {}).asked
+    asked = required_providers(ALL, [], {}).requested
     assert asked.namespace_of("metal3", ProviderType.INFRASTRUCTURE) == "metal"
     assert asked.namespace_of("cluster-api", ProviderType.CORE) == ""
 
 
 def test_what_is_there_stays_in_a_newer_version() -> None:
     there = [installed(CORE, "v1.14.0"), installed(METAL, "v1.13.0")]
-    found = needed(ALL, there, {DOCKER.label})
+    found = required_providers(ALL, there, {DOCKER.label})
     assert (found.missing, found.there) == ((DOCKER,), tuple(there))
     assert found.labels == {"cluster-api", "infrastructure-docker", "infrastructure-metal3"}
 
@@ -53,4 +53,4 @@ def test_what_is_there_stays_in_a_newer_version() -> None:
 )
 def test_an_older_version_in_the_cluster_is_refused(version: str, sentence: str) -> None:
     with pytest.raises(MoveError, match=sentence):
-        needed(ALL, [installed(METAL, version)], {})
+        required_providers(ALL, [installed(METAL, version)], {})

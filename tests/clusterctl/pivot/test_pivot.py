@@ -37,23 +37,23 @@ async def labels(client: Client) -> set[str]:
 
 async def test_a_cluster_manages_itself_and_is_taken_back(tmp_path: Path) -> None:
     async with scene(tmp_path) as seen:
-        await seen.pivot().forth()
+        await seen.pivot().pivot()
         assert await seen.clusters() == await seen.things() == THERE
         assert await labels(seen.itself) == INSTALLED
         left = await seen.pivot().remains()
         assert (left.clusters, {one.label for one in left.providers}) == ((), INSTALLED)
-        await seen.pivot().back()
+        await seen.pivot().unpivot()
         assert await seen.clusters() == await seen.things() == HERE
-        await seen.pivot().forth()
+        await seen.pivot().pivot()
         assert await seen.clusters() == THERE
 
 
 async def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     async with scene(tmp_path) as seen:
-        await seen.pivot().forth()
+        await seen.pivot().pivot()
         before = [one["metadata"]["uid"] for one in (await seen.itself.list(CLUSTERS)).items]
         seen.said.clear()
-        await seen.pivot().forth()
+        await seen.pivot().pivot()
         await seen.pivot().rehearse()
         assert seen.said == [
             "Waiting for Cluster default/prod to be Available",
@@ -83,13 +83,13 @@ async def test_a_pivot_that_ends_anywhere_goes_on(tmp_path: Path, *, acted_on: b
     """A sample of the moments; all of them where KAPY_SOAK is set."""
     async with scene(tmp_path / "whole") as seen:
         whole = Life()
-        await seen.pivot(whole).forth()
+        await seen.pivot(whole).pivot()
     step = 1 if EVERY_MOMENT else whole.used // 4
     for requests in range(int(acted_on), whole.used, step):
         async with scene(tmp_path / str(requests)) as seen:
             with pytest.raises(Killed):
-                await seen.pivot(Life(requests, acted_on=acted_on)).forth()
-            await seen.pivot().forth()
+                await seen.pivot(Life(requests, acted_on=acted_on)).pivot()
+            await seen.pivot().pivot()
             assert await seen.clusters() == await seen.things() == THERE, requests
             assert await labels(seen.itself) == INSTALLED, requests
             assert not list((seen.folder / "moves").glob("*")), requests
@@ -102,19 +102,19 @@ def removes_a_cluster(request: Any) -> bool:
 async def test_a_pivot_that_ended_in_the_move_can_be_taken_back(tmp_path: Path) -> None:
     async with scene(tmp_path) as seen:
         with pytest.raises(Killed):
-            await seen.pivot(Life(last=removes_a_cluster, acted_on=True)).forth()
-        await seen.pivot().back()
+            await seen.pivot(Life(last=removes_a_cluster, acted_on=True)).pivot()
+        await seen.pivot().unpivot()
         assert seen.said.count("Waiting for all resources to be ready to move") == 1
         assert any(one.startswith("Undoing a move that did not end") for one in seen.said)
         assert await seen.clusters() == await seen.things() == HERE
         with pytest.raises(Killed):
-            await seen.pivot(Life(last=removes_a_cluster)).forth()
-        await seen.pivot().back()
-        await seen.pivot().forth()
+            await seen.pivot(Life(last=removes_a_cluster)).pivot()
+        await seen.pivot().unpivot()
+        await seen.pivot().pivot()
         assert await seen.clusters() == await seen.things() == THERE
         with pytest.raises(Killed):
-            await seen.pivot(Life(last=removes_a_cluster, acted_on=True)).back()
-        await seen.pivot().forth()
+            await seen.pivot(Life(last=removes_a_cluster, acted_on=True)).unpivot()
+        await seen.pivot().pivot()
         assert await seen.clusters() == await seen.things() == THERE
 
 
@@ -182,7 +182,7 @@ async def test_what_prevents_a_pivot_is_one_sentence(
             status = {"status": patch["status"]}
             await client.patch(resource, key, status, subresource="status")
         with pytest.raises(ClusterctlError, match=re.escape(sentence)):
-            await seen.pivot().forth()
+            await seen.pivot().pivot()
         assert await seen.clusters() == HERE
         assert await labels(seen.itself) == set()
 
@@ -191,17 +191,17 @@ async def test_a_cluster_without_nodes_hosts_nothing(tmp_path: Path) -> None:
     async with scene(tmp_path) as seen:
         await seen.itself.delete(NODES, Key("", "prod-0"))
         with pytest.raises(ClusterctlError, match="cluster prod has no Node; wait until"):
-            await seen.pivot().forth()
+            await seen.pivot().pivot()
 
 
 async def test_an_older_provider_in_the_cluster_is_told(tmp_path: Path) -> None:
     async with scene(tmp_path) as seen:
-        await seen.pivot().forth()
-        await seen.pivot().back()
+        await seen.pivot().pivot()
+        await seen.pivot().unpivot()
         key = Key("infrastructure-acme-system", "infrastructure-acme")
         await seen.itself.patch(PROVIDERS, key, {"version": "v0.9.0"})
         with pytest.raises(ClusterctlError, match=r"is v1\.0\.0 here and v0\.9\.0 in the cluster"):
-            await seen.pivot().forth()
+            await seen.pivot().pivot()
         assert await seen.clusters() == HERE
 
 
@@ -250,13 +250,13 @@ async def test_a_manager_that_cannot_start_is_told_and_nothing_moves(
         assert sentence in await pivoting
         assert await seen.clusters() == HERE
         await available(seen, Key("infrastructure-acme-system", "infrastructure-acme-manager"))
-        await seen.pivot().forth()
+        await seen.pivot().pivot()
         assert await seen.clusters() == THERE
 
 
 async def refused(seen: Scene, local: dict[str, str]) -> str:
     with pytest.raises(ClusterctlError) as told:
-        await seen.pivot(local=local).forth()
+        await seen.pivot(local=local).pivot()
     return str(told.value)
 
 

@@ -18,9 +18,9 @@ import pytest
 from kapy.clusterctl.errors import RepositoryError
 from kapy.clusterctl.repository import goproxy
 from kapy.clusterctl.repository.cache import Cache
-from kapy.clusterctl.repository.github import GitHub, Hosts
+from kapy.clusterctl.repository.github import GitHubSource, Hosts
 from kapy.clusterctl.repository.latest import latest_version
-from kapy.clusterctl.repository.web import Answer
+from kapy.clusterctl.repository.web import HttpResponse
 
 DATA: Final = Path(__file__).with_name("provider_tags.json")
 TAGS: Final[dict[str, Any]] = json.loads(DATA.read_text())
@@ -53,10 +53,10 @@ class Places:
     without_metadata: int = 0
     asked: list[str] = field(default_factory=list)
 
-    async def get(self, url: str, headers: Any = None) -> Answer:
+    async def get(self, url: str, headers: Any = None) -> HttpResponse:
         self.asked.append(url)
         found = self._answer(url)
-        return Answer(url, 404 if found is None else found[0], {}, (found or (0, b""))[1])
+        return HttpResponse(url, 404 if found is None else found[0], {}, (found or (0, b""))[1])
 
     def _answer(self, url: str) -> tuple[int, bytes] | None:
         tags = TAGS[self.repository]["tags"].split()
@@ -88,7 +88,7 @@ class Places:
 
 def repository(places: Places, folder: Path) -> Any:
     web: Any = places
-    return GitHub(
+    return GitHubSource(
         places.repository, "latest", "components.yaml", web, Cache(folder),
         hosts=Hosts(proxies=(goproxy.DEFAULT,)),
     )  # fmt: skip

@@ -11,11 +11,11 @@ import pytest
 from kapy.clusterctl.config import load
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.repository.cache import Cache
-from kapy.clusterctl.repository.far import Cached
-from kapy.clusterctl.repository.github import GitHub, Hosts, github_at
-from kapy.clusterctl.repository.gitlab import GitLab
+from kapy.clusterctl.repository.github import GitHubSource, Hosts, github_at
+from kapy.clusterctl.repository.gitlab import GitLabSource
 from kapy.clusterctl.repository.goproxy import proxies
-from kapy.clusterctl.repository.web import Web
+from kapy.clusterctl.repository.remote import CachedRepository
+from kapy.clusterctl.repository.web import WebClient
 from tests.clusterctl.repository.servers import (
     Answer,
     Server,
@@ -40,14 +40,14 @@ pytestmark = pytest.mark.sockets
 
 def at_github(
     server: Server, *goproxies: Server | str, cache: Cache | None = None, token: str = ""
-) -> Cached:
+) -> CachedRepository:
     """The repository at a server. Without Go proxies, as GOPROXY=off."""
     names = tuple(one if isinstance(one, str) else one.url for one in goproxies)
     cache = cache or Cache(None)
     hosts = Hosts(server.url, server.url, names)
-    again = Web((0, 0, 0))
-    source = GitHub("herd/capybara", "latest", "c.yaml", again, cache, token, hosts)
-    return Cached(source, cache)
+    again = WebClient((0, 0, 0))
+    source = GitHubSource("herd/capybara", "latest", "c.yaml", again, cache, token, hosts)
+    return CachedRepository(source, cache)
 
 
 async def test_with_a_go_proxy_github_s_api_is_not_asked() -> None:
@@ -120,7 +120,9 @@ def test_goproxy_is_read_as_go_reads_it(goproxy: str, expected: list[str]) -> No
 async def test_a_go_proxy_is_asked_for_capitals_as_go_asks() -> None:
     async with serving(go_proxy("github.com/!open!nebula/capi", {1: "v1.0.0"})) as goproxy:
         hosts = Hosts(proxies=(goproxy.url,))
-        source = GitHub("OpenNebula/capi", "latest", "c", Web(()), Cache(None), "", hosts)
+        source = GitHubSource(
+            "OpenNebula/capi", "latest", "c", WebClient(()), Cache(None), "", hosts
+        )
         assert await source.versions() == ["v1.0.0"]
 
 
@@ -270,9 +272,11 @@ def test_token_and_go_proxies_come_from_the_environment(
     )  # fmt: skip
 
 
-def at_gitlab(server: Server, token: str = "") -> Cached:
+def at_gitlab(server: Server, token: str = "") -> CachedRepository:
     project = f"{server.url}/api/v4/projects/herd%2Fcapybara"
-    return Cached(GitLab(project, "capi", "v1.1.0", "c.yaml", Web((0,)), token), Cache(None))
+    return CachedRepository(
+        GitLabSource(project, "capi", "v1.1.0", "c.yaml", WebClient((0,)), token), Cache(None)
+    )
 
 
 async def test_gitlab_s_packages_are_read_and_their_version_has_to_be_named() -> None:

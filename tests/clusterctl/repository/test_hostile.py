@@ -12,10 +12,10 @@ from kapy.clusterctl.errors import RepositoryError
 from kapy.clusterctl.oci.credentials import Credentials
 from kapy.clusterctl.oci.registry import Registry
 from kapy.clusterctl.repository.cache import Cache
-from kapy.clusterctl.repository.github import GitHub, Hosts
-from kapy.clusterctl.repository.gitlab import GitLab
+from kapy.clusterctl.repository.github import GitHubSource, Hosts
+from kapy.clusterctl.repository.gitlab import GitLabSource
 from kapy.clusterctl.repository.goproxy import module_versions
-from kapy.clusterctl.repository.web import Web
+from kapy.clusterctl.repository.web import WebClient
 from tests.clusterctl.repository.servers import Server, saying, serving
 
 pytestmark = pytest.mark.sockets
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.sockets
 
 @pytest.fixture(autouse=True)
 def _few_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kapy.clusterctl.repository.web.MOST_PAGES", 5)
+    monkeypatch.setattr("kapy.clusterctl.repository.web.MAX_PAGES", 5)
 
 
 def listing(document: Any, **headers: str) -> Server:
@@ -42,7 +42,7 @@ async def test_a_go_proxy_with_ever_more_major_versions_is_left() -> None:
 
     async with serving(Server(answer)) as server:
         with pytest.raises(RepositoryError, match="more than 5 pages"):
-            await module_versions(Web(()), server.url, "a.b/c")
+            await module_versions(WebClient(()), server.url, "a.b/c")
         assert len(server.asked) == 5
 
 
@@ -50,7 +50,7 @@ async def test_releases_without_end_are_left() -> None:
     releases = [{"tag_name": f"v1.0.{n}"} for n in range(100)]
     async with serving(listing(releases)) as server:
         hosts = Hosts(server.url, server.url, ())
-        github = GitHub("a/b", "latest", "c.yaml", Web(()), Cache(None), "", hosts)
+        github = GitHubSource("a/b", "latest", "c.yaml", WebClient(()), Cache(None), "", hosts)
         with pytest.raises(RepositoryError, match="more than 5 pages"):
             await github._tags()
         assert len(server.asked) == 5
@@ -58,16 +58,16 @@ async def test_releases_without_end_are_left() -> None:
 
 async def test_packages_without_end_are_left() -> None:
     async with serving(listing([{"file_name": "a"}], x_next_page="2")) as server:
-        gitlab = GitLab(server.url, "c", "v1.0.0", "c.yaml", Web(()))
+        gitlab = GitLabSource(server.url, "c", "v1.0.0", "c.yaml", WebClient(()))
         with pytest.raises(RepositoryError, match="more than 5 pages"):
-            await gitlab._listed(f"{server.url}/x?", "file_name")
+            await gitlab._list(f"{server.url}/x?", "file_name")
         assert len(server.asked) == 5
 
 
 async def test_tags_without_end_are_left() -> None:
     link = '</v2/a/tags/list?n=1000&last=x>; rel="next"'
     async with serving(listing({"tags": ["v1.0.0"]}, link=link)) as server:
-        registry = Registry(server.url, "a", Web(()), Credentials())
+        registry = Registry(server.url, "a", WebClient(()), Credentials())
         with pytest.raises(RepositoryError, match="more than 5 pages"):
             await registry.tags()
         assert len(server.asked) == 5
@@ -79,12 +79,12 @@ async def test_a_loop_of_redirects_ends() -> None:
 
     async with serving(Server(answer)) as server:
         with pytest.raises(RepositoryError, match="cannot reach"):
-            await Web(()).get(f"{server.url}/x")
+            await WebClient(()).get(f"{server.url}/x")
         assert len(server.asked) < 20
 
 
 async def test_a_gzip_bomb_is_a_file_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kapy.clusterctl.repository.web.LARGEST", 1 << 20)
+    monkeypatch.setattr("kapy.clusterctl.repository.web.MAX_BYTES", 1 << 20)
     bomb = gzip.compress(b" " * (1 << 26))
 
     async def answer(_: Server, request: web.Request) -> web.StreamResponse:
@@ -92,7 +92,7 @@ async def test_a_gzip_bomb_is_a_file_that_is_too_large(monkeypatch: pytest.Monke
 
     async with serving(Server(answer)) as server:
         with pytest.raises(RepositoryError, match="so it is no file of a release"):
-            await Web(()).get(f"{server.url}/x")
+            await WebClient(()).get(f"{server.url}/x")
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,6 @@ async def test_a_gzip_bomb_is_a_file_that_is_too_large(monkeypatch: pytest.Monke
 async def test_json_that_is_none_is_told(body: bytes) -> None:
     says = saying(body, "application/json")
     async with serving(Server(lambda _, request: says(request))) as server:
-        answer = await Web(()).get(f"{server.url}/x")
+        answer = await WebClient(()).get(f"{server.url}/x")
         with pytest.raises(RepositoryError, match="JSON"):
             answer.json()

@@ -13,8 +13,8 @@ from kapy.client.blocking import run_without_loop
 from kapy.clusterctl.config import load
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.provider import Provider, ProviderType
-from kapy.clusterctl.repository import is_near, repository_at, repository_of
-from kapy.clusterctl.repository.memory import Memory
+from kapy.clusterctl.repository import is_local, repository_at, repository_of
+from kapy.clusterctl.repository.memory import MemoryRepository
 from kapy.clusterctl.repository.releases import Repository
 
 METADATA = b"""
@@ -48,7 +48,7 @@ def releases(*versions: str, metadata: bytes = METADATA) -> dict[str, dict[str, 
 async def test_the_newest_version_is_complete_and_of_this_contract(
     there: Mapping[str, Mapping[str, bytes]], newest: str
 ) -> None:
-    repository = Memory(there, components_file="c.yaml")
+    repository = MemoryRepository(there, components_file="c.yaml")
     assert await repository.default_version() == newest
 
 
@@ -60,7 +60,7 @@ async def test_where_there_is_no_newest_version_one_has_to_be_named(
     there: Mapping[str, Mapping[str, bytes]],
 ) -> None:
     with pytest.raises(RepositoryError, match="write the version that is meant"):
-        await Memory(there, components_file="c.yaml").default_version()
+        await MemoryRepository(there, components_file="c.yaml").default_version()
 
 
 def folder(tmp_path: Path, *versions: str) -> str:
@@ -194,7 +194,7 @@ def test_a_folder_is_read_without_what_a_network_needs(tmp_path: Path) -> None:
     [("/r/a/v1.0.0/c", True), ("file:///r/a/v1.0.0/c", True), ("oci://r/a:v1.0.0", False)],
 )
 def test_only_folders_are_near(url: str, near: bool) -> None:
-    assert is_near(url) is near
+    assert is_local(url) is near
 
 
 def test_cert_manager_is_in_a_folder_of_its_name(tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ import pytest
 
 from kapy.clusterctl.config import load
 from kapy.clusterctl.errors import FileMissing, RepositoryError
-from kapy.clusterctl.oci.artifact import packed
+from kapy.clusterctl.oci.artifact import pack
 from kapy.clusterctl.oci.credentials import Credentials
 from kapy.clusterctl.oci.registry import Registry as Client
 from kapy.clusterctl.provider import Provider, ProviderType
 from kapy.clusterctl.repository.cache import Cache
-from kapy.clusterctl.repository.far import Cached
-from kapy.clusterctl.repository.oci import Oci, oci_at
-from kapy.clusterctl.repository.web import Web
+from kapy.clusterctl.repository.oci import OciSource, oci_at
+from kapy.clusterctl.repository.remote import CachedRepository
+from kapy.clusterctl.repository.web import WebClient
 from tests.clusterctl.repository.servers import (
     Answer,
     Registry,
@@ -38,20 +38,20 @@ pytestmark = pytest.mark.sockets
 
 
 def client(server: Server, credentials: Credentials = Credentials()) -> Client:  # noqa: B008
-    return Client(server.url, "herd", Web((0, 0)), credentials)
+    return Client(server.url, "herd", WebClient((0, 0)), credentials)
 
 
-def repository(client: Client, default: str = "latest") -> Cached:
+def repository(client: Client, default: str = "latest") -> CachedRepository:
     cache = Cache(None)
-    source = Oci(client, default, "control-plane-components.yaml", cache, HERD)
-    return Cached(source, cache)
+    source = OciSource(client, default, "control-plane-components.yaml", cache, HERD)
+    return CachedRepository(source, cache)
 
 
 async def test_what_is_pushed_is_a_repository() -> None:
     registry = Registry()
     async with serving(registry.server()) as server:
         for version in ("v1.1.0", "v1.2.0", "v1.2.1_build.5", "v1.2.0-rc.1", "latest"):
-            await client(server).push(packed(FILES), version)
+            await client(server).push(pack(FILES), version)
         ours = repository(client(server))
         assert await ours.versions() == ["v1.2.0-rc.1", "v1.1.0", "v1.2.0", "v1.2.1+build.5"]
         assert await ours.default_version() == "v1.2.1+build.5"
@@ -64,7 +64,7 @@ async def test_what_is_pushed_is_a_repository() -> None:
 
 async def test_an_artifact_has_the_same_digest_whenever_it_is_made() -> None:
     turned = dict(reversed(FILES.items()))
-    assert packed(FILES).descriptor() == packed(turned).descriptor()
+    assert pack(FILES).descriptor() == pack(turned).descriptor()
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ async def test_an_artifact_has_the_same_digest_whenever_it_is_made() -> None:
 async def test_artifacts_of_cluster_api_operator_are_understood(names: tuple[str, str]) -> None:
     async with serving(Registry().server()) as server:
         files = dict(zip(names, (METADATA, b"kind: Herd"), strict=True))
-        await client(server).push(packed(files, also={"again.yaml": names[1]}), "v1.0.0")
+        await client(server).push(pack(files, also={"again.yaml": names[1]}), "v1.0.0")
         ours = repository(client(server))
         assert await ours.file("v1.0.0", "metadata.yaml") == METADATA
         assert await ours.file("v1.0.0", ours.components_file) == b"kind: Herd"
@@ -88,7 +88,7 @@ async def test_artifacts_of_cluster_api_operator_are_understood(names: tuple[str
 async def test_an_index_has_the_files_of_its_manifests() -> None:
     registry = Registry()
     async with serving(registry.server()) as server:
-        artifacts = [packed({name: content}) for name, content in FILES.items()]
+        artifacts = [pack({name: content}) for name, content in FILES.items()]
         for one in artifacts:
             await client(server).push(one, "part")
         documents = [one.descriptor().document() for one in artifacts]
@@ -116,12 +116,12 @@ async def test_a_registry_is_told_who_asks(credentials: Credentials, allowed: bo
     async with serving(registry.server()) as server:
         asking = client(server, credentials)
         if allowed:
-            await asking.push(packed(FILES), "v1.2.0")
+            await asking.push(pack(FILES), "v1.2.0")
             assert await repository(asking).default_version() == "v1.2.0"
             assert len([one for one in server.asked if "/token" in one]) == 2, "one a right"
             return
         with pytest.raises(RepositoryError, match=r"authentication required.*OCI_USER") as told:
-            await asking.push(packed(FILES), "v1.2.0")
+            await asking.push(pack(FILES), "v1.2.0")
     assert not any(word in str(told.value) for word in ("secret", "wrong", "guessed"))
     assert "secret" not in repr(replace(credentials, password="secret"))
 
@@ -142,7 +142,7 @@ async def test_a_registry_is_told_who_asks(credentials: Credentials, allowed: bo
 )
 async def test_a_registry_that_refuses_or_lies_is_told(path: str, fault: Answer, said: str) -> None:
     async with serving(Registry().server()) as server:
-        await client(server).push(packed(FILES), "v1.2.0")
+        await client(server).push(pack(FILES), "v1.2.0")
         server.fail(path, fault, 3)
         with pytest.raises(RepositoryError, match=said):
             await repository(client(server)).default_version()
@@ -150,7 +150,7 @@ async def test_a_registry_that_refuses_or_lies_is_told(path: str, fault: Answer,
 
 async def test_what_a_registry_does_not_have_is_told() -> None:
     async with serving(Registry().server()) as server:
-        await client(server).push(packed(FILES), "v1.2.0")
+        await client(server).push(pack(FILES), "v1.2.0")
         ours = repository(client(server))
         with pytest.raises(FileMissing, match=r"no version v9\.0\.0: .*404: manifest unknown"):
             await ours.file("v9.0.0", "metadata.yaml")

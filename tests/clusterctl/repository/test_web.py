@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from kapy.clusterctl.errors import RepositoryError
-from kapy.clusterctl.repository.web import Web
+from kapy.clusterctl.repository.web import WebClient
 from tests.clusterctl.repository.servers import Server, saying, serving
 
 pytestmark = pytest.mark.sockets
@@ -17,9 +17,9 @@ async def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPa
     async with serving(Server(lambda _, request: answer(request))) as proxy:
         monkeypatch.setenv("http_proxy", proxy.url)
         monkeypatch.setenv("no_proxy", "127.0.0.1")
-        assert (await Web(()).get("http://herd.invalid/c.yaml")).body == b"through the proxy"
+        assert (await WebClient(()).get("http://herd.invalid/c.yaml")).body == b"through the proxy"
         assert proxy.asked == ["GET http://herd.invalid/c.yaml"]
-        await Web(()).get(f"{proxy.url}/c.yaml")
+        await WebClient(()).get(f"{proxy.url}/c.yaml")
         assert proxy.asked[1:] == ["GET /c.yaml"]
 
 
@@ -37,15 +37,15 @@ async def test_a_redirect_to_another_server_does_not_take_the_token_there() -> N
             return web.Response(status=302, headers={"Location": f"{elsewhere.url}/c.yaml"})
 
         async with serving(Server(moved)) as server:
-            asked = await Web(()).get(f"{server.url}/c", {"Authorization": "Bearer t"})
+            asked = await WebClient(()).get(f"{server.url}/c", {"Authorization": "Bearer t"})
     assert asked.body == b"kind: Herd"
     assert told == ["Bearer t", None]
 
 
 async def test_an_answer_without_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kapy.clusterctl.repository.web.LARGEST", 100)
+    monkeypatch.setattr("kapy.clusterctl.repository.web.MAX_BYTES", 100)
     says = saying(b"x" * 1000, "text/plain")
     async with serving(Server(lambda _, request: says(request))) as server:
         with pytest.raises(RepositoryError, match="so it is no file of a release"):
-            await Web((0, 0)).get(f"{server.url}/c")
+            await WebClient((0, 0)).get(f"{server.url}/c")
     assert len(server.asked) == 1

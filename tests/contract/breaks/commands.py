@@ -125,8 +125,8 @@ PROVIDERS: Final = (
     Break(
         "one mistake of metadata.yaml is told",
         "clusterctl/metadata.py",
-        "if mistakes := list(_mistakes(document)):",
-        "if mistakes := list(_mistakes(document))[:1]:",
+        "if mistakes := list(_metadata_errors(document)):",
+        "if mistakes := list(_metadata_errors(document))[:1]:",
         {f"{_METADATA}::test_every_mistake_of_the_file_is_told": ("clusterctl/metadata-told",)},
     ),
     Break(
@@ -196,7 +196,7 @@ COMPONENTS: Final = (
     Break(
         "blanks around a variable are not left out",
         "clusterctl/variables.py",
-        'return _WITH_SPACES.sub(lambda found: f"${{{found[1] or found[2]}}}", text)',
+        'return _WITH_SPACES.sub(lambda match: f"${{{match[1] or match[2]}}}", text)',
         "return text",
         {f"{_VARIABLES}::test_blanks_around_a_name_are_left_out": ("clusterctl/substitution",)},
     ),
@@ -290,7 +290,7 @@ TEMPLATES: Final = (
     Break(
         "flags do not count",
         "clusterctl/templates/options.py",
-        "    if wanted is not None:\n        return wanted\n",
+        ("    if count is not None:\n        return count\n"),
         "",
         {
             f"{_TEMPLATES}::"
@@ -337,7 +337,7 @@ TEMPLATES: Final = (
     Break(
         "half a class is added to",
         "clusterctl/templates/classes.py",
-        "            await _refuse_doubles(client, found)\n",
+        "            await _refuse_duplicates(client, found)\n",
         "            pass\n",
         {f"{_TEMPLATES}::test_half_a_cluster_class_is_not_added_to": ("clusterctl/classes-added",)},
     ),

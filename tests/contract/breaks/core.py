@@ -182,7 +182,7 @@ CLUSTER: Final = (
     Break(
         "the endpoint of the infrastructure is not taken over",
         "core/cluster/infrastructure.py",
-        "    take_endpoint(scope, infra)\n",
+        "    copy_endpoint(scope, infra)\n",
         "",
         {
             f"{_CLUSTERS}::test_references_that_come_late_are_waited_for": (
@@ -194,7 +194,7 @@ CLUSTER: Final = (
     Break(
         "the endpoint of the control plane is not taken over",
         "core/cluster/control_plane.py",
-        "    take_endpoint(scope, control_plane)\n",
+        "    copy_endpoint(scope, control_plane)\n",
         "",
         {
             f"{_OF_PROVIDERS}::test_the_endpoint_may_come_from_the_control_plane": (
@@ -253,7 +253,7 @@ CLUSTER: Final = (
     Break(
         "terminal failures of the infrastructure are not shown",
         "core/cluster/infrastructure.py",
-        "                take_failures(scope, infra)\n",
+        "                copy_failures(scope, infra)\n",
         "",
         {
             f"{_OF_PROVIDERS}::test_a_terminal_failure_stays_where_v1beta1_told_it": (
@@ -264,7 +264,7 @@ CLUSTER: Final = (
     Break(
         "terminal failures of the control plane are not shown",
         "core/cluster/control_plane.py",
-        "                take_failures(scope, control_plane)\n",
+        "                copy_failures(scope, control_plane)\n",
         "",
         {
             f"{_OF_PROVIDERS}::test_a_terminal_failure_stays_where_v1beta1_told_it": (
@@ -302,8 +302,8 @@ CLUSTER: Final = (
     Break(
         "the infrastructure goes before the control plane",
         "core/cluster/deletion.py",
-        "if not await _gone(scope, observed, reason):\n                return DONE",
-        "await _gone(scope, observed, reason)",
+        ("if not await _is_gone(scope, observed, reason):\n                return DONE"),
+        "await _is_gone(scope, observed, reason)",
         {
             f"{_CLUSTERS}::test_deletion_goes_from_workers_to_the_infrastructure": (
                 "infra-cluster/deleted-last",

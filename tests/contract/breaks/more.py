@@ -88,9 +88,9 @@ OTHER_PARTS: Final = (
     Break(
         "terminal failures of machines are forgotten when the provider stops telling them",
         "core/machine/status_v1beta1.py",
-        "    for part in parts:\n        if not isinstance(part, Found) or not _tells",
+        "    for part in parts:\n        if not isinstance(part, Found) or not _reports",
         "    _legacy(machine).failure_reason = _legacy(machine).failure_message = None\n"
-        "    for part in parts:\n        if not isinstance(part, Found) or not _tells",
+        "    for part in parts:\n        if not isinstance(part, Found) or not _reports",
         {
             "core/machine/test_status_v1beta1.py::test_terminal_failures_are_kept": (
                 "infra-machine/failures-taken",
@@ -131,7 +131,7 @@ OTHER_PARTS: Final = (
     Break(
         "what was moved stays in the source",
         "clusterctl/move/removal.py",
-        "        moved = [one for one in group if one.way is Way.MOVED]\n",
+        "        moved = [planned for planned in group if planned.way is Treatment.MOVED]\n",
         "        moved = list[Planned]()\n",
         {
             "clusterctl/move/test_rules.py::"
@@ -143,7 +143,7 @@ OTHER_PARTS: Final = (
     Break(
         "a controller that ignores the pause is not noticed",
         "clusterctl/move/mover.py",
-        "        raise still_changing(changed)\n",
+        "        raise still_changing_error(changed)\n",
         "        return\n",
         {
             "clusterctl/move/test_others_at_work.py::"

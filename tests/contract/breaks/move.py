@@ -70,8 +70,8 @@ MOVE: Final = (
     Break(
         "certificates that a user made stay",
         "clusterctl/move/graph.py",
-        "            if not node.owners:\n                _softly(node, clusters",
-        "            if node.owners:\n                _softly(node, clusters",
+        ("            if not node.owners:\n                _add_soft_owner(node, clusters"),
+        ("            if node.owners:\n                _add_soft_owner(node, clusters"),
         {
             f"{_RULES}::test_certificates_that_a_user_made_by_their_names": (
                 "clusterctl/move-users",
@@ -81,7 +81,7 @@ MOVE: Final = (
     Break(
         "the label of an object does not move it",
         "clusterctl/move/graph.py",
-        "bool(self.roots) or self._labelled(MOVE) or",
+        "bool(self.roots) or self._has_label(MOVE) or",
         "bool(self.roots) or",
         {
             f"{_RULES}::test_a_label_moves_an_object_and_another_what_it_owns": (
@@ -99,7 +99,7 @@ MOVE: Final = (
     Break(
         "what is there is not updated",
         "clusterctl/move/copying.py",
-        "elif not new and _differs(self._wanted(one), found):",
+        "elif not new and _differs(self._desired(planned), found):",
         "elif False:",
         {
             f"{_RULES}::test_namespaced_objects_are_created_or_updated_and_removed": (
@@ -144,7 +144,7 @@ MOVE: Final = (
     Break(
         "nobody can block a move",
         "clusterctl/move/pausing.py",
-        "        if _blocks(node.document):\n",
+        "        if _is_blocking(node.document):\n",
         "        if False:\n",
         {
             f"{_AT_WORK}::test_nothing_is_created_while_somebody_blocks_the_move": (

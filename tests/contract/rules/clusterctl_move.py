@@ -71,7 +71,7 @@ ROWS: Final = [
     _row(
         ("move-left", "owners-told"),
         (335,),
-        ("clusterctl/move/refusals.py", "clusterctl/move/log.py"),
+        ("clusterctl/move/checks.py", "clusterctl/move/log.py"),
         "e2e/test_move.py::test_a_cluster_moves_to_another_plane_and_is_reached_there",
     ),
     _row(

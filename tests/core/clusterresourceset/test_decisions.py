@@ -12,7 +12,7 @@ from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.features import DEFAULT_GATES
 from kapy.api.names import Annotation
 from kapy.client.client import Client
-from kapy.core.clusterresourceset.reconcile import _selected
+from kapy.core.clusterresourceset.reconcile import _selected_clusters
 from kapy.core.clusterresourceset.scope import Tools
 from kapy.core.clusterresourcesetbinding.reconcile import Tools as BindingTools
 from kapy.core.clusterresourcesetbinding.reconcile import reconcile
@@ -52,7 +52,7 @@ def test_which_clusters_a_set_selects(selector: Document, of: Document, *, selec
     }
     clusters = SimpleNamespace(list=lambda _: [of])
     tools = cast(Tools, SimpleNamespace(clusters=clusters))
-    found = list(_selected(tools, read(document, ClusterResourceSet)))
+    found = list(_selected_clusters(tools, read(document, ClusterResourceSet)))
     assert found == ([KEY] if selected else [])
 
 

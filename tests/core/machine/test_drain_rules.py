@@ -89,9 +89,9 @@ def test_the_first_rule_by_name_that_matches_counts() -> None:
 
 
 def test_namespaces_are_read_only_for_rules_that_ask_for_them() -> None:
-    assert not compiled(drain_rule(pods=[by("selector", app="a")])).ask_namespaces
-    assert not compiled(drain_rule(pods=[{"namespaceSelector": {}}])).ask_namespaces
-    assert compiled(drain_rule(pods=[by("namespaceSelector", team="x")])).ask_namespaces
+    assert not compiled(drain_rule(pods=[by("selector", app="a")])).needs_namespaces
+    assert not compiled(drain_rule(pods=[{"namespaceSelector": {}}])).needs_namespaces
+    assert compiled(drain_rule(pods=[by("namespaceSelector", team="x")])).needs_namespaces
 
 
 @pytest.mark.parametrize(

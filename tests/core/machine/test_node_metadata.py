@@ -15,7 +15,7 @@ from kapy.core.machine.node_metadata import (
 from kapy.kube import Document
 from kapy.kube.meta import read
 from kapy.kube.patch.merge_patch import apply
-from kapy.kube.regexp import compiled
+from kapy.kube.regexp import compile_pattern
 
 USUALLY = NodeMetadataInput()
 REFERENCE = {"apiGroup": "x.example.com", "kind": "Thing", "name": "m"}
@@ -102,7 +102,7 @@ def test_a_patch_is_of_the_state_that_it_was_made_from() -> None:
 
 def test_others_may_choose_more_to_be_synced() -> None:
     given = {"team.example.com/name": "a", "example.com/other": "b"}
-    chosen = compiled(r"^team\.example\.com/")
+    chosen = compile_pattern(r"^team\.example\.com/")
     wanted = NodeMetadataInput(synced=SyncedMetadata(labels=[chosen], annotations=[chosen]))
     metadata = synced(node(), machine(labels=given, annotations=given), wanted)["metadata"]
     assert metadata["labels"] == {"team.example.com/name": "a"}

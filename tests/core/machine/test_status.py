@@ -18,7 +18,7 @@ from kapy.core.machine.node_conditions import node_healthy, node_ready
 from kapy.core.machine.status import (
     bootstrap_ready,
     deleting,
-    grouped_control_plane,
+    group_control_plane_lines,
     infrastructure_ready,
     phase_of,
     updating,
@@ -200,7 +200,7 @@ def test_updating_and_deleting() -> None:
     ],
 )
 def test_components_that_say_the_same_are_one_line(lines: list[str], expected: list[str]) -> None:
-    assert grouped_control_plane(lines) == expected
+    assert group_control_plane_lines(lines) == expected
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.template_changes import AFTER_EXPIRED
 from kapy.api.times import stamp
 from kapy.core.machinedeployment.desired import new_set
-from kapy.core.machinedeployment.forecast import LONGEST, Forecast, forecast
+from kapy.core.machinedeployment.forecast import MAX_STEPS, Forecast, forecast
 from kapy.kube import Document
 from kapy.kube.meta import read
-from kapy.kube.model import copied
+from kapy.kube.model import copy_model
 
 NOW: Final = datetime(2026, 6, 1, 12, 30, 15, tzinfo=UTC)
 CREATED: Final = NOW - timedelta(days=30)
@@ -72,7 +72,7 @@ def told(of: MachineDeployment, *sets: MachineSet, now: datetime = NOW) -> Forec
 
 def ended(of: MachineDeployment, found: Forecast, now: datetime = NOW) -> None:
     """Nothing is left to do after what was foretold."""
-    sets = [copied(one) for one in found.sets]
+    sets = [copy_model(one) for one in found.sets]
     again = forecast(of, sets, [], now + timedelta(seconds=1))
     assert (again.steps, again.creates) == ([], "")
 
@@ -113,7 +113,7 @@ def test_rollout_after_restarts_none_that_were_made_since_or_before_its_time(
 def test_a_long_rollout_is_told_in_a_bounded_number_of_steps() -> None:
     of = deployment(100_000, template={"version": "v1.35.0"})
     found = told(of, running(100_000))
-    assert len(found.steps) == LONGEST + 1
+    assert len(found.steps) == MAX_STEPS + 1
     assert sorted(one.spec.replicas or 0 for one in found.sets) == [0, 100_000]
     ended(of, found)
 

@@ -12,8 +12,8 @@ from kapy.api.names import Annotation
 from kapy.core.machinedeployment.fenceposts import fenceposts
 from kapy.core.machinedeployment.scale import proportional_scale
 from kapy.kube import Document
+from kapy.kube.int_or_percent import InvalidIntOrPercent, scaled_value
 from kapy.kube.meta import read
-from kapy.kube.shares import BadShare, scaled
 
 TEMPLATE: Document = {
     "spec": {
@@ -96,5 +96,5 @@ def test_fenceposts(
 
 @pytest.mark.parametrize("value", [None, "3", "x%", "5.5%", "%"])
 def test_what_is_no_number_of_machines_is_refused(value: str | None) -> None:
-    with pytest.raises(BadShare):
-        scaled(value, 10, round_up=True)
+    with pytest.raises(InvalidIntOrPercent):
+        scaled_value(value, 10, round_up=True)

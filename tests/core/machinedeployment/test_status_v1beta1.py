@@ -8,7 +8,7 @@ import pytest
 
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
-from kapy.core.machinedeployment.status_v1beta1 import report_rollout, sum_up
+from kapy.core.machinedeployment.status_v1beta1 import report_rollout, summarize
 from kapy.kube import Document
 from kapy.kube.meta import read
 
@@ -81,7 +81,7 @@ def test_a_rollout_is_reported(
     conditions: dict[str, str],
 ) -> None:
     report_rollout(of, sets[0] if sets else None, sets, NOW)
-    sum_up(of, NOW)
+    summarize(of, NOW)
     assert of.status.deprecated is not None
     told = of.status.deprecated.v1beta1
     assert told is not None
@@ -99,5 +99,5 @@ def test_a_rollout_is_reported(
 
 def test_nothing_is_reported_before_the_first_step() -> None:
     of = deployment(1)
-    sum_up(of, NOW)
+    summarize(of, NOW)
     assert of.status.deprecated is None

@@ -9,7 +9,7 @@ import pytest
 from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Label
-from kapy.core.machineset.desired import BadNaming, machine_name, new_machine, updated_machine
+from kapy.core.machineset.desired import BadNaming, machine_name, new_machine, update_machine
 from kapy.kube import Document
 from kapy.kube.meta import read
 
@@ -98,7 +98,7 @@ def test_an_existing_machine_keeps_what_only_a_rollout_changes() -> None:
     }
     metadata = {"name": "m", "uid": "mu", "finalizers": ["theirs"]}
     machine = read({"metadata": metadata, "spec": spec}, Machine)
-    intent = updated_machine(machine_set(), machine)
+    intent = update_machine(machine_set(), machine)
     assert intent["spec"] == {
         "clusterName": "c",
         "version": "v1.34.0",

@@ -11,7 +11,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.conditions.lookup import get
-from kapy.core.machineset.remediation import in_order
+from kapy.core.machineset.remediation import sort_for_remediation
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from tests.core.stage import (
@@ -207,4 +207,4 @@ def machine(name: str, made: str, **annotations: str) -> Machine:
     ],
 )
 def test_who_goes_first(machines: list[Machine], expected: str) -> None:
-    assert [one.metadata.name for one in in_order(machines)] == list(expected)
+    assert [one.metadata.name for one in sort_for_remediation(machines)] == list(expected)

@@ -11,7 +11,7 @@ from kapy.core.topology.intent import (
     MANAGER,
     comparable,
     intent_of,
-    undecided_endpoint,
+    undecided_endpoint_paths,
     with_dry_run_annotation,
     without,
 )
@@ -60,7 +60,7 @@ def test_an_endpoint_that_a_template_leaves_empty_is_the_providers(
     endpoint: Any, unsaid: list[str]
 ) -> None:
     desired = document({"controlPlaneEndpoint": endpoint, "region": "north"})
-    paths = undecided_endpoint(desired)
+    paths = undecided_endpoint_paths(desired)
     assert [path[-1] for path in paths] == unsaid
     spec = intent_of(desired, None, paths)["spec"]
     left = {name: one for name, one in (endpoint or {}).items() if name not in unsaid}

@@ -12,7 +12,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.core.topology.managed_fields import migrated_entries
 from kapy.kube import Document, Key
-from kapy.kube.apply.managers import checked
+from kapy.kube.apply.managers import parse_entries
 from tests.core.topology.herd import CLUSTER, PLANE, grazing
 from tests.stories.networked import controllers_behind
 
@@ -65,7 +65,7 @@ def test_of_a_control_plane_the_arguments_were_ours(arguments: Any, owned: list[
     (entry,) = migrated_entries(document("KubeadmControlPlane", spec=spec), NOW) or []
     server = entry["fieldsV1"]["f:spec"]["f:kubeadmConfigSpec"]["f:clusterConfiguration"]
     assert list(server["f:apiServer"]["f:extraArgs"]) == owned
-    assert checked([entry]) is not None
+    assert parse_entries([entry]) is not None
 
 
 @pytest.mark.parametrize("network", [False, True])

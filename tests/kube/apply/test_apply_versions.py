@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kapy.kube.apply import Tracker, Types, Write
 from kapy.kube.errors import Conflict
-from kapy.kube.patch.merge_patch import same
+from kapy.kube.patch.merge_patch import is_equal_json
 from tests.kube.apply.shapes import FIRST, TRACKER, applied, made, shape, write
 
 OLD, NEW = "x.dev/v1alpha1", "x.dev/v1beta1"
@@ -59,9 +59,9 @@ def test_applying_the_same_through_another_version_changes_nothing(
 ) -> None:
     once = put(None, first, "one", spec)
     again = put(once, second, "one", spec)
-    assert same(seen(again, NEW)["spec"], seen(once, NEW)["spec"])
+    assert is_equal_json(seen(again, NEW)["spec"], seen(once, NEW)["spec"])
     third = put(again, second, "one", spec)
-    assert same(third, again)
+    assert is_equal_json(third, again)
 
 
 @given(BOTH, BOTH, st.sampled_from([OLD, NEW]), st.sampled_from([OLD, NEW]))
@@ -75,7 +75,7 @@ def test_a_conflict_is_seen_through_every_version(one: Any, two: Any, a: str, b:
         after = put(live, b, "two", two, force=True)
     else:
         assert not contested
-    assert same(seen(after, NEW)["spec"], {**one, **two})
+    assert is_equal_json(seen(after, NEW)["spec"], {**one, **two})
 
 
 @given(BOTH, BOTH, st.sampled_from([OLD, NEW]), st.sampled_from([OLD, NEW]))
@@ -85,7 +85,7 @@ def test_letting_go_through_another_version_keeps_what_others_own(
     both = put(put(None, a, "one", one), b, "two", two, force=True)
     after = put(both, b, "one", {})
     left = {name: value for name, value in {**one, **two}.items() if name in two}
-    assert same(seen(after, NEW).get("spec") or {}, left)
+    assert is_equal_json(seen(after, NEW).get("spec") or {}, left)
 
 
 PORTS = st.lists(

@@ -6,7 +6,7 @@ from typing import Any
 
 from kapy.kube import Document
 from kapy.kube.apply.last_applied import ANNOTATION
-from kapy.kube.apply.migration import migrated
+from kapy.kube.apply.migration import migrate_entries
 
 APPLIED = {"f:metadata": {"f:annotations": {".": {}, f"f:{ANNOTATION}": {}}}, "f:data": {"f:a": {}}}
 
@@ -26,20 +26,23 @@ def entry(manager: str, operation: str, fields: Document, **more: Any) -> Docume
 def test_an_updater_that_owns_the_annotation_becomes_the_applier() -> None:
     client = entry("kubectl-client-side-apply", "Update", APPLIED)
     other = entry("controller", "Update", {"f:data": {"f:b": {}}})
-    assert migrated([client, other], "kubectl") == [entry("kubectl", "Apply", APPLIED), other]
+    assert migrate_entries([client, other], "kubectl") == [
+        entry("kubectl", "Apply", APPLIED),
+        other,
+    ]
 
 
 def test_its_fields_join_those_of_an_applier_that_is_there() -> None:
     client = entry("old", "Update", APPLIED)
     applier = entry("argo", "Apply", {"f:data": {"f:c": {}}})
-    (joined,) = migrated([applier, client], "argo") or []
+    (joined,) = migrate_entries([applier, client], "argo") or []
     assert joined["fieldsV1"] == {**APPLIED, "f:data": {"f:a": {}, "f:c": {}}}
 
 
 def test_fields_of_another_version_are_let_go() -> None:
     client = entry("old", "Update", APPLIED, apiVersion="v1beta1")
     applier = entry("argo", "Apply", {"f:data": {"f:c": {}}})
-    assert migrated([applier, client], "argo") == [applier]
+    assert migrate_entries([applier, client], "argo") == [applier]
 
 
 def test_nothing_is_migrated_without_a_client_side_apply() -> None:
@@ -48,4 +51,4 @@ def test_nothing_is_migrated_without_a_client_side_apply() -> None:
         entry("edit", "Update", {"f:data": {"f:a": {}}}),
         entry("status", "Update", APPLIED, subresource="status"),
     ]
-    assert migrated(every, "kubectl") is None
+    assert migrate_entries(every, "kubectl") is None

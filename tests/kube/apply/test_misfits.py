@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kapy.kube.apply.misfits import _TWICE, _misfits, fits
+from kapy.kube.apply.type_errors import _TWICE, _type_errors, fits
 from kapy.kube.apply.types import type_of_kind, type_of_schema
 from tests.kube.apply.shapes import SCHEMA, SPEC
 
@@ -27,7 +27,7 @@ def value(rng: random.Random, depth: int) -> Any:
 
 def misfit(node: Any, found: Any, *, repeated: bool) -> bool:
     """Whether there is a sentence about a value."""
-    return any(not (repeated and _TWICE in line) for line in _misfits(node, found, ""))
+    return any(not (repeated and _TWICE in line) for line in _type_errors(node, found, ""))
 
 
 @pytest.mark.parametrize("repeated", [False, True])

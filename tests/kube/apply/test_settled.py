@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kapy.kube import Document
-from kapy.kube.apply.settled import is_settled
+from kapy.kube.apply.no_op import is_no_op
 
 MANAGER = "capi-kubeadmcontrolplane-metadata"
 LABELS: Document = {"f:a": {}}
@@ -28,19 +28,19 @@ def test_empty_annotations_that_were_applied_are_settled(annotations: dict[str, 
     """Upstream applies them so, and owns the empty map where others have annotations."""
     wanted = intent(labels={"a": "1"}, annotations={})
     owned = {"f:labels": LABELS, **({"f:annotations": {}} if annotations else {})}
-    assert is_settled(live(owned, **annotations), wanted, MANAGER)
+    assert is_no_op(live(owned, **annotations), wanted, MANAGER)
 
 
 def test_annotations_that_are_not_applied_any_more_have_to_go() -> None:
     owned = {"f:labels": LABELS, "f:annotations": {"f:mine": {}}}
-    assert not is_settled(live(owned, mine="1"), intent(labels={"a": "1"}, annotations={}), MANAGER)
+    assert not is_no_op(live(owned, mine="1"), intent(labels={"a": "1"}, annotations={}), MANAGER)
 
 
 def test_only_empty_annotations_are_settled_too() -> None:
-    assert is_settled(live({"f:annotations": {}}, of="others"), intent(annotations={}), MANAGER)
+    assert is_no_op(live({"f:annotations": {}}, of="others"), intent(annotations={}), MANAGER)
 
 
 def test_another_label_is_not_settled() -> None:
     owned = {"f:labels": LABELS, "f:annotations": {}}
     wanted = intent(labels={"a": "2"}, annotations={})
-    assert not is_settled(live(owned, of="others"), wanted, MANAGER)
+    assert not is_no_op(live(owned, of="others"), wanted, MANAGER)

@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from kapy.kube.boot import BadBootData, RunCommand, WriteFile, read_boot_data
-from kapy.kube.boot.contents import LARGEST_CONTENTS, LARGEST_DATA
+from kapy.kube.boot.contents import MAX_CONTENTS, MAX_DATA
 
 
 def _read(text: str) -> list[WriteFile | RunCommand]:
@@ -136,16 +136,16 @@ def test_data_that_is_no_text() -> None:
     with pytest.raises(BadBootData, match="compressed"):
         read_boot_data(gzip.compress(b"runcmd: []"))
     with pytest.raises(BadBootData, match="more than 4 MiB"):
-        read_boot_data(b"#" * (LARGEST_DATA + 1))
+        read_boot_data(b"#" * (MAX_DATA + 1))
     with pytest.raises(BadBootData, match=r'format "talos" .* use cloud-config or ignition'):
         read_boot_data(b"", "talos")
 
 
 def test_packed_content_is_bounded() -> None:
-    bomb = _packed(b"\0" * (LARGEST_CONTENTS + 1))
+    bomb = _packed(b"\0" * (MAX_CONTENTS + 1))
     with pytest.raises(BadBootData, match=r"write_files\[0\] \(/a\): .* larger than 16 MiB"):
         _read(f"write_files: [{{path: /a, encoding: gz+b64, content: {bomb}}}]")
-    half = _packed(b"\0" * (LARGEST_CONTENTS // 2 + 1))
+    half = _packed(b"\0" * (MAX_CONTENTS // 2 + 1))
     entry = f"encoding: gz+b64, content: {half}"
     with pytest.raises(BadBootData, match=r"write_files\[1\] \(/b\): .* larger than 16 MiB"):
         _read(f"write_files: [{{path: /a, {entry}}}, {{path: /b, {entry}}}]")

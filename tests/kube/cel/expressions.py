@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.cel import compiled, declared
+from kapy.kube.cel import compile_expression, declared_type
 
 SCHEMA: Final[Document] = {
     "type": "object",
@@ -74,6 +74,6 @@ OBJECT: Final[Document] = {
 
 def value(expression: str, self: Any = OBJECT, old: Any = None) -> Any:
     """What an expression about the object gives. Raises CompileError, EvaluationError."""
-    kind = declared(SCHEMA)
+    kind = declared_type(SCHEMA)
     assert kind is not None
-    return compiled(expression, {"self": kind, "oldSelf": kind}).run(self, old)[0]
+    return compile_expression(expression, {"self": kind, "oldSelf": kind}).run(self, old)[0]

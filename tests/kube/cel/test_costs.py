@@ -7,9 +7,15 @@ from typing import Any
 import pytest
 
 from kapy.kube import Document
-from kapy.kube.cel import CompileError, CostExceeded, EvaluationError, compiled, declared
+from kapy.kube.cel import (
+    CompileError,
+    CostExceeded,
+    EvaluationError,
+    compile_expression,
+    declared_type,
+)
 from kapy.kube.cel.rules import rule_checker
-from kapy.kube.cel.schema_types import escaped
+from kapy.kube.cel.schema_types import escape
 from kapy.kube.regexp import allowance
 from kapy.kube.schema import FieldSchema
 
@@ -25,9 +31,9 @@ FIELD_NAMES = (
 
 
 def run(source: str, value: Any, schema: Document) -> tuple[Any, int]:
-    kind = declared(schema)
+    kind = declared_type(schema)
     assert kind is not None
-    result, left = compiled(source, {"self": kind}).run(value)
+    result, left = compile_expression(source, {"self": kind}).run(value)
     return result, 1_000_000 - left
 
 
@@ -59,7 +65,7 @@ def test_a_literal_names_no_field_unless_it_is_escaped(word: str) -> None:
     ],
 )
 def test_names_are_escaped_as_in_kubernetes(name: str, written: str | None) -> None:
-    assert escaped(name) == written
+    assert escape(name) == written
 
 
 @pytest.mark.parametrize(

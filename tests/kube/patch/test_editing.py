@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kapy.kube.patch import editing
-from kapy.kube.patch.editing import Editor, Parts
-from kapy.kube.patch.pointer import Inapplicable, index, member
+from kapy.kube.patch.editing import ChunkedList, DocumentEditor
+from kapy.kube.patch.pointer import CannotApply, child, index
 
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(0, 3), st.floats(0, 2)),
@@ -37,9 +37,9 @@ def on_copies(document: Any, tokens: Sequence[str], change: Callable[[Any, str],
     document = copy.deepcopy(document)
     node = document
     for token in tokens[:-1]:
-        node = member(node, token)
+        node = child(node, token)
     if not isinstance(node, dict | list):
-        raise Inapplicable
+        raise CannotApply
     change(node, tokens[-1])
     return document
 
@@ -62,14 +62,14 @@ def replacing(value: Any) -> Callable[[Any, str], None]:
 
 
 def removing(node: Any, token: str) -> None:
-    member(node, token)
+    child(node, token)
     del node[token if isinstance(node, dict) else index(token, len(node))]
 
 
 def found(document: Any, tokens: Sequence[str]) -> Any:
     for token in tokens[:-1]:
-        document = member(document, token)
-    return document.get(tokens[-1]) if isinstance(document, dict) else member(document, tokens[-1])
+        document = child(document, token)
+    return document.get(tokens[-1]) if isinstance(document, dict) else child(document, tokens[-1])
 
 
 def plainly(document: Any, edit: tuple[str, Any, Any]) -> Any:
@@ -87,11 +87,11 @@ def plainly(document: Any, edit: tuple[str, Any, Any]) -> Any:
         case "copy":
             return on_copies(document, more, adding(copy.deepcopy(found(document, tokens))))
     if repr(found(document, tokens)) != repr(more):
-        raise Inapplicable
+        raise CannotApply
     return document
 
 
-def by(editor: Editor, edit: tuple[str, Any, Any]) -> None:
+def by(editor: DocumentEditor, edit: tuple[str, Any, Any]) -> None:
     op, tokens, more = edit
     match op:
         case "add":
@@ -101,23 +101,23 @@ def by(editor: Editor, edit: tuple[str, Any, Any]) -> None:
         case "remove":
             editor.remove(tokens)
         case "move":
-            value = editor.found(tokens)
+            value = editor.value_at(tokens)
             editor.remove(tokens)
             editor.add(more, value)
         case "copy":
-            editor.add(more, editor.copied(editor.found(tokens))[0])
+            editor.add(more, editor.copy_of(editor.value_at(tokens))[0])
         case _:
-            if not editor.equals(editor.found(tokens), more):
-                raise Inapplicable
+            if not editor.equals(editor.value_at(tokens), more):
+                raise CannotApply
 
 
-@pytest.fixture(params=[0, editing.LONG], ids=["in parts", "whole"], scope="module")
+@pytest.fixture(params=[0, editing.LONG_LIST], ids=["in parts", "whole"], scope="module")
 def _long(request: Any) -> Any:
-    before, part = editing.LONG, editing._PART
-    editing.LONG = request.param  # type: ignore[misc]
+    before, part = editing.LONG_LIST, editing._PART
+    editing.LONG_LIST = request.param  # type: ignore[misc]
     editing._PART = 2 if not request.param else part  # type: ignore[misc]
     yield
-    editing.LONG, editing._PART = before, part  # type: ignore[misc]
+    editing.LONG_LIST, editing._PART = before, part  # type: ignore[misc]
 
 
 @pytest.mark.usefixtures("_long")
@@ -125,12 +125,12 @@ def _long(request: Any) -> Any:
 @settings(deadline=None, max_examples=400)
 def test_edits_are_those_of_copies(document: Any, edits: list[tuple[str, Any, Any]]) -> None:
     kept, given_edits = copy.deepcopy(document), copy.deepcopy(edits)
-    editor, expected = Editor(document), document
+    editor, expected = DocumentEditor(document), document
     for edit in edits:
         try:
             expected = plainly(expected, edit)
-        except Inapplicable:
-            with pytest.raises(Inapplicable):
+        except CannotApply:
+            with pytest.raises(CannotApply):
                 by(editor, edit)
             break
         by(editor, edit)
@@ -148,13 +148,13 @@ def _sorted(value: Any) -> Any:
 
 @pytest.mark.usefixtures("_long")
 def test_lists_that_were_changed_are_copied_moved_and_compared_as_they_are() -> None:
-    editor = Editor({"a": {"x": [1, 2, 3, 4, 5]}, "b": {}})
+    editor = DocumentEditor({"a": {"x": [1, 2, 3, 4, 5]}, "b": {}})
     editor.add(["a", "x", "0"], 0)
-    editor.add(["b", "copy"], editor.copied(editor.found(["a"]))[0])
+    editor.add(["b", "copy"], editor.copy_of(editor.value_at(["a"]))[0])
     editor.add(["a", "x", "-"], 6)
-    assert editor.equals(editor.found(["a", "x"]), [0, 1, 2, 3, 4, 5, 6])
+    assert editor.equals(editor.value_at(["a", "x"]), [0, 1, 2, 3, 4, 5, 6])
     assert editor.equals(editor.root, {"a": {"x": [*range(7)]}, "b": {"copy": {"x": [*range(6)]}}})
-    moved = editor.found(["a"])
+    moved = editor.value_at(["a"])
     editor.remove(["a"])
     editor.add(["b", "moved"], moved)
     editor.remove(["b", "moved", "x", "0"])
@@ -164,7 +164,7 @@ def test_lists_that_were_changed_are_copied_moved_and_compared_as_they_are() -> 
 
 def test_what_no_edit_touches_is_shared_and_what_one_touches_is_copied_once() -> None:
     document = {"a": {"x": [1]}, "b": [0]}
-    editor = Editor(document)
+    editor = DocumentEditor(document)
     editor.add(["b", "-"], 1)
     first = editor.root["b"]
     editor.add(["b", "-"], 2)
@@ -174,7 +174,7 @@ def test_what_no_edit_touches_is_shared_and_what_one_touches_is_copied_once() ->
 
 
 def test_a_long_list_is_changed_a_part_at_a_time() -> None:
-    parts, items = Parts(list(range(50_000))), list(range(50_000))
+    parts, items = ChunkedList(list(range(50_000))), list(range(50_000))
     for at in (0, 49_999, 25_000, *range(0, 20_000, 3), *[7] * 20_000):
         parts.insert(at, -at)
         items.insert(at, -at)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kapy.kube.patch.field_order import json_patched, merge_patched
+from kapy.kube.patch.field_order import apply_json_patch, apply_merge_patch
 from kapy.kube.patch.go_text import as_string, text
 
 LIVE: dict[str, Any] = {
@@ -39,13 +39,13 @@ LIVE: dict[str, Any] = {
     ],
 )  # fmt: skip
 def test_what_a_json_patch_read_is_in_order(patch: Any, expected: str) -> None:
-    assert json.dumps(json_patched(LIVE, patch), separators=(",", ":")) == expected
+    assert json.dumps(apply_json_patch(LIVE, patch), separators=(",", ":")) == expected
 
 
 def test_what_a_merge_patch_read_is_in_order() -> None:
     patch = {"b": {"a": 7}, "new": {"t": [{"s": 1, "r": None, "q": 2}]}, "a": "x", "c": None}
     expected = '{"a":"x","b":{"a":7,"z":1},"new":{"t":[{"q":2,"s":1}]}}'
-    assert json.dumps(merge_patched(LIVE, patch), separators=(",", ":")) == expected
+    assert json.dumps(apply_merge_patch(LIVE, patch), separators=(",", ":")) == expected
 
 
 def test_values_are_printed_as_go_does() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kapy.kube.errors import BadRequest, Invalid, TooLarge
-from kapy.kube.patch.json_patch import LIMIT, apply
+from kapy.kube.patch.json_patch import MAX_OPERATIONS, apply
 
 DOCUMENT = {"spec": {"size": "small", "tags": ["a", "b", "c"], "owner": {"name": "n"}}, "a/b~c": 1}
 
@@ -106,6 +106,6 @@ def test_a_patch_must_be_a_list() -> None:
 
 def test_a_patch_has_a_limit() -> None:
     test = op("test", "/spec/size", "small")
-    assert apply(DOCUMENT, [test] * LIMIT) is DOCUMENT
+    assert apply(DOCUMENT, [test] * MAX_OPERATIONS) is DOCUMENT
     with pytest.raises(TooLarge, match="maximum operations in a JSON patch is 10000, got 10001"):
-        apply(DOCUMENT, [test] * (LIMIT + 1))
+        apply(DOCUMENT, [test] * (MAX_OPERATIONS + 1))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapy.kube.patch.merge_patch import apply, difference, same
+from kapy.kube.patch.merge_patch import apply, difference, is_equal_json
 
 SCALARS = st.one_of(
     st.booleans(), st.integers(-3, 3), st.sampled_from(["", "a", "b"]), st.floats(0, 2)
@@ -52,7 +52,7 @@ PATCHES = st.recursive(
     ],
 )
 def test_a_patch_gives_what_the_rfc_says(target: Any, patch: Any, result: Any) -> None:
-    assert same(apply(target, patch), result)
+    assert is_equal_json(apply(target, patch), result)
 
 
 def test_what_a_patch_leaves_alone_is_shared() -> None:
@@ -70,7 +70,7 @@ def test_a_patch_that_changes_nothing_returns_the_document_itself() -> None:
 
 @given(DOCUMENTS, DOCUMENTS)
 def test_the_difference_leads_from_one_document_to_the_other(before: Any, after: Any) -> None:
-    assert same(apply(before, difference(before, after)), after)
+    assert is_equal_json(apply(before, difference(before, after)), after)
 
 
 @given(DOCUMENTS)
@@ -83,13 +83,13 @@ def test_a_patch_applied_twice_is_applied_once(document: Any, patch: Any) -> Non
     kept = copy.deepcopy(document), copy.deepcopy(patch)
     once = apply(document, patch)
     assert apply(once, patch) is once
-    assert same([document, patch], list(kept))
+    assert is_equal_json([document, patch], list(kept))
 
 
 @pytest.mark.parametrize(("one", "two"), [(1, True), (0, False), ([1], [True]), ({"a": 0}, {})])
 def test_python_would_call_some_different_values_equal(one: Any, two: Any) -> None:
-    assert not same(one, two)
+    assert not is_equal_json(one, two)
 
 
 def test_a_number_is_the_same_with_and_without_a_fraction() -> None:
-    assert same({"a": 1, "b": [2.0]}, {"b": [2], "a": 1.0})
+    assert is_equal_json({"a": 1, "b": [2.0]}, {"b": [2], "a": 1.0})

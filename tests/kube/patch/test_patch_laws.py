@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kapy.kube import Document
 from kapy.kube.patch import json_patch, strategic
-from kapy.kube.patch.merge_patch import same
+from kapy.kube.patch.merge_patch import is_equal_json
 from tests.kube.patch.test_strategic import STRUCTS
 
 WORD = st.sampled_from(["x", "y", "z"])
@@ -32,7 +32,7 @@ def escaped(name: str) -> str:
 
 def operations(before: Any, after: Any, path: str = "") -> list[Document]:
     """The operations that make one value of another."""
-    if same(before, after):
+    if is_equal_json(before, after):
         return []
     if not (isinstance(before, dict) and isinstance(after, dict)):
         return [{"op": "replace", "path": path, "value": after}]
@@ -49,8 +49,8 @@ def operations(before: Any, after: Any, path: str = "") -> list[Document]:
 @given(DOCUMENTS, DOCUMENTS)
 def test_a_json_patch_of_a_difference_leads_to_the_target(before: Any, after: Any) -> None:
     kept = copy.deepcopy(before)
-    assert same(json_patch.apply(before, operations(before, after)), after)
-    assert same(before, kept)
+    assert is_equal_json(json_patch.apply(before, operations(before, after)), after)
+    assert is_equal_json(before, kept)
 
 
 ENV = st.lists(
@@ -80,7 +80,7 @@ def difference(before: Document, after: Document) -> Document:
     patch: Document = {name: None for name in before if name not in after}
     for name, value in after.items():
         old = before.get(name)
-        if same(old, value):
+        if is_equal_json(old, value):
             continue
         if name in _LISTS and old is not None:
             patch |= listed(name, old, value)
@@ -98,7 +98,7 @@ def listed(name: str, before: list[Document], after: list[Document]) -> Document
     items = [
         {"name": one["name"], **difference(old.get(one["name"], {}), one)}
         for one in after
-        if not same(old.get(one["name"]), one)
+        if not is_equal_json(old.get(one["name"]), one)
     ]
     gone = [{"$patch": "delete", "name": one} for one in old if one not in wanted]
     order = [{"name": one} for one in wanted]
@@ -110,6 +110,6 @@ def test_a_strategic_patch_of_a_difference_leads_to_the_target(before: Any, afte
     kept = copy.deepcopy(before)
     patch = difference(before, after)
     once = strategic.apply(before, patch, STRUCTS, "Pod")
-    assert same(once, after)
-    assert same(strategic.apply(once, patch, STRUCTS, "Pod"), after)
-    assert same(before, kept)
+    assert is_equal_json(once, after)
+    assert is_equal_json(strategic.apply(once, patch, STRUCTS, "Pod"), after)
+    assert is_equal_json(before, kept)

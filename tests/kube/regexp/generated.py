@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any, Final
 
-from kapy.kube.regexp import BadPattern, compiled
+from kapy.kube.regexp import BadPattern, compile_pattern
 
 TEMPLATE: Final = "<$1|${2}|$$|$n|${x}|$1x|${|$>"
 _ATOMS: Final = (
@@ -140,7 +140,7 @@ def questions(seed: int, count: int) -> list[dict[str, Any]]:
 def verdict(question: dict[str, Any]) -> dict[str, Any]:
     """What kapy says, in the judge's form."""
     try:
-        found = compiled(question["pattern"])
+        found = compile_pattern(question["pattern"])
         answers = [
             {
                 "matches": found.matches(text),

@@ -8,7 +8,7 @@ import pytest
 
 from kapy.kube import Document
 from kapy.kube.field_errors import invalid
-from kapy.kube.schema import Checked, Findings, Rules, Structural
+from kapy.kube.schema import CheckedValue, Findings, Rules, Structural
 
 
 def errors_of(schema: Document, value: Any, old: Any = ...) -> list[str]:
@@ -283,7 +283,7 @@ def test_an_embedded_object_needs_a_type() -> None:
 
 
 def under(limit: int) -> Rules:
-    def check(checked: Checked, findings: Findings) -> None:
+    def check(checked: CheckedValue, findings: Findings) -> None:
         if checked.value >= limit:
             where = findings.warnings if checked.unchanged else findings.errors
             text = f"must be under {limit} (was {checked.old})"

@@ -21,7 +21,7 @@ from kapy.client import kubeconfig_files
 from kapy.client.client import Client
 from kapy.client.https import ApiTransport
 from kapy.clusterctl.certificates import CertificateError
-from kapy.clusterctl.certificates.own import TRUSTING, with_own_authority
+from kapy.clusterctl.certificates.own import INJECTED_RESOURCES, with_own_authority
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError, NotFound
 from kapy.kube.names import DEPLOYMENTS, SECRETS, Resource
@@ -114,7 +114,7 @@ async def _issue(client: Client) -> None:
     """Write the Secrets of Certificates, and tell webhooks and CRDs whom to trust."""
     objects = [
         {"apiVersion": resource.api_version, "kind": resource.kind, **one}
-        for resource in (ISSUERS, CERTIFICATES, *TRUSTING)
+        for resource in (ISSUERS, CERTIFICATES, *INJECTED_RESOURCES)
         for one in await _all(client, resource)
     ]
     with suppress(CertificateError):  # an Issuer that is not there yet
@@ -136,7 +136,7 @@ async def _write(client: Client, before: Document | None, after: Document) -> No
         with suppress(AlreadyExists):
             await client.create(SECRETS, after)
     elif before != after:
-        (resource,) = (one for one in TRUSTING if one.kind == after["kind"])
+        (resource,) = (one for one in INJECTED_RESOURCES if one.kind == after["kind"])
         await client.update(resource, after)
 
 

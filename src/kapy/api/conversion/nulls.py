@@ -6,14 +6,14 @@ from typing import Any, Final, get_args, get_origin
 
 import msgspec
 
-from kapy.kube.model import Model, bare
+from kapy.kube.model import Model, bare_type
 
 _ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, float: 0.0}
 
 
 def without_nulls(node: Any, hint: Any) -> Any:
     """Return a copy of decoded JSON without its nulls. hint: the type that it is decoded to."""
-    hint = bare(hint)
+    hint = bare_type(hint)
     if isinstance(node, dict) and _is_part(hint):
         types = {one.encode_name: one.type for one in msgspec.structs.fields(hint)}
         return {
@@ -32,7 +32,7 @@ def without_nulls(node: Any, hint: Any) -> Any:
 def _item(value: Any, hint: Any) -> Any:
     if value is not None:
         return without_nulls(value, hint)
-    return {} if _is_part(hint) else _ZEROS.get(bare(hint))
+    return {} if _is_part(hint) else _ZEROS.get(bare_type(hint))
 
 
 def _is_part(hint: Any) -> bool:

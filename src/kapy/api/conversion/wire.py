@@ -40,7 +40,7 @@ from msgspec import NODEFAULT
 from kapy.api.conversion.nulls import without_nulls
 from kapy.kube import Document
 from kapy.kube.duration import canonical as duration
-from kapy.kube.model import Model, bare, model_in
+from kapy.kube.model import Model, bare_type, model_in
 from kapy.kube.quantity import canonical as quantity
 
 _ITSELF: Final = ForwardRef("ITSELF")
@@ -209,7 +209,7 @@ def _nested_parts(shape: Any) -> Iterator[tuple[str, Any, Any, bool]]:
     for one in msgspec.structs.fields(shape):
         if (nested := model_in(one.type)) is not None:
             omitted = one.encode_name in shape.__omitted__
-            yield one.encode_name, nested, get_origin(bare(one.type)), omitted
+            yield one.encode_name, nested, get_origin(bare_type(one.type)), omitted
 
 
 def _each(many: Any, tidy: Tidier) -> Tidier:

@@ -19,9 +19,16 @@ from kapy.api.cluster_class_patches import (
 )
 from kapy.api.features import FeatureGates
 from kapy.api.validation.patch_selectors import format_part, selector_errors
-from kapy.kube.digits import whole
-from kapy.kube.field_errors import FieldError, Shown, forbidden, invalid, not_supported, required
-from kapy.kube.gotemplate import BadTemplate, parsed
+from kapy.kube.digits import parse_integer
+from kapy.kube.field_errors import (
+    FieldError,
+    FixedText,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from kapy.kube.gotemplate import BadTemplate, parse
 from kapy.kube.model import encode
 from kapy.kube.regexp import cost
 
@@ -64,7 +71,7 @@ def _patch_errors(
     if not patch.definitions and patch.external is None:
         yield required(path, "one of definitions or external must be defined")
     if patch.definitions and patch.external is not None:
-        shown = Shown.of(encode(patch))
+        shown = FixedText.of(encode(patch))
         yield invalid(path, shown, "only one of definitions or external can be defined")
     variables = {one.name for one in new.spec.variables}
     for number, definition in enumerate(patch.definitions):
@@ -83,7 +90,7 @@ def _external_errors(
         yield forbidden(where, problem)
     if not (external.validate_topology_extension or external.generate_patches_extension):
         problem = "one of validateTopologyExtension and generatePatchesExtension must be defined"
-        yield invalid(where, Shown.of(encode(external)), problem)
+        yield invalid(where, FixedText.of(encode(external)), problem)
 
 
 def _definition_errors(
@@ -108,7 +115,7 @@ def _index_errors(change: JSONPatch, where: str) -> Iterator[FieldError]:
     for part in change.path.split("/"):
         if not _INTEGER.fullmatch(part):
             continue
-        if change.op == "add" and whole(part):
+        if change.op == "add" and parse_integer(part):
             problem = 'arrays can only be accessed using "0" (prepend) or "-" (append)'
             yield invalid(where, change.path, problem)
         if change.op in ("replace", "remove"):
@@ -155,7 +162,7 @@ def _variable_errors(variable: str, variables: Collection[str], where: str) -> I
 def _template_errors(template: str, name: str, where: str) -> Iterator[FieldError]:
     try:
         cost.current().charge(_ACTION * template.count("{{"))
-        parsed(template, name=name, sprig=True)
+        parse(template, name=name, sprig=True)
     except BadTemplate as error:
         yield invalid(where, template, f"template can not be parsed: {error}")
     except cost.TooCostly:

@@ -13,10 +13,10 @@ from kapy.api.variable_schema import schema_document
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, not_supported, required
 from kapy.kube.regexp import cost
-from kapy.kube.remembering import remembered
 from kapy.kube.schema import FieldSchema, RuleChecker, field_schema_errors, has_rules
 from kapy.kube.schema.definition import TOO_LARGE
-from kapy.kube.schema.demands import TYPES
+from kapy.kube.schema.strictness import TYPES
+from kapy.kube.text_cache import text_cache
 
 BUILTIN: Final = "builtin"
 """The variable that is there without being defined."""
@@ -92,7 +92,7 @@ def _schema_errors(schema: JSONSchemaProps, path: str) -> Sequence[FieldError]:
     return _known_errors(msgspec.json.encode(schema_document(schema)), path)
 
 
-@remembered(1024, longest=16_384)
+@text_cache(1024, max_length=16_384)
 def _known_errors(schema: bytes, path: str) -> Sequence[FieldError]:
     """By the schema's JSON: a class comes again and again with the schemas that it had. Raises
     TooCostly."""

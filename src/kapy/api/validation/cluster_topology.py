@@ -16,7 +16,7 @@ from kapy.api.validation.metadata import template_metadata_errors
 from kapy.api.validation.rollout import rolling_update_errors
 from kapy.api.validation.taints import taint_errors
 from kapy.api.validation.versions import version_errors
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 from kapy.kube.field_errors import FieldError, invalid, required
 
 _PATH: Final = "spec.topology"
@@ -86,7 +86,7 @@ def _concurrency_errors(annotations: dict[str, str]) -> Iterator[FieldError]:
             f'parsing "{value}": invalid syntax'
         )
         yield invalid(where, value, problem)
-    elif whole(value) < 1:
+    elif parse_integer(value) < 1:
         yield invalid(where, value, "value cannot be less than 1")
 
 

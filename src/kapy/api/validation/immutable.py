@@ -14,7 +14,7 @@ from kapy.kube import Document
 from kapy.kube.field_errors import NO_VALUE, FieldError
 from kapy.kube.meta import Object
 from kapy.kube.nested import value_at
-from kapy.kube.patch.merge_patch import same
+from kapy.kube.patch.merge_patch import is_equal_json
 
 _SPEC: Final = ("spec", "template", "spec")
 _STRATEGY: Final = ("rollout", "strategy")
@@ -65,5 +65,5 @@ def _changed(path: str, old: Any, new: Any) -> Iterator[str]:
         for name in {**old, **new}:
             here = f"{path}.{name}" if path else name
             yield from _changed(here, old.get(name), new.get(name))
-    elif not same(old, new):
+    elif not is_equal_json(old, new):
         yield path

@@ -23,7 +23,7 @@ from kapy.api.validation.naming import naming_errors
 from kapy.api.validation.taints import taint_errors
 from kapy.api.validation.versions import version_errors
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
-from kapy.kube.shares import int_value
+from kapy.kube.int_or_percent import int_value
 from kapy.kube.version import InvalidVersion, Version, compare, parse_image_tag, parse_tolerant
 
 CA_CERTIFICATE_DAYS: Final = 3650

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapy.api import embedded
-from kapy.kube.field_errors import FieldError, Shown, invalid
+from kapy.kube.field_errors import FieldError, FixedText, invalid
 from kapy.kube.model import encode
 from kapy.kube.selectors import InvalidSelector, LabelSelector, selector_of
 
@@ -18,9 +18,9 @@ def parse_selector(
         return None, [invalid(path, format_selector(selector), str(error))]
 
 
-def format_selector(selector: embedded.LabelSelector) -> Shown:
+def format_selector(selector: embedded.LabelSelector) -> FixedText:
     """Format a selector for an error."""
-    return Shown.of(encode(selector))
+    return FixedText.of(encode(selector))
 
 
 def selector_errors(selector: embedded.LabelSelector | None, path: str) -> list[FieldError]:

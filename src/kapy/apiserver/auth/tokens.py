@@ -29,7 +29,7 @@ from kapy.apiserver.auth.rbac.rules import quote_list
 from kapy.apiserver.store.store import Store
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.foreign_json import decoded
+from kapy.kube.foreign_json import decode_json
 from kapy.kube.go_quoted import go_quoted
 from kapy.kube.http import User
 
@@ -203,8 +203,8 @@ class ServiceAccountTokens:
             return known
         try:
             head, content, signature = token.split(".")
-            claims: Document = decoded(_decode_base64(content))
-            header, signed = decoded(_decode_base64(head)), _decode_base64(signature)
+            claims: Document = decode_json(_decode_base64(content))
+            header, signed = decode_json(_decode_base64(head)), _decode_base64(signature)
             if claims["iss"] != ISSUER:
                 return None
             own = header["alg"] == "ES256" and header["kid"] == self._identity()

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from kapy.apiserver.encoding.long_json import loads
-from kapy.kube.field_paths import Path, member, spelled
+from kapy.kube.field_paths import Path, member, path_text
 
 _SHOWN = 40
 _KEY = "looking for beginning of object key string"
@@ -147,7 +147,7 @@ MOST_REPEATED = 100
 def duplicate_fields(raw: bytes) -> list[str]:
     """Return the paths of duplicate fields in order, at most MOST_REPEATED."""
     found = _collect_duplicates(loads(raw.decode("utf-8", "replace"), object_pairs_hook=_Pairs), "")
-    return [spelled(path) for path in islice(found, MOST_REPEATED)]
+    return [path_text(path) for path in islice(found, MOST_REPEATED)]
 
 
 class _Pairs(dict[str, Any]):

@@ -19,7 +19,7 @@ import msgspec
 from kapy.apiserver.resources.structs import facts, struct_of
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.foreign_json import decoded as from_json
+from kapy.kube.foreign_json import decode_json as from_json
 from kapy.kube.foreign_json import is_too_deep
 from kapy.kube.names import split_api_version
 from kapy.kube.wire_format import fields

@@ -18,7 +18,7 @@ from kapy._aio.byte_streams import Channel
 from kapy._aio.spdy_protocol import SpdyProtocol
 from kapy.apiserver.request.parameters import bool_parameter
 from kapy.kube.errors import BadRequest, KapyError
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.http import Reply, Request
 
 PROTOCOL: Final = "v4.channel.k8s.io"
@@ -201,7 +201,7 @@ async def _read_sizes(channel: Channel) -> AsyncIterator[tuple[int, int]]:
 
 def _size(line: bytes) -> tuple[int, int] | None:
     try:
-        found = decoded(line)
+        found = decode_json(line)
     except BadJson:
         return None
     sides = [found.get(one) for one in ("Height", "Width")] if isinstance(found, dict) else []

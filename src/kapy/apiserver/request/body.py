@@ -13,7 +13,7 @@ from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.resources.structs import WrongType, decoder, json_type_name, struct_of
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, TooLarge, UnsupportedMediaType, shorten
-from kapy.kube.foreign_json import TooDeep, check_depth, is_too_deep, unchecked
+from kapy.kube.foreign_json import TooDeep, check_depth, decode_json_unchecked, is_too_deep
 from kapy.kube.names import split_api_version
 
 LIMIT = 3 * 1024 * 1024
@@ -81,7 +81,7 @@ def decode_json(raw: bytes, duplicates: list[str] | None = None) -> Any:
     """Decode JSON. Raises InvalidJson."""
     try:
         with paused_collection(len(raw)):
-            value = unchecked(raw)
+            value = decode_json_unchecked(raw)
     except (ValueError, RecursionError):
         value = _decode_leniently(raw)
     _check_depth(raw, value)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 from kapy.kube.errors import NotAcceptable
-from kapy.kube.remembering import remembered
+from kapy.kube.text_cache import text_cache
 
 Form = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
 
@@ -87,7 +87,7 @@ def _not_acceptable(available: str) -> NotAcceptable:
     return NotAcceptable(f"only the following media types are accepted: {available}")
 
 
-@remembered(256)
+@text_cache(256)
 def _choose(header: str) -> MediaType | None:
     """Return the first supported media type by the client's preferences."""
     return next(iter(_all_clauses(header)), None)

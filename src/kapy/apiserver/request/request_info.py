@@ -17,8 +17,8 @@ from kapy.apiserver.auth.authorization import Attributes
 from kapy.apiserver.request.parameters import bool_parameter, int_parameter
 from kapy.kube.errors import BadRequest
 from kapy.kube.http import Request, User
-from kapy.kube.remembering import LONGEST
 from kapy.kube.selectors import InvalidSelector, parse_fields, parse_labels
+from kapy.kube.text_cache import MAX_TEXT
 
 _VERBS: Final = {
     "GET": "get",
@@ -80,7 +80,7 @@ class RequestInfo(Struct, eq=False):  # every request creates one; a Struct is c
 def request_info(request: Request) -> RequestInfo:
     """Parse a request. Every request can be parsed; routing decides whether it is served."""
     path, method = request.path, request.method
-    info = _known(path, method) if len(path) <= LONGEST else _parse_cached(path, method)
+    info = _known(path, method) if len(path) <= MAX_TEXT else _parse_cached(path, method)
     if info.name or not info.resource or info.verb not in _OF_COLLECTIONS:
         return info
     return _of_collection(info, request.query)
@@ -90,7 +90,7 @@ def _parse_cached(path: str, method: str) -> RequestInfo:
     """Parse the path and method of a request."""
     # Objects are many and collections few, so the path before the name is usually cached.
     collection, _, name = path.rpartition("/")
-    if name and not collection.endswith("/") and len(collection) <= LONGEST:
+    if name and not collection.endswith("/") and len(collection) <= MAX_TEXT:
         around = _parse_collection(collection, method)
         if around.count == 1 and not around.prefix and around.resource != "namespaces":
             return _of_object(around, path, name)

@@ -13,7 +13,7 @@ from kapy.apiserver.resources.schemas import CustomSchema
 from kapy.apiserver.resources.strategy import Strategy
 from kapy.kube import Document
 from kapy.kube.apply import ToVersion, Tracker, Types
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 from kapy.kube.names import Resource
 from kapy.kube.schema import Rules, Structural
 
@@ -154,4 +154,4 @@ def version_priority(version: str) -> tuple[int, int, int]:
     if found is None:
         return (0, 0, 0)
     stage = {"alpha": 1, "beta": 2, None: 3}[found[2]]
-    return (stage, whole(found[1]), whole(found[3] or "0"))
+    return (stage, parse_integer(found[1]), parse_integer(found[3] or "0"))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 
 Step = Callable[[Any], Iterable[Any]]
 
@@ -54,7 +54,7 @@ def _no_values(_value: Any) -> Iterable[Any]:
 
 def _step(match: re.Match[str]) -> Step:
     if match["index"] is not None:
-        return _item(whole(match["index"]))
+        return _item(parse_integer(match["index"]))
     if match["all"]:
         return _items
     if match["left"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from kapy.kube.cel import CompileError, Program, compiled
+from kapy.kube.cel import CompileError, Program, compile_expression
 from kapy.kube.cel.types import BOOL, DYN, Type
 
 _VARIABLES: Final = {
@@ -27,13 +27,13 @@ class Condition:
     @classmethod
     def compile(cls, expression: str) -> Condition:
         """Compile a condition. Raises CompileError."""
-        return cls(expression, compiled(expression, _VARIABLES))
+        return cls(expression, compile_expression(expression, _VARIABLES))
 
 
 def compile_error(expression: str) -> str:
     """Return the compile error of an expression, "" if it is valid."""
     try:
-        program = compiled(expression, _VARIABLES)
+        program = compile_expression(expression, _VARIABLES)
     except CompileError as error:
         return f"compilation failed: {error}"
     if program.type.name not in (BOOL.name, DYN.name):

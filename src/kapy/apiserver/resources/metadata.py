@@ -12,7 +12,7 @@ from typing import Any
 
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, FieldErrors, Shown, forbidden, invalid, required
+from kapy.kube.field_errors import FieldError, FieldErrors, FixedText, forbidden, invalid, required
 from kapy.kube.go_quoted import go_quoted
 from kapy.kube.names import path_segment_errors
 from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
@@ -334,7 +334,7 @@ def _check_owners(owners: list[Document], path: str, found: FieldErrors) -> None
         if (version, owner.get("kind")) == ("v1", "Event"):
             text = "/v1, Kind=Event is disallowed from being an owner"
             shown = {key: owner[key] for key in _OWNER_FIELDS if key in owner}
-            found.append(invalid(path, Shown.of(shown), text))
+            found.append(invalid(path, FixedText.of(shown), text))
         if owner.get("controller"):
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:

@@ -14,7 +14,7 @@ from kapy.apiserver.resources.structs import (
 from kapy.kube import Document
 from kapy.kube.apply import Tracker
 from kapy.kube.field_errors import FieldError, invalid
-from kapy.kube.field_paths import Path, spelled
+from kapy.kube.field_paths import Path, path_text
 from kapy.kube.schema import Structural, scale_errors
 
 
@@ -215,7 +215,7 @@ def _check_embedded(path: Path, name: str, found: Any) -> None:
             why = str(error)
         else:
             return
-    raise MalformedValue(str(invalid(spelled((path, f".{name}")), found, why)))
+    raise MalformedValue(str(invalid(path_text((path, f".{name}")), found, why)))
 
 
 def drop_invalid_metadata(document: Document) -> Document:

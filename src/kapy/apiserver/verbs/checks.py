@@ -22,9 +22,9 @@ from kapy.apiserver.verbs.options import FieldValidation, webhook_options
 from kapy.apiserver.verbs.patch_results import PatchResult
 from kapy.kube import Document
 from kapy.kube.apply import Write
-from kapy.kube.apply.refusals import unconvertible
+from kapy.kube.apply.preconditions import conversion_error
 from kapy.kube.errors import ApiError, BadRequest, Invalid
-from kapy.kube.field_errors import EnoughErrors, FieldError, invalid
+from kapy.kube.field_errors import FieldError, TooManyErrors, invalid
 from kapy.kube.names import split_api_version
 
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
@@ -58,7 +58,7 @@ def decode_object(
         )
     except WrongType as error:
         if applied is not None and not context.kind.custom:
-            raise unconvertible(applied, str(error)) from None
+            raise conversion_error(applied, str(error)) from None
         if patched is None:
             struct = context.kind.schema.struct
             error = (first_decoding_error(document, struct) if struct else None) or error
@@ -285,7 +285,7 @@ def _check_object(context: RequestContext, new: Document, old: Document | None) 
     check_type(context, new)
     try:
         errors = _errors(context, new, old)
-    except EnoughErrors as enough:
+    except TooManyErrors as enough:
         errors = enough.errors
     if errors:
         raise invalid_object(context.kind, new["metadata"].get("name", ""), errors)

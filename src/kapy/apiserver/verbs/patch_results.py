@@ -11,7 +11,7 @@ from kapy.apiserver.resources.from_unstructured import from_unstructured
 from kapy.apiserver.resources.structs import WrongType, decoder, in_go_order
 from kapy.kube import Document
 from kapy.kube.errors import Invalid
-from kapy.kube.field_errors import Shown, invalid
+from kapy.kube.field_errors import FixedText, invalid
 from kapy.kube.http import JSON_PATCH
 from kapy.kube.patch import field_order
 from kapy.kube.patch.go_text import text
@@ -62,11 +62,11 @@ class JSONPatchResult(PatchResult):
     def _document(self) -> Any:
         live = in_go_order(self.live, self._struct)
         if self._media == JSON_PATCH:
-            return field_order.json_patched(live, self._patch)
-        return field_order.merge_patched(live, self._patch)
+            return field_order.apply_json_patch(live, self._patch)
+        return field_order.apply_merge_patch(live, self._patch)
 
     def describe(self) -> str:
-        return str(Shown.of(self._document))
+        return str(FixedText.of(self._document))
 
     def repair(self, document: Document, error: WrongType) -> Document:
         del document

@@ -30,7 +30,7 @@ from kapy.apiserver.verbs.serialization import serialize_list, serialize_respons
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, BadRequest, Expired
 from kapy.kube.field_errors import FieldError, forbidden, invalid
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.http import Reply
 
 _TOO_OLD = (
@@ -167,7 +167,7 @@ def decode_json_base64(text: str) -> Any:
         raise ValueError(f"illegal base64 data at input byte {min(good, len(text) - 1)}")
     raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     try:
-        return decoded(raw)
+        return decode_json(raw)
     except BadJson:
         raise ValueError(syntax_error(raw, encoding="latin-1")) from None
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kapy.apiserver.auth.authorization import Attributes
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, Shown, forbidden, invalid, required
+from kapy.kube.field_errors import FieldError, FixedText, forbidden, invalid, required
 from kapy.kube.http import User
 from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
 from kapy.kube.selectors import InvalidSelector, parse_fields, parse_labels, selector_of
@@ -56,7 +56,7 @@ def _metadata_errors(metadata: Document, *, local: bool) -> list[FieldError]:
     ignored = ("managedFields", "namespace") if local else ("managedFields",)
     if not any(value for field, value in metadata.items() if field not in ignored):
         return []
-    shown = Shown.of(
+    shown = FixedText.of(
         {field: _sorted(metadata[field]) for field in _METADATA if metadata.get(field)}
     )
     text = "must be empty except for namespace" if local else "must be empty"

@@ -18,7 +18,7 @@ from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.resources.structs import decoder, facts
 from kapy.kube import Document
 from kapy.kube.apply import Tracker, Types, Write, managers
-from kapy.kube.apply.fields import contains, difference, single
+from kapy.kube.apply.fields import contains, difference, of_path
 from kapy.kube.errors import ApiError
 
 Paths: TypeAlias = Mapping[str, str]
@@ -51,10 +51,10 @@ class _ScaleManagers:
 
     def of_scale(self) -> list[Document]:
         """Return the managedFields of the Scale."""
-        fields = single(_IN_SCALE)
-        return managers.written(
+        fields = of_path(_IN_SCALE)
+        return managers.encode_entries(
             {
-                who: managers.Owned(API_VERSION, fields, one.time)
+                who: managers.ManagedEntry(API_VERSION, fields, one.time)
                 for who, one in self._found.items()
                 if self._owns_replicas(one)
             }
@@ -67,15 +67,15 @@ class _ScaleManagers:
         for who, one in self._found.items():
             if not self._owns_replicas(one) or left.pop(who, None) is not None:
                 result[who] = one
-            elif fields := difference(one.fields, single(self._paths[one.api_version])):
-                result[who] = one.owning(fields)
+            elif fields := difference(one.fields, of_path(self._paths[one.api_version])):
+                result[who] = one.with_fields(fields)
         for who, one in left.items():
             if contains(one.fields, _IN_SCALE):
-                fields = single(self._paths[self._version])
-                result[who] = managers.Owned(self._version, fields, None)
-        return managers.written(result)
+                fields = of_path(self._paths[self._version])
+                result[who] = managers.ManagedEntry(self._version, fields, None)
+        return managers.encode_entries(result)
 
-    def _owns_replicas(self, one: managers.Owned) -> bool:
+    def _owns_replicas(self, one: managers.ManagedEntry) -> bool:
         """Report whether a manager owns `replicas`, by the path in the manager's apiVersion."""
         path = self._paths.get(one.api_version)
         return path is not None and contains(one.fields, path)

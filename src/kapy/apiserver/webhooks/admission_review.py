@@ -15,7 +15,7 @@ from kapy.apiserver.resources.structs import json_type_name
 from kapy.apiserver.webhooks.configuration import Role
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, KapyError, error_of
-from kapy.kube.foreign_json import BadJson, TooDeep, decoded
+from kapy.kube.foreign_json import BadJson, TooDeep, decode_json
 
 GROUP, KIND = "admission.k8s.io", "AdmissionReview"
 
@@ -113,7 +113,7 @@ class AdmissionResponse:
         if not self.patch:
             return []
         try:
-            found = decoded(self.patch)
+            found = decode_json(self.patch)
         except TooDeep as error:
             raise UndecodablePatch(f"{_UNDECODABLE}: {error}") from None
         except BadJson:

@@ -11,10 +11,10 @@ from kapy.apiserver.resources.match_conditions import Condition
 from kapy.kube import Document
 from kapy.kube.cel import CostExceeded, EvaluationError
 from kapy.kube.cel.authorizers import (
+    AuthorizationCheck,
     AuthorizerValue,
     Decide,
     Decision,
-    Question,
     ResourceCheck,
 )
 from kapy.kube.cel.compiler import DEFAULT_LIMIT
@@ -62,10 +62,10 @@ def evaluate(
     return True
 
 
-def _attributes_of(request: Document) -> Question:
+def _attributes_of(request: Document) -> AuthorizationCheck:
     """Return the resource of a request as an authorization question."""
     resource = request["requestResource"]
-    return Question(
+    return AuthorizationCheck(
         group=resource["group"],
         resource=resource["resource"],
         subresource=request.get("requestSubResource", ""),
@@ -82,7 +82,7 @@ def cel_authorizer(authorize: Authorizer | None, user: User) -> Decide:
     return partial(_decide, authorize, user)
 
 
-def _decide(authorize: Authorizer | None, user: User, asked: Question) -> Decision:
+def _decide(authorize: Authorizer | None, user: User, asked: AuthorizationCheck) -> Decision:
     """Decide an authorization question for the user or for the service account that it names."""
     if asked.account is not None:
         user = _service_account(*asked.account)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 from kapy.kube.errors import ApiError
 from kapy.kube.patch import json_patch
 
@@ -78,6 +78,6 @@ def _describe_missing(document: Any, name: str, path: str) -> str:
 def _member(node: Any, token: str) -> Any:
     if isinstance(node, dict):
         return node.get(token)
-    if isinstance(node, list) and token.isdecimal() and whole(token) < len(node):
+    if isinstance(node, list) and token.isdecimal() and parse_integer(token) < len(node):
         return node[int(token)]
     return None

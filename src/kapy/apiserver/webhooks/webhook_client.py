@@ -20,7 +20,7 @@ from kapy.apiserver.webhooks.client_config import ClientConfig, Services
 from kapy.apiserver.webhooks.service_resolver import ServiceResolver, ServiceUnresolved
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.foreign_json import BadJson, TooDeep, decoded, in_pieces
+from kapy.kube.foreign_json import BadJson, TooDeep, decode_json, decode_json_in_pieces
 from kapy.kube.names import split_api_version
 
 _encode = msgspec.json.Encoder().encode
@@ -173,7 +173,7 @@ def _status_error(response: aiohttp.ClientResponse, raw: bytes) -> str:
     """Return the error that Go's client reports for a response with an error status."""
     status = response.status
     try:
-        document: Any = decoded(raw)
+        document: Any = decode_json(raw)
     except BadJson:
         document = None
     if isinstance(document, dict) and document.get("status") == "Failure":
@@ -193,7 +193,7 @@ async def _decode(raw: bytes, api_version: str, kind: str) -> Document:
     """Decode the response as an object of the requested kind. Raises CallFailed."""
     document: Any = None
     try:
-        for document in in_pieces(raw, _CONVERTED):
+        for document in decode_json_in_pieces(raw, _CONVERTED):
             if document is None:
                 await asyncio.sleep(0)  # let other tasks run
     except TooDeep:

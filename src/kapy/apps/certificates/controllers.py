@@ -18,7 +18,7 @@ from kapy.clusterctl.certificates import (
     CertificateError,
 )
 from kapy.clusterctl.certificates.cert_manager import of_plane
-from kapy.clusterctl.certificates.wanted import Wanted, reference, wanted_by
+from kapy.clusterctl.certificates.requests import CertificateRequest, reference, request_of
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result, requeue
@@ -173,7 +173,9 @@ async def _reconcile_certificate(shared: Certificates, key: Key) -> Result:
     return DONE
 
 
-def _parse_request(shared: Certificates, certificate: Document) -> tuple[Wanted, Signer]:
+def _parse_request(
+    shared: Certificates, certificate: Document
+) -> tuple[CertificateRequest, Signer]:
     """The request of a Certificate, and its signer. Raises NotReady, CertificateError."""
     named = certificate["spec"]["issuerRef"]
     issuer = shared.issuer_of(certificate)
@@ -190,11 +192,11 @@ def _parse_request(shared: Certificates, certificate: Document) -> tuple[Wanted,
         )
     namespace = certificate["metadata"]["namespace"]
     signer = issuers.signer_of(issuer, namespace, shared.secrets.raw)
-    return wanted_by(certificate, {reference(issuer): issuer}), signer
+    return request_of(certificate, {reference(issuer): issuer}), signer
 
 
 async def _issue(
-    shared: Certificates, certificate: Document, request: Wanted, signer: Signer
+    shared: Certificates, certificate: Document, request: CertificateRequest, signer: Signer
 ) -> Result:
     runtime, now = shared.runtime, shared.runtime.clock()
     place = Key(request.namespace, request.secret)
@@ -228,7 +230,7 @@ async def _issue(
 async def _new_secret(
     shared: Certificates,
     certificate: Document,
-    request: Wanted,
+    request: CertificateRequest,
     secret: Document | None,
     signer: Signer,
 ) -> Document:

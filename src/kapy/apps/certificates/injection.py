@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from kapy.clusterctl.certificates import CERTIFICATES, INJECT_FROM_SECRET
 from kapy.clusterctl.certificates.injection import WEBHOOKS, source, with_bundle
 from kapy.clusterctl.certificates.issuing import value
-from kapy.clusterctl.certificates.own import TRUSTING
+from kapy.clusterctl.certificates.own import INJECTED_RESOURCES
 from kapy.clusterctl.components.namespace import INJECT_CA_FROM
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
@@ -28,7 +28,7 @@ ALLOWED: Final = "cert-manager.io/allow-direct-injection"
 
 def add_injection(shared: Certificates) -> None:
     """Add the controllers that set `caBundle` in CRDs and webhook configurations."""
-    for resource in TRUSTING:
+    for resource in INJECTED_RESOURCES:
         if resource.group == "apiregistration.k8s.io":
             continue  # a plane has no aggregated API servers
         informer = shared.runtime.cache.informer(resource)

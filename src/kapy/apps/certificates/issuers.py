@@ -8,7 +8,7 @@ from typing import Final
 
 from kapy.clusterctl.certificates.issuing import value
 from kapy.kube import Document, Key
-from kapy.kube.pki import InvalidPem, KeyPair, belongs_together, is_authority
+from kapy.kube.pki import InvalidPem, KeyPair, is_authority, is_matching_pair
 
 CLUSTER_NAMESPACE: Final = "cert-manager"
 """The namespace of the Secrets that ClusterIssuers name, as in cert-manager."""
@@ -26,7 +26,7 @@ class NotReady(Exception):
 @dataclass(frozen=True)
 class Signer:
     """pair: the CA's key pair, None if the CA is created on first use. bundle: the CA bundle.
-    place: the Secret of the CA."""
+    secret: the Secret of the CA."""
 
     secret: Key
     pair: KeyPair | None
@@ -80,7 +80,7 @@ def signer_of(issuer: Document, namespace: str, secrets: Secrets) -> Signer:
 def _pair_of(place: Key, secret: Document) -> tuple[KeyPair, bytes]:
     certificate, key = value(secret, "tls.crt"), value(secret, "tls.key")
     try:
-        good = belongs_together(KeyPair(certificate, key))
+        good = is_matching_pair(KeyPair(certificate, key))
         signs = is_authority(certificate)
     except InvalidPem as error:
         raise NotReady(

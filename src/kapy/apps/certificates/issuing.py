@@ -10,8 +10,14 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from kapy.apps.certificates.issuers import Signer
-from kapy.clusterctl.certificates.issuing import CERTIFICATE_NAME, OURS, kept, life_of, value
-from kapy.clusterctl.certificates.wanted import Wanted, seconds_of
+from kapy.clusterctl.certificates.issuing import (
+    CERTIFICATE_MARK,
+    CERTIFICATE_NAME,
+    stored_request,
+    validity_of,
+    value,
+)
+from kapy.clusterctl.certificates.requests import CertificateRequest, seconds_of
 from kapy.kube import Document, Key
 from kapy.kube.pki import Facts, InvalidPem, KeyPair, facts, issue, new_ca
 
@@ -29,7 +35,11 @@ class RenewalReason(NamedTuple):
 
 
 def renewal_reason(
-    certificate: Document, request: Wanted, secret: Document | None, signer: Signer, now: datetime
+    certificate: Document,
+    request: CertificateRequest,
+    secret: Document | None,
+    signer: Signer,
+    now: datetime,
 ) -> RenewalReason | None:
     """The reason for which a certificate must be issued or renewed, if there is one."""
     if secret is None:
@@ -39,7 +49,7 @@ def renewal_reason(
         return RenewalReason(
             "InvalidCertificate", "Issuing certificate as Secret contains no certificate"
         )
-    if kept(secret) != request:
+    if stored_request(secret) != request:
         return RenewalReason(
             "RequestChanged", "Fields on existing Secret not up to date with Certificate"
         )
@@ -97,14 +107,18 @@ def ensure_ca(signer: Signer, now: datetime) -> tuple[Signer, Document | None]:
 
 
 def issue_secret(
-    certificate: Document, request: Wanted, secret: Document | None, signer: Signer, now: datetime
+    certificate: Document,
+    request: CertificateRequest,
+    secret: Document | None,
+    signer: Signer,
+    now: datetime,
 ) -> Document:
     """The Secret with a new certificate."""
     template = certificate["spec"].get("secretTemplate") or {}
     annotations = {
         **(template.get("annotations") or {}),
         CERTIFICATE_NAME: request.name,
-        OURS: json.dumps(request.document()),
+        CERTIFICATE_MARK: json.dumps(request.document()),
     }
     data = (
         _ca_data(request, secret, now) if request.is_authority else _leaf_data(request, signer, now)
@@ -113,14 +127,16 @@ def issue_secret(
     return _secret(place, data, template.get("labels") or {}, annotations)
 
 
-def _ca_data(request: Wanted, secret: Document | None, now: datetime) -> dict[str, bytes]:
-    valid = life_of(request, CERTIFICATE_VALIDITY)
+def _ca_data(
+    request: CertificateRequest, secret: Document | None, now: datetime
+) -> dict[str, bytes]:
+    valid = validity_of(request, CERTIFICATE_VALIDITY)
     pair = new_ca(request.common_name[:64], now=now, valid=valid, algorithm=request.algorithm)
     previous = b"" if secret is None else value(secret, "tls.crt")
     return {**_data(pair), "ca.crt": pair.certificate, "previous.crt": previous}
 
 
-def _leaf_data(request: Wanted, signer: Signer, now: datetime) -> dict[str, bytes]:
+def _leaf_data(request: CertificateRequest, signer: Signer, now: datetime) -> dict[str, bytes]:
     assert signer.pair is not None
     pair = issue(
         signer.pair,
@@ -129,7 +145,7 @@ def _leaf_data(request: Wanted, signer: Signer, now: datetime) -> dict[str, byte
         organizations=request.organizations,
         names=request.names,
         usages=request.usages,
-        valid=life_of(request, CERTIFICATE_VALIDITY),
+        valid=validity_of(request, CERTIFICATE_VALIDITY),
         algorithm=request.algorithm,
     )
     return {**_data(pair), "ca.crt": signer.bundle}

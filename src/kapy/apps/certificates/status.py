@@ -50,7 +50,7 @@ def certificate_status(
 ) -> Document:
     """The status of a Certificate.
 
-    known: facts of the certificate in its Secret. renewal: its renewal time, given if it is valid.
+    facts: facts of the certificate in its Secret. renewal: its renewal time, given if it is valid.
     issued: it is a new certificate.
     """
     before = certificate.get("status") or {}

@@ -32,7 +32,7 @@ class BadExtension(KapyError):
 class ConfiguredExtension:
     """A configured extension.
 
-    place: its URL, or `MODULE:NAME` for Python. ca: the CA (PEM) for a URL.
+    target: its URL, or `MODULE:NAME` for Python. ca: the CA (PEM) for a URL.
     """
 
     name: str

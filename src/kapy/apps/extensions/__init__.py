@@ -45,7 +45,7 @@ class Extensions:
 def extensions(runtime: Runtime, post: HookTransport, *, max_timeout: int) -> Extensions:
     """Call the extensions that are registered on a runtime's server.
 
-    longest: the maximum seconds of any handler.
+    max_timeout: the maximum seconds of any handler.
     """
     catalog, registry = installed(), Registry(longest=max_timeout)
     # Before any controller watches them: who is woken by a change finds it registered.

@@ -15,7 +15,7 @@ from kapy.hooks.messages.can_update_machine import CanUpdateMachineResponse
 from kapy.hooks.messages.can_update_machine_set import CanUpdateMachineSetResponse
 from kapy.hooks.messages.patch import JSON_MERGE_PATCH, JSON_PATCH, Patch
 from kapy.kube import Document
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.nested import Path, value_at
 from kapy.kube.patch import merge_patch, strict_json_patch
 from kapy.kube.patch.strict_json_patch import BadPatch
@@ -118,12 +118,12 @@ def _patch_document(part: Part, document: Document, patch: Patch | None) -> Docu
 def _apply_patch(document: Document, patch: Patch) -> Any:
     """Apply a patch. Raises BadPatch and BadJson."""
     if patch.patch_type == JSON_PATCH:
-        operations = strict_json_patch.compiled(decoded(patch.patch))
+        operations = strict_json_patch.parse_patch(decode_json(patch.patch))
         return strict_json_patch.apply(document, operations)
     if patch.patch_type != JSON_MERGE_PATCH:
         said = f'"{patch.patch_type}"' if patch.patch_type else "not set"
         raise BadPatch(f"patchType is {said}; it can be {JSON_PATCH} or {JSON_MERGE_PATCH}")
-    changes = decoded(patch.patch) if patch.patch else {}
+    changes = decode_json(patch.patch) if patch.patch else {}
     if not isinstance(changes, dict):
         raise BadPatch("a JSON merge patch is an object")
     return merge_patch.apply(document, changes)

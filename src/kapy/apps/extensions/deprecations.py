@@ -18,7 +18,7 @@ from kapy.api.names import Annotation
 from kapy.api.validation.extension_config import longest_timeout
 from kapy.client.client import Client
 from kapy.core.extensionconfig.authority import bundle_of
-from kapy.core.extensionconfig.status import registered
+from kapy.core.extensionconfig.status import registered_handlers
 from kapy.hooks.call import Calls, discover
 from kapy.hooks.catalog import installed
 from kapy.hooks.deprecated import deprecations
@@ -62,7 +62,9 @@ async def _discover_handlers(
     try:
         async with asyncio.timeout(seconds):
             trusting = await _with_ca(config, client)
-            return registered(config, await discover(trusting, installed(), calls, seconds))
+            return registered_handlers(
+                config, await discover(trusting, installed(), calls, seconds)
+            )
     except (KapyError, TimeoutError):
         return []
     finally:

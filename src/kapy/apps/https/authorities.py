@@ -61,7 +61,7 @@ class Authorities:
             raise pki.InvalidPem(f"{CA} and {KEYS} do not belong together")
         pairs = tuple(map(pki.KeyPair, certificates, keys))
         for one in pairs:
-            if not pki.belongs_together(one):
+            if not pki.is_matching_pair(one):
                 raise pki.InvalidPem(f"{CA} and {KEYS} do not belong together")
         return cls(pairs)
 
@@ -159,7 +159,7 @@ def secret_value(secret: Document, name: str) -> bytes:
 
 
 def _begin_time(pair: pki.KeyPair) -> datetime:
-    return _facts(pair.certificate).not_before + pki.BACKDATED
+    return _facts(pair.certificate).not_before + pki.BACKDATING
 
 
 def _pem_blocks(text: bytes) -> list[bytes]:

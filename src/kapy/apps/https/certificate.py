@@ -188,7 +188,7 @@ class SelfIssuedCertificate:
         ca, now = self._authority(), self._clock()
         if pki.EARLIEST <= now < pki.facts(ca.certificate).not_before:
             # Made while the clock was ahead: the same key, good since long ago.
-            ca = pki.backdated(ca, pki.EARLIEST)
+            ca = pki.backdate_ca(ca, pki.EARLIEST)
             self._write(_CA, ca.certificate)
         if not is_valid(ca.certificate, now):
             raise NoCertificate(
@@ -204,7 +204,7 @@ class SelfIssuedCertificate:
         """Raises NoCertificate."""
         ca = pki.KeyPair(self.ca, (self._folder / _CA_KEY).read_bytes())
         try:
-            if pki.belongs_together(ca):
+            if pki.is_matching_pair(ca):
                 return ca
             reason = "they do not belong together"
         except pki.InvalidPem as error:
@@ -233,7 +233,7 @@ def require_clients_of(ca: Path, certificate: Certificate) -> None:
 
 
 def rejection_reason(name: str, certificate: bytes, now: datetime) -> str:
-    """The reason for which clients reject a certificate now, "" if they accept it. what: its name
+    """The reason for which clients reject a certificate now, "" if they accept it. name: its name
     in messages."""
     if is_valid(certificate, now):
         return ""

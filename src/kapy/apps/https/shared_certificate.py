@@ -45,8 +45,8 @@ _LEAF, _KEY = "tls.crt", "tls.key"
 class SharedCertificate:
     """A `kapy.apps.https.certificate.Certificate` of the CA in a Secret.
 
-    key: the Secret's. names: the server's DNS names and addresses. told: called when the Secret
-    changes.
+    key: the Secret's. names: the server's DNS names and addresses. on_change: called when the
+    Secret changes.
     """
 
     def __init__(
@@ -260,7 +260,7 @@ class SharedCertificate:
 
 
 def _load(context: ssl.SSLContext, pair: pki.KeyPair) -> None:
-    if not pki.belongs_together(pair):  # half of a pair would spoil what is in use
+    if not pki.is_matching_pair(pair):  # half of a pair would spoil what is in use
         raise pki.InvalidPem(f"{_LEAF} and {_KEY} do not belong together")
     try:
         load_certificate(context, pair.certificate, pair.key)

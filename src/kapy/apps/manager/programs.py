@@ -38,9 +38,9 @@ def _pod_access(runtime: Runtime) -> ControlPlaneAccess:
 class Connections:
     """The connections of a manager besides its API server, created on demand.
 
-    post: extensions. dial: workload clusters. pods: etcd and API servers of their control planes.
-    machines: the in-memory clusters, None for those of this process, behind sockets. containers:
-    the container engine, None for the one that the environment names.
+    extension_transport: extensions. connect: workload clusters. pods: etcd and API servers of their
+    control planes. in_memory: the in-memory clusters, None for those of this process, behind
+    sockets. containers: the container engine, None for the one that the environment names.
     """
 
     extension_transport: Callable[[], HookTransport]

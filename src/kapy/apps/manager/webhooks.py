@@ -33,7 +33,7 @@ Definition = Callable[[str], Document | None]
 
 
 def path_of(operation: str, resource: Resource) -> str:
-    """The path of a kind's webhook. what: `mutate`, `validate`, `validate-scale`."""
+    """The path of a kind's webhook. operation: `mutate`, `validate`, `validate-scale`."""
     group = resource.group.replace(".", "-")
     return f"/{operation}-{group}-{resource.version}-{resource.kind.lower()}"
 

@@ -16,7 +16,7 @@ from kapy.kube import Document, Key
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 from kapy.kube.apply.last_applied import MANAGER as SERVER_SIDE
 from kapy.kube.errors import NotFound
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.http import APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from kapy.kube.names import Resource
 from kapy.kube.patch.strategic_three_way import strategic_three_way
@@ -105,7 +105,7 @@ def last_applied(live: Document) -> Document:
     if not text:
         return {}
     try:
-        found = decoded(text)
+        found = decode_json(text)
     except BadJson:
         return {}
     return found if isinstance(found, dict) and isinstance(found.get("metadata"), dict) else {}

@@ -19,7 +19,7 @@ from kapy.kube.names import CRDS, NAMESPACES, split_api_version
 @dataclass(frozen=True, slots=True)
 class RequestedChange:
     """An object that the user wants to apply or delete, and its location. deletes: delete it.
-    manner: how it is applied."""
+    options: how it is applied."""
 
     document: Document
     source: str = ""
@@ -62,7 +62,7 @@ class ChangeOrder:
 async def apply_changes(sandbox: Sandbox, requested: Iterable[RequestedChange]) -> None:
     """Make all changes, and let the controllers react.
 
-    Raises Refused; the sandbox is then incomplete.
+    Raises ChangeRefused; the sandbox is then incomplete.
     """
     order = ChangeOrder.of(_scoped(sandbox, change) for change in requested)
     await sandbox.define(one.document for one in order.definitions)
@@ -121,7 +121,9 @@ async def _apply_change(sandbox: Sandbox, change: RequestedChange) -> None:
 
 
 def _check_resource_version(sandbox: Sandbox, change: RequestedChange) -> Document:
-    """The wanted object without its resourceVersion. Raises Refused if that is an outdated one."""
+    """The wanted object without its resourceVersion. Raises ChangeRefused if that is an outdated
+    one.
+    """
     metadata = dict(change.document["metadata"])
     given = metadata.pop("resourceVersion", None)
     now = sandbox.versions.get(sandbox.name_of(change.document), "")

@@ -25,7 +25,7 @@ class Verb(Enum):
 class FieldChange:
     """One field. path: a JSON pointer. before, after: None if there is no value.
 
-    because: the patch, variable or template behind it, if known.
+    causes: the patch, variable or template behind it, if known.
     """
 
     path: str

@@ -20,7 +20,7 @@ from kapy.apps.plan.post_rollout_state import (
     without_outside_finalizers,
 )
 from kapy.conditions.paused import is_paused
-from kapy.core.machinedeployment.forecast import LONGEST, Forecast, Step, forecast
+from kapy.core.machinedeployment.forecast import MAX_STEPS, Forecast, Step, forecast
 from kapy.core.machineset.deletion_order import deletion_order
 from kapy.kube import Document, Key
 from kapy.kube.meta import written
@@ -79,7 +79,7 @@ def _outcome(
         )
         for one in prediction.sets
         for number in range(
-            min((one.spec.replicas or 0) - steps.remaining(one.metadata.name), LONGEST)
+            min((one.spec.replicas or 0) - steps.remaining(one.metadata.name), MAX_STEPS)
         )
     ]
     return Outcome(

@@ -12,7 +12,7 @@ from kapy.apps.plan.outcome import Outcome, Rollout
 from kapy.conditions.paused import is_paused
 from kapy.kube import Key
 from kapy.kube.meta import written
-from kapy.kube.model import copied
+from kapy.kube.model import copy_model
 
 
 def machine_pools(objects: Objects, nodes: AssumedNodes) -> Iterator[Outcome]:
@@ -26,6 +26,6 @@ def machine_pools(objects: Objects, nodes: AssumedNodes) -> Iterator[Outcome]:
         if nodes.are_behind(pool):
             nodes.upgrade(pool)
             # Somebody has to look again: its status says when its provider was done.
-            after = copied(pool)
+            after = copy_model(pool)
             after.status.observed_generation = pool.metadata.generation
             yield Outcome(Rollout(name_of(pool), by_provider=True), [written(after)])

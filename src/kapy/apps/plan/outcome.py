@@ -20,9 +20,10 @@ class ReplacedMachine:
 class Rollout:
     """The predicted rollout of one object.
 
-    creates: the number of new Machines. goes: Machines that are deleted without a replacement.
-    steps: in words, in order. waits: OnDelete: a user must delete the old Machines. by_provider:
-    another provider decides. in_place: extension handlers that may update Machines instead.
+    creates: the number of new Machines. deletes: Machines that are deleted without a replacement.
+    steps: in words, in order. waits_for_user: OnDelete: a user must delete the old Machines.
+    by_provider: another provider decides. in_place: extension handlers that may update Machines
+    instead.
     """
 
     name: Name
@@ -44,7 +45,8 @@ class Rollout:
 class Outcome:
     """A rollout, and the objects at its end. Deleted objects are removed first.
 
-    told: the deleted objects that the plan lists, besides Machines and their dependents.
+    listed_deletions: the deleted objects that the plan lists, besides Machines and their
+    dependents.
     """
 
     rollout: Rollout

@@ -34,7 +34,7 @@ class FileSource:
     documents: Sequence[Document] = ()
 
     async def fill(self, into: Sandbox, requested: Sequence[RequestedChange]) -> None:  # noqa: ARG002
-        """Put the files' objects in. Raises Unknown."""
+        """Put the files' objects in. Raises UnknownSandboxKind."""
         definitions = [one for one in self.documents if one["kind"] == CRDS.kind]
         others = [one for one in self.documents if one["kind"] != CRDS.kind]
         await into.define(definitions)

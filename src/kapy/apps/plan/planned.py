@@ -62,7 +62,7 @@ class Stage:
 class Plan:
     """All stages of a plan.
 
-    under_way: changes that happen anyway, without the wishes. problems: by name, the reason for
+    ongoing: changes that happen anyway, without the wishes. problems: by name, the reason for
     which a Cluster or class cannot reach its desired state; no object of those Clusters is changed.
     objects: the final state.
     """
@@ -86,7 +86,7 @@ async def compute_plan(
     gates: FeatureGates,
     post: HookTransport | None = None,
 ) -> Plan:
-    """The plan of the wishes in a world. Raises Refused and the errors of reading the world.
+    """The plan of the wishes in a world. Raises ChangeRefused and the errors of reading the world.
 
     post: connects to extensions, None for HTTPS; the RuntimeSDK gate is open if there are
     extensions.

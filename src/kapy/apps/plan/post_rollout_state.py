@@ -16,7 +16,7 @@ from kapy.api.times import stamp
 from kapy.contract.templates import SUFFIX
 from kapy.kube import Document
 from kapy.kube.meta import Object, ObjectMeta, owner_reference
-from kapy.kube.model import copied
+from kapy.kube.model import copy_model
 
 PLANNED_NAME: Final = "-planned"
 """Part of the name of a planned Machine, whose real name is not known yet."""
@@ -30,7 +30,7 @@ def template_meta(machine_set: MachineSet) -> ObjectMeta:
 
 def planned_machine(machine: Machine, owner: Object, number: int, now: datetime) -> Machine:
     """A planned Machine, with a placeholder name."""
-    machine = copied(machine)
+    machine = copy_model(machine)
     metadata = machine.metadata
     metadata.name = f"{owner.metadata.name}{PLANNED_NAME}{number + 1}"
     metadata.namespace = owner.metadata.namespace
@@ -45,7 +45,7 @@ def planned_machine(machine: Machine, owner: Object, number: int, now: datetime)
 
 def rolled_out_control_plane(kcp: KubeadmControlPlane) -> KubeadmControlPlane:
     """The control plane after its rollout, when all of its Machines match its spec."""
-    after = copied(kcp)
+    after = copy_model(kcp)
     status = after.status
     wanted = 1 if kcp.spec.replicas is None else kcp.spec.replicas
     status.replicas = status.ready_replicas = wanted
@@ -61,7 +61,7 @@ def rolled_out_deployment(
     deployment: MachineDeployment, sets: Sequence[MachineSet]
 ) -> MachineDeployment:
     """The MachineDeployment after its rollout, with the planned MachineSets."""
-    after = copied(deployment)
+    after = copy_model(deployment)
     status, there = after.status, sum(one.spec.replicas or 0 for one in sets)
     status.replicas = status.ready_replicas = status.available_replicas = there
     status.up_to_date_replicas = deployment.spec.replicas or 0

@@ -71,7 +71,7 @@ class Sandbox:
     async def store(self, documents: Iterable[Document]) -> None:
         """Store objects as they are, without admission; an object without a UID gets one.
 
-        Raises Unknown.
+        Raises UnknownSandboxKind.
         """
         plane = self.server.context
         for document in documents:
@@ -96,7 +96,7 @@ class Sandbox:
         await plane.store.committed()
 
     def kind_of(self, document: Document) -> Kind:
-        """How the kind of an object is served. Raises Unknown."""
+        """How the kind of an object is served. Raises UnknownSandboxKind."""
         api_version, kind = document.get("apiVersion", ""), document.get("kind", "")
         group, version = split_api_version(api_version)
         found = self.server.context.registry.find_kind(group, version, kind)
@@ -108,7 +108,7 @@ class Sandbox:
         return found
 
     def name_of(self, document: Document) -> Name:
-        """What a snapshot calls an object. Raises Unknown."""
+        """What a snapshot calls an object. Raises UnknownSandboxKind."""
         resource = self.kind_of(document).resource
         return Name(GroupKind(resource.group, resource.kind), Key.of(document))
 

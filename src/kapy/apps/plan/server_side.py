@@ -8,7 +8,7 @@ from kapy.apps.plan.manner import ApplyOptions
 from kapy.apps.plan.sender import Sender
 from kapy.kube import Document
 from kapy.kube.apply.last_applied import ANNOTATION, MANAGER
-from kapy.kube.apply.migration import migrated, owns_annotation
+from kapy.kube.apply.migration import migrate_entries, owns_annotation
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH
 
 LAST_APPLIED_OWNER: Final = "kubectl-last-applied"
@@ -30,7 +30,7 @@ async def server_side(send: Sender, path: str, document: Document, options: Appl
         return  # nothing was stored that could be migrated
     if manager == MANAGER:
         live = await _own_last_applied(send, path, live)
-    entries = migrated(live["metadata"].get("managedFields") or (), manager)
+    entries = migrate_entries(live["metadata"].get("managedFields") or (), manager)
     if entries is None:
         return
     patch: list[dict[str, Any]] = [

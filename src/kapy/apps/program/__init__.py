@@ -1,9 +1,9 @@
-"""Programs of controllers at any Kubernetes API server: managers of ours, providers of anybody's.
+"""Controller programs for any Kubernetes API server: kapy's managers and custom providers.
 
-* `options`       what it is told, by upstream's flags
-* `process`       connection, leader election, controllers, endpoints
-* `webhook_serving`      what API servers ask it, with a certificate that they trust
-* `endpoints`     where it tells how it is: `/healthz`, `/readyz`
-* `diagnostics`   where it shows what it does, to those who may see it: `/metrics`, log level
-* `ca_injection`     whom API servers are told to trust for its webhooks
+* `options`          settings, from upstream's flags
+* `process`          connection, leader election, controllers, endpoints
+* `webhook_serving`  webhooks, with a certificate that API servers trust
+* `endpoints`        health endpoints: `/healthz`, `/readyz`
+* `diagnostics`      `/metrics` and the log level, for authorized users
+* `ca_injection`     the CA bundle in webhook configurations and CRDs
 """

@@ -1,6 +1,6 @@
-"""Whom API servers trust: the webhooks' authority, in webhook configurations and CRDs.
+"""Injects the CA of the webhooks' certificate into webhook configurations and CRDs.
 
-Only what names our Service is written, and nothing that cert-manager looks after.
+Only configurations that refer to our Service are changed, and none that cert-manager manages.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ CERT_MANAGER_ANNOTATIONS: Final = (
 
 
 class CAInjector:
-    """Writes an authority where a Service of ours is named. authority: PEM, b"" for none yet."""
+    """Injects the CA bundle into webhook configurations and CRD conversions that refer to our
+    Service.
+
+    authority: returns the CA as PEM, b"" if there is none yet.
+    """
 
     def __init__(
         self, runtime: Runtime, service: Key, provider: str, authority: Callable[[], bytes]
@@ -59,7 +63,7 @@ class CAInjector:
             self._controllers.append((controller, informer))
 
     def on_ca_change(self) -> None:
-        """The authority changed."""
+        """Reconcile all configurations, because the CA has changed."""
         for controller, informer in self._controllers:
             for key in tuple(informer.keys()):
                 controller.enqueue(key)
@@ -78,8 +82,9 @@ class CAInjector:
 
 
 def injection_patch(document: Document, service: Key, bundle: str) -> Document | None:
-    """A merge patch that makes clients of a Service trust a bundle (base64); None for nothing to
-    do."""
+    """Return a merge patch that sets the CA bundle (base64) of all clients of a Service; None if
+    nothing changes.
+    """
     if document["kind"] == CRDS.kind:
         config = value_at(document, ("spec", "conversion", "webhook", "clientConfig")) or {}
         if not _refers_to_service(config, service) or config.get("caBundle") == bundle:

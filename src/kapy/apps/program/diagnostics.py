@@ -1,10 +1,10 @@
-"""What a manager does, for those who may see it: `/metrics`, and the level of its log.
+"""Metrics and the log level of a manager, for authorized users.
 
-Who asks shows a token; the API server says whose it is (TokenReview) and whether that one may
-(SubjectAccessReview of the path), as controller-runtime's metrics server has it.
+Requests carry a token. The API server authenticates it (TokenReview) and authorizes the path
+(SubjectAccessReview), as for controller-runtime's metrics server.
 
-* `GET /metrics`            Prometheus' text
-* `PUT /debug/flags/v`      the log's level, as a number: warnings below 2, everything from 5
+* `GET /metrics`       metrics in Prometheus' text format
+* `PUT /debug/flags/v` the log level as a number: below 2 only warnings, from 5 on everything
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ a token was taken back."""
 
 
 class Diagnostics:
-    """An ASGI application. client: asks who somebody is; None lets anybody see the metrics, and
-    nobody change anything."""
+    """An ASGI application. client: sends the reviews; without it, anybody can read the metrics, and
+    nobody can change the log level.
+    """
 
     def __init__(self, runtime: Runtime, client: Client | None) -> None:
         self._runtime = runtime
@@ -41,7 +42,7 @@ class Diagnostics:
         self.ready = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         if scope["type"] == "lifespan":
             await run_lifespan(receive, send)
             return
@@ -60,10 +61,12 @@ class Diagnostics:
             await send_reply(send, 404, _TEXT, b"there are /metrics and " + _LEVEL.encode())
 
     async def stop(self) -> None:
-        """Nothing is under way for long."""
+        """Do nothing: no request takes long."""
 
     async def _denial_status(self, scope: Scope, verb: str, path: str) -> int:
-        """401 or 403, 500 where nobody can be asked, 0 for nobody whom anything keeps."""
+        """Return the HTTP status of a denial: 401 or 403, 500 if the API server cannot be reached;
+        0 if the request is allowed.
+        """
         if self._client is None:
             return 0
         headers = dict(scope["headers"])
@@ -108,13 +111,13 @@ class Diagnostics:
 
 
 def set_level(verbosity: int) -> None:
-    """How much the log tells, by upstream's numbers; 2 is what managers begin with."""
+    """Set the log level by upstream's numbers; managers start with 2."""
     level = logging.WARNING if verbosity < 2 else logging.INFO if verbosity < 5 else logging.DEBUG
     logging.getLogger().setLevel(level)
 
 
 async def _create_review(client: Client, group: str, kind: str, spec: Document) -> Document:
-    """The status of a review."""
+    """Create a review and return its status."""
     version = f"{group}.k8s.io/v1"
     body: Any = {"apiVersion": version, "kind": kind, "spec": spec}
     answer = await client.raw("POST", f"/apis/{version}/{kind.lower()}s", body=body)

@@ -1,7 +1,7 @@
-"""Where a program tells how it is: `/healthz`, `/readyz`.
+"""Health endpoints of a program: `/healthz`, `/readyz`.
 
-Plain HTTP, as kubelets ask it. Nothing there is secret. `?verbose` and the one check by its name
-(`/readyz/webhook`) are there as upstream's managers have them.
+Plain HTTP for kubelets, without secrets. As in upstream's managers, `?verbose` and single checks
+(`/readyz/webhook`) are supported.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ WEBHOOK_CHECK: Final = "webhook"
 
 
 class Endpoints:
-    """An ASGI application. ready: what is missing before the program can work, "" for nothing.
-    remarks: what is the matter although it works.
+    """An ASGI application. ready: returns what the program waits for, "" if it is ready. remarks:
+    returns other problems.
     """
 
     def __init__(self, ready: Message, remarks: Message = no_message) -> None:
@@ -32,7 +32,7 @@ class Endpoints:
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         if scope["type"] == "lifespan":
             await run_lifespan(receive, send)
             return
@@ -42,7 +42,7 @@ class Endpoints:
         await send_reply(send, code, _TEXT, text)
 
     async def stop(self) -> None:
-        """Not ready any more: whoever asks is told so while the last work is finished."""
+        """Report that the program is not ready, while it finishes its last work."""
         self._stopping = True
 
     def _page(self, path: str) -> tuple[int, bytes]:
@@ -61,7 +61,9 @@ class Endpoints:
 
 @asynccontextmanager
 async def serve_endpoints(application: Any, *addresses: str) -> AsyncIterator[None]:
-    """Answer at addresses (`:9440`, `127.0.0.1:8080`; "0" is none). Raises NoAddress."""
+    """Serve an application at addresses (`:9440`, `127.0.0.1:8080`; "0" is none). Raises
+    NoAddress.
+    """
     async with AsyncExitStack() as stack:
         for address in dict.fromkeys(addresses):
             if address == NO_ADDRESS:
@@ -80,7 +82,7 @@ async def serve_endpoints(application: Any, *addresses: str) -> AsyncIterator[No
 
 
 def parse_address(address: str) -> tuple[str, int]:
-    """Host and port of `:9440`, `127.0.0.1:8080`. Raises NoAddress."""
+    """Parse host and port of `:9440` or `127.0.0.1:8080`. Raises NoAddress."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535:
         raise NoAddress(f"{address!r} is no address to listen on: say HOST:PORT, or :PORT")

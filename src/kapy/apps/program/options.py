@@ -1,6 +1,7 @@
-"""What a program is told besides what its controllers are: upstream's flags, one table.
+"""The options of a program besides those of its controllers: upstream's flags in one table.
 
-Names, defaults and meanings are upstream's (`core/main.go` and its like, `util/flags/manager.go`).
+Names, defaults and meanings are upstream's (`core/main.go` and the other managers,
+`util/flags/manager.go`).
 """
 
 from __future__ import annotations
@@ -228,14 +229,14 @@ FLAGS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramOptions:
-    """What a program is told.
+    """The options of a program.
 
-    lengths: of the lease (None without leader election): duration, renew deadline, retry period.
-    shards: how many programs work side by side, 0 where that is not shared out.
-    lease_namespace: "" for the usual one. qps, burst: of requests to the API server; remote_qps,
-    remote_burst: to each workload cluster. webhook_namespace: of the Service of webhooks, "" for
-    this pod's. certificates: a folder where their tls.crt and tls.key may be. health, diagnostics:
-    addresses, "0" for none.
+    lease_lengths: lease duration, renew deadline and retry period; None without leader election.
+    shards: the number of programs that divide the clusters among them, 0 for one program.
+    lease_namespace: "" for the default. qps, burst: rate limit of requests to the API server;
+    remote_qps, remote_burst: to each workload cluster. webhook_namespace: of the Service of
+    webhooks, "" for this Pod's. certificates: a folder that may contain tls.crt and tls.key.
+    health, diagnostics: addresses, "0" for none.
     """
 
     lease_lengths: tuple[float, float, float] | None = None
@@ -256,11 +257,11 @@ class ProgramOptions:
 
     @property
     def has_certificate(self) -> bool:
-        """Whether somebody gives the webhooks their certificate."""
+        """Whether the folder contains a certificate for the webhooks."""
         return (self.certificates / "tls.crt").exists()
 
     def restrict(self, context: ssl.SSLContext) -> None:
-        """Speak TLS as asked for. Raises BadFlag."""
+        """Apply the TLS version and cipher suites to a context. Raises InvalidFlag."""
         context.minimum_version = self.tls_version
         if self.cipher_suites:
             try:
@@ -270,7 +271,7 @@ class ProgramOptions:
                 raise InvalidFlag(f"--tls-cipher-suites: none of {suites} is known here") from None
 
     def leader_election(self, lease: Key, identity: str) -> LeaderElectionConfig | None:
-        """The election that is asked for. Raises BadFlag."""
+        """Return the leader election settings; None without leader election. Raises InvalidFlag."""
         if self.lease_lengths is None:
             return None
         duration, deadline, retry = self.lease_lengths
@@ -287,12 +288,12 @@ class ProgramOptions:
 
 
 def flags_of(manager: Manager) -> list[Flag]:
-    """The flags of one program, besides those of its controllers."""
+    """Return the flags of one program, without those of its controllers."""
     return [flag for flag in FLAGS if manager in flag.of]
 
 
 def parse_options(manager: Manager, texts: Mapping[str, Sequence[str]]) -> ProgramOptions:
-    """What texts of flags mean. Raises BadFlag with the name of the flag."""
+    """Parse the texts of flags. Raises InvalidFlag with the name of the flag."""
     found = {
         flag.name: read_flag(flag, texts.get(flag.name) or (flag.default,))
         for flag in flags_of(manager)

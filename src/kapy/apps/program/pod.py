@@ -1,4 +1,4 @@
-"""The pod that this process runs in, where it runs in one."""
+"""The Pod that this process runs in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kapy.client.in_cluster import SERVICE_ACCOUNT_FOLDER
 
 
 def namespace_of_pod() -> str:
-    """Its namespace, "" where there is no pod."""
+    """Return the Pod's namespace, "" outside of a Pod."""
     namespace = os.environ.get("POD_NAMESPACE", "")
     try:
         return namespace or (SERVICE_ACCOUNT_FOLDER / "namespace").read_text().strip()

@@ -1,4 +1,4 @@
-"""One program, running: connection, leader election, controllers, webhooks, endpoints."""
+"""Runs one program: connection, leader election, controllers, webhooks, endpoints."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ AddControllers = Callable[[Runtime], Mapping[str, Service]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """A program that is to run: name (its field manager), lease (its name), and where.
+    """A program to run. name: its field manager. lease: the name of its Lease.
 
-    service, provider: of its webhooks, and of what they are told in. webhooks: what answers them,
-    None where there are none. needed: the oldest version of Kubernetes that it works with. told:
-    how it runs; options: what its controllers look at.
+    service, provider: select the webhook configurations that it serves. webhooks: creates the
+    webhook application, None for none. needed: the oldest supported Kubernetes version. options: of
+    the program. manager_options: of its controllers.
     """
 
     name: str
@@ -62,10 +62,10 @@ class Process:
 async def run_process(
     process: Process, add: AddControllers, clock: Clock
 ) -> AsyncIterator[Runtime]:
-    """Run while the context is open. It is entered when caches begin to fill: with leader election
-    it may be another one's turn to work.
+    """Run while the context is open. The context is entered when the caches start to fill; with
+    leader election, another replica may be the leader.
 
-    Raises NoAddress, BadFlag, KubeconfigError. LostLeadership ends the context.
+    Raises NoAddress, InvalidFlag, KubeconfigError. LostLeadership ends the context.
     """
     options, random = process.options, Random()
     transport = ApiTransport(process.access)
@@ -120,7 +120,7 @@ async def _serve_webhooks(
     runtime: Runtime,
     side_runtime: Runtime,
 ) -> Message:
-    """Serve webhooks; what is returned says what is missing for that, "" for nothing."""
+    """Serve webhooks. Returns a function that tells why they cannot be called, "" if they can."""
     options = process.options
     service = Key(options.webhook_namespace or namespace_of_pod(), process.service)
     if isinstance(application, Reviews):
@@ -135,7 +135,7 @@ async def _serve_webhooks(
 def _leader_gate(
     process: Process, own: Client, clock: Clock, random: Random
 ) -> LeaderElector | Shards | None:
-    """Who says when this program works, and on what. Raises BadFlag."""
+    """Return the leader election, or the shard membership; None for neither. Raises InvalidFlag."""
     options = process.options
     terms = options.leader_election(
         _lease(process), f"{socket.gethostname()}_{random.getrandbits(64):x}"
@@ -148,7 +148,7 @@ def _leader_gate(
 
 
 def _lease(process: Process) -> Key:
-    """The Lease: in this pod's namespace, or in that of the kubeconfig's context."""
+    """Return the Lease: in this Pod's namespace, or in that of the kubeconfig's context."""
     usual = namespace_of_pod() or process.access.namespace or "default"
     return Key(process.options.lease_namespace or usual, process.lease)
 

@@ -1,4 +1,4 @@
-"""Whether a program can work, and what is the matter where it cannot, or not with everything."""
+"""Whether a program is ready, and its problems."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _UNREADABLE: Final = (NotFound, Forbidden)
 
 
 def no_message() -> str:
-    """A Sentence of what is always well."""
+    """Return no problem."""
     return ""
 
 
 class Readiness:
-    """What is told of a program at `/readyz`.
+    """The readiness of a program, reported at `/readyz`.
 
-    served: what keeps webhooks from being called. pace: what the server has enough of. converts:
-    the program may itself be asked to convert what it wants to read. It is reached for that when
-    it is ready, so it does not wait for what the server fails to read.
+    served: returns why webhooks cannot be called. pace: returns why the API server limits requests.
+    converts: the program may itself convert the objects that it reads. API servers only call it
+    when it is ready, so it does not wait for resources that the API server fails to read.
 
-    Once all was read it stays ready, as long as its server is there: a kind that somebody takes
-    away, or a new one without rights to it, must not keep webhooks of all others from being
-    called. What is the matter is a remark then.
+    A program that has read all resources once stays ready as long as the API server is available:
+    if a CRD is removed, or rights for a new one are missing, the webhooks of all other kinds must
+    still be called. Such problems are remarks.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class Readiness:
 
     @property
     def missing(self) -> str:
-        """What it waits for before it can work, "" for nothing."""
+        """What the program waits for, "" if it is ready."""
         return self._served() or self._unavailable_server or self._unread_resources
 
     @property
     def remarks(self) -> str:
-        """What is the matter besides, "" for nothing."""
+        """Problems that do not affect readiness, "" for none."""
         return "; ".join([one for one in (self._pace(), *self._failures()) if one])
 
     @property
@@ -87,7 +87,7 @@ class Readiness:
 
 
 def _read_error(resource: Resource, error: Exception) -> str:
-    """Why a resource cannot be read, and what to do about it."""
+    """Return why a resource cannot be read, and the remedy."""
     if isinstance(error, NotFound):
         return (
             f"there is no CRD {resource.group_resource} with version {resource.version}: install "

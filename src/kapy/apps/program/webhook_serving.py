@@ -1,4 +1,4 @@
-"""A program's webhooks, served with a certificate that API servers trust."""
+"""Serves a program's webhooks with a certificate that API servers trust."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ async def serve_webhooks(
     side_runtime: Runtime,
     metrics: Metrics,
 ) -> AsyncIterator[Message]:
-    """Serve with the certificate that is there; in a pod without one, with that of an authority
-    that all replicas share. Elsewhere no API server would find them.
+    """Serve with an existing certificate; in a Pod without one, with a certificate of a CA that all
+    replicas share. Outside of a cluster nothing is served, because no API server would reach it.
 
-    Yields who says what is missing before somebody can call them, "" for nothing.
+    Yields a function that tells why the webhooks cannot be called, "" if they can.
 
-    service: by which API servers find them. apart: runs who tells API servers whom to trust; it is
-    not the program's own, which may wait for what is read through these webhooks. metrics: of the
-    program; how often the certificate was read is told there.
+    service: the Service by which API servers call. side_runtime: runs the CA injection; it is not
+    the program's own runtime, which may wait for objects that these webhooks convert. metrics: of
+    the program, with a counter of certificate reads.
     """
     folder, port = options.certificates, options.webhook_port
     if not port or not (service.namespace or options.has_certificate):

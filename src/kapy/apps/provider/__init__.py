@@ -1,9 +1,10 @@
-"""A provider of somebody's own (`kapy.sdk.Provider`): found, printed as a release, run.
+"""Custom providers (`kapy.sdk.Provider`): loading, releases, running.
 
-* `loading`      a provider by `MODULE:NAME`, `controllers` its controllers to a runtime
+* `loading`      a provider by `MODULE:NAME`
+* `controllers`  adds its controllers to a runtime
 * `definitions`  its CRDs
-* `rights`       what its controllers may do, and core with its kinds
+* `rights`       the RBAC rules of its controllers, and those of core for its kinds
 * `components`   all objects of its components file
-* `release`      the folder that `kapy init` and clusterctl install from, `page` what is in it
-* `program`      it alone against any Kubernetes, as `kapy.apps.program` runs it
+* `release`      the folder that `kapy init` and clusterctl install from; `page`: its README
+* `program`      runs it alone against any Kubernetes, with `kapy.apps.program`
 """

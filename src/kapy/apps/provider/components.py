@@ -1,4 +1,4 @@
-"""Everything that installing a provider means: the objects of its components file.
+"""The objects of a provider's components file.
 
 Contract: "Components YAML" of the clusterctl provider contract.
 """
@@ -37,8 +37,9 @@ from kapy.sdk.provider import Provider, Setting
 
 
 def components_of(provider: Provider, version: str, image: str = "") -> list[Document]:
-    """The objects, in the order in which they are applied. image: where it is not the
-    provider's own, with its version as the tag. Raises BadProvider."""
+    """Return the objects, in the order in which they are applied. image: replaces the provider's
+    own image, whose tag is the version. Raises BadProvider.
+    """
     prefix, labels = prefix_of(provider), _selector(provider)
     namespace, account = namespace_of(provider), f"{prefix}-manager"
     definitions = crds_of(provider, client_config(prefix, namespace))
@@ -58,18 +59,18 @@ def components_of(provider: Provider, version: str, image: str = "") -> list[Doc
 
 
 def prefix_of(provider: Provider) -> str:
-    """How the names of its objects begin; infrastructure goes without its type."""
+    """Return the prefix of the names of its objects; infrastructure providers omit their type."""
     name, of_type = provider.name, provider.type
     return name if of_type == "infrastructure" else f"{name}-{of_type}"
 
 
 def namespace_of(provider: Provider) -> str:
-    """Where it is installed unless somebody wants it elsewhere."""
+    """Return the default namespace of its installation."""
     return f"{prefix_of(provider)}-system"
 
 
 def lease_of(provider: Provider) -> str:
-    """The Lease by which one of several programs of it works."""
+    """Return the name of the leader election Lease."""
     return f"{provider.label}-leader-election"
 
 
@@ -135,7 +136,7 @@ def _container(provider: Provider, image: str) -> Document:
 
 
 def _variable(setting: Setting) -> str:
-    """A variable that whoever installs the provider sets."""
+    """Return a clusterctl variable that the user of the release can set."""
     return (
         f"${{{setting.name}}}"
         if setting.default is None

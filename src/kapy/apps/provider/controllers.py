@@ -1,4 +1,4 @@
-"""Adding somebody's controllers to a runtime of ours."""
+"""Adds the controllers of a custom provider to a runtime."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _log = logging.getLogger(__name__)
 
 
 class CannotAdd(KapyError):
-    """A provider's own code failed before anything ran."""
+    """The provider's own code failed while its controllers were added."""
 
 
 def add_provider(provider: Provider, runtime: Runtime) -> Mapping[str, Service]:
-    """Add the controllers; answers what is to run beside them. Raises CannotAdd."""
+    """Add the controllers; returns the services to run beside them. Raises CannotAdd."""
     try:
         return {f"{provider.label}: {key}": one for key, one in _services(provider, runtime)}
     except KapyError:

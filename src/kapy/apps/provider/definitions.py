@@ -1,4 +1,4 @@
-"""The CRDs of a provider, printed from its Structs."""
+"""Generates the CRDs of a provider from its Structs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kapy.sdk.provider import BadProvider, Provider
 
 
 def crds_of(provider: Provider, client: Document | None = None) -> list[Document]:
-    """The CRDs, in the order of the provider's kinds. Raises BadProvider.
+    """Return the CRDs, in the order of the provider's kinds. Raises BadProvider.
 
-    A kind shows what its `COLUMNS` say, where it has some. client: how the server reaches the
-    provider's webhooks, without a path; None where it converts in its own process.
+    Printer columns come from a kind's `COLUMNS`. client: the `clientConfig` of the provider's
+    webhooks, without a path; None if the provider converts in its own process.
     """
     from kapy.api.schema import structural_schemas  # takes its time, and is seldom needed
 
@@ -51,14 +51,14 @@ def crds_of(provider: Provider, client: Document | None = None) -> list[Document
 
 
 def with_conversion(crd: Document, conversion: Document | None) -> Document:
-    """A CRD that says who converts, where somebody does."""
+    """Return the CRD with `spec.conversion`; unchanged without a conversion."""
     if conversion is None:
         return crd
     return {**crd, "spec": {**crd["spec"], "conversion": conversion}}
 
 
 def _other_versions(provider: Provider, kind: type[Object]) -> list[type[Object]]:
-    """The other versions of a kind. Raises BadProvider."""
+    """Return the other versions of a kind. Raises BadProvider."""
     ruled = provider.admission.kinds.get(kind.RESOURCE.group_kind)
     found = [] if ruled is None else list(ruled.versions.items())
     for name, version in found:

@@ -1,4 +1,4 @@
-"""Putting a provider's kinds into a server that it runs against, and finding them missing."""
+"""Installs a provider's kinds and webhooks in the API server that it uses, and checks them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WEBHOOKS: Final = {
 
 
 class MissingKinds(KapyError):
-    """The server does not know the provider's kinds; the message says what installs them."""
+    """The server does not serve the provider's kinds; the message tells how to install them."""
 
 
 async def install_kinds(client: Client, provider: Provider) -> None:
@@ -38,7 +38,7 @@ async def install_kinds(client: Client, provider: Provider) -> None:
 
 
 async def install_webhooks(client: Client, provider: Provider, url: str, authority: str) -> None:
-    """Tell the server of webhooks at a URL. authority: whom to trust for it, PEM in base64."""
+    """Configure webhooks at a URL. authority: the CA that signed its certificate, PEM in base64."""
     at = {"url": url, "caBundle": authority}
     name = f"{prefix_of(provider)}-webhook-configuration"
     for one in webhook_configurations(provider.admission, name, at):
@@ -49,7 +49,7 @@ async def install_webhooks(client: Client, provider: Provider, url: str, authori
 
 
 async def remove_webhooks(client: Client, provider: Provider) -> None:
-    """Nobody answers there any more: the server is not to ask."""
+    """Delete the webhook configurations, because the program that served them ends."""
     name = f"{prefix_of(provider)}-webhook-configuration"
     for resource in _WEBHOOKS.values():
         with suppress(NotFound):
@@ -57,7 +57,7 @@ async def remove_webhooks(client: Client, provider: Provider) -> None:
 
 
 async def check_kinds(client: Client, provider: Provider, location: str) -> None:
-    """Raises MissingKinds where the server does not serve a kind of the provider's."""
+    """Check that the server serves all kinds of the provider. Raises MissingKinds."""
     served: dict[str, set[str]] = {}
     for kind in provider.kinds:
         resource = kind.RESOURCE

@@ -1,4 +1,4 @@
-"""Finding a provider by `MODULE:NAME`."""
+"""Loads a provider by `MODULE:NAME`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ NAME: Final = "PROVIDER"
 
 
 class NoProvider(NoModule):
-    """There is no provider at that place."""
+    """There is no provider with that name."""
 
 
 def provider_at(place: str) -> Provider:
-    """The provider of `MODULE:NAME`; NAME is `PROVIDER` unless said.
-
-    Modules are looked for in the current folder first. Raises NoModule, NoProvider.
+    """Return the provider of `MODULE:NAME`; NAME defaults to `PROVIDER`. Modules are searched in
+    the current folder first. Raises NoModule, NoProvider.
     """
     name, _, attribute = place.partition(":")
     module, attribute = module_at(name, "provider"), attribute or NAME

@@ -1,4 +1,4 @@
-"""What a release is used with: a page of its variables, flavors and classes."""
+"""The README of a release: its variables, flavors and classes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from kapy.clusterctl.manifests import BadManifest, objects_of
-from kapy.clusterctl.variables import processed, variables_of
+from kapy.clusterctl.variables import replace_variables, variables_of
 from kapy.kube.nested import value_at
 from kapy.sdk.provider import Provider
 
@@ -15,7 +15,7 @@ _CLASS: Final = "clusterclass-"
 
 
 def page_of(provider: Provider, version: str, files: Mapping[str, str]) -> str:
-    """The page, as Markdown. files: the text of each file by its name."""
+    """Return the page as Markdown. files: the text of each file by its name."""
     return "\n".join(_page(provider, version, files)) + "\n"
 
 
@@ -76,6 +76,6 @@ def _class_variables(name: str, text: str) -> Iterator[str]:
 def _objects(name: str, text: str) -> list[dict[str, Any]]:
     try:
         needed = {key: "1" for key, default in variables_of(text).items() if default is None}
-        return objects_of(processed(text, needed), name)
+        return objects_of(replace_variables(text, needed), name)
     except BadManifest:
         return []  # told by `kapy conformance check`, with the line

@@ -1,8 +1,8 @@
-"""A provider alone: one process against any Kubernetes.
+"""Runs a provider alone: one process for any Kubernetes API server.
 
-The same controllers run as in a management plane's process, as kapy's own managers are run. The
-kinds have to be there (`kapy init` puts them there), or the program installs them, with webhooks
-that the server finds at this machine: that is for development, where no pod is to be built.
+It runs the same controllers as a management plane, like kapy's own managers. The kinds must be
+installed (`kapy init` installs them). For development, the program can install them itself, with
+webhooks that it serves on this machine.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LOOPBACK: Final = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandaloneOptions:
-    """How a provider runs alone.
+    """The options of a provider that runs alone.
 
     access: the server. options: how it runs; manager_options: what its controllers look at.
     skipped_migration_phases: of the migration of its objects. install: put kinds and webhooks into
@@ -66,9 +66,10 @@ class StandaloneOptions:
 async def run_standalone(
     provider: Provider, standalone: StandaloneOptions, clock: Clock
 ) -> AsyncIterator[Runtime]:
-    """Run while the context is open. It is entered when caches begin to fill.
+    """Run while the context is open. The context is entered when the caches start to fill.
 
-    Raises MissingKinds, CannotAdd, NoAddress, BadFlag, Unreachable and what the server refuses.
+    Raises MissingKinds, CannotAdd, NoAddress, InvalidFlag, Unreachable and errors of the API
+    server.
     """
     process = process_of(provider, standalone)
     async with AsyncExitStack() as stack:
@@ -92,7 +93,9 @@ def _add(
 
 
 def process_of(provider: Provider, standalone: StandaloneOptions) -> Process:
-    """A provider's program. Its webhooks are served here, unless they are put into the server."""
+    """Return the provider's program. It serves webhooks, unless development webhooks are
+    installed.
+    """
     has_webhooks = provider.admission.kinds and not standalone.install
     return Process(
         name=f"{provider.name}-provider",
@@ -113,7 +116,7 @@ async def _serve_development_webhooks(
     standalone: StandaloneOptions,
     clock: Clock,
 ) -> None:
-    """Webhooks that the server finds at this machine, as long as the program runs."""
+    """Serve webhooks on this machine and install their configurations while the program runs."""
     if not provider.admission.kinds or not standalone.options.webhook_port:
         return
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="kapy-webhooks-")))

@@ -26,13 +26,12 @@ _VERSION: Final = re.compile(r"v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-
 
 
 class CannotRelease(KapyError):
-    """The release cannot be made; the message says what to change."""
+    """The release cannot be created; the message tells what to change."""
 
 
 def files_of(provider: Provider, version: str, image: str = "") -> dict[str, str]:
-    """The text of each file by its name. image: where it is not the provider's own.
-
-    Raises CannotRelease and BadProvider.
+    """Return the text of each file by its name. image: replaces the provider's own image. Raises
+    CannotRelease and BadProvider.
     """
     files = {
         "metadata.yaml": dump(_metadata(provider, version)),
@@ -43,9 +42,8 @@ def files_of(provider: Provider, version: str, image: str = "") -> dict[str, str
 
 
 def write_release(provider: Provider, version: str, folder: Path, image: str = "") -> Path:
-    """Write `<label>/<version>/` below a folder, and return it. image: as of `files_of`.
-
-    Raises CannotRelease and BadProvider.
+    """Write `<label>/<version>/` below a folder, and return it. image: as for `files_of`. Raises
+    CannotRelease and BadProvider.
     """
     files = files_of(provider, version, image)
     place = folder / provider.label / version
@@ -87,7 +85,7 @@ def _series(name: str, contract: str) -> Document:
 
 
 def _own_files(folder: Path | None) -> dict[str, str]:
-    """The templates and classes of the author's."""
+    """Return the author's templates and classes."""
     if folder is None:
         return {}
     try:

@@ -1,6 +1,7 @@
-"""RBAC of a provider: what it watches is found out by asking it, what it writes is the SDK's doing.
+"""The RBAC rules of a provider, derived from its controllers.
 
-No more than that: what a provider does besides, it says itself (`Provider.rights`).
+Its watches are known after its controllers were added to a runtime; the SDK's writes are known per
+provider type. Additional rights are declared by the provider (`Provider.rights`).
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ _CORE: Final = frozenset(
 
 
 def watched_resources(provider: Provider) -> list[Resource]:
-    """What the controllers of a provider watch, sorted."""
+    """Return the resources that the controllers of a provider watch, sorted."""
     return _informer_resources(_runtime_of(provider))
 
 
 def _runtime_of(provider: Provider) -> Runtime:
-    """A runtime with the provider's controllers, which are not run."""
+    """Return a runtime with the provider's controllers, which never run."""
     runtime = Runtime.on(_refuse_request, clock=system_clock)
     add_provider(provider, runtime)
     return runtime
@@ -54,14 +55,14 @@ async def _refuse_request(request: Request) -> Reply:
 
 
 def program_rules(provider: Provider, trusting: Sequence[Document] = ()) -> list[Document]:
-    """What the provider's own program may do. trusting: as of `cluster_rules`."""
+    """Return the rules of the provider's own program. trusting: as for `cluster_rules`."""
     return rules_of_runtime(provider, _runtime_of(provider), trusting)
 
 
 def rules_of_runtime(
     provider: Provider, runtime: Runtime, trusting: Sequence[Document] = ()
 ) -> list[Document]:
-    """The same, of a runtime that has the provider's controllers already."""
+    """Return the same rules for a runtime to which the provider's controllers were added."""
     own = {kind.RESOURCE.group_resource for kind in provider.kinds}
     rights = [Right(EVENTS.group, (EVENTS.plural,), ("create", "patch")), *provider.rights]
     watched = _informer_resources(runtime)
@@ -75,7 +76,8 @@ def rules_of_runtime(
 
 
 def _sdk_rights(provider: Provider, resources: Collection[Resource]) -> Iterator[Right]:
-    """What the SDK writes for a provider besides the provider's own kinds, and to migrate these."""
+    """Yield the rights for the SDK's writes to other kinds, and for the migration of the provider's
+    own kinds."""
     yield from rights_to_migrate(resources_of_provider(provider))
     addresses, claims = IPAddress.RESOURCE, IPAddressClaim.RESOURCE
     if provider.type == "ipam":
@@ -88,8 +90,9 @@ def _sdk_rights(provider: Provider, resources: Collection[Resource]) -> Iterator
 
 
 def core_rules(provider: Provider) -> list[Document]:
-    """What core has to be granted, and the kubeadm control plane provider: they work with kinds of
-    groups of the provider's own, too."""
+    """Return the rules for the provider's kinds that core and the kubeadm control plane provider
+    need, because they access these kinds.
+    """
     return rules_of(
         Right(kind.RESOURCE.group, (kind.RESOURCE.plural,), FULL)
         for kind in provider.kinds

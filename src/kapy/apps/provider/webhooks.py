@@ -1,8 +1,7 @@
-"""What a provider's webhooks need in a cluster: a Service and configurations.
+"""The objects that a provider's webhooks need in a cluster: a Service and configurations.
 
-No certificate: the program makes one, and tells the API server whom to trust
-(`kapy.apps.program.webhook_serving`). It takes cert-manager's where somebody has it write the
-Secret.
+There is no certificate among them: the program creates one and injects its CA
+(`kapy.apps.program.webhook_serving`), or uses cert-manager's if its Secret exists.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from kapy.sdk.admission_configurations import webhook_configurations
 def webhooks_of(
     rules: Rulebook, prefix: str, namespace: str, selector: dict[str, str]
 ) -> list[Document]:
-    """The objects. selector: of the pods that answer."""
+    """Return the objects. selector: selects the Pods of the program."""
     client = client_config(prefix, namespace)
     return [
         webhook_service(prefix, namespace, selector),

@@ -8,31 +8,31 @@ from typing import Final
 
 from kapy.clusterctl.bundle import IMAGE_LIST, Bundle, Release, provider_of
 from kapy.clusterctl.errors import BundleError
-from kapy.clusterctl.oci.artifact import Artifact, packed
+from kapy.clusterctl.oci.artifact import Artifact, pack
 from kapy.clusterctl.oci.layout import REFERENCE, Layout, write
 from kapy.clusterctl.repository.oci import GENERIC, operator_type, tag_of
 from kapy.clusterctl.repository.tags import semantic
 from kapy.kube.qualified_names import dns_label_errors
 
-_OURS: Final = "kapy.cluster.x-k8s.io"
-_LABEL: Final = f"{_OURS}/label"
-_NAME: Final = f"{_OURS}/provider-name"
-_TYPE: Final = f"{_OURS}/provider-type"
-_VERSION: Final = f"{_OURS}/version"
-_COMPONENTS: Final = f"{_OURS}/components-file"
+_ANNOTATION_PREFIX: Final = "kapy.cluster.x-k8s.io"
+_LABEL: Final = f"{_ANNOTATION_PREFIX}/label"
+_NAME: Final = f"{_ANNOTATION_PREFIX}/provider-name"
+_TYPE: Final = f"{_ANNOTATION_PREFIX}/provider-type"
+_VERSION: Final = f"{_ANNOTATION_PREFIX}/version"
+_COMPONENTS: Final = f"{_ANNOTATION_PREFIX}/components-file"
 _IMAGES_KIND: Final = "application/vnd.kapy.images.v1"
 
 
 def save(bundle: Bundle, path: Path) -> None:
     """Write a bundle; the same bundle makes the same file. Raises BundleError."""
-    images = packed(
+    images = pack(
         {IMAGE_LIST: "".join(f"{one}\n" for one in bundle.images).encode()}, kind=_IMAGES_KIND
     )
     artifacts = [(artifact_of(one), _annotations(one)) for one in bundle.releases]
     write(path, [*artifacts, (images, {REFERENCE: "images"})])
 
 
-def opened(path: Path) -> Bundle:
+def open_bundle(path: Path) -> Bundle:
     """Read a bundle and check all of its content. Raises BundleError."""
     layout = Layout(path)
     releases, images = [], b""
@@ -55,7 +55,7 @@ def artifact_of(release: Release) -> Artifact:
         theirs = f"{operator_type(release.provider)}-{GENERIC}"
         if release.components_file != theirs:
             also = {theirs: release.components_file}
-    return packed(release.files, also=also)
+    return pack(release.files, also=also)
 
 
 def _annotations(release: Release) -> Mapping[str, str]:
@@ -70,10 +70,14 @@ def _annotations(release: Release) -> Mapping[str, str]:
     }
 
 
-def _release(told: Mapping[str, str], files: Mapping[str, bytes], path: Path) -> Release:
+def _release(annotations: Mapping[str, str], files: Mapping[str, bytes], path: Path) -> Release:
     try:
-        label, version, components = told[_LABEL], told[_VERSION], told[_COMPONENTS]
-        provider = provider_of(label, told[_NAME], told[_TYPE])
+        label, version, components = (
+            annotations[_LABEL],
+            annotations[_VERSION],
+            annotations[_COMPONENTS],
+        )
+        provider = provider_of(label, annotations[_NAME], annotations[_TYPE])
     except (KeyError, ValueError) as error:
         raise BundleError(f"{path} is no bundle: {error}") from error
     known = provider is None or provider.label == label

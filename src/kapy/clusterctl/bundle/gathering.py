@@ -13,25 +13,30 @@ from kapy.clusterctl.components.images import images_of
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.config.images import reference
 from kapy.clusterctl.errors import ClusterctlError
-from kapy.clusterctl.install.asked import Asked
+from kapy.clusterctl.install.requested_providers import RequestedProviders
 from kapy.clusterctl.manifests import objects_of
 from kapy.clusterctl.oci.credentials import Credentials
 from kapy.clusterctl.oci.registry import Registry
-from kapy.clusterctl.progress import Say
+from kapy.clusterctl.progress import Progress
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.provider_reference import Reference
 from kapy.clusterctl.repository import repository_at, repository_of
 from kapy.clusterctl.repository.releases import METADATA
-from kapy.clusterctl.repository.web import Web
-from kapy.clusterctl.variables import MissingVariables, processed
+from kapy.clusterctl.repository.web import WebClient
+from kapy.clusterctl.variables import MissingVariables, replace_variables
 
 _TEMPLATES: Final = ("cluster-template", "clusterclass-")
 _DOCKER_HUB: Final = "docker.io"
 _HUB_REGISTRY: Final = "registry-1.docker.io"
 
 
-async def gathered(
-    asked: Asked, config: Config, say: Say, *, cert_manager: bool = True, digests: bool = True
+async def gather_bundle(
+    requested: RequestedProviders,
+    config: Config,
+    progress: Progress,
+    *,
+    cert_manager: bool = True,
+    digests: bool = True,
 ) -> Bundle:
     """The requested providers, the usual ones, and cert-manager.
 
@@ -39,39 +44,41 @@ async def gathered(
     does not answer. Raises ConfigError and RepositoryError.
     """
     works = [
-        partial(_release, kind, wanted, config, say)
-        for kind, _, wanted in asked.with_usual([]).references()
+        partial(_release, kind, wanted, config, progress)
+        for kind, _, wanted in requested.with_defaults([]).references()
     ]
     if cert_manager:
-        works.append(partial(_cert_manager, config, say))
+        works.append(partial(_cert_manager, config, progress))
     releases = await bounded_gather(works)
     images = sorted({image for one in releases for image in _images(one, config)})
     if digests:
-        say("Asking registries for the digests of images")
+        progress("Asking registries for the digests of images")
         images = await bounded_gather(partial(_with_digest, image) for image in images)
     return Bundle(tuple(releases), tuple(images))
 
 
-async def _release(kind: ProviderType, wanted: Reference, config: Config, say: Say) -> Release:
-    provider = config.provider(wanted.name, kind)
+async def _release(
+    kind: ProviderType, reference: Reference, config: Config, progress: Progress
+) -> Release:
+    provider = config.provider(reference.name, kind)
     repository = repository_of(provider, config)
-    version = wanted.version or await repository.default_version()
+    version = reference.version or await repository.default_version()
     components = repository.components_file
     wanted_files = {components, METADATA}
     if kind is ProviderType.INFRASTRUCTURE:  # templates are read from no other repository
         wanted_files.update(filter(_is_template, await repository.files(version)))
-    say("Fetching", provider=provider.label, version=version)
+    progress("Fetching", provider=provider.label, version=version)
     names = sorted(wanted_files)
     contents = await bounded_gather(partial(repository.file, version, name) for name in names)
     files = dict(zip(names, contents, strict=True))
     return Release(provider.label, version, components, files, provider)
 
 
-async def _cert_manager(config: Config, say: Say) -> Release:
+async def _cert_manager(config: Config, progress: Progress) -> Release:
     version = config.cert_manager.version
     repository = repository_at(config.cert_manager.url, CERT_MANAGER, config)
     name = repository.components_file
-    say("Fetching", provider=CERT_MANAGER, version=version)
+    progress("Fetching", provider=CERT_MANAGER, version=version)
     return Release(CERT_MANAGER, version, name, {name: await repository.file(version, name)})
 
 
@@ -85,7 +92,7 @@ def _images(release: Release, config: Config) -> Iterable[str]:
     text = release.files[name].decode("utf-8", "surrogateescape")
     for image in images_of(objects_of(text, f"{release}: {name}")):
         try:
-            yield processed(image, config.variables)
+            yield replace_variables(image, config.variables)
         except MissingVariables:
             yield image
 
@@ -96,6 +103,6 @@ async def _with_digest(image: str) -> str:
         if not parts.digest:
             host, _, path = f"{parts.repository}/{parts.name}".partition("/")
             base = f"https://{_HUB_REGISTRY if host == _DOCKER_HUB else host}"
-            registry = Registry(base, path, Web(pauses=()), Credentials())
+            registry = Registry(base, path, WebClient(pauses=()), Credentials())
             return f"{image}@{await registry.digest(parts.tag or 'latest')}"
     return image

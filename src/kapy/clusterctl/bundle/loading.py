@@ -17,28 +17,28 @@ from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import BundleError
 from kapy.clusterctl.oci.credentials import credentials_of
 from kapy.clusterctl.oci.registry import Registry
-from kapy.clusterctl.progress import Say
+from kapy.clusterctl.progress import Progress
 from kapy.clusterctl.repository.oci import tag_of
-from kapy.clusterctl.repository.web import Web
+from kapy.clusterctl.repository.web import WebClient
 from kapy.kube import yaml
 
 _MARK: Final = "# Written by `kapy bundle load`, which may write it again.\n"
-_AT_ONCE: Final = 4
+_MAX_CONCURRENT: Final = 4
 
 
-def unpack(bundle: Bundle, folder: Path, say: Say) -> None:
+def unpack(bundle: Bundle, folder: Path, progress: Progress) -> None:
     """Write the releases and the image list below a folder; existing files stay.
 
     A repeated call completes an interrupted one. Raises BundleError.
     """
     for release in bundle.releases:
-        say("Unpacking", provider=release.label, version=release.version)
+        progress("Unpacking", provider=release.label, version=release.version)
         for name, content in release.files.items():
-            _put(folder / release.label / release.version / name, content)
-    _put(folder / IMAGE_LIST, "".join(f"{one}\n" for one in bundle.images).encode())
+            _write_file(folder / release.label / release.version / name, content)
+    _write_file(folder / IMAGE_LIST, "".join(f"{one}\n" for one in bundle.images).encode())
 
 
-async def push(bundle: Bundle, place: str, config: Config, say: Say) -> None:
+async def push(bundle: Bundle, place: str, config: Config, progress: Progress) -> None:
     """Push the releases to a registry, as `<place>/<label>:<version>`.
 
     place: `oci://registry/prefix`. Raises BundleError, RepositoryError.
@@ -51,14 +51,16 @@ async def push(bundle: Bundle, place: str, config: Config, say: Say) -> None:
 
     async def one(release: Release) -> None:
         name = f"{parts.path}/{release.label}".strip("/").replace("//", "/")
-        say("Pushing", provider=release.label, version=release.version)
-        registry = Registry(base, name, Web(), credentials)
+        progress("Pushing", provider=release.label, version=release.version)
+        registry = Registry(base, name, WebClient(), credentials)
         await registry.push(artifact_of(release), tag_of(release.version))
 
-    await bounded_gather((partial(one, release) for release in bundle.releases), at_once=_AT_ONCE)
+    await bounded_gather(
+        (partial(one, release) for release in bundle.releases), at_once=_MAX_CONCURRENT
+    )
 
 
-def settings(bundle: Bundle, place: str, *, image_repository: str = "") -> dict[str, Any]:
+def bundle_settings(bundle: Bundle, place: str, *, image_repository: str = "") -> dict[str, Any]:
     """The configuration that uses the releases at a place (a folder, or `oci://…`).
 
     image_repository: the registry to which the images were mirrored, if any.
@@ -84,33 +86,33 @@ def settings(bundle: Bundle, place: str, *, image_repository: str = "") -> dict[
     return found
 
 
-def configure(found: Mapping[str, Any], usual: Path, beside: Path) -> Path:
+def configure(settings: Mapping[str, Any], usual: Path, fallback: Path) -> Path:
     """Write settings into the usual configuration file if kapy wrote it or it does not exist, else
-    into `beside`.
+    into `fallback`.
 
     Returns the file. Settings of an earlier bundle stay unless they are set again. Raises
     BundleError.
     """
-    path = usual if not usual.exists() or _is_ours(usual) else beside
+    path = usual if not usual.exists() or _is_bundle_folder(usual) else fallback
     before: dict[str, Any] = {}
-    if _is_ours(path):
+    if _is_bundle_folder(path):
         with suppress(yaml.YamlError):
             before = yaml.load(path.read_bytes()) or {}
-    new = {(one["name"], one["type"]) for one in found["providers"]}
+    new = {(one["name"], one["type"]) for one in settings["providers"]}
     kept = [one for one in before.get("providers", ()) if (one["name"], one["type"]) not in new]
-    told = {**before, **found, "providers": [*kept, *found["providers"]]}
-    _put(path, (_MARK + yaml.dump(told)).encode())
+    told = {**before, **settings, "providers": [*kept, *settings["providers"]]}
+    _write_file(path, (_MARK + yaml.dump(told)).encode())
     return path
 
 
-def _is_ours(path: Path) -> bool:
+def _is_bundle_folder(path: Path) -> bool:
     try:
         return path.read_bytes().startswith(_MARK.encode())
     except OSError:
         return False
 
 
-def _put(path: Path, content: bytes) -> None:
+def _write_file(path: Path, content: bytes) -> None:
     try:
         with atomic_write(path) as file:
             file.write(content)

@@ -13,17 +13,17 @@ from functools import partial
 from typing import Final
 
 from kapy.client.client import Client
-from kapy.clusterctl.applying import Applying, NotApplied
+from kapy.clusterctl.applying import NotApplied, ObjectApplier
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.certificates import CERTIFICATES, GROUP, ISSUERS, CertificateError
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL
 from kapy.clusterctl.components.images import images_of, rewrite
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.inventory import BUILT_IN
-from kapy.clusterctl.labelled import Labelled, labelled
+from kapy.clusterctl.labelled import Labelled, labelled_objects
 from kapy.clusterctl.manifests import objects_of
 from kapy.clusterctl.migration import migrate
-from kapy.clusterctl.progress import Say
+from kapy.clusterctl.progress import Progress
 from kapy.clusterctl.repository import repository_at
 from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
@@ -38,8 +38,8 @@ NAME: Final = "app.kubernetes.io/name"
 _NAMESPACE: Final = "cert-manager"
 _LABEL: Final = f"{CORE_LABEL}=cert-manager"
 _BEFORE_ANNOTATIONS: Final = "v0.11.0"
-_TRY: Final = "cert-manager-test"
-_KEPT: Final = (
+_TEST_NAMESPACE: Final = "cert-manager-test"
+_KEPT_KINDS: Final = (
     "CustomResourceDefinition",
     "Namespace",
     "MutatingWebhookConfiguration",
@@ -47,7 +47,7 @@ _KEPT: Final = (
 )
 """Kinds that an upgrade keeps: CRDs and the Namespace hold users' objects, webhook configurations
 guard them."""
-_MADE_BY_SERVER: Final = ("Endpoints", "EndpointSlice")
+_SERVER_KINDS: Final = ("Endpoints", "EndpointSlice")
 _PAUSE: Final = 1.0
 
 
@@ -101,61 +101,67 @@ async def images(client: Client, config: Config) -> list[str]:
     return []
 
 
-async def ensure_installed(client: Client, config: Config, say: Say) -> None:
+async def ensure_installed(client: Client, config: Config, progress: Progress) -> None:
     """Install cert-manager unless it already works. Raises CertificateError."""
     settings = config.cert_manager
     if settings.externally_provisioned:
-        await _until_it_works(client, config, say)
+        await _until_it_works(client, config, progress)
     elif await is_built_in(client) or not await _works(client):
-        await _install(client, config, await _manifest(config), say)
+        await _install(client, config, await _manifest(config), progress)
         return
-    say("Skipping installing cert-manager as it is already installed")
+    progress("Skipping installing cert-manager as it is already installed")
 
 
 async def plan(client: Client, config: Config) -> Plan:
     """The plan of `ensure_latest`."""
-    found, _ = await _planned(client, config)
+    found, _ = await _compute_plan(client, config)
     return found
 
 
-async def ensure_latest(client: Client, config: Config, say: Say) -> None:
+async def ensure_latest(client: Client, config: Config, progress: Progress) -> None:
     """Upgrade a cert-manager that clusterctl installed if it is older than configured."""
-    found, there = await _planned(client, config)
+    found, there = await _compute_plan(client, config)
     if found.external:
         return
-    say("Checking if cert-manager needs upgrade...")
+    progress("Checking if cert-manager needs upgrade...")
     if not found.needed:
-        say("Cert-manager is already up to date")
+        progress("Cert-manager is already up to date")
         return
     manifest = await _manifest(config)
-    await migrate(client, manifest, say)
-    say("Deleting cert-manager", version=found.current)
-    await bounded_gather(partial(_delete, client, one) for one in there if one.kind not in _KEPT)
-    await _install(client, config, manifest, say)
+    await migrate(client, manifest, progress)
+    progress("Deleting cert-manager", version=found.current)
+    await bounded_gather(
+        partial(_delete, client, labelled) for labelled in there if labelled.kind not in _KEPT_KINDS
+    )
+    await _install(client, config, manifest, progress)
 
 
-async def _planned(client: Client, config: Config) -> tuple[Plan, list[Labelled]]:
-    there = await labelled(client, _LABEL, ignored=(GROUP, f"acme.{GROUP}"))
-    there = [one for one in there if one.key.namespace in ("", _NAMESPACE, "kube-system")]
+async def _compute_plan(client: Client, config: Config) -> tuple[Plan, list[Labelled]]:
+    there = await labelled_objects(client, _LABEL, ignored=(GROUP, f"acme.{GROUP}"))
+    there = [
+        labelled for labelled in there if labelled.key.namespace in ("", _NAMESPACE, "kube-system")
+    ]
     if not there:
         return Plan(external=True), []
     target = config.cert_manager.version
-    current, needed = _compared(there, await _manifest(config), target)
+    current, needed = _compare(there, await _manifest(config), target)
     return Plan(current=current, target=target, needed=needed), there
 
 
-def _compared(
-    there: Sequence[Labelled], manifest: Sequence[Document], target: str
+def _compare(
+    existing: Sequence[Labelled], manifest: Sequence[Document], target: str
 ) -> tuple[str, bool]:
     """The installed version, and whether it must be replaced."""
-    relevant = [one for one in there if one.kind not in _MADE_BY_SERVER]
+    relevant = [labelled for labelled in existing if labelled.kind not in _SERVER_KINDS]
     wanted = _version(target, "config version")
     current = ""
-    for one in relevant:
-        current = (one.document["metadata"].get("annotations") or {}).get(VERSION, "")
+    for labelled in relevant:
+        current = (labelled.document["metadata"].get("annotations") or {}).get(VERSION, "")
         if not current:
             return _BEFORE_ANNOTATIONS, True
-        order = compare(_version(current, f"{one.kind} {one.key}"), wanted, build_tags=True)
+        order = compare(
+            _version(current, f"{labelled.kind} {labelled.key}"), wanted, build_tags=True
+        )
         if order < 0 or order == DIFFERENT:
             return current, True
         if order == 0 and _differs(relevant, manifest):
@@ -163,10 +169,10 @@ def _compared(
     return current, False
 
 
-def _differs(there: Sequence[Labelled], manifest: Sequence[Document]) -> bool:
+def _differs(existing: Sequence[Labelled], manifest: Sequence[Document]) -> bool:
     """Whether an installation of the same version is incomplete, or has other images."""
-    documents = [{"kind": one.kind, **one.document} for one in there]
-    return len(there) != len(manifest) or Counter(images_of(documents)) != Counter(
+    documents = [{"kind": labelled.kind, **labelled.document} for labelled in existing]
+    return len(existing) != len(manifest) or Counter(images_of(documents)) != Counter(
         images_of(manifest)
     )
 
@@ -189,11 +195,11 @@ async def _manifest(config: Config) -> list[Document]:
     text = (await repository.file(settings.version, file)).decode("utf-8", "surrogateescape")
     documents = objects_of(text, file)
     for one in documents:
-        rewrite(one, partial(config.images.altered, _NAMESPACE))
-    return [_marked(one, settings.version) for one in documents]
+        rewrite(one, partial(config.images.override, _NAMESPACE))
+    return [_with_labels(one, settings.version) for one in documents]
 
 
-def _marked(document: Document, version: str) -> Document:
+def _with_labels(document: Document, version: str) -> Document:
     metadata = document.get("metadata") or {}
     labels = {CLUSTERCTL_LABEL: "", CORE_LABEL: "cert-manager"}
     return {
@@ -206,25 +212,27 @@ def _marked(document: Document, version: str) -> Document:
     }
 
 
-async def _install(client: Client, config: Config, manifest: Sequence[Document], say: Say) -> None:
-    say("Installing cert-manager", version=config.cert_manager.version)
-    await Applying(client).apply(manifest)
-    await _until_it_works(client, config, say)
+async def _install(
+    client: Client, config: Config, manifest: Sequence[Document], progress: Progress
+) -> None:
+    progress("Installing cert-manager", version=config.cert_manager.version)
+    await ObjectApplier(client).apply(manifest)
+    await _until_it_works(client, config, progress)
 
 
 async def _works(client: Client) -> bool:
     """Whether cert-manager can issue a certificate now."""
     try:
-        await _try_out(client)
+        await _test_issuance(client)
     except NotApplied:
         return False
     return True
 
 
-async def _until_it_works(client: Client, config: Config, say: Say) -> None:
+async def _until_it_works(client: Client, config: Config, progress: Progress) -> None:
     from asyncio import sleep, timeout
 
-    say("Waiting for cert-manager to be available...")
+    progress("Waiting for cert-manager to be available...")
     within = config.cert_manager.timeout.total_seconds()
     try:
         async with timeout(within):
@@ -240,9 +248,9 @@ async def _until_it_works(client: Client, config: Config, say: Say) -> None:
         ) from None
 
 
-async def _try_out(client: Client) -> None:
+async def _test_issuance(client: Client) -> None:
     """Create a test certificate, as a provider would, and delete it. Raises NotApplied."""
-    place = {"namespace": _TRY}
+    place = {"namespace": _TEST_NAMESPACE}
     issuer = {"name": "test-selfsigned", **place}
     certificate = {"name": "selfsigned-cert", **place}
     wanted: Document = {
@@ -251,11 +259,11 @@ async def _try_out(client: Client) -> None:
         "issuerRef": {"name": issuer["name"]},
     }
     objects: tuple[tuple[Resource, Document, Document | None], ...] = (
-        (NAMESPACES, {"name": _TRY}, None),
+        (NAMESPACES, {"name": _TEST_NAMESPACE}, None),
         (ISSUERS, issuer, {"selfSigned": {}}),
         (CERTIFICATES, certificate, wanted),
     )
-    applying = Applying(client, patient=False)
+    applying = ObjectApplier(client, patient=False)
     for resource, metadata, spec in objects:
         named = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
         await applying.apply([named if spec is None else {**named, "spec": spec}])
@@ -264,8 +272,8 @@ async def _try_out(client: Client) -> None:
         await _delete_key(client, resource, key)
 
 
-async def _delete(client: Client, one: Labelled) -> None:
-    await _delete_key(client, one.resource, one.key)
+async def _delete(client: Client, labelled: Labelled) -> None:
+    await _delete_key(client, labelled.resource, labelled.key)
 
 
 async def _delete_key(client: Client, resource: Resource, key: Key) -> None:

@@ -19,7 +19,7 @@ def source(document: Document) -> tuple[Key | None, Key | None]:
     return _key(annotations.get(INJECT_CA_FROM)), _key(annotations.get(INJECT_FROM_SECRET))
 
 
-def injected(
+def inject_bundles(
     document: Document, bundles: Mapping[Key, bytes], by_secret: Mapping[Key, bytes]
 ) -> Document:
     """The object with the CA bundle that it asks for; the same object if it asks for none of
@@ -34,7 +34,7 @@ def injected(
 def with_bundle(document: Document, bundle: str) -> Document:
     """A CRD, webhook configuration or APIService with `bundle` (base64) as CA bundle."""
     if document["kind"] in WEBHOOKS:
-        webhooks = [_trusting(one, bundle) for one in document.get("webhooks") or []]
+        webhooks = [_webhook_with_bundle(one, bundle) for one in document.get("webhooks") or []]
         return {**document, "webhooks": webhooks}
     spec = document.get("spec") or {}
     if document["kind"] == "APIService":
@@ -42,11 +42,11 @@ def with_bundle(document: Document, bundle: str) -> Document:
     webhook = (spec.get("conversion") or {}).get("webhook")
     if webhook is None:
         return document  # a CRD that nobody converts
-    conversion = {**spec["conversion"], "webhook": _trusting(webhook, bundle)}
+    conversion = {**spec["conversion"], "webhook": _webhook_with_bundle(webhook, bundle)}
     return {**document, "spec": {**spec, "conversion": conversion}}
 
 
-def _trusting(webhook: Document, bundle: str) -> Document:
+def _webhook_with_bundle(webhook: Document, bundle: str) -> Document:
     client = webhook.get("clientConfig") or {}
     return {**webhook, "clientConfig": {**client, "caBundle": bundle}}
 

@@ -15,21 +15,21 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from kapy.clusterctl.certificates.wanted import Wanted
+from kapy.clusterctl.certificates.requests import CertificateRequest
 from kapy.kube import Document, Key
-from kapy.kube.foreign_json import decoded
+from kapy.kube.foreign_json import decode_json
 from kapy.kube.pki import Algorithm, InvalidPem, KeyPair, facts, issue, new_ca
 
-OURS: Final = "kapy.cluster.x-k8s.io/certificate"
+CERTIFICATE_MARK: Final = "kapy.cluster.x-k8s.io/certificate"
 """Label of Secrets issued here; as an annotation, the request that its certificate answers."""
 CERTIFICATE_NAME: Final = "cert-manager.io/certificate-name"
-LIFE: Final = timedelta(days=3650)
+DEFAULT_VALIDITY: Final = timedelta(days=3650)
 
 _CERTIFICATE, _KEY, _CA, _PREVIOUS = "tls.crt", "tls.key", "ca.crt", "previous.crt"
 
 
 @dataclass
-class Issued:
+class IssuedSecrets:
     """secrets: the Secrets to write. bundles: the CA bundles (PEM) by namespace and name of the
     Certificate; by_secret: the same by the Secret's key."""
 
@@ -44,39 +44,46 @@ class _Authority:
     bundle: bytes
 
 
-def issued(
-    asked: Iterable[Wanted],
+def issue_secrets(
+    requests: Iterable[CertificateRequest],
     held: Mapping[Key, Document],
     *,
     now: datetime,
     labels: Mapping[Key, Mapping[str, str]],
     anew: bool = False,
-) -> Issued:
+) -> IssuedSecrets:
     """The Secrets that are missing or due (all if `anew`), and the CA bundles.
 
     held: the existing Secrets. labels: additional labels for the Secrets of a Certificate.
     """
-    found = Issued()
+    issued = IssuedSecrets()
     authorities: dict[Key, _Authority] = {}
-    for one in sorted(asked, key=lambda one: not one.is_authority):
-        place = Key(one.namespace, one.authority)
-        marks = labels.get(Key(one.namespace, one.name), {})
+    for request in sorted(requests, key=lambda request: not request.is_authority):
+        place = Key(request.namespace, request.authority)
+        marks = labels.get(Key(request.namespace, request.name), {})
         if place not in authorities:
-            authorities[place] = _authority(one, held.get(place), now, marks, found, anew=anew)
+            authorities[place] = _authority(request, held.get(place), now, marks, issued, anew=anew)
         authority = authorities[place]
-        if not one.is_authority:
-            _leaf(one, held.get(Key(one.namespace, one.secret)), authority, now, marks, found)
-        found.bundles[Key(one.namespace, one.name)] = authority.bundle
-        found.by_secret[Key(one.namespace, one.secret)] = authority.bundle
-    return found
+        if not request.is_authority:
+            _leaf(
+                request,
+                held.get(Key(request.namespace, request.secret)),
+                authority,
+                now,
+                marks,
+                issued,
+            )
+        issued.bundles[Key(request.namespace, request.name)] = authority.bundle
+        issued.by_secret[Key(request.namespace, request.secret)] = authority.bundle
+    return issued
 
 
-def kept(secret: Document) -> Wanted | None:
+def stored_request(secret: Document) -> CertificateRequest | None:
     """The request for which the certificate in a Secret was issued; None if kapy did not issue
     it."""
-    text = (secret["metadata"].get("annotations") or {}).get(OURS)
+    text = (secret["metadata"].get("annotations") or {}).get(CERTIFICATE_MARK)
     try:
-        return Wanted.of(decoded(text)) if text else None
+        return CertificateRequest.of(decode_json(text)) if text else None
     except (ValueError, KeyError, TypeError, AttributeError):
         return None  # somebody else wrote it
 
@@ -87,70 +94,72 @@ def value(secret: Document, name: str) -> bytes:
 
 
 def _authority(
-    one: Wanted,
-    held: Document | None,
+    request: CertificateRequest,
+    secret: Document | None,
     now: datetime,
     labels: Mapping[str, str],
-    found: Issued,
+    issued: IssuedSecrets,
     *,
     anew: bool,
 ) -> _Authority:
-    """The CA that signs `one`: the existing one, or a new one, which is added to `found`."""
-    if held is not None and not anew and is_good(value(held, _CERTIFICATE), now):
-        certificate = value(held, _CERTIFICATE)
-        pair = KeyPair(certificate, value(held, _KEY))
-        return _Authority(pair, certificate + value(held, _PREVIOUS))
-    previous = value(held, _CERTIFICATE) if held is not None else b""
-    life = life_of(one, LIFE) if one.is_authority else LIFE
-    pair = new_ca(one.authority, now=now, valid=life, algorithm=_of_authority(one))
+    """The CA that signs `request`: the existing one, or a new one, which is added to `issued`."""
+    if secret is not None and not anew and is_good(value(secret, _CERTIFICATE), now):
+        certificate = value(secret, _CERTIFICATE)
+        pair = KeyPair(certificate, value(secret, _KEY))
+        return _Authority(pair, certificate + value(secret, _PREVIOUS))
+    previous = value(secret, _CERTIFICATE) if secret is not None else b""
+    life = validity_of(request, DEFAULT_VALIDITY) if request.is_authority else DEFAULT_VALIDITY
+    pair = new_ca(request.authority, now=now, valid=life, algorithm=_ca_algorithm(request))
     data = {_CERTIFICATE: pair.certificate, _KEY: pair.key, _CA: pair.certificate}
     # What is empty is written, too: a merge would leave what was there.
-    asked = one if one.is_authority else None
-    found.secrets.append(
-        _secret(one, one.authority, data | {_PREVIOUS: previous}, labels, asked=asked)
+    asked = request if request.is_authority else None
+    issued.secrets.append(
+        _secret(request, request.authority, data | {_PREVIOUS: previous}, labels, stored=asked)
     )
     return _Authority(pair, pair.certificate + previous)
 
 
-def _of_authority(one: Wanted) -> Algorithm:
-    return one.algorithm if one.is_authority else "ECDSA-P256"
+def _ca_algorithm(request: CertificateRequest) -> Algorithm:
+    return request.algorithm if request.is_authority else "ECDSA-P256"
 
 
 def _leaf(
-    one: Wanted,
-    held: Document | None,
+    request: CertificateRequest,
+    secret: Document | None,
     authority: _Authority,
     now: datetime,
     labels: Mapping[str, str],
-    found: Issued,
+    issued: IssuedSecrets,
 ) -> None:
-    if held is not None and _serves(held, one, authority, now):
+    if secret is not None and _serves(secret, request, authority, now):
         return
     pair = issue(
         authority.pair,
-        one.common_name[:64],  # the longest that X.509 allows; the names say it whole
+        request.common_name[:64],  # the longest that X.509 allows; the names say it whole
         now=now,
-        organizations=one.organizations,
-        names=one.names,
-        usages=one.usages,
-        valid=life_of(one, LIFE),
-        algorithm=one.algorithm,
+        organizations=request.organizations,
+        names=request.names,
+        usages=request.usages,
+        valid=validity_of(request, DEFAULT_VALIDITY),
+        algorithm=request.algorithm,
     )
     data = {_CERTIFICATE: pair.certificate, _KEY: pair.key, _CA: authority.bundle}
-    found.secrets.append(_secret(one, one.secret, data, labels, asked=one))
+    issued.secrets.append(_secret(request, request.secret, data, labels, stored=request))
 
 
-def life_of(one: Wanted, usual: timedelta) -> timedelta:
+def validity_of(request: CertificateRequest, usual: timedelta) -> timedelta:
     """The validity period of a certificate."""
-    return timedelta(seconds=one.seconds) if one.seconds else usual
+    return timedelta(seconds=request.seconds) if request.seconds else usual
 
 
-def _serves(held: Document, one: Wanted, authority: _Authority, now: datetime) -> bool:
+def _serves(
+    secret: Document, request: CertificateRequest, authority: _Authority, now: datetime
+) -> bool:
     """Whether a Secret holds the requested certificate from this CA, valid for long enough."""
-    certificate = value(held, _CERTIFICATE)
-    if not is_good(certificate, now) or value(held, _CA) != authority.bundle:
+    certificate = value(secret, _CERTIFICATE)
+    if not is_good(certificate, now) or value(secret, _CA) != authority.bundle:
         return False
-    return kept(held) == one
+    return stored_request(secret) == request
 
 
 def is_good(certificate: bytes, now: datetime) -> bool:
@@ -163,24 +172,27 @@ def is_good(certificate: bytes, now: datetime) -> bool:
 
 
 def _secret(
-    one: Wanted,
+    request: CertificateRequest,
     name: str,
     data: Mapping[str, bytes],
     labels: Mapping[str, str],
     *,
-    asked: Wanted | None,
+    stored: CertificateRequest | None,
 ) -> Document:
     annotations = {}
-    if asked is not None:
-        annotations = {CERTIFICATE_NAME: one.name, OURS: json.dumps(asked.document())}
+    if stored is not None:
+        annotations = {
+            CERTIFICATE_NAME: request.name,
+            CERTIFICATE_MARK: json.dumps(stored.document()),
+        }
     return {
         "apiVersion": "v1",
         "kind": "Secret",
         "type": "kubernetes.io/tls",
         "metadata": {
             "name": name,
-            "namespace": one.namespace,
-            "labels": {**labels, OURS: ""},
+            "namespace": request.namespace,
+            "labels": {**labels, CERTIFICATE_MARK: ""},
             "annotations": annotations,
         },
         "data": {key: b64encode(content).decode() for key, content in data.items()},

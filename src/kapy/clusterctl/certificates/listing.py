@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kapy.client.client import Client
-from kapy.clusterctl.certificates.issuing import OURS, is_good, kept, value
+from kapy.clusterctl.certificates.issuing import CERTIFICATE_MARK, is_good, stored_request, value
 from kapy.clusterctl.components import PROVIDER_LABEL
 from kapy.kube import Key
 from kapy.kube.names import SECRETS
@@ -14,7 +14,7 @@ from kapy.kube.pki import facts
 
 
 @dataclass(frozen=True)
-class Kept:
+class CertificateRecord:
     """A certificate. secret: its location. due: the next renewal reissues it."""
 
     provider: str
@@ -24,14 +24,14 @@ class Kept:
     due: bool
 
 
-async def certificates_in(client: Client, *, now: datetime) -> list[Kept]:
+async def certificates_in(client: Client, *, now: datetime) -> list[CertificateRecord]:
     """All certificates that kapy issued, by Secret. Raises ApiErrors, InvalidPem."""
     found = []
-    for secret in (await client.list(SECRETS, labels=OURS)).items:
+    for secret in (await client.list(SECRETS, labels=CERTIFICATE_MARK)).items:
         certificate = value(secret, "tls.crt")
-        asked = kept(secret)
+        asked = stored_request(secret)
         found.append(
-            Kept(
+            CertificateRecord(
                 secret["metadata"]["labels"].get(PROVIDER_LABEL, ""),
                 Key.of(secret),
                 asked is None or asked.is_authority,

@@ -12,16 +12,21 @@ from typing import Final
 from kapy.client.client import Client
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.certificates.cert_manager import is_built_in
-from kapy.clusterctl.certificates.injection import WEBHOOKS, injected, source, with_bundle
-from kapy.clusterctl.certificates.issuing import OURS, Issued, issued, kept
-from kapy.clusterctl.certificates.wanted import Wanted, asked_by, of_cert_manager
+from kapy.clusterctl.certificates.injection import WEBHOOKS, inject_bundles, source, with_bundle
+from kapy.clusterctl.certificates.issuing import (
+    CERTIFICATE_MARK,
+    IssuedSecrets,
+    issue_secrets,
+    stored_request,
+)
+from kapy.clusterctl.certificates.requests import CertificateRequest, of_cert_manager, requests_in
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
 from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import CRDS, SECRETS, Resource
 
-TRUSTING: Final = (
+INJECTED_RESOURCES: Final = (
     CRDS,
     *(
         Resource("admissionregistration.k8s.io", "v1", f"{kind.lower()}s", kind, namespaced=False)
@@ -41,17 +46,20 @@ async def with_own_authority(
     objects stay, too, because the plane renews their certificates. Raises CertificateError,
     ApiErrors.
     """
-    asked = asked_by(objects)
+    asked = requests_in(objects)
     labels = {
         Key.of(one): one["metadata"].get("labels") or {}
         for one in objects
         if of_cert_manager(one) and one["kind"] == "Certificate"
     }
-    held = await _held(client, asked)
-    found = await _off_the_loop(partial(issued, asked, held, now=now, labels=labels))
+    held = await _read_secrets(client, asked)
+    issued = await _run_in_thread(partial(issue_secrets, asked, held, now=now, labels=labels))
     keeps = await is_built_in(client)
     rest = [one for one in objects if keeps or not of_cert_manager(one)]
-    return [*found.secrets, *(injected(one, found.bundles, found.by_secret) for one in rest)]
+    return [
+        *issued.secrets,
+        *(inject_bundles(one, issued.bundles, issued.by_secret) for one in rest),
+    ]
 
 
 async def renew(client: Client, *, now: datetime, anew: bool = False) -> list[Key]:
@@ -60,23 +68,25 @@ async def renew(client: Client, *, now: datetime, anew: bool = False) -> list[Ke
     The new CA is added to the bundles first, beside the old one; then the Secrets are written. An
     interrupted run can be repeated. Returns the keys of the Secrets. Raises ApiErrors.
     """
-    secrets = (await retry(partial(client.list, SECRETS, labels=OURS))).items
+    secrets = (await retry(partial(client.list, SECRETS, labels=CERTIFICATE_MARK))).items
     held = {Key.of(one): one for one in secrets}
-    asked = [wanted for one in secrets if (wanted := kept(one)) is not None]
+    asked = [request for one in secrets if (request := stored_request(one)) is not None]
     labels = {
         Key(one.namespace, one.name): held[Key(one.namespace, one.secret)]["metadata"]["labels"]
         for one in asked
     }
-    found = await _off_the_loop(partial(issued, asked, held, now=now, labels=labels, anew=anew))
-    if found.secrets:
-        await _tell(client, found)
-    for secret in found.secrets:
+    issued = await _run_in_thread(
+        partial(issue_secrets, asked, held, now=now, labels=labels, anew=anew)
+    )
+    if issued.secrets:
+        await _inject_all(client, issued)
+    for secret in issued.secrets:
         await retry(partial(client.patch, SECRETS, Key.of(secret), secret))
-    return [Key.of(one) for one in found.secrets]
+    return [Key.of(one) for one in issued.secrets]
 
 
-async def _tell(client: Client, found: Issued) -> None:
-    for resource in TRUSTING:
+async def _inject_all(client: Client, issued: IssuedSecrets) -> None:
+    for resource in INJECTED_RESOURCES:
         try:
             listed = await retry(partial(client.list, resource, labels=CLUSTERCTL_LABEL))
         except NotFound:
@@ -85,27 +95,29 @@ async def _tell(client: Client, found: Issued) -> None:
         await bounded_gather(
             partial(_trust, client, resource, one, bundle)
             for one in trusting
-            if (bundle := _bundle(one, found)) is not None
+            if (bundle := _bundle(one, issued)) is not None
         )
 
 
-def _bundle(document: Document, found: Issued) -> bytes | None:
+def _bundle(document: Document, issued: IssuedSecrets) -> bytes | None:
     certificate, secret = source(document)
-    if certificate in found.bundles:
-        return found.bundles[certificate]
-    return found.by_secret.get(secret) if secret is not None else None
+    if certificate in issued.bundles:
+        return issued.bundles[certificate]
+    return issued.by_secret.get(secret) if secret is not None else None
 
 
-async def _trust(client: Client, resource: Resource, one: Document, bundle: bytes) -> None:
-    told = with_bundle(one, b64encode(bundle).decode())
-    if told == one:
+async def _trust(client: Client, resource: Resource, document: Document, bundle: bytes) -> None:
+    told = with_bundle(document, b64encode(bundle).decode())
+    if told == document:
         return
     field = "webhooks" if resource.kind in WEBHOOKS else "spec"
-    await retry(partial(client.patch, resource, Key.of(one), {field: told[field]}))
+    await retry(partial(client.patch, resource, Key.of(document), {field: told[field]}))
 
 
-async def _held(client: Client, asked: Iterable[Wanted]) -> dict[Key, Document]:
-    keys = {Key(one.namespace, name) for one in asked for name in (one.secret, one.authority)}
+async def _read_secrets(
+    client: Client, requests: Iterable[CertificateRequest]
+) -> dict[Key, Document]:
+    keys = {Key(one.namespace, name) for one in requests for name in (one.secret, one.authority)}
 
     async def read(key: Key) -> Document | None:
         try:
@@ -117,6 +129,6 @@ async def _held(client: Client, asked: Iterable[Wanted]) -> dict[Key, Document]:
     return {Key.of(one): one for one in found if one is not None}
 
 
-async def _off_the_loop(make: partial[Issued]) -> Issued:
+async def _run_in_thread(make: partial[IssuedSecrets]) -> IssuedSecrets:
     """Run in a thread, because key generation is slow."""
     return await get_running_loop().run_in_executor(None, make)

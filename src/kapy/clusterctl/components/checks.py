@@ -10,8 +10,8 @@ from typing import Final
 
 from kapy.clusterctl.components import PROVIDER_LABEL
 from kapy.clusterctl.components.images import MANAGER, has_manager
-from kapy.clusterctl.components.namespace import called
-from kapy.clusterctl.components.watching import watched
+from kapy.clusterctl.components.namespace import qualified_name
+from kapy.clusterctl.components.watching import watched_namespaces
 from kapy.clusterctl.provider import Provider
 from kapy.contract.crd_names import crd_name
 from kapy.kube import Document
@@ -44,9 +44,10 @@ def warnings_of(documents: Sequence[Document], provider: Provider) -> Iterator[s
 def _namespaces(documents: Sequence[Document]) -> Iterator[str]:
     """The contract allows one instance of a provider, for all namespaces."""
     for document in documents:
-        for namespace in watched(document):
+        for namespace in watched_namespaces(document):
             yield (
-                f"{called(document)} would watch only the namespace {namespace}; clusterctl "
+                f"{qualified_name(document)} would watch only the namespace {namespace}; "
+                "clusterctl "
                 "installs providers for all namespaces, so its --namespace is emptied"
             )
 
@@ -57,7 +58,8 @@ def _labels(documents: Sequence[Document], provider: Provider) -> Iterator[str]:
     if wrong:
         more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         yield (
-            f"{called(wrong[0])}{more} should have the label {PROVIDER_LABEL}={provider.label}, so "
+            f"{qualified_name(wrong[0])}{more} should have the label "
+            f"{PROVIDER_LABEL}={provider.label}, so "
             "that an installation by kubectl apply can be taken over"
         )
 

@@ -19,7 +19,7 @@ CONTRACTS: Final = ("v1beta1", "v1beta2")
 """The Cluster API contracts that providers may support."""
 
 
-async def generated_components(
+async def generate_components(
     provider: Provider,
     version: str,
     config: Config,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
-from kapy.clusterctl.components.typed import settle
+from kapy.clusterctl.components.typed import normalize
 from kapy.clusterctl.errors import ClusterctlError, ComponentsError
 from kapy.kube import Document
 
@@ -21,7 +21,7 @@ _WITH_PODS: Final = ("Deployment", "DaemonSet")
 def rewrite(document: Document, image: Image) -> None:
     """Change the images of an object. Raises ComponentsError."""
     if document.get("kind") in _WITH_PODS:
-        settle(document)
+        normalize(document)
     for container in containers(document):
         try:
             container["image"] = image(container.get("image", ""))

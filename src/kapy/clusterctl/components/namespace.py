@@ -47,19 +47,20 @@ def move_to(document: Document, namespace: str) -> None:
         metadata["name"] = namespace
     elif kind not in NOT_NAMESPACED:
         metadata["namespace"] = namespace
-    if change := _REFERRING.get(kind):
-        from kapy.clusterctl.components.typed import settle  # templates have none of these kinds
+    if change := _REFERENCE_UPDATERS.get(kind):
+        from kapy.clusterctl.components.typed import normalize  # templates have none of these kinds
 
-        settle(document)
+        normalize(document)
         try:
             change(document, before, namespace)
         except (AttributeError, TypeError, KeyError):
             raise ComponentsError(
-                f"{called(document)} is not what a {kind} has to be; its namespace cannot be set"
+                f"{qualified_name(document)} is not what a {kind} has to be; its namespace cannot "
+                "be set"
             ) from None
 
 
-def called(document: Document) -> str:
+def qualified_name(document: Document) -> str:
     """The name of an object in errors: `Certificate a/b`."""
     metadata = document.get("metadata") or {}
     parts = (metadata.get("namespace"), metadata.get("name"))
@@ -99,7 +100,8 @@ def _injection(document: Document, namespace: str) -> None:
     parts = annotations[INJECT_CA_FROM].split("/")
     if len(parts) != 2:
         raise ComponentsError(
-            f"object {called(document)} does not have a correct value for {INJECT_CA_FROM}: it is "
+            f"object {qualified_name(document)} does not have a correct value for "
+            f"{INJECT_CA_FROM}: it is "
             f'"{annotations[INJECT_CA_FROM]}", and must be <namespace>/<name of a Certificate>'
         )
     annotations[INJECT_CA_FROM] = f"{namespace}/{parts[1]}"
@@ -109,18 +111,18 @@ def _certificate(document: Document, before: str, namespace: str) -> None:
     """The DNS names of a service in its namespace: `webhook.<namespace>.svc`."""
     spec = document.get("spec") or {}
     if "dnsNames" in spec:
-        spec["dnsNames"] = list(_renamed(document, spec["dnsNames"], before, namespace))
+        spec["dnsNames"] = list(_rename(document, spec["dnsNames"], before, namespace))
 
 
-def _renamed(document: Document, names: Any, before: str, namespace: str) -> Iterator[str]:
+def _rename(document: Document, names: Any, before: str, namespace: str) -> Iterator[str]:
     if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
-        raise ComponentsError(f"{called(document)}: spec.dnsNames must be a list of names")
+        raise ComponentsError(f"{qualified_name(document)}: spec.dnsNames must be a list of names")
     for name in names:
         yield name.replace(f".{before}.", f".{namespace}.", 1)
 
 
 _Change = Callable[[Document, str, str], None]
-_REFERRING: Final[Mapping[str, _Change]] = {
+_REFERENCE_UPDATERS: Final[Mapping[str, _Change]] = {
     "ClusterRoleBinding": _subjects,
     "RoleBinding": _subjects,
     "MutatingWebhookConfiguration": _webhooks,

@@ -18,7 +18,7 @@ from kapy.clusterctl.manifests import objects_of
 from kapy.clusterctl.provider import Provider
 from kapy.clusterctl.provider_files import text_of
 from kapy.clusterctl.repository.releases import Repository
-from kapy.clusterctl.variables import MissingVariables, processed, variables_of
+from kapy.clusterctl.variables import MissingVariables, replace_variables, variables_of
 from kapy.kube import Document
 
 
@@ -61,7 +61,7 @@ def components_of(
     BadSubstitution, BadManifest, ConfigError.
     """
     variables = variables_of(text)
-    documents = objects_of(_filled(text, config) if substitute else text, source)
+    documents = objects_of(_substitute(text, config) if substitute else text, source)
     try:
         warnings = tuple(warnings_of(documents, provider))
     except (AttributeError, TypeError, KeyError):
@@ -69,7 +69,7 @@ def components_of(
             f"{source}: a CustomResourceDefinition has no spec with group, names and versions"
         ) from None
     for document in documents:
-        rewrite(document, lambda image: config.images.altered(provider.label, image))
+        rewrite(document, lambda image: config.images.override(provider.label, image))
     images = tuple(images_of(documents))
     namespace = _target(documents, namespace)
     for document in documents:
@@ -82,14 +82,14 @@ def components_of(
         target_namespace=namespace,
         variables=tuple(variables),
         images=images,
-        objects=tuple(_in_order(documents)),
+        objects=tuple(_sort(documents)),
         warnings=warnings,
     )
 
 
-def _filled(text: str, config: Config) -> str:
+def _substitute(text: str, config: Config) -> str:
     try:
-        return processed(text, config.variables)
+        return replace_variables(text, config.variables)
     except MissingVariables as error:
         raise ComponentsError(f"failed to perform variable substitution: {error}") from error
 
@@ -120,7 +120,7 @@ def _label(document: Document, provider: Provider) -> None:
     metadata["labels"] = {**(metadata.get("labels") or {}), **common_labels(provider)}
 
 
-def _in_order(documents: Iterable[Document]) -> list[Document]:
+def _sort(documents: Iterable[Document]) -> list[Document]:
     """The Namespace first, then cert-manager's objects, then all others in file order.
 
     So cert-manager sees a Certificate before the objects into which its CA is injected.

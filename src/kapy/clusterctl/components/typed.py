@@ -29,11 +29,11 @@ _FIELD: Final = re.compile(r'([\w$-]+)(!?)([=*[{]?)(!?)([\w"]*)[\]}]?')
 _CONSTANTS: Final[Mapping[str, Any]] = {'""': "", "0": 0, "false": False, "quantity": "0"}
 
 
-def settle(document: Document) -> None:
+def normalize(document: Document) -> None:
     """Normalize an object in place by Go's type of its kind; other kinds stay unchanged."""
     kind = document.get("kind", "")
     if (document.get("apiVersion"), kind) in _KINDS:
-        _settled(document, kind)
+        _normalize(document, kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,36 +45,36 @@ class _Field:
     always: bool
 
 
-def _settled(value: Any, name: str) -> Any:
+def _normalize(value: Any, name: str) -> Any:
     """Normalize a value of a type; maps and lists are changed in place."""
     if name == "quantity":
         return _quantity(value)
     if isinstance(value, list):  # also where a schema may be a map or a list, as in `items`
-        value[:] = [_settled(one, name) for one in value]
+        value[:] = [_normalize(one, name) for one in value]
     elif isinstance(value, dict) and (fields := _types().get(name)):
-        _settle_fields(value, fields)
+        _normalize_fields(value, fields)
     return value
 
 
-def _settle_fields(parent: dict[str, Any], fields: Mapping[str, _Field]) -> None:
+def _normalize_fields(parent: dict[str, Any], fields: Mapping[str, _Field]) -> None:
     for key, value in list(parent.items()):
         known = fields.get(key)
         if value is None or (known and not known.always and known.sign != "*" and not value):
             del parent[key]
         elif known and known.sign == "{" and isinstance(value, dict):
-            parent[key] = {name: _settled(one, known.type) for name, one in value.items()}
+            parent[key] = {name: _normalize(one, known.type) for name, one in value.items()}
         elif known:
-            parent[key] = _settled(value, known.type)
+            parent[key] = _normalize(value, known.type)
     for key, known in fields.items():
         if known.always and key not in parent:
             parent[key] = _missing(known)
 
 
-def _missing(known: _Field) -> Any:
+def _missing(field: _Field) -> Any:
     """The value that is written for a required field that is missing."""
-    if known.sign != "=":
+    if field.sign != "=":
         return None
-    return _CONSTANTS[known.type] if known.type in _CONSTANTS else _settled({}, known.type)
+    return _CONSTANTS[field.type] if field.type in _CONSTANTS else _normalize({}, field.type)
 
 
 def _quantity(value: Any) -> Any:
@@ -91,9 +91,9 @@ def _types() -> Mapping[str, Mapping[str, _Field]]:
 
 
 def _fields(text: str) -> Mapping[str, _Field]:
-    found = (_FIELD.fullmatch(one) for one in text.split())
+    match = (_FIELD.fullmatch(one) for one in text.split())
     return {
         one[1]: _Field(one[3], one[5], always=one[3] == "=" or bool(one[2] or one[4]))
-        for one in found
+        for one in match
         if one is not None
     }

@@ -15,7 +15,7 @@ from kapy.kube import Document
 _FLAG: Final = "--namespace"
 
 
-def watched(document: Document) -> Iterator[str]:
+def watched_namespaces(document: Document) -> Iterator[str]:
     """The namespaces to which the managers of a Deployment are limited."""
     for arguments in _arguments(document):
         yield from (value for value in map(_value, arguments, [*arguments[1:], ""]) if value)

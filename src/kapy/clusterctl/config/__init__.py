@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kapy.clusterctl.config.expansion import expanded
+from kapy.clusterctl.config.expansion import expand
 from kapy.clusterctl.config.file import File, read
 from kapy.clusterctl.config.places import cache_folder, config_folders
 from kapy.clusterctl.config.variables import Variables
@@ -55,15 +55,15 @@ class Config:
     @cached_property
     def providers(self) -> list[Provider]:
         """All known providers, in list order. Raises ConfigError."""
-        from kapy.clusterctl.config.providers import configured
+        from kapy.clusterctl.config.providers import configured_providers
 
-        return configured(self.file, self.environ)
+        return configured_providers(self.file, self.environ)
 
     def provider(self, name: str, kind: ProviderType) -> Provider:
         """The provider of a name and type. Raises ConfigError with the nearest names."""
-        from kapy.clusterctl.config.providers import chosen
+        from kapy.clusterctl.config.providers import choose_provider
 
-        return chosen(self.providers, name, kind)
+        return choose_provider(self.providers, name, kind)
 
     @cached_property
     def images(self) -> Images:
@@ -87,7 +87,7 @@ class Config:
         """
         named = (self.variables.get("overridesFolder") or "").strip()
         if named:
-            return Path(expanded(named, self.environ, "overridesFolder"))
+            return Path(expand(named, self.environ, "overridesFolder"))
         usual = [folder / "overrides" for folder in config_folders(self.environ)]
         return next((one for one in usual if one.exists()), usual[0])
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from kapy.clusterctl.config.expansion import expanded
+from kapy.clusterctl.config.expansion import expand
 from kapy.clusterctl.config.file import File, text_of
 from kapy.clusterctl.errors import ConfigError
 from kapy.kube import duration
@@ -20,8 +20,8 @@ DEFAULT_URL: Final = (
     f"https://github.com/cert-manager/cert-manager/releases/{DEFAULT_VERSION}/cert-manager.yaml"
 )
 DEFAULT_TIMEOUT: Final = timedelta(minutes=10)
-_TRUTHS: Final = ("1", "t", "T", "TRUE", "true", "True")
-_UNTRUTHS: Final = ("0", "f", "F", "FALSE", "false", "False")
+_TRUE_WORDS: Final = ("1", "t", "T", "TRUE", "true", "True")
+_FALSE_WORDS: Final = ("0", "f", "F", "FALSE", "false", "False")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ def cert_manager(file: File, environ: Mapping[str, str]) -> CertManager:
             "externallyProvisioned"
         )
     return CertManager(
-        expanded(text_of(entry.get("url")) or DEFAULT_URL, environ, "cert-manager.url"),
+        expand(text_of(entry.get("url")) or DEFAULT_URL, environ, "cert-manager.url"),
         text_of(entry.get("version")) or DEFAULT_VERSION,
         _timeout(text_of(entry.get("timeout"))),
-        _truth(text_of(entry.get("externallyprovisioned")) or "false", file.source),
+        _parse_bool(text_of(entry.get("externallyprovisioned")) or "false", file.source),
     )
 
 
@@ -61,9 +61,9 @@ def _timeout(text: str) -> timedelta:
         return DEFAULT_TIMEOUT
 
 
-def _truth(text: str, source: str) -> bool:
-    if text not in (*_TRUTHS, *_UNTRUTHS):
+def _parse_bool(text: str, source: str) -> bool:
+    if text not in (*_TRUE_WORDS, *_FALSE_WORDS):
         raise ConfigError(
             f'{source}: cert-manager.externallyProvisioned is "{text}"; it must be true or false'
         )
-    return text in _TRUTHS
+    return text in _TRUE_WORDS

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from kapy.clusterctl.errors import ClusterctlError, ConfigError
 
 
-def expanded(text: str, environ: Mapping[str, str], what: str) -> str:
+def expand(text: str, environ: Mapping[str, str], setting: str) -> str:
     """The text with environment variables expanded; unset ones are empty.
 
-    what: the setting, for errors. Raises ConfigError.
+    setting: the setting, for errors. Raises ConfigError.
     """
     if "$" not in text:
         return text
-    from kapy.clusterctl.envsubst import parsed, substituted
+    from kapy.clusterctl.envsubst import parse, substitute
 
     try:
-        return substituted(parsed(text), environ)
+        return substitute(parse(text), environ)
     except ClusterctlError as error:
-        raise ConfigError(f'unable to evaluate {what}: "{text}": {error}') from error
+        raise ConfigError(f'unable to evaluate {setting}: "{text}": {error}') from error

@@ -17,7 +17,7 @@ from kapy.clusterctl.errors import ConfigError
 from kapy.kube.errors import KapyError
 
 _NAME: Final = "clusterctl"
-_CANNOT: Final = "failed to initialize the configuration reader"
+_READ_ERROR: Final = "failed to initialize the configuration reader"
 
 
 class File(NamedTuple):
@@ -40,22 +40,22 @@ def read(place: str | None, environ: Mapping[str, str]) -> File:
     if place and urlsplit(place).scheme in ("http", "https"):
         from kapy.clusterctl.config.remote import download
 
-        return _parsed(place, ".yaml", download(place))
-    path = Path(place) if place else usual(config_folders(environ))
+        return _parse(place, ".yaml", download(place))
+    path = Path(place) if place else default_file(config_folders(environ))
     if path is None:
         return File()
     try:
-        return _parsed(str(path), path.suffix.lower(), path.read_bytes())
+        return _parse(str(path), path.suffix.lower(), path.read_bytes())
     except FileNotFoundError:
         raise ConfigError(
-            f"{_CANNOT}: failed to check if clusterctl config file exists: stat "
+            f"{_READ_ERROR}: failed to check if clusterctl config file exists: stat "
             f"{path.absolute()}: no such file or directory"
         ) from None
     except OSError as error:
-        raise ConfigError(f"{_CANNOT}: {path} cannot be read: {error.strerror}") from error
+        raise ConfigError(f"{_READ_ERROR}: {path} cannot be read: {error.strerror}") from error
 
 
-def usual(folders: Sequence[Path]) -> Path | None:
+def default_file(folders: Sequence[Path]) -> Path | None:
     """The first configuration file found in the folders."""
     every = (folder / f"{_NAME}{end}" for folder in folders for end in _READERS if end)
     return next((one for one in every if one.is_file()), None)
@@ -73,19 +73,20 @@ def text_of(value: object) -> str:
     return "" if value is None or isinstance(value, (list, dict)) else str(value)
 
 
-def _parsed(source: str, end: str, content: bytes) -> File:
+def _parse(source: str, end: str, content: bytes) -> File:
     if end not in _READERS:
         raise ConfigError(
-            f'{_CANNOT}: {source}: a file "*{end}" cannot be read; write it as YAML, JSON or TOML'
+            f'{_READ_ERROR}: {source}: a file "*{end}" cannot be read; '
+            "write it as YAML, JSON or TOML"
         )
     try:
         values, texts = _READERS[end](content)
     except (ValueError, KapyError, RecursionError) as error:
         raise ConfigError(
-            f"{_CANNOT}: While parsing config: {source}: {error}; correct the file, or name "
+            f"{_READ_ERROR}: While parsing config: {source}: {error}; correct the file, or name "
             "another one with --config"
         ) from error
-    return File(source, _lowered(values), {key.lower(): text for key, text in texts.items()})
+    return File(source, _lower_keys(values), {key.lower(): text for key, text in texts.items()})
 
 
 def _yaml(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
@@ -135,10 +136,10 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
     return {key: text_of(value) for key, value in values.items() if value is not None}
 
 
-def _lowered(value: Any) -> Any:
+def _lower_keys(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key.lower(): _lowered(one) for key, one in value.items()}
-    return [_lowered(one) for one in value] if isinstance(value, list) else value
+        return {key.lower(): _lower_keys(one) for key, one in value.items()}
+    return [_lower_keys(one) for one in value] if isinstance(value, list) else value
 
 
 _READERS: Final[dict[str, Callable[[bytes], tuple[dict[str, Any], dict[str, str]]]]] = {

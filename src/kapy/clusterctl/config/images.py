@@ -30,7 +30,7 @@ class Images:
     def __init__(self, file: File) -> None:
         self._file = file
 
-    def altered(self, component: str, image: str) -> str:
+    def override(self, component: str, image: str) -> str:
         """The image to use in place of an image of a component.
 
         Raises ConfigError if the image name is incomplete, or the configuration is invalid.
@@ -57,9 +57,9 @@ class Images:
         said = {key: text_of((entry or {}).get(key)) for key in ("repository", "name", "tag")}
         return {key: text for key, text in said.items() if text}
 
-    def _error(self, what: str) -> ConfigError:
+    def _error(self, problem: str) -> ConfigError:
         return ConfigError(
-            f"failed to unmarshal image override configurations: {self._file.source}: {what}"
+            f"failed to unmarshal image override configurations: {self._file.source}: {problem}"
         )
 
 
@@ -79,19 +79,19 @@ class Reference:
 
 def reference(image: str) -> Reference:
     """Parse a full image name. Raises ConfigError."""
-    found = _REFERENCE.fullmatch(image)
-    if found is None:
+    match = _REFERENCE.fullmatch(image)
+    if match is None:
         raise ConfigError(
             f"couldn't parse image name: {image!r} is no image with its registry "
             "(registry/path/name:tag)"
         )
-    host = found["host"]
+    host = match["host"]
     named = "." in host or ":" in host or host == "localhost" or host != host.lower()
-    short = host == "docker.io" and not found["path"]
+    short = host == "docker.io" and not match["path"]
     if not named or short or host == "index.docker.io":
         raise ConfigError(
             f"couldn't parse image name: repository name must be canonical, and {image!r} is "
             "not: write it with its registry, as in docker.io/library/nginx:1.29"
         )
-    repository = f"{host}/{found['path']}".removesuffix("/")
-    return Reference(repository, found["name"], found["tag"] or "", found["digest"] or "")
+    repository = f"{host}/{match['path']}".removesuffix("/")
+    return Reference(repository, match["name"], match["tag"] or "", match["digest"] or "")

@@ -1,7 +1,7 @@
 """The providers that are known without a configuration file: upstream v1.14's list.
 
-Names of newer providers (after 2024) outside kubernetes-sigs begin with their GitHub organisation.
-That is a convention of this list; names in a configuration file need not follow it.
+Names of newer providers (after 2024) outside kubernetes-sigs begin with their GitHub
+organisation. That is a convention of this list; names in a configuration file need not follow it.
 """
 
 from __future__ import annotations
@@ -97,12 +97,12 @@ _UNUSUAL_FILES: Final = {
 }
 
 
-def predefined() -> list[Provider]:
+def predefined_providers() -> list[Provider]:
     """The predefined providers, in list order; each URL is that of the newest GitHub release."""
     return [
-        Provider(name, kind, f"https://github.com/{where}/releases/latest/{_file(name, kind)}")
+        Provider(name, kind, f"https://github.com/{path}/releases/latest/{_file(name, kind)}")
         for kind, repositories in _REPOSITORIES.items()
-        for name, where in repositories.items()
+        for name, path in repositories.items()
     ]
 
 

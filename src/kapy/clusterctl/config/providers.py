@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from kapy.clusterctl.config.expansion import expanded
+from kapy.clusterctl.config.expansion import expand
 from kapy.clusterctl.config.file import File, text_of
-from kapy.clusterctl.config.predefined import predefined
+from kapy.clusterctl.config.predefined import predefined_providers
 from kapy.clusterctl.errors import ConfigError
 from kapy.clusterctl.provider import Provider, ProviderType
 from kapy.kube.qualified_names import dns_label_errors
@@ -31,7 +31,7 @@ _ALLOWED: Final = (
 )
 
 
-def configured(file: File, environ: Mapping[str, str]) -> list[Provider]:
+def configured_providers(file: File, environ: Mapping[str, str]) -> list[Provider]:
     """All providers, by type and name; an entry of the file replaces a predefined one.
 
     Raises ConfigError.
@@ -44,11 +44,11 @@ def configured(file: File, environ: Mapping[str, str]) -> list[Provider]:
                 f"{file.source}: providers[{place}]: there is a {one.type.value} {one.name} "
                 "already: name and type must be unique; remove one of the two"
             )
-    known = {(one.name, one.type): one for one in predefined()}
+    known = {(one.name, one.type): one for one in predefined_providers()}
     return sorted((known | own).values(), key=lambda one: one.sort_key)
 
 
-def chosen(providers: Sequence[Provider], name: str, kind: ProviderType) -> Provider:
+def choose_provider(providers: Sequence[Provider], name: str, kind: ProviderType) -> Provider:
     """The provider of a name and type. Raises ConfigError with the nearest names."""
     for one in providers:
         if one.name == name and one.type is kind:
@@ -56,11 +56,11 @@ def chosen(providers: Sequence[Provider], name: str, kind: ProviderType) -> Prov
     raise ConfigError(
         f"failed to get configuration for the {kind.value} with name {name}. Please check the "
         "provider name and/or add configuration for new providers using the .clusterctl config "
-        f"file{_meant(providers, name, kind)}"
+        f"file{_suggestion(providers, name, kind)}"
     )
 
 
-def _meant(providers: Iterable[Provider], name: str, kind: ProviderType) -> str:
+def _suggestion(providers: Iterable[Provider], name: str, kind: ProviderType) -> str:
     named = sorted(one.type.value for one in providers if one.name == name)
     if named:
         return f" ({name} is the name of a {' and a '.join(named)})"
@@ -85,7 +85,7 @@ def _provider(entry: Any, environ: Mapping[str, str]) -> Provider:
             f"be a list of maps with name, url and type, and one of them is {text_of(entry)!r}"
         )
     name, kind = text_of(entry.get("name")), text_of(entry.get("type"))
-    url = expanded(text_of(entry.get("url")), environ, "url")
+    url = expand(text_of(entry.get("url")), environ, "url")
     if problem := _problem(name, kind, url):
         raise ConfigError(
             f"error validating configuration for the {kind} with name {name}. Please fix the "

@@ -58,9 +58,9 @@ def convert(text: str, version: str, source: str = "", *, complete: bool = False
             written.append(part.text.strip("\n") + "\n" if comments else yaml.dump(document))
             continue
         converted += 1
-        changed = _converted(document, version, place)
+        changed = _convert_document(document, version, place)
         losses += [] if complete else as_upstream(changed)
-        written.append(_written(changed, comments, part.text))
+        written.append(_render(changed, comments, part.text))
     separated = "".join(
         one if place == 0 or one.startswith("---") else f"---\n{one}"
         for place, one in enumerate(written)
@@ -68,9 +68,9 @@ def convert(text: str, version: str, source: str = "", *, complete: bool = False
     return Converted(separated, converted, len(written) - converted, tuple(losses))
 
 
-def _written(document: Document, comments: Comments, before: str) -> str:
+def _render(document: Document, comments: Comments, before: str) -> str:
     text = yaml.dump(document)
-    return comments.put_into(text, before) if comments else text
+    return comments.insert_into(text, before) if comments else text
 
 
 def _parts(text: str) -> Iterator[_Part]:
@@ -89,7 +89,7 @@ def _parts(text: str) -> Iterator[_Part]:
 
 
 def _document(part: _Part, place: int, source: str) -> Document:
-    where = (
+    path = (
         f"conversion failed: failed to parse YAML stream: failed to parse document at index {place}"
     )
     try:
@@ -97,35 +97,35 @@ def _document(part: _Part, place: int, source: str) -> Document:
         whole = "\n" * part.line + part.text
         value: Any = yaml.load(whole.encode("utf-8", "surrogateescape"), source)
     except yaml.YamlError as error:
-        raise CannotConvert(f"{where}: {error}") from error
+        raise CannotConvert(f"{path}: {error}") from error
     at = f"{source + ': ' if source else ''}line {part.line + 1}"
     if value is None:
         raise CannotConvert(
-            f"{where}: {at}: Object 'Kind' is missing: the document has no object, only comments "
+            f"{path}: {at}: Object 'Kind' is missing: the document has no object, only comments "
             "or nothing; remove its `---`"
         )
     if not isinstance(value, dict):
-        raise CannotConvert(f"{where}: {at}: the document is no object with apiVersion and kind")
+        raise CannotConvert(f"{path}: {at}: the document is no object with apiVersion and kind")
     for field in ("apiVersion", "kind"):
         if not isinstance(value.get(field), str) or not value[field]:
-            raise CannotConvert(f"{where}: {at}: the object has no {field}")
+            raise CannotConvert(f"{path}: {at}: the object has no {field}")
     return value
 
 
-def _converted(document: Document, version: str, place: int) -> Document:
+def _convert_document(document: Document, version: str, place: int) -> Document:
     from kapy.api.conversion import ConversionError
     from kapy.api.conversion import convert as converted
     from kapy.api.kinds import BY_GROUP_KIND
 
     kind = document["kind"]
     what = f"{GROUP}/{SOURCE}, Kind={kind} at index {place}"
-    where = f"conversion failed: failed to convert resource {what}"
+    path = f"conversion failed: failed to convert resource {what}"
     if GroupKind(GROUP, kind) not in BY_GROUP_KIND:
         raise CannotConvert(
-            f"{where}: target GVK {GROUP}/{version}, Kind={kind} not recognized by scheme: there "
+            f"{path}: target GVK {GROUP}/{version}, Kind={kind} not recognized by scheme: there "
             f"is no such kind; correct it, or take the document out"
         )
     try:
         return converted(document, f"{GROUP}/{version}")
     except ConversionError as error:
-        raise CannotConvert(f"{where}: {error}") from error
+        raise CannotConvert(f"{path}: {error}") from error

@@ -50,14 +50,14 @@ class Comments:
     def __bool__(self) -> bool:
         return bool(self.found)
 
-    def put_into(self, text: str, before: str) -> str:
+    def insert_into(self, text: str, before: str) -> str:
         """The converted document with the comments inserted. before: the original text."""
         places = {one.path: one for one in _fields(text)}
         above: dict[int, list[str]] = {}
         beside: dict[int, str] = {}
         lines = text.removesuffix("\n").split("\n")
-        for comment, path in self._belonging(before):
-            place, same = _now_at(path, places)
+        for comment, path in self._assignments(before):
+            place, same = _new_position(path, places)
             line = place.line if place else (len(lines) if path == _END else 0)
             if comment.trailing and place and same and _has_room(place) and line not in beside:
                 beside[line] = comment.text
@@ -65,7 +65,7 @@ class Comments:
                 above.setdefault(line, []).append(comment.text)
         return "".join(_lines(lines, above, beside))
 
-    def _belonging(self, text: str) -> Iterator[tuple[_Comment, Path]]:
+    def _assignments(self, text: str) -> Iterator[tuple[_Comment, Path]]:
         """Each comment with its field."""
         fields = sorted(_fields(text), key=lambda one: one.line)
         for comment in self.found:
@@ -87,14 +87,14 @@ def _comments(text: str) -> Iterator[_Comment]:
     end = 0
     for token in yaml.scan(text, Loader=yaml.CSafeLoader):
         start = token.start_mark.index
-        yield from _between(text, end, start)
+        yield from _comments_between(text, end, start)
         if isinstance(token, yaml.ScalarToken) and token.style in ("|", ">"):
-            yield from _between(text, start, text.find("\n", start))
+            yield from _comments_between(text, start, text.find("\n", start))
         end = max(end, token.end_mark.index)
-    yield from _between(text, end, len(text))
+    yield from _comments_between(text, end, len(text))
 
 
-def _between(text: str, start: int, end: int) -> Iterator[_Comment]:
+def _comments_between(text: str, start: int, end: int) -> Iterator[_Comment]:
     at = text.find("#", start, end)
     while at >= 0:
         stop = text.find("\n", at)
@@ -123,7 +123,7 @@ def _fields_of(node: yaml.Node, path: Path) -> Iterator[_Field]:
         yield from _fields_of(value, own)
 
 
-def _now_at(path: Path, places: Mapping[Path, _Field]) -> tuple[_Field | None, bool]:
+def _new_position(path: Path, places: Mapping[Path, _Field]) -> tuple[_Field | None, bool]:
     """The field at a path, or the nearest enclosing one; and whether it is the same field.
 
     A field that is gone may have moved down, if exactly one field has its name.

@@ -17,7 +17,7 @@ from kapy.kube import Document
 _MACHINE: Final = ("bootstrap.configRef", "infrastructureRef")
 _TEMPLATE: Final = tuple(f"spec.template.spec.{one}" for one in (*_MACHINE, "minReadySeconds"))
 _INITIALIZATION: Final = "status.initialization"
-_LOST: Final[Mapping[str, tuple[str, ...]]] = {
+_LOST_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "Cluster": ("spec.infrastructureRef", "spec.controlPlaneRef", _INITIALIZATION),
     "Machine": (*(f"spec.{one}" for one in _MACHINE), _INITIALIZATION),
     "MachineDeployment": _TEMPLATE,
@@ -31,7 +31,7 @@ _UNSET: Final[Mapping[str, Mapping[str, Document]]] = {
         "status": {"currentHealthy": 0, "expectedMachines": 0, "remediationsAllowed": 0}
     },
 }
-_MATCHED: Final = ("controlPlane", "infrastructureCluster")
+_MATCHED_FIELDS: Final = ("controlPlane", "infrastructureCluster")
 
 
 def as_upstream(document: Document) -> list[str]:
@@ -40,9 +40,9 @@ def as_upstream(document: Document) -> list[str]:
     name = "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
     document["metadata"] = {key: one for key, one in metadata.items() if one not in ({}, [], None)}
     losses = [
-        f"{kind} {name}: {path} is left out ({_shown(lost)})"
-        for path in _LOST.get(kind, ())
-        if (lost := _taken(document, path)) is not None
+        f"{kind} {name}: {path} is left out ({_loss_text(lost)})"
+        for path in _LOST_FIELDS.get(kind, ())
+        if (lost := _take_value(document, path)) is not None
     ]
     for part, unset in _UNSET.get(kind, {}).items():
         document[part] = {**unset, **(document.get(part) or {})}
@@ -51,13 +51,13 @@ def as_upstream(document: Document) -> list[str]:
     return losses
 
 
-def _shown(lost: Any) -> str:
+def _loss_text(lost: Any) -> str:
     if isinstance(lost, dict) and "kind" in lost:
         return f"{lost['kind']} {lost.get('name')}"
     return json.dumps(lost)
 
 
-def _taken(document: Document, path: str) -> Any:
+def _take_value(document: Document, path: str) -> Any:
     """Remove and return the value at a path, and remove maps that become empty."""
     *parents, last = path.split(".")
     chain = [document]
@@ -78,7 +78,7 @@ def _set_flags(document: Document) -> None:
     for patch in spec.get("patches") or ():
         for definition in patch.get("definitions") or ():
             matched = definition.setdefault("selector", {}).setdefault("matchResources", {})
-            for flag in _MATCHED:
+            for flag in _MATCHED_FIELDS:
                 matched.setdefault(flag, False)
     for variable in spec.get("variables") or ():
         _set_flags_of(variable)

@@ -17,7 +17,7 @@ from typing import BinaryIO, Final
 from kapy import __version__
 from kapy.api.cluster import Cluster
 from kapy.client.client import Client
-from kapy.clusterctl.debug.archive import TOTAL, Archive
+from kapy.clusterctl.debug.archive import MAX_TOTAL_BYTES, Archive
 from kapy.clusterctl.debug.files import file_tail
 from kapy.clusterctl.debug.logs import collect_manager_logs
 from kapy.clusterctl.debug.machines import collect_machine_logs
@@ -28,7 +28,7 @@ from kapy.clusterctl.server_from_here import Consoles
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
 
-__all__ = ["Collected", "Collecting", "NoSuchCluster", "collect"]
+__all__ = ["CollectOptions", "CollectResult", "NoSuchCluster", "collect"]
 
 _HEAD: Final = """\
 Cluster {key}, collected by kapy {version} at {now}.
@@ -45,7 +45,7 @@ class NoSuchCluster(ClusterctlError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Collecting:
+class CollectOptions:
     """Options of an archive. consoles, dial: connect to machines and to the workload cluster.
     plane_logs: log files of planes on this computer. within: time limit in seconds for all parts.
     since: start time of logs."""
@@ -55,19 +55,21 @@ class Collecting:
     now: datetime
     plane_logs: Sequence[str] = ()
     within: float = 120.0
-    most: int = TOTAL
+    most: int = MAX_TOTAL_BYTES
     since: datetime | None = None
 
 
 @dataclass(frozen=True)
-class Collected:
+class CollectResult:
     """The content of the archive (sizes by name), and the list of missing data."""
 
     files: dict[str, int]
     missing: Sequence[str]
 
 
-async def collect(client: Client, key: Key, file: BinaryIO, how: Collecting) -> Collected:
+async def collect(
+    client: Client, key: Key, file: BinaryIO, options: CollectOptions
+) -> CollectResult:
     """Write the archive. Raises NoSuchCluster, and ApiErrors if nothing can be read at all."""
     try:
         cluster = await client.get(Cluster.RESOURCE, key)
@@ -76,7 +78,7 @@ async def collect(client: Client, key: Key, file: BinaryIO, how: Collecting) -> 
             f"there is no Cluster {key.name} in namespace {key.namespace}; "
             "`kubectl get clusters -A` lists the clusters that there are"
         ) from None
-    archive = Archive(file, how.now, most=how.most)
+    archive = Archive(file, options.now, max_bytes=options.most)
     objects: list[Document] = []
 
     async def gather_objects() -> None:
@@ -84,24 +86,24 @@ async def collect(client: Client, key: Key, file: BinaryIO, how: Collecting) -> 
 
     async def gather_machines() -> None:
         machines = [one for one in objects if one["kind"] == "Machine"]
-        await collect_machine_logs(client, machines, how.consoles, archive, how.since)
+        await collect_machine_logs(client, machines, options.consoles, archive, options.since)
 
-    deadline = asyncio.get_running_loop().time() + how.within
+    deadline = asyncio.get_running_loop().time() + options.within
     try:
         await _part("objects", deadline, gather_objects(), archive)
         await _part("versions", deadline, _versions(client, archive), archive)
-        await _part("logs of managers", deadline, _managers(client, how, archive), archive)
-        workload = collect_workload(client, key, how.dial, how.consoles, archive)
+        await _part("logs of managers", deadline, _managers(client, options, archive), archive)
+        workload = collect_workload(client, key, options.dial, options.consoles, archive)
         await _part("workload cluster", deadline, workload, archive)
         await _part("logs of machines", deadline, gather_machines(), archive)
-        head = _HEAD.format(key=key, version=__version__, now=how.now.isoformat())
+        head = _HEAD.format(key=key, version=__version__, now=options.now.isoformat())
         lines = [f"  {name} ({size} bytes)\n" for name, size in sorted(archive.names.items())]
         missing = [f"  {one}\n" for one in archive.missing] or ["  nothing\n"]
         text = "".join((head, "Not in it:\n", *missing, "\nIn it:\n", *lines))
         await archive.text("README.txt", text)
     finally:
         archive.close()
-    return Collected(archive.names, [archive.redactor.text(one) for one in archive.missing])
+    return CollectResult(archive.names, [archive.redactor.text(one) for one in archive.missing])
 
 
 async def _part(name: str, deadline: float, work: Awaitable[None], archive: Archive) -> None:
@@ -121,11 +123,11 @@ async def _versions(client: Client, archive: Archive) -> None:
     await archive.document("versions/management-cluster.yaml", server)
 
 
-async def _managers(client: Client, how: Collecting, archive: Archive) -> None:
+async def _managers(client: Client, options: CollectOptions, archive: Archive) -> None:
     pods = await collect_manager_logs(client, archive)
-    for number, path in enumerate(how.plane_logs):
+    for number, path in enumerate(options.plane_logs):
         await archive.log(f"managers/plane-{number}.log", file_tail(path))
-    if not pods and not how.plane_logs:
+    if not pods and not options.plane_logs:
         archive.missing.append(
             "logs of managers: no Pod of a provider is there, and no plane runs in the background "
             "on this computer; `kapy up` without --detach writes its log to its terminal"

@@ -13,22 +13,30 @@ from kapy.clusterctl.debug.redaction import Redactor
 from kapy.kube import Document
 from kapy.kube.yaml import dump
 
-LOG: Final = 2 << 20
+MAX_LOG_BYTES: Final = 2 << 20
 """The size limit of one log in bytes; the end is kept."""
-TOTAL: Final = 64 << 20
+MAX_TOTAL_BYTES: Final = 64 << 20
 """The size limit of all files in bytes, uncompressed."""
 _FOLDER: Final = "kapy-debug"
 
 
 class Archive:
-    """missing: data that could not be read, one sentence each. most: the size limit of all files
-    together."""
+    """missing: data that could not be read, one sentence each. max_bytes: the size limit of all
+    files together.
+    """
 
-    def __init__(self, file: BinaryIO, now: datetime, *, most: int = TOTAL, log: int = LOG) -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        now: datetime,
+        *,
+        max_bytes: int = MAX_TOTAL_BYTES,
+        log: int = MAX_LOG_BYTES,
+    ) -> None:
         self.redactor = Redactor()
         self.missing: list[str] = []
         self.names: dict[str, int] = {}
-        self._left = most
+        self._left = max_bytes
         self._most_of_log = log
         self._time = int(now.timestamp())
         self._tar = tarfile.open(fileobj=file, mode="w:gz", compresslevel=6)  # noqa: SIM115 - `close` closes it

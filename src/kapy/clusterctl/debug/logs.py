@@ -8,19 +8,19 @@ from typing import Final
 from kapy.api.names import Label
 from kapy.client.client import Client
 from kapy.client.reply import failure_of
-from kapy.clusterctl.debug.archive import LOG, Archive
-from kapy.clusterctl.debug.objects import listed
+from kapy.clusterctl.debug.archive import MAX_LOG_BYTES, Archive
+from kapy.clusterctl.debug.objects import list_objects
 from kapy.kube.errors import KapyError
 from kapy.kube.http import Request
 from kapy.kube.names import PODS
 
-_BEFORE: Final = ("", "true")
+_PREVIOUS_VALUES: Final = ("", "true")
 """Values of `previous`: the running container, and its predecessor."""
 
 
 async def collect_manager_logs(client: Client, archive: Archive) -> int:
     """Add the logs of all provider Pods; returns the number of Pods."""
-    pods = await listed(client, PODS, "", archive, labels=Label.PROVIDER)
+    pods = await list_objects(client, PODS, "", archive, labels=Label.PROVIDER)
     for pod in pods:
         metadata = pod["metadata"]
         place = f"{metadata['namespace']}/pods/{metadata['name']}"
@@ -28,7 +28,7 @@ async def collect_manager_logs(client: Client, archive: Archive) -> int:
         restarted = {one["name"] for one in statuses if one.get("restartCount")}
         for container in (pod.get("spec") or {}).get("containers") or ():
             name = container["name"]
-            for previous in _BEFORE if name in restarted else _BEFORE[:1]:
+            for previous in _PREVIOUS_VALUES if name in restarted else _PREVIOUS_VALUES[:1]:
                 file = f"managers/{metadata['namespace']}/{metadata['name']}/{name}"
                 file += ".previous.log" if previous else ".log"
                 try:
@@ -39,7 +39,7 @@ async def collect_manager_logs(client: Client, archive: Archive) -> int:
 
 
 async def _log(client: Client, place: str, container: str, previous: str) -> AsyncIterator[bytes]:
-    query = {"container": container, "limitBytes": str(2 * LOG), "timestamps": "true"}
+    query = {"container": container, "limitBytes": str(2 * MAX_LOG_BYTES), "timestamps": "true"}
     if previous:
         query["previous"] = previous
     else:

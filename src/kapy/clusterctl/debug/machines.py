@@ -16,7 +16,7 @@ from kapy.kube.errors import KapyError
 from kapy.sdk import LogRequest, MachineConsole, MachineTarget
 
 LINES: Final = 20_000
-WITHIN: Final = 20.0
+TIMEOUT: Final = 20.0
 """Time limit for one log in seconds."""
 
 
@@ -36,7 +36,7 @@ async def collect_machine_logs(
             async with consoles(target.infra) as console:
                 await _logs(console, target, archive, since)
                 if not versions:
-                    async with asyncio.timeout(WITHIN):
+                    async with asyncio.timeout(TIMEOUT):
                         versions |= await console.versions()
         except TimeoutError:
             archive.missing.append(f"Machine {name}: its provider does not answer")
@@ -53,9 +53,9 @@ async def _logs(
         wanted = LogRequest(source=source, tail=LINES, since=since)
         file = f"machines/{target.name}/{source}.log"
         try:
-            async with asyncio.timeout(WITHIN):
+            async with asyncio.timeout(TIMEOUT):
                 await archive.log(file, console.logs(target, wanted))
         except TimeoutError:
-            archive.missing.append(f"{file}: it was not read within {WITHIN:g} s")
+            archive.missing.append(f"{file}: it was not read within {TIMEOUT:g} s")
         except KapyError as error:
             archive.missing.append(f"{file}: {error}")

@@ -35,12 +35,12 @@ async def collect_objects(
         await archive.document(_path(document), document)
     await _events(client, key.namespace, found, archive)
     for resource, labels in ((PROVIDERS, ""), (EXTENSIONS, ""), (DEPLOYMENTS, Label.PROVIDER)):
-        for document in await listed(client, resource, "", archive, labels=labels):
+        for document in await list_objects(client, resource, "", archive, labels=labels):
             await archive.document(_path({"kind": resource.kind, **document}), document)
     return found
 
 
-async def listed(
+async def list_objects(
     client: Client, resource: Resource, namespace: str, archive: Archive, *, labels: str = ""
 ) -> Sequence[Document]:
     """All objects of a kind; none if they cannot be read, which is noted in the archive."""
@@ -63,7 +63,7 @@ async def _read(client: Client, namespace: str, archive: Archive) -> Graph:
     graph = Graph(kinds)
     resources = sorted((one.resource for one in kinds.values()), key=lambda one: one != SECRETS)
     for resource in resources:
-        for document in await listed(client, resource, namespace, archive):
+        for document in await list_objects(client, resource, namespace, archive):
             if resource == SECRETS:
                 archive.redactor.learn(document)
             graph.add(document, kinds.get(resource.group_kind) or MovedKind(resource))
@@ -78,7 +78,7 @@ def _of_cluster(graph: Graph, key: Key) -> Iterable[Node]:
     roots |= {node for node in graph.of(CLUSTER_CLASS) if node.ref.key in classes}
     others = {node for node in graph.of(CLUSTER) if node.ref.key != key}
     chosen = set(roots)
-    for node in graph.found():
+    for node in graph.existing_nodes():
         is_below_another = bool(node.roots & others) or node in others
         if _label(node) == key.name or (node.roots & roots and not is_below_another):
             chosen |= {node, *(one for one in node.owners if one.document is not None)}
@@ -100,7 +100,7 @@ async def _events(
     known = {(one["kind"], one["metadata"]["name"]) for one in objects}
     events = [
         one
-        for one in await listed(client, EVENTS, namespace, archive)
+        for one in await list_objects(client, EVENTS, namespace, archive)
         if (about := one.get("involvedObject") or {})
         and (about.get("kind"), about.get("name")) in known
     ]

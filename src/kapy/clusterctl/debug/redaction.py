@@ -16,17 +16,17 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from kapy.kube import Document
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 
 REDACTED: Final = "REDACTED"
-SHORTEST: Final = 8
+MIN_SECRET_LENGTH: Final = 8
 """The minimum length of a value that is searched for: shorter ones occur in texts by chance."""
-LONGEST: Final = 4096
-MOST_LEARNED: Final = 4000
-DEPTH: Final = 4
+MAX_SECRET_LENGTH: Final = 4096
+MAX_LEARNED: Final = 4000
+MAX_DEPTH: Final = 4
 """The maximum number of nested encodings that are decoded: boot data in a Secret in an annotation,
 and one more."""
-UNPACKED: Final = 4 << 20
+MAX_UNPACKED: Final = 4 << 20
 _NOT_SECRET: Final = frozenset(
     ("format", "namespace", "ca.crt", "tls.crt", "expiration", "description")
 )
@@ -96,7 +96,7 @@ class Redactor:
         for key, value in (secret.get("data") or {}).items():
             if key not in _NOT_SECRET and isinstance(value, str):
                 self._learn(value)
-                self._learn_content(_unpacked(value))
+                self._learn_content(_unpack(value))
         for key, value in (secret.get("stringData") or {}).items():
             if key not in _NOT_SECRET and isinstance(value, str):
                 self._learn_content(value)
@@ -114,7 +114,10 @@ class Redactor:
                 self._learn(field["value"].strip("\\\"'"))
 
     def _learn(self, value: str) -> None:
-        if not SHORTEST <= len(value) <= LONGEST or len(self._known) >= MOST_LEARNED:
+        if (
+            not MIN_SECRET_LENGTH <= len(value) <= MAX_SECRET_LENGTH
+            or len(self._known) >= MAX_LEARNED
+        ):
             return
         if value.isalpha() and value.islower():
             return  # a word, as `cluster-admin` or `true`
@@ -127,7 +130,7 @@ class Redactor:
 
     def document(self, document: Document) -> Document:
         """A copy without secrets. A Secret keeps its key names and the sizes of its values."""
-        found: Document = self._node(document, DEPTH, secret=False)
+        found: Document = self._node(document, MAX_DEPTH, secret=False)
         return found
 
     def _node(self, node: Any, depth: int, *, secret: bool) -> Any:
@@ -137,7 +140,7 @@ class Redactor:
         if isinstance(node, list):
             return [self._node(one, depth, secret=secret) for one in node]
         if isinstance(node, str):
-            return _instead(node) if secret and node else self._text(node, depth)
+            return _replacement(node) if secret and node else self._text(node, depth)
         return (
             REDACTED
             if secret and isinstance(node, int | float) and not isinstance(node, bool)
@@ -146,9 +149,9 @@ class Redactor:
 
     def _mapping(self, node: dict[str, Any], depth: int, *, secret: bool) -> dict[str, Any]:
         if node.get("kind") == "Secret":
-            node = _emptied(node)
+            node = _empty_secret(node)
         elif node.get("kind") == "SecretList" and isinstance(node.get("items"), list):
-            items = [_emptied(one) if isinstance(one, dict) else one for one in node["items"]]
+            items = [_empty_secret(one) if isinstance(one, dict) else one for one in node["items"]]
             node = {**node, "items": items}
         named = any(_is_secret(str(node.get(key, ""))) for key in ("name", "key", "path"))
         is_file = "path" in node and ("content" in node or "contents" in node)
@@ -170,10 +173,10 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text without secrets."""
-        return self._text(text, DEPTH)
+        return self._text(text, MAX_DEPTH)
 
     def _text(self, text: str, depth: int) -> str:
-        if len(text) < SHORTEST or not depth:
+        if len(text) < MIN_SECRET_LENGTH or not depth:
             return text
         for value in self._known:
             if value in text:
@@ -191,14 +194,14 @@ class Redactor:
         text = _CURL.sub(rf"\1\2\3:{REDACTED}", text)
         text = _without_blocks(text)
         text = _FIELD.sub(_field, text)
-        return _BASE64.sub(lambda found: self._encoded(found.group(), depth), text)
+        return _BASE64.sub(lambda match: self._encoded(match.group(), depth), text)
 
     def _nested(self, text: str, depth: int) -> str | None:
         """Redact a text that is a JSON document; None if it is not one."""
         if text[0] not in "{[" or text.rstrip()[-1] not in "}]":
             return None
         try:
-            found = decoded(text.encode())
+            found = decode_json(text.encode())
         except (BadJson, ValueError):
             return None
         found = self._node(found, depth - 1, secret=False)
@@ -228,7 +231,7 @@ class Redactor:
         if "\\" not in literal:
             return literal
         try:
-            plain = decoded(literal.translate(_ESCAPED).encode())
+            plain = decode_json(literal.translate(_ESCAPED).encode())
         except (BadJson, ValueError):
             return literal
         clean = self._text(plain, depth - 1)
@@ -240,17 +243,17 @@ class Redactor:
         if content is None:
             return text
         if _is_private_key(content):
-            return _instead(text)
+            return _replacement(text)
         plain = _readable(content)
         if plain is None or self._text(plain, depth - 1) == plain:
             return text
-        return _instead(text)
+        return _replacement(text)
 
 
-def _emptied(secret: Document) -> Document:
+def _empty_secret(secret: Document) -> Document:
     """A Secret without its values."""
     empty = {
-        part: {key: _instead(str(value)) for key, value in values.items()}
+        part: {key: _replacement(str(value)) for key, value in values.items()}
         for part in ("data", "stringData")
         if isinstance(values := secret.get(part), dict)
     }
@@ -262,7 +265,7 @@ def _emptied(secret: Document) -> Document:
     return {**secret, "metadata": {**metadata, "annotations": kept}, **empty}
 
 
-def _instead(text: str) -> str:
+def _replacement(text: str) -> str:
     return f"{REDACTED} ({len(text)} characters)"
 
 
@@ -318,24 +321,24 @@ _KEY_CHARACTERS: Final = frozenset(
 )
 
 
-def _field(found: re.Match[str]) -> str:
-    name, value = _name_of(found), found["value"]
+def _field(match: re.Match[str]) -> str:
+    name, value = _name_of(match), match["value"]
     bare = value.strip("\\\"'")
-    is_told = any(mark in found["between"] for mark in ":=") or name.startswith("-")
+    is_told = any(mark in match["between"] for mark in ":=") or name.startswith("-")
     # Two words of a sentence are no field; `--token x` is a flag.
-    is_plain = bare.lower() in _PLAIN or (bare.isdigit() and len(bare) < SHORTEST)
+    is_plain = bare.lower() in _PLAIN or (bare.isdigit() and len(bare) < MIN_SECRET_LENGTH)
     if not is_told or is_plain or not _is_secret(name) or bare.startswith(_ELSEWHERE):
-        return found.group()
-    head = found.group()[: found.start("value") - found.start()]
+        return match.group()
+    head = match.group()[: match.start("value") - match.start()]
     return f"{head}{value.replace(bare, REDACTED)}"
 
 
-def _name_of(found: re.Match[str]) -> str:
+def _name_of(match: re.Match[str]) -> str:
     """The full name of a field, given a matched word in it."""
-    begin = found.start()
-    before = _NAME_END.search(found.string[max(0, begin - 64) : begin])
+    begin = match.start()
+    before = _NAME_END.search(match.string[max(0, begin - 64) : begin])
     head = "" if before is None else before.group()
-    return head + found.string[begin : found.end("rest")]
+    return head + match.string[begin : match.end("rest")]
 
 
 _PLAIN: Final = frozenset(
@@ -390,7 +393,7 @@ def _readable(content: bytes) -> str | None:
     """The text in some bytes, compressed or not; None if they are not text."""
     if content.startswith(_GZIP):
         try:
-            content = zlib.decompressobj(wbits=31).decompress(content, UNPACKED)
+            content = zlib.decompressobj(wbits=31).decompress(content, MAX_UNPACKED)
         except zlib.error:
             return None
     try:
@@ -416,6 +419,6 @@ def _is_private_key(content: bytes) -> bool:
     return True
 
 
-def _unpacked(value: str) -> str:
+def _unpack(value: str) -> str:
     content = _bytes_of(value) or b""
     return _readable(content) or ""

@@ -8,14 +8,14 @@ from typing import Final
 
 from kapy.client.client import Client
 from kapy.clusterctl.debug.archive import Archive
-from kapy.clusterctl.debug.objects import EVENTS, event_line, listed
+from kapy.clusterctl.debug.objects import EVENTS, event_line, list_objects
 from kapy.clusterctl.kubeconfig import admin_kubeconfig
 from kapy.clusterctl.server_from_here import Consoles, usable_kubeconfig
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import NODES, PODS
 
-MOST: Final = 500
+MAX_OBJECTS: Final = 500
 """The maximum number of objects of a kind."""
 
 Dial = Callable[[str], AbstractAsyncContextManager[Client]]
@@ -33,16 +33,17 @@ async def collect_workload(
             version = await workload.raw("GET", "/version")
             await archive.document("versions/workload-cluster.yaml", version)
             for resource in (NODES, PODS):
-                found = await listed(workload, resource, "", archive)
-                for one in found[:MOST]:
+                found = await list_objects(workload, resource, "", archive)
+                for one in found[:MAX_OBJECTS]:
                     key = Key.of(one)
                     name = f"{key.namespace}.{key.name}" if key.namespace else key.name
                     await archive.document(f"workload/{resource.plural}/{name}.yaml", one)
-                if len(found) > MOST:
+                if len(found) > MAX_OBJECTS:
                     archive.missing.append(
-                        f"workload cluster: {len(found) - MOST} of {len(found)} {resource.plural}"
+                        f"workload cluster: {len(found) - MAX_OBJECTS} of {len(found)} "
+                        f"{resource.plural}"
                     )
-            events = [event_line(one) for one in await listed(workload, EVENTS, "", archive)]
+            events = [event_line(one) for one in await list_objects(workload, EVENTS, "", archive)]
             await archive.text("workload/events.txt", "".join(sorted(events)))
     except KapyError as error:
         archive.missing.append(f"workload cluster: {error}")

@@ -39,13 +39,13 @@ async def resources_of(client: Client, root: Node) -> list[Resource]:
 
 
 async def follow(
-    client: Client, cluster: Key, resources: Iterable[Resource], changed: asyncio.Event
+    client: Client, cluster: Key, resources: Iterable[Resource], on_change: asyncio.Event
 ) -> None:
-    """Set `changed` whenever an object of the cluster changes; runs until it is cancelled.
+    """Set `on_change` whenever an object of the cluster changes; runs until it is cancelled.
 
     resources: from `resources_of`. Objects without the cluster's label are ignored.
     """
-    sink = _Bell(changed)
+    sink = _ChangeSink(on_change)
     random = Random()
     own = Reflector(
         client, CLUSTERS, sink, random, namespace=cluster.namespace,
@@ -59,11 +59,11 @@ async def follow(
             group.create_task(other.run())
 
 
-class _Bell:
+class _ChangeSink:
     """A watch sink that only sets an event."""
 
-    def __init__(self, changed: asyncio.Event) -> None:
-        self._changed = changed
+    def __init__(self, on_change: asyncio.Event) -> None:
+        self._changed = on_change
 
     def replace(self, items: Sequence[Document], version: str) -> bool:  # noqa: ARG002
         self._changed.set()

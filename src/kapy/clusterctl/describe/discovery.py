@@ -60,7 +60,7 @@ class _Discovery:
     async def of(self, cluster: Document) -> Node:
         root = self._node(cluster, kind="Cluster")
         spec = cluster["spec"]
-        infrastructure = await self._referred(spec.get("infrastructureRef"))
+        infrastructure = await self._referenced_object(spec.get("infrastructureRef"))
         if infrastructure is not None:
             root.append(self._node(infrastructure, role="ClusterInfrastructure"))
         if self.options.show_resource_sets:
@@ -74,7 +74,7 @@ class _Discovery:
         return root
 
     async def _control_plane(self, root: Node, spec: Document) -> Node | None:
-        document = await self._referred(spec.get("controlPlaneRef"))
+        document = await self._referenced_object(spec.get("controlPlaneRef"))
         if document is None:
             return None
         node = self._node(document, role="ControlPlane")
@@ -113,12 +113,12 @@ class _Discovery:
             workers.append(node)
             if self.options.show_templates:
                 self._templates(node, _templates_of(deployment))
-            for machine_set in _controlled(sets, "MachineDeployment", deployment):
+            for machine_set in _controlled_objects(sets, "MachineDeployment", deployment):
                 parent = node
                 if self.options.show_machine_sets:
                     parent = node.append(self._node(machine_set, kind="MachineSet"))
                     parent.groups = self.options.grouping
-                for machine in _controlled(machines, "MachineSet", machine_set):
+                for machine in _controlled_objects(machines, "MachineSet", machine_set):
                     await self._machine(parent, machine)
 
     async def _pool(self, workers: Node, pool: Document, machines: Sequence[Document]) -> None:
@@ -127,7 +127,7 @@ class _Discovery:
         workers.append(node)
         spec = pool["spec"]["template"]["spec"]
         await self._echoes(node, spec, "MachinePoolInfrastructure")
-        for machine in _controlled(machines, "MachinePool", pool):
+        for machine in _controlled_objects(machines, "MachinePool", pool):
             await self._machine(node, machine)
 
     async def _machine(self, parent: Node, machine: Document) -> None:
@@ -144,7 +144,7 @@ class _Discovery:
             (spec.get("infrastructureRef"), role),
             (bootstrap, "BootstrapConfig"),
         ):
-            document = await self._referred(reference)
+            document = await self._referenced_object(reference)
             if document is not None and (self.options.echo or not _echo(node, document)):
                 node.append(self._node(document, role=its_role))
 
@@ -171,16 +171,16 @@ class _Discovery:
         title = f"{reference['kind']} {self.key.namespace}/{reference['name']}"
         return Node(reference["kind"], title=title, role=role)
 
-    async def _referred(self, reference: Document | None) -> Document | None:
-        return await self.source.referred(reference, self.key.namespace)
+    async def _referenced_object(self, reference: Document | None) -> Document | None:
+        return await self.source.referenced(reference, self.key.namespace)
 
     def _node(self, document: Document, *, kind: str = "", role: str = "") -> Node:
         kind = kind or document["kind"]
-        shown = _shown(self.options.show_conditions, kind, document["metadata"]["name"])
+        shown = _shown_for(self.options.show_conditions, kind, document["metadata"]["name"])
         return Node(kind, document, role=role, shown=shown)
 
 
-def _shown(filters: str, kind: str, name: str) -> Shown:
+def _shown_for(filters: str, kind: str, name: str) -> Shown:
     for one in filter(None, filters.split(",")):
         plain = one.removesuffix("+")
         of_kind, _, of_name = plain.partition("/")
@@ -196,10 +196,10 @@ def _echo(node: Node, document: Document) -> bool:
     if ready is not None and ready.get("status") == "True":
         return True
     above = None if node.document is None else condition(node.document, "Ready")
-    return _said(ready) == _said(above)
+    return _state_and_message(ready) == _state_and_message(above)
 
 
-def _said(ready: Document | None) -> tuple[str, str] | None:
+def _state_and_message(ready: Document | None) -> tuple[str, str] | None:
     return None if ready is None else (ready.get("status", ""), ready.get("reason", ""))
 
 
@@ -207,12 +207,12 @@ def _of_the_control_plane(machine: Document) -> bool:
     return CONTROL_PLANE_LABEL in (machine["metadata"].get("labels") or {})
 
 
-def _controlled(objects: Sequence[Document], kind: str, owner: Document) -> list[Document]:
+def _controlled_objects(objects: Sequence[Document], kind: str, owner: Document) -> list[Document]:
     uid = owner["metadata"]["uid"]
-    return [one for one in objects if _controlled_by(one, kind, uid)]
+    return [one for one in objects if _is_controlled_by(one, kind, uid)]
 
 
-def _controlled_by(document: Document, kind: str, uid: str) -> bool:
+def _is_controlled_by(document: Document, kind: str, uid: str) -> bool:
     for reference in document["metadata"].get("ownerReferences") or []:
         if reference.get("controller"):
             group, _ = split_api_version(reference["apiVersion"])

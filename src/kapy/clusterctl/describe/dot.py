@@ -23,7 +23,7 @@ def dot(root: Node, *, now: datetime) -> str:
     lines = ["digraph cluster {", "  rankdir=LR;", "  node [shape=box, style=filled];"]
     for node in root.walk():
         fill = _FILL[row_of(node, now).mood]
-        label = _quoted("\n".join(_label(node, now)))
+        label = _quote("\n".join(_label(node, now)))
         lines.append(f"  n{numbers[id(node)]} [label={label}, fillcolor={fill}];")
         for child in node.children:
             lines.append(f"  n{numbers[id(node)]} -> n{numbers[id(child)]};")
@@ -40,6 +40,6 @@ def _label(node: Node, now: datetime) -> Iterator[str]:
         yield " ".join(part for part in (row.reason, row.since) if part)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -53,36 +53,36 @@ def row_of(node: Node, now: datetime) -> Row:
         more = ", ..." if len(items) > 2 else ""
         said = row_of_condition(node.ready, now, counters)
         return _with_message(said, f"See {', '.join(items[:2])}{more}")
-    return row_of_condition(_telling(node), now, counters)
+    return row_of_condition(_informative_condition(node), now, counters)
 
 
 def row_of_condition(
-    found: Document | None,
+    condition: Document | None,
     now: datetime,
     counters: Counters = Counters(),  # noqa: B008
 ) -> Row:
     """The row of one condition (an empty one for None)."""
-    if found is None:
+    if condition is None:
         return Row(counters)
-    status = found.get("status", "")
+    status = condition.get("status", "")
     mood: Mood = "plain"
     if status == "Unknown":
         mood = "unknown"
     elif status in ("True", "False"):
-        mood = "good" if (status == "True") != (found["type"] in NEGATIVE) else "bad"
-    since = _since(found.get("lastTransitionTime") or "", now)
-    text = found.get("message") or ""
-    lines = tuple(wrapped(text, WIDTH))
-    return Row(counters, status, mood, found.get("reason", ""), since, text, lines)
+        mood = "good" if (status == "True") != (condition["type"] in NEGATIVE) else "bad"
+    since = _since(condition.get("lastTransitionTime") or "", now)
+    text = condition.get("message") or ""
+    lines = tuple(wrap_text(text, WIDTH))
+    return Row(counters, status, mood, condition.get("reason", ""), since, text, lines)
 
 
-def is_telling(found: Document) -> bool:
+def is_informative(condition: Document) -> bool:
     """Whether a condition needs attention: it is not in its normal state, has a message, or is the
     main one."""
-    if found["type"] in ("Available", "Ready") or found.get("message"):
+    if condition["type"] in ("Available", "Ready") or condition.get("message"):
         return True
-    normal = "False" if found["type"] in NEGATIVE else "True"
-    return bool(found.get("status") != normal)
+    normal = "False" if condition["type"] in NEGATIVE else "True"
+    return bool(condition.get("status") != normal)
 
 
 def title_of(node: Node) -> tuple[str, str, str]:
@@ -106,7 +106,7 @@ def _version(node: Node) -> str:
     return ""
 
 
-def _telling(node: Node) -> Document | None:
+def _informative_condition(node: Node) -> Document | None:
     """The condition that an object's row shows."""
     if node.document is None:
         return None
@@ -129,34 +129,34 @@ def _counters(node: Node) -> Counters:
     status = node.document.get("status") or {}
     match node.kind:
         case "Cluster":
-            return _summed([status.get("controlPlane") or {}, status.get("workers") or {}])
+            return _sum_counters([status.get("controlPlane") or {}, status.get("workers") or {}])
         case "Machine":
-            return Counters("1", *(_flag(node.document, of) for of in _OF_A_MACHINE))
+            return Counters("1", *(_flag(node.document, of) for of in _MACHINE_COUNTERS))
         case "MachineDeployment" | "MachineSet":
-            return _scaled(node.document, status)
+            return _scaled_counters(node.document, status)
         case _ if node.is_control_plane and status.get("replicas") is not None:
-            return _scaled(node.document, status)
+            return _scaled_counters(node.document, status)
         case _ if node.is_control_plane:
-            return _counted("", status)
+            return _replica_counters("", status)
     return Counters()
 
 
-_OF_A_MACHINE = ("Available", "Ready", "UpToDate")
+_MACHINE_COUNTERS = ("Available", "Ready", "UpToDate")
 
 
-def _scaled(document: Document, status: Document) -> Counters:
+def _scaled_counters(document: Document, status: Document) -> Counters:
     desired = (document.get("spec") or {}).get("replicas")
     current = status.get("replicas") or 0
-    return _counted("" if desired is None else f"{current}/{desired}", status)
+    return _replica_counters("" if desired is None else f"{current}/{desired}", status)
 
 
-def _counted(replicas: str, status: Document) -> Counters:
+def _replica_counters(replicas: str, status: Document) -> Counters:
     names = ("availableReplicas", "readyReplicas", "upToDateReplicas")
     values = (status.get(name) for name in names)
     return Counters(replicas, *("" if value is None else str(value) for value in values))
 
 
-def _summed(parts: Sequence[Document]) -> Counters:
+def _sum_counters(parts: Sequence[Document]) -> Counters:
     def total(name: str) -> int | None:
         found: list[Any] = [part[name] for part in parts if part.get(name) is not None]
         return sum(found) if found else None
@@ -164,7 +164,7 @@ def _summed(parts: Sequence[Document]) -> Counters:
     current, desired = total("replicas"), total("desiredReplicas")
     replicas = "" if current is desired is None else f"{current or 0}/{desired or 0}"
     names = ("availableReplicas", "readyReplicas", "upToDateReplicas")
-    return _counted(replicas, {name: total(name) for name in names})
+    return _replica_counters(replicas, {name: total(name) for name in names})
 
 
 def _flag(document: Document, of: str) -> str:
@@ -180,7 +180,7 @@ def _since(moment: str, now: datetime) -> str:
     return age(now - datetime.fromisoformat(moment)) if moment else ""
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap_text(text: str, width: int) -> list[str]:
     """The text in lines of at most `width` characters; longer words are not broken.
 
     The continuation lines of a bullet are indented like its text.

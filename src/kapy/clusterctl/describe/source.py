@@ -36,7 +36,7 @@ class Source(Protocol):
         """The objects with the cluster's label; none if the resource is not served."""
         ...
 
-    async def referred(self, reference: Document | None, namespace: str) -> Document | None:
+    async def referenced(self, reference: Document | None, namespace: str) -> Document | None:
         """The target of a contract-versioned reference (`apiGroup`, `kind`, `name`), or None."""
         ...
 
@@ -58,7 +58,7 @@ class ClientSource:
         except NotFound:
             return ()
 
-    async def referred(self, reference: Document | None, namespace: str) -> Document | None:
+    async def referenced(self, reference: Document | None, namespace: str) -> Document | None:
         if not reference or not reference.get("name"):
             return None
         resource = await self._kinds.preferred(reference["apiGroup"], reference["kind"])

@@ -10,11 +10,11 @@ from typing import Final
 from kapy.clusterctl.describe.row import (
     Mood,
     Row,
-    is_telling,
+    is_informative,
     row_of,
     row_of_condition,
     title_of,
-    wrapped,
+    wrap_text,
 )
 from kapy.clusterctl.describe.tree import Node, conditions
 
@@ -29,16 +29,16 @@ HEADER = (
     "SINCE",
     "MESSAGE",
 )
-SHORT: Final = ("NAME", "REPL", "AVAIL", "READY", "NEW", *HEADER[5:])
+SHORT_HEADER: Final = ("NAME", "REPL", "AVAIL", "READY", "NEW", *HEADER[5:])
 """Headers for narrow terminals: NEW counts the up-to-date machines."""
 
-ROOM: Final = 48
+MIN_MESSAGE_WIDTH: Final = 48
 """The minimum width of the message column; with less, messages are printed below their row."""
 
 SHORTEST: Final = 24
 """The minimum width of the name column."""
 
-LEFT_OUT: Final = tuple(
+OMITTED_COLUMNS: Final = tuple(
     HEADER.index(one)
     for one in ("SINCE", "UP TO DATE", "READY", "AVAILABLE", "REPLICAS", "REASON", "STATUS")
 )
@@ -46,7 +46,7 @@ LEFT_OUT: Final = tuple(
 
 BRANCH, LAST, PIPE, BLANK = "├─", "└─", "│ ", "  "
 FILLER: Final = " " * 10
-CUT: Final = "…"
+CUT_MARK: Final = "…"
 
 _RESET = "\x1b[0m"
 _COLORS: dict[Mood, str] = {
@@ -94,21 +94,21 @@ def table(root: Node, *, now: datetime, color: bool = False, width: int | None =
     """
     lines = list(_lines(root, "", root, now))
     if width is None:
-        return _upstreams(lines, color=color)
-    printed = _fitted(lines, width, color=color)
-    if CUT not in printed:
+        return _upstream_table(lines, color=color)
+    printed = _fit_width(lines, width, color=color)
+    if CUT_MARK not in printed:
         return printed
-    return _fitted(_without_namespace(lines, root), width, color=color)
+    return _fit_width(_without_namespace(lines, root), width, color=color)
 
 
-def _upstreams(lines: Sequence[Line], *, color: bool) -> str:
+def _upstream_table(lines: Sequence[Line], *, color: bool) -> str:
     rows = [[(cell, cell) for cell in HEADER], *(row for line in lines for row in _rows(line))]
     padding = [1] + [2] * (len(rows) - 1)
     widths = [
         max(len(row[column][0]) + pad for row, pad in zip(rows, padding, strict=True))
         for column in range(len(HEADER))
     ]
-    return "".join(f"{_joined(row, widths, color=color)}\n" for row in rows)
+    return "".join(f"{_join_row(row, widths, color=color)}\n" for row in rows)
 
 
 def _rows(line: Line) -> Iterator[list[Cell]]:
@@ -118,7 +118,7 @@ def _rows(line: Line) -> Iterator[list[Cell]]:
         yield [line.below, *[("", "")] * (len(HEADER) - 2), (text, text)]
 
 
-def _fitted(lines: Sequence[Line], width: int, *, color: bool) -> str:
+def _fit_width(lines: Sequence[Line], width: int, *, color: bool) -> str:
     """The tree within `width` columns.
 
     Empty columns are omitted. Messages are wrapped beside the other columns, or below the row if
@@ -127,22 +127,26 @@ def _fitted(lines: Sequence[Line], width: int, *, color: bool) -> str:
     """
     told = [line.cells() for line in lines]
     full = [0, *(at for at in range(1, len(HEADER) - 1) if any(row[at][0] for row in told))]
-    narrower = [[one for one in full if one not in LEFT_OUT[:left]] for left in range(1, 8)]
-    for header, used in ((HEADER, full), (SHORT, full), *((SHORT, one) for one in narrower)):
+    narrower = [[one for one in full if one not in OMITTED_COLUMNS[:left]] for left in range(1, 8)]
+    for header, used in (
+        (HEADER, full),
+        (SHORT_HEADER, full),
+        *((SHORT_HEADER, one) for one in narrower),
+    ):
         rows = [[(header[at], header[at]) for at in used]]
         rows += [[row[at] for at in used] for row in told]
         widths = [max(len(row[at][0]) for row in rows) + 2 for at in range(len(used))]
         room = width - sum(widths)
         least = SHORTEST + sum(widths[1:]) - 2  # nothing stands beside the last column
-        if room >= ROOM or (header is SHORT and least <= width):
+        if room >= MIN_MESSAGE_WIDTH or (header is SHORT_HEADER and least <= width):
             break
-    over = max(0, sum(widths) - width) if room < ROOM else 0
+    over = max(0, sum(widths) - width) if room < MIN_MESSAGE_WIDTH else 0
     widths[0] = max(SHORTEST, widths[0] - over)
-    room = room if room >= ROOM else 0
+    room = room if room >= MIN_MESSAGE_WIDTH else 0
     has_messages = room > 0 and any(line.row.text for line in lines)
-    printed = [_joined(rows[0], widths, color=color) + (HEADER[-1] if has_messages else "")]
+    printed = [_join_row(rows[0], widths, color=color) + (HEADER[-1] if has_messages else "")]
     for line, row in zip(lines, rows[1:], strict=True):
-        printed += _beside_or_below(line, _joined(row, widths, color=color), sum(widths), width)
+        printed += _beside_or_below(line, _join_row(row, widths, color=color), sum(widths), width)
     return "".join(f"{one.rstrip()}\n" for one in printed)
 
 
@@ -156,19 +160,19 @@ def _without_namespace(lines: Sequence[Line], root: Node) -> list[Line]:
     return [replace(line, title=(shorter(line.title[0]), shorter(line.title[1]))) for line in lines]
 
 
-def _beside_or_below(line: Line, first: str, left: int, width: int) -> list[str]:
-    """The lines of one row. left: the width of all columns except the message."""
+def _beside_or_below(line: Line, first: str, column: int, width: int) -> list[str]:
+    """The lines of one row. column: the width of all columns except the message."""
     below = line.below[0]
-    if width - left >= ROOM:
-        texts = wrapped(line.row.text, width - left)
-        return [first + texts[0], *(f"{below:<{left}}{text}" for text in texts[1:])]
+    if width - column >= MIN_MESSAGE_WIDTH:
+        texts = wrap_text(line.row.text, width - column)
+        return [first + texts[0], *(f"{below:<{column}}{text}" for text in texts[1:])]
     if not line.row.text:
         return [first]
     start = f"{below}    "
-    return [first, *(start + text for text in wrapped(line.row.text, width - len(start)))]
+    return [first, *(start + text for text in wrap_text(line.row.text, width - len(start)))]
 
 
-def _joined(row: Sequence[Cell], widths: Sequence[int], *, color: bool) -> str:
+def _join_row(row: Sequence[Cell], widths: Sequence[int], *, color: bool) -> str:
     return "".join(
         (colored if color and len(text) < width else _cut(text, width)) + " " * (width - len(text))
         for (text, colored), width in zip(row, widths, strict=True)
@@ -176,7 +180,7 @@ def _joined(row: Sequence[Cell], widths: Sequence[int], *, color: bool) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    return text if len(text) < width else f"{text[: width - 2]}{CUT} "
+    return text if len(text) < width else f"{text[: width - 2]}{CUT_MARK} "
 
 
 def _lines(node: Node, prefix: str, root: Node, now: datetime) -> Iterator[Line]:
@@ -185,7 +189,7 @@ def _lines(node: Node, prefix: str, root: Node, now: datetime) -> Iterator[Line]
     below = _beside(node, root)
     yield Line(title, (below, _paint(_GRAY, below)), row_of(node, now), gray=bool(node.group))
     yield from _condition_lines(node, prefix, now)
-    children = _ordered(node.children)
+    children = _sort_children(node.children)
     for number, child in enumerate(children):
         yield from _lines(child, _below(prefix, last=number == len(children) - 1), root, now)
 
@@ -193,7 +197,7 @@ def _lines(node: Node, prefix: str, root: Node, now: datetime) -> Iterator[Line]
 def _condition_lines(node: Node, prefix: str, now: datetime) -> Iterator[Line]:
     if node.shown == "none" or node.document is None:
         return
-    found = [one for one in conditions(node.document) if node.shown == "all" or is_telling(one)]
+    found = [one for one in conditions(node.document) if node.shown == "all" or is_informative(one)]
     above = prefix + (PIPE if node.children else BLANK) + FILLER
     for number, one in enumerate(found):
         start = _below(above, last=number == len(found) - 1)
@@ -218,7 +222,7 @@ def _paint(color: str, text: str) -> str:
     return f"{color}{text}{_RESET}" if color and text else text
 
 
-def _ordered(children: Sequence[Node]) -> list[Node]:
+def _sort_children(children: Sequence[Node]) -> list[Node]:
     return sorted(children, key=lambda node: (-node.order, _title(node)[0]))
 
 
@@ -233,7 +237,7 @@ def _beside(node: Node, root: Node) -> str:
         return ""
     prefix = PIPE if node.children else ""
     while node.parent is not None:
-        is_last = _ordered(node.parent.children)[-1] is node
+        is_last = _sort_children(node.parent.children)[-1] is node
         prefix = (BLANK if is_last else PIPE) + prefix
         node = node.parent
     return prefix
@@ -241,5 +245,5 @@ def _beside(node: Node, root: Node) -> str:
 
 def _last(node: Node) -> Node:
     while node.children:
-        node = _ordered(node.children)[-1]
+        node = _sort_children(node.children)[-1]
     return node

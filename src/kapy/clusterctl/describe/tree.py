@@ -33,9 +33,9 @@ class Group:
 
     def count(self, document: Document) -> None:
         """Count a machine of the group."""
-        self.available += _holds(document, "Available")
-        self.ready += _holds(document, "Ready")
-        self.up_to_date += _holds(document, "UpToDate")
+        self.available += _is_true(document, "Available")
+        self.ready += _is_true(document, "Ready")
+        self.up_to_date += _is_true(document, "UpToDate")
 
 
 @dataclass(eq=False)
@@ -96,13 +96,13 @@ class Node:
         ready = condition(document, "Ready")
         if twin.group is not None:
             twin.group.add(document)
-            twin.ready = _since_the_first(twin.ready, ready)
+            twin.ready = _earliest(twin.ready, ready)
             return twin
         assert twin.document is not None
         group = Group([twin.document["metadata"]["name"]])
         group.count(twin.document)
         group.add(document)
-        both = _since_the_first(ready, condition(twin.document, "Ready"))
+        both = _earliest(ready, condition(twin.document, "Ready"))
         joined = Node(twin.kind, group=group, ready=both, state=_state(twin), parent=self)
         self.children[self.children.index(twin)] = joined
         return joined
@@ -134,13 +134,13 @@ def _state(node: Node) -> tuple[tuple[str, str] | None, ...]:
     )
 
 
-def _holds(document: Document, of: str) -> bool:
+def _is_true(document: Document, of: str) -> bool:
     found = condition(document, of)
     return found is not None and found.get("status") == "True"
 
 
-def _since_the_first(one: Document | None, other: Document | None) -> Document | None:
-    if one is None or other is None:
-        return one or other
-    since = min(one.get("lastTransitionTime") or "", other.get("lastTransitionTime") or "")
-    return {**one, "lastTransitionTime": since, "message": ""}
+def _earliest(left: Document | None, right: Document | None) -> Document | None:
+    if left is None or right is None:
+        return left or right
+    since = min(left.get("lastTransitionTime") or "", right.get("lastTransitionTime") or "")
+    return {**left, "lastTransitionTime": since, "message": ""}

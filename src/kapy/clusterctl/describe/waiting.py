@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from kapy.clusterctl.describe.row import wrapped
+from kapy.clusterctl.describe.row import wrap_text
 from kapy.clusterctl.describe.tree import Node, condition
 from kapy.kube import Document
 from kapy.kube.age import age
 
 MAIN: Final = ("Available", "Ready", "MachinesReady")
-BUSY: Final = ("Remediating", "RollingOut", "ScalingUp", "ScalingDown", "Updating")
-ROOM: Final = 48
+BUSY_REASONS: Final = ("Remediating", "RollingOut", "ScalingUp", "ScalingDown", "Updating")
+MIN_REASON_WIDTH: Final = 48
 """The minimum width of the reason column; with less, reasons are printed below their object."""
 HEADER: Final = ("OBJECT", "SINCE", "WAITS FOR")
 
@@ -36,41 +36,41 @@ def waits(root: Node) -> list[Wait]:
     return [Wait(node.kind, node.name, *wait) for node, wait in found if wait is not None]
 
 
-def waits_table(found: Sequence[Wait], now: datetime, *, width: int | None = None) -> str:
+def waits_table(waits: Sequence[Wait], now: datetime, *, width: int | None = None) -> str:
     """The list as text, in columns.
 
     width: the columns of the terminal, at which messages are wrapped. By default lines are not
     wrapped.
     """
-    if not found:
+    if not waits:
         return "Nothing is waited for.\n"
-    rows = [HEADER, *(row for one in found for row in _rows(one, now))]
+    rows = [HEADER, *(row for one in waits for row in _rows(one, now))]
     widths = [max(len(row[column]) for row in rows) + 2 for column in range(2)]
-    lines = (line for row in rows for line in _laid_out(row, widths, width))
+    lines = (line for row in rows for line in _lay_out(row, widths, width))
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _laid_out(row: Sequence[str], widths: Sequence[int], width: int | None) -> Iterator[str]:
+def _lay_out(row: Sequence[str], widths: Sequence[int], width: int | None) -> Iterator[str]:
     """The lines of one row: the message beside the columns, or below where there is no room."""
-    name, since, why = row
+    name, since, reason = row
     left = f"{name:<{widths[0]}}{since:<{widths[1]}}"
     if width is None:
-        yield left + why
+        yield left + reason
         return
-    if width - len(left) >= ROOM:
-        first, *rest = wrapped(why, width - len(left))
+    if width - len(left) >= MIN_REASON_WIDTH:
+        first, *rest = wrap_text(reason, width - len(left))
         yield left + first
         yield from (" " * len(left) + line for line in rest)
         return
     if left.strip():
-        yield from _heading(name, since, left, why if row is HEADER else "", width)
+        yield from _heading(name, since, left, reason if row is HEADER else "", width)
     if row is not HEADER:
-        yield from (f"    {line}" for line in wrapped(why, width - 4))
+        yield from (f"    {line}" for line in wrap_text(reason, width - 4))
 
 
-def _heading(name: str, since: str, left: str, why: str, width: int) -> Iterator[str]:
+def _heading(name: str, since: str, left: str, reason: str, width: int) -> Iterator[str]:
     """The line above a message, or two where one is too long."""
-    for line in (left + why, left.rstrip(), f"{name}  {since}"):
+    for line in (left + reason, left.rstrip(), f"{name}  {since}"):
         if len(line) <= width:
             yield line
             return
@@ -94,43 +94,46 @@ def wait_of(document: Document) -> tuple[str, str] | None:
     deletion, then its own conditions."""
     paused = condition(document, "Paused")
     if paused is not None and paused.get("status") == "True":
-        return _told(paused)
+        return _reason_and_message(paused)
     if document["metadata"].get("deletionTimestamp"):
         return _end(document)
     for of in MAIN:
         main = condition(document, of)
         if main is not None and main.get("status") != "True":
-            return _told(main)
-    for of in BUSY:
+            return _reason_and_message(main)
+    for of in BUSY_REASONS:
         busy = condition(document, of)
         if busy is not None and busy.get("status") == "True":
-            return _told(busy)
-    return _unready(document)
+            return _reason_and_message(busy)
+    return _unready_node(document)
 
 
 def _end(document: Document) -> tuple[str, str]:
     metadata = document["metadata"]
     deleting = condition(document, "Deleting")
     if deleting is not None and deleting.get("status") == "True" and deleting.get("message"):
-        return _told(deleting)
+        return _reason_and_message(deleting)
     held = ", ".join(metadata.get("finalizers") or ()) or "its dependents"
     return metadata["deletionTimestamp"], f"Deleting: held by {held}"
 
 
-def _told(found: Document) -> tuple[str, str]:
+def _reason_and_message(condition: Document) -> tuple[str, str]:
     """A condition as text: reason and message."""
-    reason = found.get("reason") or f"{found['type']} is {found.get('status', 'not reported')}"
-    message = found.get("message") or ""
+    reason = (
+        condition.get("reason")
+        or f"{condition['type']} is {condition.get('status', 'not reported')}"
+    )
+    message = condition.get("message") or ""
     separator = ":\n" if message.startswith("* ") else ": " if message else ""
-    return found.get("lastTransitionTime") or "", f"{reason}{separator}{message}"
+    return condition.get("lastTransitionTime") or "", f"{reason}{separator}{message}"
 
 
-def _unready(document: Document) -> tuple[str, str] | None:
+def _unready_node(document: Document) -> tuple[str, str] | None:
     """The state of objects without v1beta2 conditions: v1beta1 conditions, or a plain field."""
     status = document.get("status") or {}
     for one in _legacy(status):
         if one.get("type") == "Ready" and one.get("status") != "True":
-            return _told(one)
+            return _reason_and_message(one)
     if any(condition(document, of) is not None for of in MAIN):
         return None
     done = status.get("initialization") or {}

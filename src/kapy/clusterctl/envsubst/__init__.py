@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kapy.clusterctl.envsubst.parser import BadSubstitution, Function, Node, parsed
+from kapy.clusterctl.envsubst.parser import BadSubstitution, Function, Node, parse
 
-__all__ = ["BadSubstitution", "Function", "Node", "Values", "defaults", "parsed", "substituted"]
+__all__ = ["BadSubstitution", "Function", "Node", "Values", "defaults", "parse", "substitute"]
 
 
 class Values(Protocol):
@@ -29,7 +29,7 @@ class Values(Protocol):
     def get(self, name: str, /) -> str | None: ...
 
 
-def substituted(nodes: list[Node], values: Values) -> str:
+def substitute(nodes: list[Node], values: Values) -> str:
     """The text with every function replaced; a variable without a value is empty.
 
     Raises BadSubstitution for a length below zero.
@@ -49,9 +49,11 @@ def _text(node: Node, values: Values) -> str:
     value = values.get(node.parameter) or ""
     if node.operator[-1:] in _DEFAULTING:
         return value or "".join(arguments)
-    from kapy.clusterctl.envsubst.functions import called  # few files have any other operator
+    from kapy.clusterctl.envsubst.functions import (
+        apply_operator,
+    )  # few files have any other operator
 
-    return called(node.operator, value, arguments)
+    return apply_operator(node.operator, value, arguments)
 
 
 def defaults(nodes: list[Node]) -> dict[str, str]:
@@ -63,9 +65,9 @@ def defaults(nodes: list[Node]) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, Function):
-            found.setdefault(node.parameter, "".join(map(_as_written, node.arguments)))
+            found.setdefault(node.parameter, "".join(map(_source_text, node.arguments)))
     return found
 
 
-def _as_written(node: Node) -> str:
+def _source_text(node: Node) -> str:
     return node if isinstance(node, str) else f"${{{node.parameter}}}"

@@ -11,14 +11,14 @@ from typing import Final, TypeAlias
 
 from kapy.clusterctl.envsubst.globs import BadPattern, matches
 from kapy.clusterctl.envsubst.parser import BadSubstitution
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 
 _Operation: TypeAlias = Callable[..., str]
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _LARGEST: Final = 2**63
 
 
-def called(operator: str, value: str, arguments: list[str]) -> str:
+def apply_operator(operator: str, value: str, arguments: list[str]) -> str:
     """The result of an operator (except defaults) for a value and arguments.
 
     Raises BadSubstitution for a length below zero.
@@ -59,7 +59,7 @@ def _part(value: str, offset: str, length: str | None = None) -> str:
 
 def _integer(text: str) -> int | None:
     """A decimal 64-bit number; None for any other text."""
-    number = whole(text) if _INTEGER.fullmatch(text) else None
+    number = parse_integer(text) if _INTEGER.fullmatch(text) else None
     return number if number is not None and -_LARGEST <= number < _LARGEST else None
 
 
@@ -76,7 +76,7 @@ def _lower(text: str) -> str:
     return "".join(letter.lower()[0] for letter in text)
 
 
-def _replaced(value: str, pattern: str, text: str = "", *, count: int) -> str:
+def _replace(value: str, pattern: str, text: str = "", *, count: int) -> str:
     return value.replace(pattern, text, count)
 
 
@@ -92,48 +92,48 @@ def _trailing(value: str, pattern: str, text: str | None = None) -> str:
     return value[: len(value) - len(pattern)] + text
 
 
-def _without_beginning(value: str, glob: str, *, longest: bool) -> str:
+def _without_beginning(value: str, glob: str, *, greedy: bool) -> str:
     """The value without the prefix that a glob matches; unchanged without a match or for a bad
     glob."""
     content, pattern = _bytes(value), _bytes(glob)
     try:
-        lengths = list(_matched_lengths(content, pattern, longest=longest))
+        lengths = list(_match_lengths(content, pattern, greedy=greedy))
     except BadPattern:
         return value
     return _string(content[lengths[-1] :]) if lengths else value
 
 
-def _matched_lengths(content: bytes, pattern: bytes, *, longest: bool) -> Iterator[int]:
+def _match_lengths(content: bytes, pattern: bytes, *, greedy: bool) -> Iterator[int]:
     for length in range(len(content), 0, -1):
         if matches(pattern, content[:length]):
             yield length
-            if longest:
+            if greedy:
                 return
 
 
-def _without_end(value: str, glob: str, *, longest: bool) -> str:
-    return _reversed(_without_beginning(_reversed(value), _reversed(glob), longest=longest))
+def _without_end(value: str, glob: str, *, greedy: bool) -> str:
+    return _reverse(_without_beginning(_reverse(value), _reverse(glob), greedy=greedy))
 
 
-def _reversed(text: str) -> str:
+def _reverse(text: str) -> str:
     # Characters are turned round, not bytes: those that are none become Go's sign for that.
-    return _LONE.sub("\N{REPLACEMENT CHARACTER}", text)[::-1]
+    return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)[::-1]
 
 
-_LONE: Final = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 _OPERATIONS: Final[Mapping[str, _Operation]] = {
     ",": lambda value: _lower(value[:1]) + value[1:],
     ",,": _lower,
     "^": lambda value: _upper(value[:1]) + value[1:],
     "^^": _upper,
-    "#": lambda value, glob: _without_beginning(value, glob, longest=False),
-    "##": lambda value, glob: _without_beginning(value, glob, longest=True),
-    "%": lambda value, glob: _without_end(value, glob, longest=False),
-    "%%": lambda value, glob: _without_end(value, glob, longest=True),
+    "#": lambda value, glob: _without_beginning(value, glob, greedy=False),
+    "##": lambda value, glob: _without_beginning(value, glob, greedy=True),
+    "%": lambda value, glob: _without_end(value, glob, greedy=False),
+    "%%": lambda value, glob: _without_end(value, glob, greedy=True),
     ":": _part,
-    "/": lambda value, *how: _replaced(value, *how, count=1),
-    "//": lambda value, *how: _replaced(value, *how, count=-1),
+    "/": lambda value, *how: _replace(value, *how, count=1),
+    "//": lambda value, *how: _replace(value, *how, count=-1),
     "/#": _leading,
     "/%": _trailing,
 }

@@ -66,7 +66,7 @@ def _after(chunk: bytes, name: bytes) -> bytes | None:
         elif sign == b"?":
             size, chunk = _size(name), chunk[1:]
         else:
-            chunk = _unescaped(chunk)
+            chunk = _unescape(chunk)
             if chunk[0] != name[0]:
                 return None
             chunk = chunk[1:]
@@ -93,14 +93,14 @@ def _bound(chunk: bytes) -> tuple[int, bytes]:
     """One bound of a range, and the non-empty rest."""
     if not chunk or chunk[:1] in (b"-", b"]"):
         raise BadPattern
-    chunk = _unescaped(chunk)
+    chunk = _unescape(chunk)
     letter, size = _letter(chunk), _size(chunk)
     if len(chunk) == size or (letter == _NONE and size == 1):
         raise BadPattern
     return letter, chunk[size:]
 
 
-def _unescaped(chunk: bytes) -> bytes:
+def _unescape(chunk: bytes) -> bytes:
     if not chunk.startswith(b"\\"):
         return chunk
     if len(chunk) == 1:

@@ -29,7 +29,7 @@ class Function(NamedTuple):
 Node: TypeAlias = "str | Function"
 
 
-def parsed(text: str) -> list[Node]:
+def parse(text: str) -> list[Node]:
     """Text and functions in order. Raises BadSubstitution.
 
     A NUL character ends the text, as it does for upstream's scanner.
@@ -61,23 +61,23 @@ class _Parser:
     def nodes(self) -> Iterator[Node]:
         """Parse to the end of the text."""
         while self._peek():
-            if self._skips("${"):
+            if self._accept("${"):
                 self._began = self._at - 2
                 yield self._function()
             else:
                 yield self._run(_IN_TEXT)
 
-    def error(self, what: str) -> BadSubstitution:
+    def error(self, problem: str) -> BadSubstitution:
         """The error for the variable that is being parsed, with its line."""
         line = self._source.count("\n", 0, self._began) + 1
         shown = self._source[self._began :].split("\n", 1)[0][:60]
-        return BadSubstitution(f"{what}: line {line}, at {shown}")
+        return BadSubstitution(f"{problem}: line {line}, at {shown}")
 
     def _peek(self) -> str:
         """The next character; empty at the end."""
         return self._source[self._at : self._at + 1].strip("\0")
 
-    def _skips(self, token: str) -> bool:
+    def _accept(self, token: str) -> bool:
         """Skip a token if it is next; whether it was."""
         if not self._source.startswith(token, self._at):
             return False
@@ -86,32 +86,32 @@ class _Parser:
 
     def _token(self, pattern: re.Pattern[str]) -> str:
         """Consume the match of a pattern; "" without a match."""
-        found = pattern.match(self._source, self._at)
-        self._at += len(found[0]) if found else 0
-        return found[0] if found else ""
+        match = pattern.match(self._source, self._at)
+        self._at += len(match[0]) if match else 0
+        return match[0] if match else ""
 
     def _run(self, end: re.Pattern[str]) -> str:
         """Consume the text up to its terminator."""
         pieces: list[str] = []
         while True:
-            found = end.search(self._source, self._at)
-            stop = found.start() if found else len(self._source)
+            match = end.search(self._source, self._at)
+            stop = match.start() if match else len(self._source)
             pieces.append(self._source[self._at : stop])
             self._at = stop
-            if not (found and end.groups and found[1]):
+            if not (match and end.groups and match[1]):
                 return "".join(pieces)
-            pieces.append(found[1])
+            pieces.append(match[1])
             self._at += 2
 
     def _function(self) -> Function:
         """A function after its `${`, up to and including its brace."""
-        if self._skips("#"):
-            return self._closed(Function(self._name(), "#"))
+        if self._accept("#"):
+            return self._close(Function(self._name(), "#"))
         name = self._name()
         for operator, arguments in _OPERATORS.items():
             if sign := self._token(operator):
-                return self._closed(Function(name, sign, tuple(arguments(self))))
-        return self._closed(Function(name))
+                return self._close(Function(name, sign, tuple(arguments(self))))
+        return self._close(Function(name))
 
     def _name(self) -> str:
         start = self._at
@@ -121,14 +121,14 @@ class _Parser:
             raise self.error("unable to parse variable name")
         return self._source[start : self._at]
 
-    def _closed(self, function: Function) -> Function:
-        if not self._skips("}"):
+    def _close(self, function: Function) -> Function:
+        if not self._accept("}"):
             raise self.error("missing closing brace")
         return function
 
     def _argument(self, end: re.Pattern[str]) -> Node:
         """A variable, or non-empty text."""
-        if self._skips("${"):
+        if self._accept("${"):
             return self._function()
         text = self._run(end)
         if not text:
@@ -143,8 +143,8 @@ class _Parser:
     def part(self) -> Iterator[Node]:
         """An offset, and optionally a length after one or more colons."""
         yield self._argument(_TO_COLON)
-        if self._skips(":"):
-            while self._skips(":"):
+        if self._accept(":"):
+            while self._accept(":"):
                 pass
             yield self._argument(_TO_BRACE)
 
@@ -155,9 +155,9 @@ class _Parser:
     def replacement(self) -> Iterator[Node]:
         """The pattern and its replacement."""
         yield self._argument(_TO_SLASH)
-        if not self._skips("/"):
+        if not self._accept("/"):
             raise self.error("bad substitution")
-        while self._skips("/"):
+        while self._accept("/"):
             pass
         if self._peek() != "}":
             yield self._argument(_REPLACEMENT)

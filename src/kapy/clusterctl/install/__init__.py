@@ -18,19 +18,19 @@ from kapy.clusterctl.certificates.choice import Choice, issuer
 from kapy.clusterctl.components import Components
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import ClusterctlError
-from kapy.clusterctl.install.asked import Asked
 from kapy.clusterctl.install.checks import check
-from kapy.clusterctl.install.providers import install, until_available
+from kapy.clusterctl.install.providers import install, wait_until_available
 from kapy.clusterctl.install.queue import queue
-from kapy.clusterctl.install.running import runs_pods, until_running
+from kapy.clusterctl.install.requested_providers import RequestedProviders
+from kapy.clusterctl.install.running import runs_pods, wait_until_running
 from kapy.clusterctl.inventory import Inventory, default_name
-from kapy.clusterctl.progress import Say
+from kapy.clusterctl.progress import Progress
 from kapy.clusterctl.provider import ProviderType
 from kapy.kube.errors import ApiError, Unreachable
 
 
 @dataclass(frozen=True)
-class How:
+class InstallOptions:
     """Options of an installation. wait: seconds for each Deployment, None not to wait. validate:
     refuse providers that would not work. certificates: the issuer of webhook certificates. prepare:
     called with the components when all checks have passed and nothing is written yet."""
@@ -41,11 +41,17 @@ class How:
     prepare: Callable[[Sequence[Components]], None] | None = None
 
 
-USUAL: Final = How()
+DEFAULT_OPTIONS: Final = InstallOptions()
 
 
 async def init(
-    client: Client, config: Config, asked: Asked, *, how: How = USUAL, clock: Clock, say: Say
+    client: Client,
+    config: Config,
+    requested: RequestedProviders,
+    *,
+    options: InstallOptions = DEFAULT_OPTIONS,
+    clock: Clock,
+    progress: Progress,
 ) -> bool:
     """Install providers; returns whether they are the first.
 
@@ -55,7 +61,9 @@ async def init(
     inventory = Inventory(client)
     await inventory.ensure()
     try:
-        return await _init(client, config, asked, inventory, how=how, clock=clock, say=say)
+        return await _init(
+            client, config, requested, inventory, options=options, clock=clock, progress=progress
+        )
     except (ClusterctlError, ApiError):
         with suppress(ApiError, Unreachable):
             await inventory.undefine()
@@ -65,40 +73,41 @@ async def init(
 async def _init(
     client: Client,
     config: Config,
-    asked: Asked,
+    requested: RequestedProviders,
     inventory: Inventory,
     *,
-    how: How,
+    options: InstallOptions,
     clock: Clock,
-    say: Say,
+    progress: Progress,
 ) -> bool:
     await inventory.check_contract(not_installed=True)
-    say("Fetching providers")
+    progress("Fetching providers")
     installed = await inventory.installed()
-    queued = await queue(asked.with_usual(installed), installed, config, say)
-    for warning in (warning for one in queued for warning in one.warnings):
-        say(f"Warning: {warning}")
+    to_install = await queue(requested.with_defaults(installed), installed, config, progress)
+    for warning in (warning for components in to_install for warning in components.warnings):
+        progress(f"Warning: {warning}")
     try:
-        await check(queued, installed, config)
+        await check(to_install, installed, config)
     except ClusterctlError as error:
-        if how.validate:
+        if options.validate:
             raise
-        say("Ignoring validation errors", error=str(error))
-    if how.prepare is not None:
-        how.prepare(queued)
-    by = await issuer(client, config, how.certificates)
+        progress("Ignoring validation errors", error=str(error))
+    if options.prepare is not None:
+        options.prepare(to_install)
+    by = await issuer(client, config, options.certificates)
     if by == "cert-manager":
-        await cert_manager.ensure_installed(client, config, say)
-    await install(client, queued, by, now=clock(), say=say)
-    embedded = any(one.built_in for one in installed)
+        await cert_manager.ensure_installed(client, config, progress)
+    await install(client, to_install, by, now=clock(), progress=progress)
+    embedded = any(components.built_in for components in installed)
     pods = embedded and await runs_pods(client)
-    if queued and embedded and not pods:
-        say(
+    if to_install and embedded and not pods:
+        progress(
             "This management plane runs no Pods: run the managers of "
-            f"{', '.join(one.provider.label for one in queued)} yourself, with its kubeconfig"
+            f"{', '.join(components.provider.label for components in to_install)} yourself, with "
+            "its kubeconfig"
         )
     if pods:
-        await until_running(client, queued, say)
-    if how.wait is not None:
-        await until_available(client, queued, within=how.wait, say=say)
+        await wait_until_running(client, to_install, progress)
+    if options.wait is not None:
+        await wait_until_available(client, to_install, within=options.wait, progress=progress)
     return not default_name(installed, ProviderType.CORE)

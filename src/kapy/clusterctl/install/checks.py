@@ -19,8 +19,8 @@ from kapy.clusterctl.inventory import (
     Installed,
     compatible,
     core_of,
+    find_installed,
     installed_of,
-    named,
 )
 from kapy.contract.crd_names import crd_name
 from kapy.kube import Document
@@ -31,7 +31,7 @@ UNCHECKED_NAME: Final = "clusterctl.cluster.x-k8s.io/skip-crd-name-preflight-che
 
 
 async def check(
-    queued: Sequence[Components], installed: Sequence[Installed], config: Config
+    to_install: Sequence[Components], installed: Sequence[Installed], config: Config
 ) -> None:
     """Raises InventoryError, ComponentsError, MetadataError, RepositoryError.
 
@@ -39,18 +39,18 @@ async def check(
     the CRD names that core derives from the kinds.
     """
     after = list(installed)
-    for one in queued:
-        _check_new(one, after)
-        after.append(installed_of(one.inventory_object))
-    await _check_contracts(queued, core_of(after), config)
-    for one in queued:
-        _check_names(one.objects)
+    for components in to_install:
+        _check_new(components, after)
+        after.append(installed_of(components.inventory_object))
+    await _check_contracts(to_install, core_of(after), config)
+    for components in to_install:
+        _check_names(components.objects)
 
 
-def _check_new(one: Components, there: Iterable[Installed]) -> None:
-    instances = named(there, one.provider.name, one.provider.type)
+def _check_new(components: Components, installed: Iterable[Installed]) -> None:
+    instances = find_installed(installed, components.provider.name, components.provider.type)
     if instances:
-        label, places = one.provider.label, ", ".join(each.namespace for each in instances)
+        label, places = components.provider.label, ", ".join(each.namespace for each in instances)
         raise InventoryError(
             f'installing provider "{label}" can lead to a non functioning management cluster: '
             f'there is already an instance of the "{label}" provider installed in the "{places}" '
@@ -59,23 +59,26 @@ def _check_new(one: Components, there: Iterable[Installed]) -> None:
         )
 
 
-async def _check_contracts(queued: Sequence[Components], core: Installed, config: Config) -> None:
-    asked = [core, *(installed_of(one.inventory_object) for one in queued)]
-    contracts = await bounded_gather(partial(contract_of, one, config) for one in asked)
-    for one, contract in zip(asked, contracts, strict=True):
+async def _check_contracts(
+    to_install: Sequence[Components], core: Installed, config: Config
+) -> None:
+    asked = [core, *(installed_of(provider.inventory_object) for provider in to_install)]
+    contracts = await bounded_gather(partial(contract_of, provider, config) for provider in asked)
+    for provider, contract in zip(asked, contracts, strict=True):
         if contract not in compatible(CONTRACT):
             raise InventoryError(
                 "current version of clusterctl is only compatible with providers implementing the "
                 f"{', '.join(compatible(CONTRACT))} contract versions, detected contract version "
-                f"{contract} for provider {one.label}"
+                f"{contract} for provider {provider.label}"
             )
     allowed = compatible(contracts[0])
-    for one, contract in zip(asked, contracts, strict=True):
+    for provider, contract in zip(asked, contracts, strict=True):
         if contract not in allowed:
             raise InventoryError(
-                f'installing provider "{one.label}" could lead to a non functioning management '
-                f"cluster: the target version for the provider implements the {contract} contract "
-                f"version, while the core provider is compatible with {', '.join(allowed)} "
+                f'installing provider "{provider.label}" could lead to a non functioning '
+                "management cluster: the target version for the provider implements the "
+                f"{contract} contract version, while the core provider is compatible with "
+                f"{', '.join(allowed)} "
                 "contract versions; choose another version of either"
             )
 

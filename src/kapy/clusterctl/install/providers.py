@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from kapy.client.client import Client
-from kapy.clusterctl.applying import Applying, NotApplied
+from kapy.clusterctl.applying import NotApplied, ObjectApplier
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.certificates.choice import Issuer
 from kapy.clusterctl.certificates.own import with_own_authority
@@ -17,105 +17,112 @@ from kapy.clusterctl.components.images import has_manager
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.install.running import reason_of
 from kapy.clusterctl.inventory import Inventory
-from kapy.clusterctl.progress import Say
+from kapy.clusterctl.progress import Progress
 from kapy.clusterctl.provider import ProviderType
-from kapy.clusterctl.waiting import NotInTime, holds, until
+from kapy.clusterctl.waiting import WaitTimeout, has_condition, wait_until
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, Unreachable
 from kapy.kube.names import DEPLOYMENTS
 
-WAIT: Final = 300.0
+DEFAULT_TIMEOUT: Final = 300.0
 """Seconds to wait for each provider's Deployment to become available, if the command waits."""
 
 
 async def install(
-    client: Client, queued: Iterable[Components], issuer: Issuer, *, now: datetime, say: Say
+    client: Client,
+    to_install: Iterable[Components],
+    issuer: Issuer,
+    *,
+    now: datetime,
+    progress: Progress,
 ) -> None:
     """Install providers one after the other; each is recorded in the inventory when it is complete.
 
     The core provider is recorded last: until then the next `init` counts as the first one and adds
     the usual providers again. If the server refuses anything, all created objects are removed.
-    Raises NotApplied, CertificateError, NotInTime.
+    Raises NotApplied, CertificateError, WaitTimeout.
     """
-    applying, recorded = Applying(client), list[Components]()
+    applying, recorded = ObjectApplier(client), list[Components]()
     try:
-        await _install(client, applying, queued, issuer, recorded, now=now, say=say)
+        await _install(client, applying, to_install, issuer, recorded, now=now, progress=progress)
     except (ClusterctlError, ApiError) as error:
-        say("Removing what was created")
-        left = await _undone(client, applying, recorded)
+        progress("Removing what was created")
+        left = await _undo(client, applying, recorded)
         if not left:
             raise
         raise NotApplied(f"{error}; this remains: {', '.join(left)}") from error
 
 
-async def _undone(client: Client, applying: Applying, recorded: Iterable[Components]) -> list[str]:
+async def _undo(
+    client: Client, applying: ObjectApplier, recorded: Iterable[Components]
+) -> list[str]:
     inventory, left = Inventory(client, reached=True), []
-    for one in recorded:
+    for components in recorded:
         try:
-            await inventory.forget(one.inventory_object)
+            await inventory.forget(components.inventory_object)
         except (ApiError, Unreachable) as error:
-            left.append(f"{one.provider.label} in the inventory ({error})")
+            left.append(f"{components.provider.label} in the inventory ({error})")
     return [*left, *await applying.undo()]
 
 
 async def _install(
     client: Client,
-    applying: Applying,
-    queued: Iterable[Components],
+    applying: ObjectApplier,
+    to_install: Iterable[Components],
     issuer: Issuer,
     recorded: list[Components],
     *,
     now: datetime,
-    say: Say,
+    progress: Progress,
 ) -> None:
     """recorded: receives the providers that were recorded in the inventory."""
     inventory = Inventory(client, reached=True)
     unrecorded = []
-    for one in queued:
-        say(
+    for components in to_install:
+        progress(
             "Installing",
-            provider=one.provider.label,
-            version=one.version,
-            targetNamespace=one.target_namespace,
+            provider=components.provider.label,
+            version=components.version,
+            targetNamespace=components.target_namespace,
         )
-        objects = one.objects
+        objects = components.objects
         if issuer == "kapy":
             objects = tuple(await with_own_authority(client, objects, now=now))
         await applying.apply(objects)
-        if one.provider.type is ProviderType.CORE:
-            unrecorded.append(one)
+        if components.provider.type is ProviderType.CORE:
+            unrecorded.append(components)
         else:
-            await inventory.record(one.inventory_object)
-            recorded.append(one)
-    for one in unrecorded:
-        await inventory.record(one.inventory_object)
-        recorded.append(one)
+            await inventory.record(components.inventory_object)
+            recorded.append(components)
+    for components in unrecorded:
+        await inventory.record(components.inventory_object)
+        recorded.append(components)
 
 
-async def until_available(
-    client: Client, queued: Iterable[Components], *, within: float, say: Say
+async def wait_until_available(
+    client: Client, to_install: Iterable[Components], *, within: float, progress: Progress
 ) -> None:
-    """Wait for the Deployments that run the providers. Raises NotInTime."""
-    managers = [Key.of(one) for each in queued for one in each.objects if has_manager(one)]
+    """Wait for the Deployments that run the providers. Raises WaitTimeout."""
+    managers = [Key.of(one) for each in to_install for one in each.objects if has_manager(one)]
     if managers:
-        say("Waiting for providers to be available...")
-    await bounded_gather(partial(_available, client, key, within) for key in managers)
+        progress("Waiting for providers to be available...")
+    await bounded_gather(partial(_wait_for_deployment, client, key, within) for key in managers)
 
 
-async def _available(client: Client, key: Key, within: float) -> None:
-    why = ""
+async def _wait_for_deployment(client: Client, key: Key, within: float) -> None:
+    reason = ""
 
     def is_available(deployment: Document | None) -> bool:
-        nonlocal why
+        nonlocal reason
         if deployment is not None:
-            why = reason_of(deployment)
-        return deployment is not None and holds(deployment, "Available")
+            reason = reason_of(deployment)
+        return deployment is not None and has_condition(deployment, "Available")
 
     try:
-        await until(client, DEPLOYMENTS, key, is_available, within=within)
+        await wait_until(client, DEPLOYMENTS, key, is_available, within=within)
     except TimeoutError:
-        told = f": {why}" if why else ""
-        raise NotInTime(
+        told = f": {reason}" if reason else ""
+        raise WaitTimeout(
             f'deployment "{key.name}" is not ready after {within:.0f} s{told}; '
             f"`kubectl describe deployment -n {key.namespace} {key.name}` says more"
         ) from None

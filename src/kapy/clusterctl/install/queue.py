@@ -10,19 +10,19 @@ from kapy.clusterctl.components import Components
 from kapy.clusterctl.components.reading import read_components
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import ClusterctlError, ComponentsError, InventoryError
-from kapy.clusterctl.install.asked import Asked
-from kapy.clusterctl.inventory import Installed, named
-from kapy.clusterctl.progress import Say
+from kapy.clusterctl.install.requested_providers import RequestedProviders
+from kapy.clusterctl.inventory import Installed, find_installed
+from kapy.clusterctl.progress import Progress
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.provider_reference import Reference
 from kapy.clusterctl.repository import repository_of
 
 
 async def queue(
-    asked: Asked,
+    requested: RequestedProviders,
     installed: Sequence[Installed],
     config: Config,
-    say: Say,
+    progress: Progress,
     *,
     substitute: bool = True,
 ) -> list[Components]:
@@ -33,8 +33,8 @@ async def queue(
     """
     wanted = [
         (text, reference, of_type)
-        for of_type, text, reference in asked.references()
-        if not _built_in(installed, of_type, reference, say)
+        for of_type, text, reference in requested.references()
+        if not _built_in(installed, of_type, reference, progress)
     ]
     found = await bounded_gather(
         partial(
@@ -43,16 +43,20 @@ async def queue(
             reference,
             of_type,
             config,
-            asked.namespace_of(reference.name, of_type),
+            requested.namespace_of(reference.name, of_type),
             substitute=substitute,
         )
         for text, reference, of_type in wanted
     )
-    problems = [str(one) for one in found if isinstance(one, ClusterctlError)]
+    problems = [str(components) for components in found if isinstance(components, ClusterctlError)]
     if problems:  # told together: nobody wants to run this once for each
         raise ComponentsError("\n".join(problems))
-    new = [one for one in found if isinstance(one, Components) and not _is_there(one, installed)]
-    return sorted(new, key=lambda one: one.provider.type.order)
+    new = [
+        components
+        for components in found
+        if isinstance(components, Components) and not _is_installed(components, installed)
+    ]
+    return sorted(new, key=lambda components: components.provider.type.order)
 
 
 async def _read(
@@ -81,25 +85,30 @@ async def _read(
 
 
 def _built_in(
-    installed: Sequence[Installed], of_type: ProviderType, reference: Reference, say: Say
+    installed: Sequence[Installed], of_type: ProviderType, reference: Reference, progress: Progress
 ) -> bool:
     """Whether the provider is built into the plane. Raises InventoryError for another version."""
-    there = [one for one in named(installed, reference.name, of_type) if one.built_in]
+    there = [
+        provider
+        for provider in find_installed(installed, reference.name, of_type)
+        if provider.built_in
+    ]
     if not there:
         return False
-    one = there[0]
-    if reference.version not in ("", one.version):
+    provider = there[0]
+    if reference.version not in ("", provider.version):
         raise InventoryError(
-            f"{one.label} {one.version} is a part of this management plane, so "
+            f"{provider.label} {provider.version} is a part of this management plane, so "
             f"{reference.version} cannot be installed beside it; leave out the version, or use "
             "another management cluster"
         )
-    say(f"Skipping {one.label} {one.version}: it is a part of this management plane")
+    progress(f"Skipping {provider.label} {provider.version}: it is a part of this management plane")
     return True
 
 
-def _is_there(one: Components, installed: Sequence[Installed]) -> bool:
-    there = named(installed, one.provider.name, one.provider.type)
+def _is_installed(components: Components, installed: Sequence[Installed]) -> bool:
+    there = find_installed(installed, components.provider.name, components.provider.type)
     return any(
-        (each.namespace, each.version) == (one.target_namespace, one.version) for each in there
+        (each.namespace, each.version) == (components.target_namespace, components.version)
+        for each in there
     )

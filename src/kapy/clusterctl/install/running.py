@@ -14,15 +14,15 @@ from kapy.client.client import Client
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.components import Components
 from kapy.clusterctl.components.images import has_manager
-from kapy.clusterctl.progress import Say
+from kapy.clusterctl.progress import Progress
 from kapy.clusterctl.retry import retry
-from kapy.clusterctl.waiting import holds, until
+from kapy.clusterctl.waiting import has_condition, wait_until
 from kapy.kube import Document, Key
 from kapy.kube.names import DEPLOYMENTS, NODES
 
-WITHIN: Final = 120.0
+TIMEOUT: Final = 120.0
 """Time limit in seconds for a program to start on this machine."""
-_LASTING: Final = ("NoRuntime: ", "UnsupportedField: ")
+_PERMANENT_REASONS: Final = ("NoRuntime: ", "UnsupportedField: ")
 """Reasons that only a user can remove: waiting would not help."""
 
 
@@ -31,41 +31,43 @@ async def runs_pods(client: Client) -> bool:
     return bool((await retry(lambda: client.list(NODES, metadata=True))).items)
 
 
-async def until_running(client: Client, queued: Iterable[Components], say: Say) -> None:
+async def wait_until_running(
+    client: Client, to_install: Iterable[Components], progress: Progress
+) -> None:
     """Wait until the local managers run, and report the reasons that keep others from running.
 
     Nothing is raised after the time limit: the managers continue to start.
     """
-    managers = [Key.of(one) for each in queued for one in each.objects if has_manager(one)]
-    told = await bounded_gather(partial(_up, client, key, say) for key in managers)
-    for key, why in zip(managers, told, strict=True):
-        if why:
-            say(f"Deployment {key.name} in {key.namespace} is not up", reason=why)
+    managers = [Key.of(one) for each in to_install for one in each.objects if has_manager(one)]
+    told = await bounded_gather(partial(_wait_for_pods, client, key, progress) for key in managers)
+    for key, reason in zip(managers, told, strict=True):
+        if reason:
+            progress(f"Deployment {key.name} in {key.namespace} is not up", reason=reason)
 
 
-async def _up(client: Client, key: Key, say: Say) -> str:
+async def _wait_for_pods(client: Client, key: Key, progress: Progress) -> str:
     """The reason for which a Deployment is unavailable, "" if it is available."""
     seen: list[str] = []
 
     def done(deployment: Document | None) -> bool:
-        if deployment is None or holds(deployment, "Available"):
+        if deployment is None or has_condition(deployment, "Available"):
             return True
-        why = reason_of(deployment)
-        if why and why not in seen:
-            seen.append(why)
-            if not _is_lasting(why):
-                say(f"Waiting for deployment {key.name}", reason=why)
-        return _is_lasting(why)
+        reason = reason_of(deployment)
+        if reason and reason not in seen:
+            seen.append(reason)
+            if not _is_permanent(reason):
+                progress(f"Waiting for deployment {key.name}", reason=reason)
+        return _is_permanent(reason)
 
     try:
-        found = await until(client, DEPLOYMENTS, key, done, within=WITHIN)
+        found = await wait_until(client, DEPLOYMENTS, key, done, within=TIMEOUT)
     except TimeoutError:
-        return seen[-1] if seen else f"it did not start within {WITHIN:.0f} s"
-    return "" if found is None or holds(found, "Available") else reason_of(found)
+        return seen[-1] if seen else f"it did not start within {TIMEOUT:.0f} s"
+    return "" if found is None or has_condition(found, "Available") else reason_of(found)
 
 
-def _is_lasting(why: str) -> bool:
-    return any(one in why for one in _LASTING)
+def _is_permanent(reason: str) -> bool:
+    return any(one in reason for one in _PERMANENT_REASONS)
 
 
 def reason_of(deployment: Document) -> str:
@@ -73,6 +75,6 @@ def reason_of(deployment: Document) -> str:
     conditions: Sequence[Document] = (deployment.get("status") or {}).get("conditions") or []
     for one in conditions:
         if one["type"] == "Available" and one["status"] != "True":
-            _, _, why = str(one.get("message", "")).partition("availability. ")
-            return why
+            _, _, reason = str(one.get("message", "")).partition("availability. ")
+            return reason
     return ""

@@ -20,46 +20,46 @@ from kapy.client.client import Client
 from kapy.client.kinds import Kinds, UnknownKind
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.move import pausing
-from kapy.clusterctl.move.copying import Copying, present
-from kapy.clusterctl.move.discovery import discovered, kind_of
+from kapy.clusterctl.move.checks import check_ready, check_unpaused
+from kapy.clusterctl.move.copying import ObjectCopier, existing_objects
+from kapy.clusterctl.move.discovery import discover, kind_of
 from kapy.clusterctl.move.graph import Graph, Ref, ref_of
-from kapy.clusterctl.move.journal import Begun, Journal, Pausing, RollbackStarted
+from kapy.clusterctl.move.journal import Journal, MoveStarted, PauseStarted, RollbackStarted
 from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, MovedKind, moved_kinds
 from kapy.clusterctl.move.log import Log
-from kapy.clusterctl.move.plan import Plan, left_behind, planned
-from kapy.clusterctl.move.refusals import check_ready, check_unpaused
+from kapy.clusterctl.move.plan import Plan, left_behind, plan_move
 from kapy.clusterctl.move.removal import undo_in_target
-from kapy.clusterctl.move.summary import paused_by, tell_counts, tell_left_behind
+from kapy.clusterctl.move.summary import log_counts, log_left_behind, paused_refs
 from kapy.clusterctl.move.verification import verify
 from kapy.kube import Document
 from kapy.kube.yaml import load_all
 
-_LARGEST: Final = 64 << 20
+_MAX_BYTES: Final = 64 << 20
 """Bytes of a file that a move wrote."""
 
 
-async def begin_saving(source: Client, begun: Begun, path: Path, tell: Log) -> Journal:
+async def start_saving(source: Client, start: MoveStarted, path: Path, log: Log) -> Journal:
     """The journal of a new move to a directory; nothing has been changed yet. Raises MoveError."""
-    tell(0, "Moving to directory...")
-    _check_folder(Path(begun.target.directory))
-    graph = await discovered(source, begun.namespace, tell)
+    log(0, "Moving to directory...")
+    _check_folder(Path(start.target.directory))
+    graph = await discover(source, start.namespace, log)
     check_ready(graph)
-    tell_counts(graph, tell, "Starting move of Cluster API objects")
+    log_counts(graph, log, "Starting move of Cluster API objects")
     check_unpaused(graph)
-    journal = Journal.new(path, begun)
-    journal.write(Pausing(paused_by(graph)))
+    journal = Journal.new(path, start)
+    journal.write(PauseStarted(paused_refs(graph)))
     return journal
 
 
-class Saving:
+class SaveOperation:
     """A move to a directory."""
 
-    def __init__(self, source: Client, journal: Journal, tell: Log) -> None:
+    def __init__(self, source: Client, journal: Journal, log: Log) -> None:
         self._source = source
         self._journal = journal
-        self._tell = tell
+        self._tell = log
 
-    async def go_on(self) -> None:
+    async def run(self) -> None:
         """Write all files. After any failure, the Clusters are resumed."""
         if self._journal.state.turned_back:
             await self.roll_back()
@@ -81,55 +81,57 @@ class Saving:
         self._journal.end()
 
     async def _save(self) -> None:
-        begun = self._journal.state.begun
-        folder = Path(begun.target.directory)
-        graph = await discovered(self._source, begun.namespace)
-        plan = planned(graph)
-        documents = {node.ref: node.document for node in graph.found() if node.document}
-        self._tell(0, f"Saving files to {begun.target.directory}")
+        start = self._journal.state.begun
+        folder = Path(start.target.directory)
+        graph = await discover(self._source, start.namespace)
+        plan = plan_move(graph)
+        documents = {node.ref: node.document for node in graph.existing_nodes() if node.document}
+        self._tell(0, f"Saving files to {start.target.directory}")
         for ref, name in file_names(plan.objects).items():
-            self._tell(1, "Saving", **{ref.kind: ref.name}, Namespace=ref.namespace)
+            self._tell(1, "SaveOperation", **{ref.kind: ref.name}, Namespace=ref.namespace)
             _save(folder / name, documents[ref])
-        for one in left_behind(graph, plan):
-            tell_left_behind(one, self._tell, level=0 if one.belongs else 5)
+        for remaining in left_behind(graph, plan):
+            log_left_behind(remaining, self._tell, level=0 if remaining.belongs else 5)
 
 
-async def begin_restoring(target: Client, begun: Begun, path: Path, tell: Log) -> Journal:
+async def start_restoring(target: Client, start: MoveStarted, path: Path, log: Log) -> Journal:
     """The journal of a new move from a directory, with its plan; nothing has been changed yet."""
-    tell(0, "Moving from directory...")
+    log(0, "Moving from directory...")
     graph = Graph(await moved_kinds(target))
-    tell(0, f"Restoring files from {begun.source.directory}")
+    log(0, f"Restoring files from {start.source.directory}")
     served = Kinds(target)
-    for document in documents_in(Path(begun.source.directory)):
+    for document in documents_in(Path(start.source.directory)):
         graph.add(document, await _kind_of(document, graph, served))
     graph.complete()
-    plan = planned(graph)
-    for one in left_behind(graph, plan):
-        tell_left_behind(one, tell)
-    await present(target, plan.objects.values())  # refuses kinds that the target does not serve
-    journal = Journal.new(path, begun)
+    plan = plan_move(graph)
+    for remaining in left_behind(graph, plan):
+        log_left_behind(remaining, log)
+    await existing_objects(
+        target, plan.objects.values()
+    )  # refuses kinds that the target does not serve
+    journal = Journal.new(path, start)
     journal.plan("forth", plan)
     return journal
 
 
-class Restoring:
+class RestoreOperation:
     """A move from a directory."""
 
-    def __init__(self, target: Client, journal: Journal, tell: Log) -> None:
+    def __init__(self, target: Client, journal: Journal, log: Log) -> None:
         self._target = target
         self._journal = journal
-        self._tell = tell
+        self._tell = log
 
-    async def go_on(self) -> None:
+    async def run(self) -> None:
         """Create the missing objects, then resume the Clusters. It can be repeated."""
         if self._journal.state.turned_back:
             await self.roll_back()
             return
         plan = self._journal.state.plans["forth"]
         self._tell(0, "Restoring objects into the target cluster")
-        await Copying(self._target, self._journal, self._tell, updates=False).run(plan)
+        await ObjectCopier(self._target, self._journal, self._tell, updates=False).run(plan)
         await verify(self._target, plan, updated=False)
-        await pausing.resume(self._target, _working(plan), self._tell)
+        await pausing.resume(self._target, _unfinished_refs(plan), self._tell)
         self._journal.end()
 
     async def roll_back(self) -> None:
@@ -174,9 +176,9 @@ def documents_in(folder: Path) -> Iterator[Document]:
 
 def _content(path: Path) -> bytes:
     with path.open("rb") as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise MoveError(f"{path} is larger than {_LARGEST} bytes, so no move wrote it")
+        content = file.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise MoveError(f"{path} is larger than {_MAX_BYTES} bytes, so no move wrote it")
     return content
 
 
@@ -193,7 +195,7 @@ def _object(path: Path, document: Any) -> Document:
     return dict(document)
 
 
-def _working(plan: Plan) -> list[Ref]:
+def _unfinished_refs(plan: Plan) -> list[Ref]:
     return [ref for ref in plan.objects if ref.group_kind in (CLUSTER, CLUSTER_CLASS)]
 
 

@@ -25,7 +25,7 @@ from kapy.clusterctl.move.kinds import (
     moved_kinds,
     resource_of,
 )
-from kapy.clusterctl.move.log import Log, silent
+from kapy.clusterctl.move.log import Log, no_log
 from kapy.clusterctl.move.plan import LeftBehind
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.retry import retry
@@ -34,34 +34,34 @@ from kapy.kube.errors import NotFound
 from kapy.kube.names import CRDS, SECRETS, GroupKind, Resource, split_api_version
 
 
-async def discovered(client: Client, namespace: str, tell: Log = silent) -> Graph:
+async def discover(client: Client, namespace: str, log: Log = no_log) -> Graph:
     """The object graph of a namespace ("": all namespaces). Raises ApiErrors and Unreachable."""
-    tell(0, "Discovering Cluster API objects")
+    log(0, "Discovering Cluster API objects")
     kinds = await moved_kinds(client)
     graph = Graph(kinds)
     places = [(one.resource, namespace) for one in kinds.values()]
-    found = await bounded_gather([partial(listed, client, *place) for place in places])
+    found = await bounded_gather([partial(list_objects, client, *place) for place in places])
     elsewhere = await _provider_secrets(client)
     for (resource, _), documents in zip(places, found, strict=True):
         more = elsewhere if resource is SECRETS else []
         if documents or more:
-            tell(5, resource.kind, count=len(documents) + len(more))
+            log(5, resource.kind, count=len(documents) + len(more))
         for document in (*documents, *more):
             graph.add(document)
     for document, kind in await _foreign_classes(client, graph, namespace):
         graph.add(document, kind)
-    tell(1, "Total objects", count=len(graph.nodes))
+    log(1, "Total objects", count=len(graph.nodes))
     graph.complete()
-    await _keep_what_others_need(client, graph, namespace)
+    await _keep_shared_objects(client, graph, namespace)
     return graph
 
 
-async def not_considered(client: Client, kinds: MovedKinds, namespace: str) -> list[LeftBehind]:
+async def ignored_objects(client: Client, kinds: MovedKinds, namespace: str) -> list[LeftBehind]:
     """The objects of a namespace whose CRDs have no clusterctl label."""
     crds = await retry(lambda: client.list(CRDS))
     foreign = [one for one in map(resource_of, crds.items) if one.group_kind not in kinds]
     chosen = [one for one in foreign if one.namespaced]
-    found = await bounded_gather([partial(listed, client, one, namespace) for one in chosen])
+    found = await bounded_gather([partial(list_objects, client, one, namespace) for one in chosen])
     return [
         LeftBehind(
             ref_of(document),
@@ -73,7 +73,7 @@ async def not_considered(client: Client, kinds: MovedKinds, namespace: str) -> l
     ]
 
 
-async def listed(client: Client, resource: Resource, namespace: str) -> Sequence[Document]:
+async def list_objects(client: Client, resource: Resource, namespace: str) -> Sequence[Document]:
     """All objects of a kind; none if the kind is not served."""
     try:
         return (await retry(lambda: client.list(resource, namespace))).items
@@ -88,7 +88,7 @@ async def _provider_secrets(client: Client) -> list[Document]:
         if one.type is ProviderType.INFRASTRUCTURE
     }
     found = await bounded_gather(
-        [partial(listed, client, SECRETS, one) for one in sorted(namespaces)]
+        [partial(list_objects, client, SECRETS, one) for one in sorted(namespaces)]
     )
     return [document for documents in found for document in documents]
 
@@ -146,13 +146,13 @@ def _references(value: Any) -> Iterator[Document]:
         yield from _references(one)
 
 
-async def _keep_what_others_need(client: Client, graph: Graph, namespace: str) -> None:
+async def _keep_shared_objects(client: Client, graph: Graph, namespace: str) -> None:
     """Keep the ClusterClasses of other namespaces, and those that Clusters of other namespaces
     use."""
     classes = {node.ref.key: node for node in graph.of(CLUSTER_CLASS)}
     if not namespace or not classes:
         return
-    clusters = await listed(client, graph.kinds[CLUSTER].resource, "")
+    clusters = await list_objects(client, graph.kinds[CLUSTER].resource, "")
     outside = [one for one in clusters if one["metadata"]["namespace"] != namespace]
     used = {class_of(one) for one in outside}
     for key, node in classes.items():

@@ -77,15 +77,15 @@ class Node:
     def moves(self) -> bool:
         """Whether the rules select it for the move."""
         return (
-            bool(self.roots) or self._labelled(MOVE) or (self.kind is not None and self.kind.moves)
+            bool(self.roots) or self._has_label(MOVE) or (self.kind is not None and self.kind.moves)
         )
 
     @property
     def hierarchy(self) -> bool:
         """Whether it is moved together with everything below it."""
-        return self._labelled(MOVE_HIERARCHY) or (self.kind is not None and self.kind.hierarchy)
+        return self._has_label(MOVE_HIERARCHY) or (self.kind is not None and self.kind.hierarchy)
 
-    def _labelled(self, label: str) -> bool:
+    def _has_label(self, label: str) -> bool:
         return self.document is not None and label in (
             self.document["metadata"].get("labels") or {}
         )
@@ -123,20 +123,22 @@ class Graph:
         classes = {node.ref.key: node for node in self.of(CLUSTER_CLASS)}
         for node in self.of(SECRET):
             if not node.owners:
-                _softly(node, clusters.get(_cluster_of_secret(node)))
+                _add_soft_owner(node, clusters.get(_cluster_of_secret(node)))
         for node in self.of(BINDING):
-            _softly(node, clusters.get(Key(node.ref.namespace, _spec(node).get("clusterName", ""))))
+            _add_soft_owner(
+                node, clusters.get(Key(node.ref.namespace, _spec(node).get("clusterName", "")))
+            )
         for node in clusters.values():
-            _softly(node, classes.get(class_of(node.document)) if node.document else None)
+            _add_soft_owner(node, classes.get(class_of(node.document)) if node.document else None)
         for node in list(self.nodes.values()):
             if node.hierarchy:
-                _spread(node)
+                _spread_cluster(node)
 
     def of(self, group_kind: GroupKind) -> Iterator[Node]:
         """The found objects of a kind."""
-        return (one for one in self.found() if one.ref.group_kind == group_kind)
+        return (one for one in self.existing_nodes() if one.ref.group_kind == group_kind)
 
-    def found(self) -> Iterator[Node]:
+    def existing_nodes(self) -> Iterator[Node]:
         """All found objects."""
         return (one for one in self.nodes.values() if one.document is not None)
 
@@ -194,13 +196,13 @@ def sequence(nodes: Iterable[Node]) -> list[list[Node]]:
     return groups
 
 
-def _softly(node: Node, owner: Node | None) -> None:
+def _add_soft_owner(node: Node, owner: Node | None) -> None:
     if owner is not None:
         node.soft_owners.append(owner)
         owner.soft_dependents.append(node)
 
 
-def _spread(root: Node) -> None:
+def _spread_cluster(root: Node) -> None:
     """Mark everything below a root to be moved with it; the owner graph may have cycles."""
     waiting = [root]
     while waiting:

@@ -23,7 +23,7 @@ import msgspec
 
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.move.graph import Ref
-from kapy.clusterctl.move.plan import Plan, Planned
+from kapy.clusterctl.move.plan import Plan, PlannedMove
 from kapy.kube import Document
 
 FORMAT: Final = 1
@@ -49,7 +49,7 @@ class Place(msgspec.Struct, frozen=True, omit_defaults=True):
     directory: str = ""
 
 
-class Begun(msgspec.Struct, frozen=True, tag="begun", omit_defaults=True):
+class MoveStarted(msgspec.Struct, frozen=True, tag="begun", omit_defaults=True):
     """A move begins."""
 
     id: str
@@ -60,19 +60,19 @@ class Begun(msgspec.Struct, frozen=True, tag="begun", omit_defaults=True):
     format: int = FORMAT
 
 
-class Pausing(msgspec.Struct, frozen=True, tag="pausing"):
+class PauseStarted(msgspec.Struct, frozen=True, tag="pausing"):
     """Clusters and ClusterClasses of the source that the move is about to pause."""
 
     refs: tuple[Ref, ...]
 
 
-class Known(msgspec.Struct, frozen=True, tag="known"):
+class ObjectsKnown(msgspec.Struct, frozen=True, tag="known"):
     """The UIDs of all objects that the target had before the move."""
 
     uids: tuple[str, ...]
 
 
-class Planning(msgspec.Struct, frozen=True, tag="planning"):
+class PlanStarted(msgspec.Struct, frozen=True, tag="planning"):
     """A new plan with the given number of lines follows; it replaces an earlier one."""
 
     leg: Leg
@@ -83,29 +83,29 @@ class PlannedObject(msgspec.Struct, frozen=True, tag="object"):
     """One object of a plan."""
 
     leg: Leg
-    object: Planned
+    object: PlannedMove
 
 
-class Prior(msgspec.Struct, frozen=True, tag="prior"):
+class PriorState(msgspec.Struct, frozen=True, tag="prior"):
     """The target's object of a name before its update."""
 
     ref: Ref
     document: Document
 
 
-class Made(msgspec.Struct, frozen=True, tag="made"):
+class ObjectCreated(msgspec.Struct, frozen=True, tag="made"):
     """Objects that the move created in the target, with their UIDs."""
 
     uids: tuple[tuple[Ref, str], ...]
 
 
-class Verified(msgspec.Struct, frozen=True, tag="verified"):
+class TargetVerified(msgspec.Struct, frozen=True, tag="verified"):
     """The other side has everything; the next step removes the objects from this side."""
 
     leg: Leg
 
 
-class Removed(msgspec.Struct, frozen=True, tag="removed"):
+class ObjectRemoved(msgspec.Struct, frozen=True, tag="removed"):
     """The objects are gone from the source; the next step resumes them in the target."""
 
 
@@ -113,22 +113,22 @@ class RollbackStarted(msgspec.Struct, frozen=True, tag="turned back"):
     """From here on the move is rolled back."""
 
 
-class Done(msgspec.Struct, frozen=True, tag="done"):
+class MoveDone(msgspec.Struct, frozen=True, tag="done"):
     """The move or its rollback has ended."""
 
 
 Entry = (
-    Begun
-    | Pausing
-    | Known
-    | Planning
+    MoveStarted
+    | PauseStarted
+    | ObjectsKnown
+    | PlanStarted
     | PlannedObject
-    | Prior
-    | Made
-    | Verified
-    | Removed
+    | PriorState
+    | ObjectCreated
+    | TargetVerified
+    | ObjectRemoved
     | RollbackStarted
-    | Done
+    | MoveDone
 )
 _DECODER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(Entry)
 _ENCODER: Final = msgspec.json.Encoder()
@@ -142,11 +142,11 @@ class State:
     that were ever planned for the target, in their last planned state.
     """
 
-    begun: Begun
+    begun: MoveStarted
     paused: set[Ref] = field(default_factory=set)
     known: frozenset[str] | None = None
     plans: dict[Leg, Plan] = field(default_factory=dict)
-    everything: dict[Ref, Planned] = field(default_factory=dict)
+    everything: dict[Ref, PlannedMove] = field(default_factory=dict)
     prior: dict[Ref, Document] = field(default_factory=dict)
     made: dict[Ref, str] = field(default_factory=dict)
     verified: set[Leg] = field(default_factory=set)
@@ -160,16 +160,16 @@ class Journal:
 
     def __init__(self, path: Path, file: int, entries: Sequence[Any]) -> None:
         first = entries[0]
-        assert isinstance(first, Begun)
+        assert isinstance(first, MoveStarted)
         self.path = path
         self.state = State(first)
         self._file = file
-        self._coming: tuple[Planning, list[Planned]] | None = None
+        self._coming: tuple[PlanStarted, list[PlannedMove]] | None = None
         for entry in entries[1:]:
-            self._take(entry)
+            self._apply_entry(entry)
 
     @classmethod
-    def new(cls, path: Path, begun: Begun) -> Journal:
+    def new(cls, path: Path, start: MoveStarted) -> Journal:
         """Create a journal. Raises MoveError."""
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -180,29 +180,29 @@ class Journal:
                 "by --rollback, or name another file with --journal"
             ) from None
         except OSError as error:
-            raise _cannot("write", path, error) from None
-        journal = cls(path, _locked(path, file), [begun])
-        journal.write(begun)
-        _settle(path.parent)
+            raise _journal_error("write", path, error) from None
+        journal = cls(path, _lock(path, file), [start])
+        journal.write(start)
+        _sync_directory(path.parent)
         return journal
 
     @classmethod
-    def opened(cls, path: Path) -> Journal:
+    def open(cls, path: Path) -> Journal:
         """Open an existing journal to continue its move. Raises MoveError."""
         try:
             file = os.open(path, os.O_RDWR)
             with os.fdopen(os.dup(file), "rb") as reading:
-                _locked(path, file)
+                _lock(path, file)
                 content = reading.read()
         except OSError as error:
-            raise _cannot("read", path, error) from None
+            raise _journal_error("read", path, error) from None
         entries, length = _entries(path, content)
         os.ftruncate(file, length)
         os.lseek(file, length, os.SEEK_SET)
         return cls(path, file, entries)
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether the move or its rollback is complete."""
         return self.state.done
 
@@ -214,7 +214,9 @@ class Journal:
     def plan(self, leg: Leg, plan: Plan) -> None:
         """Record a plan."""
         objects = list(plan.objects.values())
-        self.write(Planning(leg, len(objects)), *(PlannedObject(leg, one) for one in objects))
+        self.write(
+            PlanStarted(leg, len(objects)), *(PlannedObject(leg, planned) for planned in objects)
+        )
 
     def write(self, *entries: Any) -> None:
         """Append entries; they are on disk when this method returns. Raises MoveError."""
@@ -229,13 +231,13 @@ class Journal:
             with suppress(OSError):
                 os.ftruncate(self._file, before)
                 os.lseek(self._file, before, os.SEEK_SET)
-            raise _cannot("write", self.path, error) from None
+            raise _journal_error("write", self.path, error) from None
         for entry in entries:
-            self._take(entry)
+            self._apply_entry(entry)
 
     def end(self) -> None:
         """End the move and delete the journal, because it contains secrets."""
-        self.write(Done())
+        self.write(MoveDone())
         self.path.unlink(missing_ok=True)
         self.close()
 
@@ -245,14 +247,14 @@ class Journal:
             os.close(self._file)
             self._file = -1
 
-    def _take(self, entry: Any) -> None:
+    def _apply_entry(self, entry: Any) -> None:
         match entry:
-            case Planning():
+            case PlanStarted():
                 self._coming = (entry, [])
             case PlannedObject() if self._coming is not None:
                 self._coming[1].append(entry.object)
             case _:
-                _note(self.state, entry)
+                _apply(self.state, entry)
                 return
         planning, objects = self._coming
         if len(objects) == planning.objects:
@@ -262,33 +264,33 @@ class Journal:
             self._coming = None
 
 
-def _note(state: State, entry: Any) -> None:
+def _apply(state: State, entry: Any) -> None:
     match entry:
-        case Pausing():
+        case PauseStarted():
             state.paused.update(entry.refs)
-        case Known():
+        case ObjectsKnown():
             state.known = frozenset(entry.uids)
-        case Prior():
+        case PriorState():
             state.prior.setdefault(entry.ref, entry.document)
-        case Made():
+        case ObjectCreated():
             state.made.update(entry.uids)
-        case Verified():
+        case TargetVerified():
             state.verified.add(entry.leg)
-        case Removed():
+        case ObjectRemoved():
             state.removed = True
         case RollbackStarted():
             state.turned_back = True
-        case Done():
+        case MoveDone():
             state.done = True
 
 
-def unfinished(folder: Path) -> Mapping[Path, Begun]:
+def unfinished_moves(folder: Path) -> Mapping[Path, MoveStarted]:
     """The journals in a folder whose moves have not ended, oldest first."""
-    found: dict[Path, Begun] = {}
+    found: dict[Path, MoveStarted] = {}
     for path in sorted(folder.glob("*.jsonl")):
         with suppress(OSError, MoveError):
             entries, _ = _entries(path, path.read_bytes())
-            if not isinstance(entries[-1], Done):
+            if not isinstance(entries[-1], MoveDone):
                 found[path] = entries[0]
     return found
 
@@ -302,7 +304,7 @@ def _entries(path: Path, content: bytes) -> tuple[list[Any], int]:
         raise MoveError(
             f"{path} is no journal of a move that this kapy can read: {error}"
         ) from None
-    if not entries or not isinstance(entries[0], Begun) or entries[0].format != FORMAT:
+    if not entries or not isinstance(entries[0], MoveStarted) or entries[0].format != FORMAT:
         raise MoveError(
             f"{path} is no journal of a move that this kapy can read; an empty one belongs to a "
             "move that did nothing yet, and can be removed"
@@ -316,7 +318,7 @@ def _write(file: int, content: bytes) -> None:
         view = view[os.write(file, view) :]
 
 
-def _locked(path: Path, file: int) -> int:
+def _lock(path: Path, file: int) -> int:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -327,7 +329,7 @@ def _locked(path: Path, file: int) -> int:
     return file
 
 
-def _settle(folder: Path) -> None:
+def _sync_directory(folder: Path) -> None:
     """Sync the folder, so that the journal's name is on disk, too."""
     file = os.open(folder, os.O_RDONLY)
     try:
@@ -336,8 +338,9 @@ def _settle(folder: Path) -> None:
         os.close(file)
 
 
-def _cannot(what: str, path: Path, error: OSError) -> MoveError:
+def _journal_error(operation: str, path: Path, error: OSError) -> MoveError:
     return MoveError(
-        f"cannot {what} the journal {path}: {error.strerror or error}; nothing was done that it "
+        f"cannot {operation} the journal {path}: {error.strerror or error}; nothing was done that "
+        "it "
         "does not know, so that --resume or --rollback can go on once it can be used again"
     )

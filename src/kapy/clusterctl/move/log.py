@@ -16,5 +16,5 @@ class Log(Protocol):
         ...
 
 
-def silent(level: int, message: str, /, **values: Any) -> None:
+def no_log(level: int, message: str, /, **values: Any) -> None:
     """A log that drops all messages."""

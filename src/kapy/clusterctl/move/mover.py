@@ -14,32 +14,32 @@ from typing import Final
 
 from kapy.client.client import Client
 from kapy.clusterctl.move import pausing
-from kapy.clusterctl.move.copying import Copying
-from kapy.clusterctl.move.discovery import discovered
+from kapy.clusterctl.move.checks import (
+    check_undeleted,
+    check_unpaused,
+    still_changing_error,
+)
+from kapy.clusterctl.move.copying import ObjectCopier
+from kapy.clusterctl.move.discovery import discover
 from kapy.clusterctl.move.graph import Graph, Node, Ref
 from kapy.clusterctl.move.journal import (
     Journal,
-    Known,
     Leg,
-    Pausing,
-    Removed,
+    ObjectRemoved,
+    ObjectsKnown,
+    PauseStarted,
     RollbackStarted,
-    Verified,
+    TargetVerified,
 )
 from kapy.clusterctl.move.kinds import CLUSTER, moved_kinds
 from kapy.clusterctl.move.log import Log
-from kapy.clusterctl.move.plan import Plan, Planned, Way, planned
-from kapy.clusterctl.move.refusals import (
-    check_undeleted,
-    check_unpaused,
-    still_changing,
-)
+from kapy.clusterctl.move.plan import Plan, PlannedMove, Treatment, plan_move
 from kapy.clusterctl.move.removal import remove_from_source, undo_in_target
-from kapy.clusterctl.move.summary import paused_by
+from kapy.clusterctl.move.summary import paused_refs
 from kapy.clusterctl.move.verification import verify
 from kapy.kube import Document
 
-ROUNDS: Final = 5
+MAX_ROUNDS: Final = 5
 """How often the source is copied again because its objects were still changing."""
 
 
@@ -47,15 +47,15 @@ class Mover:
     """One move. source, target: clients with administrator rights for the two management
     clusters."""
 
-    def __init__(self, source: Client, target: Client, journal: Journal, tell: Log) -> None:
+    def __init__(self, source: Client, target: Client, journal: Journal, log: Log) -> None:
         self._source = source
         self._target = target
         self.journal = journal
-        self._tell = tell
+        self._tell = log
         self._namespace = journal.state.begun.namespace
         self._pausing_done: set[Ref] = set()
 
-    async def go_on(self) -> None:
+    async def run(self) -> None:
         """Do the remaining steps of the move. Raises MoveError, ApiErrors and Unreachable."""
         state = self.journal.state
         if state.turned_back:
@@ -64,9 +64,9 @@ class Mover:
         if "forth" not in state.verified:
             await self._run_forward()
         if not state.removed:
-            await self._take_from_source()
+            await self._remove_from_source()
         await pausing.resume(self._target, state.paused, self._tell)
-        await self._resume_what_stayed()
+        await self._resume_remaining()
         self.journal.end()
 
     async def roll_back(self) -> None:
@@ -86,100 +86,106 @@ class Mover:
 
     async def _run_forward(self) -> None:
         if self.journal.state.known is None:
-            there = await discovered(self._target, self._namespace)
-            self.journal.write(Known(tuple(there.nodes)))
-        graph = await self._paused_source()
+            there = await discover(self._target, self._namespace)
+            self.journal.write(ObjectsKnown(tuple(there.nodes)))
+        graph = await self._pause_and_read_source()
         self._tell(0, "Waiting for all resources to be ready to move")
-        if await pausing.unblocked(self._source, _moving(graph), self._tell):
-            graph = await self._paused_source()
+        if await pausing.wait_until_unblocked(self._source, _moving_nodes(graph), self._tell):
+            graph = await self._pause_and_read_source()
         self._tell(0, "Creating objects in the target cluster")
-        copying = Copying(self._target, self.journal, self._tell)
-        await self._settled("forth", copying, graph)
-        await self._drop_what_went()
+        copying = ObjectCopier(self._target, self.journal, self._tell)
+        await self._copy_until_stable("forth", copying, graph)
+        await self._drop_vanished()
         await verify(self._target, self.journal.state.plans["forth"])
-        self.journal.write(Verified("forth"))
+        self.journal.write(TargetVerified("forth"))
 
     async def _run_rollback(self) -> None:
         await pausing.pause(self._target, self.journal.state.paused, self._tell, "target")
-        graph = await discovered(self._target, self._namespace)
-        await pausing.unblocked(self._target, filter(self._is_ours, _moving(graph)), self._tell)
-        copying = Copying(self._source, self.journal, self._tell, restorable=False)
-        await self._settled("back", copying, graph)
+        graph = await discover(self._target, self._namespace)
+        await pausing.wait_until_unblocked(
+            self._target, filter(self._is_moved_by_us, _moving_nodes(graph)), self._tell
+        )
+        copying = ObjectCopier(self._source, self.journal, self._tell, restorable=False)
+        await self._copy_until_stable("back", copying, graph)
         await verify(self._source, self.journal.state.plans["back"])
-        self.journal.write(Verified("back"))
+        self.journal.write(TargetVerified("back"))
 
-    async def _paused_source(self) -> Graph:
+    async def _pause_and_read_source(self) -> Graph:
         """Pause all Clusters and ClusterClasses of the source; returns its graph."""
         state = self.journal.state
         if state.paused - self._pausing_done:
             await self._pause_source(state.paused)
         while True:
-            graph = await discovered(self._source, self._namespace)
-            new = [ref for ref in paused_by(graph) if ref not in self._pausing_done]
+            graph = await discover(self._source, self._namespace)
+            new = [ref for ref in paused_refs(graph) if ref not in self._pausing_done]
             if not new:
                 return graph
             check_unpaused(graph, besides=state.paused)
-            self.journal.write(Pausing(tuple(new)))
+            self.journal.write(PauseStarted(tuple(new)))
             await self._pause_source(new)
 
     async def _pause_source(self, refs: Iterable[Ref]) -> None:
         await pausing.pause(self._source, refs, self._tell)
         self._pausing_done.update(refs)
 
-    async def _settled(self, leg: Leg, copying: Copying, graph: Graph) -> None:
+    async def _copy_until_stable(self, leg: Leg, copying: ObjectCopier, graph: Graph) -> None:
         """Copy until the copies match the current objects."""
         copied: Plan | None = None
         changed: Iterable[Ref] = ()
-        for _ in range(ROUNDS):
-            plan = planned(graph, only=self._is_ours if leg == "back" else None)
+        for _ in range(MAX_ROUNDS):
+            plan = plan_move(graph, only=self._is_moved_by_us if leg == "back" else None)
             if copied is not None:
                 changed = plan.changed_since(copied)
                 if not changed:
                     return
-                self._tell_changed(changed)
+                self._log_changed(changed)
             if leg == "forth":
                 check_undeleted(plan)
             self.journal.plan(leg, plan)
             await copying.run(plan)
             copied = plan
-            graph = await (self._paused_source() if leg == "forth" else self._moved_target())
-        raise still_changing(changed)
+            graph = await (
+                self._pause_and_read_source() if leg == "forth" else self._read_moved_target()
+            )
+        raise still_changing_error(changed)
 
-    async def _moved_target(self) -> Graph:
-        return await discovered(self._target, self._namespace)
+    async def _read_moved_target(self) -> Graph:
+        return await discover(self._target, self._namespace)
 
-    async def _drop_what_went(self) -> None:
+    async def _drop_vanished(self) -> None:
         """Delete copies from the target whose originals have left the source."""
         state = self.journal.state
         gone = [
-            one for ref, one in state.everything.items() if ref not in state.plans["forth"].objects
+            planned
+            for ref, planned in state.everything.items()
+            if ref not in state.plans["forth"].objects
         ]
         await undo_in_target(self._target, self.journal, gone, None, self._tell)
 
-    async def _take_from_source(self) -> None:
+    async def _remove_from_source(self) -> None:
         self._tell(0, "Deleting objects from the source cluster")
         plan = self.journal.state.plans["forth"]
         kinds = await moved_kinds(self._source)
         await remove_from_source(self._source, plan, kinds, self._copy_again, self._tell)
-        self.journal.write(Removed())
+        self.journal.write(ObjectRemoved())
 
-    async def _copy_again(self, one: Planned, now: Document) -> None:
+    async def _copy_again(self, planned: PlannedMove, now: Document) -> None:
         """Copy an object that was written in the source after it was compared."""
-        self._tell_changed([one.ref])
+        self._log_changed([planned.ref])
         plan = self.journal.state.plans["forth"]
-        owners = [plan.objects[ref] for ref, _ in one.owners]
-        copying = Copying(self._target, self.journal, self._tell)
-        await copying.again(replace(one, document=now), owners)
+        owners = [plan.objects[ref] for ref, _ in planned.owners]
+        copying = ObjectCopier(self._target, self.journal, self._tell)
+        await copying.again(replace(planned, document=now), owners)
 
-    async def _resume_what_stayed(self) -> None:
+    async def _resume_remaining(self) -> None:
         """Resume ClusterClasses that were paused but stay in the source."""
         state = self.journal.state
-        copied = {one.ref for one in state.plans["forth"].of(Way.COPIED)}
+        copied = {planned.ref for planned in state.plans["forth"].of(Treatment.COPIED)}
         stayed = state.paused & copied
         if stayed:
             await pausing.resume(self._source, stayed, self._tell, "source")
 
-    def _is_ours(self, node: Node) -> bool:
+    def _is_moved_by_us(self, node: Node) -> bool:
         """Whether an object of the target was moved there, or was created for a moved object."""
         state = self.journal.state
         if node.ref in state.everything:
@@ -192,12 +198,12 @@ class Mover:
             and any(ref in state.everything for ref in roots)
         )
 
-    def _tell_changed(self, refs: Iterable[Ref]) -> None:
+    def _log_changed(self, refs: Iterable[Ref]) -> None:
         for ref in refs:
             self._tell(
                 1, "Object changed while it was moved, copying it again", **{ref.kind: ref.name}
             )
 
 
-def _moving(graph: Graph) -> list[Node]:
-    return [node for node in graph.found() if node.moves]
+def _moving_nodes(graph: Graph) -> list[Node]:
+    return [node for node in graph.existing_nodes() if node.moves]

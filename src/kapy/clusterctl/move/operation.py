@@ -11,12 +11,17 @@ from typing import Final, Protocol
 from kapy.client.client import Client
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.inventory import Inventory
-from kapy.clusterctl.move.directory import Restoring, Saving, begin_restoring, begin_saving
-from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place, unfinished
+from kapy.clusterctl.move.checks import identity
+from kapy.clusterctl.move.directory import (
+    RestoreOperation,
+    SaveOperation,
+    start_restoring,
+    start_saving,
+)
+from kapy.clusterctl.move.journal import Journal, Mode, MoveStarted, Place, unfinished_moves
 from kapy.clusterctl.move.log import Log
 from kapy.clusterctl.move.mover import Mover
-from kapy.clusterctl.move.preflight import begin
-from kapy.clusterctl.move.refusals import identity
+from kapy.clusterctl.move.preflight import start_move
 
 _SIDES: Final = {"source": "--kubeconfig", "target": "--to-kubeconfig"}
 
@@ -25,7 +30,7 @@ class Operation(Protocol):
     """A move that has begun. Both methods raise MoveError, ApiErrors and Unreachable, and can be
     repeated after that."""
 
-    async def go_on(self) -> None:
+    async def run(self) -> None:
         """Do the remaining steps."""
         ...
 
@@ -34,28 +39,28 @@ class Operation(Protocol):
         ...
 
 
-async def checked(client: Client) -> str:
+async def check_server(client: Client) -> str:
     """The identity of a cluster. Raises InventoryError unless Cluster API is installed there."""
     await Inventory(client).check_contract()
     return await identity(client)
 
 
-def begun(mode: Mode, namespace: str, source: Place, target: Place) -> Begun:
+def move_start(mode: Mode, namespace: str, source: Place, target: Place) -> MoveStarted:
     """Begin a new move. Raises MoveError if both sides are the same cluster."""
     if source.identity and source.identity == target.identity:
         raise MoveError(
             "the source and the target are the same cluster; --to-kubeconfig names the one that "
             "the objects go to"
         )
-    return Begun(secrets.token_hex(4), mode, namespace, source, target)
+    return MoveStarted(secrets.token_hex(4), mode, namespace, source, target)
 
 
 async def journal_of(
-    move: Begun,
+    move: MoveStarted,
     source: Client | None,
     target: Client | None,
     path: Path,
-    tell: Log,
+    log: Log,
     *,
     besides: Collection[str] = (),
 ) -> Journal:
@@ -67,29 +72,29 @@ async def journal_of(
     match move.mode:
         case Mode.TO_DIRECTORY:
             assert source is not None
-            return await begin_saving(source, move, path, tell)
+            return await start_saving(source, move, path, log)
         case Mode.FROM_DIRECTORY:
             assert target is not None
-            return await begin_restoring(target, move, path, tell)
+            return await start_restoring(target, move, path, log)
         case Mode.CLUSTERS:
             assert source is not None
             assert target is not None
-            return await begin(source, target, move, path, tell, besides=besides)
+            return await start_move(source, target, move, path, log, besides=besides)
 
 
 def operation(
-    journal: Journal, source: Client | None, target: Client | None, tell: Log
+    journal: Journal, source: Client | None, target: Client | None, log: Log
 ) -> Operation:
     """The operation that continues a journal."""
     mode = journal.state.begun.mode
     if mode is Mode.FROM_DIRECTORY:
         assert target is not None
-        return Restoring(target, journal, tell)
+        return RestoreOperation(target, journal, log)
     assert source is not None
     if mode is Mode.TO_DIRECTORY:
-        return Saving(source, journal, tell)
+        return SaveOperation(source, journal, log)
     assert target is not None
-    return Mover(source, target, journal, tell)
+    return Mover(source, target, journal, log)
 
 
 def new_path(folder: Path, namespace: str, now: datetime) -> Path:
@@ -97,9 +102,9 @@ def new_path(folder: Path, namespace: str, now: datetime) -> Path:
     return folder / f"{now:%Y%m%dT%H%M%SZ}-{namespace or 'all'}-{secrets.token_hex(2)}.jsonl"
 
 
-def path_to_go_on(folder: Path) -> Path:
+def unfinished_journal(folder: Path) -> Path:
     """The path of the journal of the only unfinished move. Raises MoveError."""
-    found = unfinished(folder)
+    found = unfinished_moves(folder)
     if len(found) == 1:
         return next(iter(found))
     if not found:
@@ -121,8 +126,8 @@ async def check_side(name: str, place: Place, client: Client) -> None:
         )
 
 
-def _refuse_second(folder: Path, move: Begun) -> None:
-    for path, other in unfinished(folder).items():
+def _refuse_second(folder: Path, move: MoveStarted) -> None:
+    for path, other in unfinished_moves(folder).items():
         same = other.source.identity and other.source.identity == move.source.identity
         if same and other.namespace == move.namespace:
             raise MoveError(

@@ -12,19 +12,19 @@ from kapy.api.names import Annotation
 from kapy.client.client import Client
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.errors import MoveError
-from kapy.clusterctl.move.copying import named
+from kapy.clusterctl.move.copying import names_of
 from kapy.clusterctl.move.graph import Node, Ref
 from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS
 from kapy.clusterctl.move.log import Log
 from kapy.clusterctl.retry import retry
-from kapy.clusterctl.waiting import until
+from kapy.clusterctl.waiting import wait_until
 from kapy.kube import Document
 from kapy.kube.errors import NotFound
 from kapy.kube.names import GroupKind, Resource
 
 BLOCK_MOVE: Final = "clusterctl.cluster.x-k8s.io/block-move"
 """Annotation of objects that cannot be moved yet because their controller must act first."""
-BLOCKED_FOR: Final = 380.0
+BLOCK_TIMEOUT: Final = 380.0
 """Seconds that objects may block the move: the duration of upstream's back-off."""
 
 _RESOURCES: Final = {
@@ -39,46 +39,46 @@ def is_paused(document: Document) -> bool:
     return bool((document.get("spec") or {}).get("paused")) or Annotation.PAUSED in annotations
 
 
-async def pause(client: Client, refs: Iterable[Ref], tell: Log, where: str = "source") -> None:
+async def pause(client: Client, refs: Iterable[Ref], log: Log, side: str = "source") -> None:
     """Pause the Clusters, then the ClusterClasses, as far as they exist. It can be repeated."""
     chosen = sorted(refs)
-    tell(1, f"Pausing the {where} cluster")
-    await _set(client, chosen, CLUSTER, tell, paused=True)
-    tell(1, f"Pausing the {where} ClusterClasses")
-    await _set(client, chosen, CLUSTER_CLASS, tell, paused=True)
+    log(1, f"Pausing the {side} cluster")
+    await _set(client, chosen, CLUSTER, log, paused=True)
+    log(1, f"Pausing the {side} ClusterClasses")
+    await _set(client, chosen, CLUSTER_CLASS, log, paused=True)
 
 
-async def resume(client: Client, refs: Iterable[Ref], tell: Log, where: str = "target") -> None:
+async def resume(client: Client, refs: Iterable[Ref], log: Log, side: str = "target") -> None:
     """Resume the ClusterClasses, then the Clusters. It can be repeated."""
     chosen = sorted(refs)
-    tell(1, "Resuming the target ClusterClasses")
-    await _set(client, chosen, CLUSTER_CLASS, tell, paused=False)
-    tell(1, f"Resuming the {where} cluster")
-    await _set(client, chosen, CLUSTER, tell, paused=False)
+    log(1, "Resuming the target ClusterClasses")
+    await _set(client, chosen, CLUSTER_CLASS, log, paused=False)
+    log(1, f"Resuming the {side} cluster")
+    await _set(client, chosen, CLUSTER, log, paused=False)
 
 
-async def unblocked(client: Client, nodes: Iterable[Node], tell: Log) -> bool:
+async def wait_until_unblocked(client: Client, nodes: Iterable[Node], log: Log) -> bool:
     """Wait until no object blocks the move; returns whether one did. Raises MoveError after the
     time limit."""
     blocking: list[Node] = []
     for node in nodes:
-        if _blocks(node.document):
+        if _is_blocking(node.document):
             blocking.append(node)
         else:
-            tell(5, "Resource not blocking move", **_told(node))
+            log(5, "Resource not blocking move", **_resource_of(node))
     for node in blocking:
-        tell(
+        log(
             0,
             f"Move blocked by {BLOCK_MOVE} annotation, waiting for it to be removed",
-            **_told(node),
+            **_resource_of(node),
         )
     try:
-        async with asyncio.timeout(BLOCKED_FOR):
+        async with asyncio.timeout(BLOCK_TIMEOUT):
             await bounded_gather([partial(_until_ready, client, node) for node in blocking])
     except TimeoutError:
-        names = named(node.ref for node in blocking)
+        names = names_of(node.ref for node in blocking)
         raise MoveError(
-            f"{names} still has the annotation {BLOCK_MOVE} after {BLOCKED_FOR:.0f} s; see what "
+            f"{names} still has the annotation {BLOCK_MOVE} after {BLOCK_TIMEOUT:.0f} s; see what "
             "its controller says, then go on with --resume, or undo the move with --rollback"
         ) from None
     return bool(blocking)
@@ -86,35 +86,35 @@ async def unblocked(client: Client, nodes: Iterable[Node], tell: Log) -> bool:
 
 async def _until_ready(client: Client, node: Node) -> None:
     assert node.kind is not None
-    await until(
+    await wait_until(
         client,
         node.kind.resource,
         node.ref.key,
-        lambda found: not _blocks(found),
-        within=BLOCKED_FOR,
+        lambda found: not _is_blocking(found),
+        within=BLOCK_TIMEOUT,
     )
 
 
-def _blocks(document: Document | None) -> bool:
+def _is_blocking(document: Document | None) -> bool:
     return document is not None and BLOCK_MOVE in (document["metadata"].get("annotations") or {})
 
 
 async def _set(
-    client: Client, refs: Iterable[Ref], kind: GroupKind, tell: Log, *, paused: bool
+    client: Client, refs: Iterable[Ref], kind: GroupKind, log: Log, *, paused: bool
 ) -> None:
     patch = _PATCHES[kind](paused)
     chosen = [ref for ref in refs if ref.group_kind == kind]
     for ref in chosen:
         if kind == CLUSTER:
             told = {"name": ref.name, "namespace": ref.namespace}
-            tell(5, "Set Cluster.Spec.Paused", paused=paused, Cluster=told)
+            log(5, "Set Cluster.Spec.Paused", paused=paused, Cluster=told)
         else:
             what = "Set Paused annotation" if paused else "Remove Paused annotation"
-            tell(5, what, ClusterClass=ref.name, Namespace=ref.namespace)
-    await bounded_gather([partial(_patched, client, ref, patch) for ref in chosen])
+            log(5, what, ClusterClass=ref.name, Namespace=ref.namespace)
+    await bounded_gather([partial(_patch, client, ref, patch) for ref in chosen])
 
 
-async def _patched(client: Client, ref: Ref, patch: Document) -> None:
+async def _patch(client: Client, ref: Ref, patch: Document) -> None:
     with suppress(NotFound):
         await retry(lambda: client.patch(_RESOURCES[ref.group_kind], ref.key, patch))
 
@@ -131,7 +131,7 @@ def _pause_class(paused: bool) -> Document:  # noqa: FBT001
 _PATCHES: Final = {CLUSTER: _pause_cluster, CLUSTER_CLASS: _pause_class}
 
 
-def _told(node: Node) -> Document:
+def _resource_of(node: Node) -> Document:
     ref = node.ref
     version = "" if node.kind is None else node.kind.resource.version
     return {

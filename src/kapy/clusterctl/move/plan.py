@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from kapy.clusterctl.move.content import essence, movable
+from kapy.clusterctl.move.content import compared_content, movable_content
 from kapy.clusterctl.move.graph import Graph, Node, Ref, sequence
 from kapy.clusterctl.move.kinds import MOVE, MOVE_HIERARCHY
 from kapy.kube import Document
 from kapy.kube.names import Resource
 
 
-class Way(Enum):
+class Treatment(Enum):
     """What happens to an object.
 
     MOVED: created or updated in the target, removed from the source. COPIED: the same, but it stays
@@ -28,7 +28,7 @@ class Way(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Planned:
+class PlannedMove:
     """One object of a plan.
 
     document: its content in the source, without status. owners: its owner references, with the
@@ -37,7 +37,7 @@ class Planned:
 
     ref: Ref
     resource: Resource
-    way: Way
+    way: Treatment
     group: int
     document: Document
     owners: tuple[tuple[Ref, Document], ...] = ()
@@ -60,19 +60,21 @@ class LeftBehind:
 class Plan:
     """The objects of a move, owners first."""
 
-    def __init__(self, objects: Iterable[Planned]) -> None:
-        self.objects = {one.ref: one for one in sorted(objects, key=lambda one: one.group)}
+    def __init__(self, objects: Iterable[PlannedMove]) -> None:
+        self.objects = {
+            planned.ref: planned for planned in sorted(objects, key=lambda planned: planned.group)
+        }
 
-    def groups(self) -> list[list[Planned]]:
+    def groups(self) -> list[list[PlannedMove]]:
         """Groups of objects that can be written concurrently, in order."""
-        groups: dict[int, list[Planned]] = {}
-        for one in self.objects.values():
-            groups.setdefault(one.group, []).append(one)
+        groups: dict[int, list[PlannedMove]] = {}
+        for planned in self.objects.values():
+            groups.setdefault(planned.group, []).append(planned)
         return list(groups.values())
 
-    def of(self, way: Way) -> list[Planned]:
+    def of(self, treatment: Treatment) -> list[PlannedMove]:
         """All objects with this way."""
-        return [one for one in self.objects.values() if one.way is way]
+        return [planned for planned in self.objects.values() if planned.way is treatment]
 
     def changed_since(self, other: Plan) -> list[Ref]:
         """The objects that were added, removed or changed since an earlier plan."""
@@ -80,15 +82,17 @@ class Plan:
         return sorted(
             ref
             for ref in {*before, *after}
-            if ref not in before or ref not in after or not _same(before[ref], after[ref])
+            if ref not in before or ref not in after or not _is_same(before[ref], after[ref])
         )
 
 
-def planned(graph: Graph, *, only: Callable[[Node], bool] | None = None) -> Plan:
+def plan_move(graph: Graph, *, only: Callable[[Node], bool] | None = None) -> Plan:
     """The plan of a graph. only: a predicate of nodes; None selects all that the rules move."""
-    chosen = [one for one in graph.found() if one.moves and (only is None or only(one))]
+    chosen = [one for one in graph.existing_nodes() if one.moves and (only is None or only(one))]
     return Plan(
-        _planned(node, number) for number, group in enumerate(sequence(chosen)) for node in group
+        _planned_move(node, number)
+        for number, group in enumerate(sequence(chosen))
+        for node in group
     )
 
 
@@ -96,15 +100,15 @@ def left_behind(graph: Graph, plan: Plan) -> list[LeftBehind]:
     """The objects of the graph that are not in the plan, sorted by name."""
     left = [node for node in graph.nodes.values() if node.ref not in plan.objects]
     return sorted(
-        (LeftBehind(node.ref, _why(node, plan), node.moves) for node in left),
-        key=lambda one: one.ref,
+        (LeftBehind(node.ref, _reason_to_stay(node, plan), node.moves) for node in left),
+        key=lambda remaining: remaining.ref,
     )
 
 
 _UNKNOWN: Final = "of no kind whose CRD clusterctl has labelled, or gone"
 
 
-def _why(node: Node, plan: Plan) -> str:
+def _reason_to_stay(node: Node, plan: Plan) -> str:
     if node.document is None:
         return f"it was named as an owner, and is {_UNKNOWN}"
     for owner in (*node.owners, *node.soft_owners):
@@ -119,31 +123,33 @@ def _why(node: Node, plan: Plan) -> str:
     )
 
 
-def _planned(node: Node, group: int) -> Planned:
+def _planned_move(node: Node, group: int) -> PlannedMove:
     assert node.kind is not None
     assert node.document is not None
-    return Planned(
+    return PlannedMove(
         node.ref,
         node.kind.resource,
-        _way(node),
+        _treatment(node),
         group,
-        movable(node.document, status=node.kind.status),
+        movable_content(node.document, status=node.kind.status),
         tuple((owner.ref, _reference(owner, told)) for owner, told in node.owners.items()),
     )
 
 
-def _way(node: Node) -> Way:
+def _treatment(node: Node) -> Treatment:
     if node.is_global or node.below_global:
-        return Way.SHARED
-    return Way.COPIED if node.kept else Way.MOVED
+        return Treatment.SHARED
+    return Treatment.COPIED if node.kept else Treatment.MOVED
 
 
-def _reference(owner: Node, told: Document) -> Document:
+def _reference(owner: Node, document: Document) -> Document:
     """The owner reference, in the version in which the owner is moved."""
     if owner.document is None:
-        return told
-    return {**told, "apiVersion": owner.document["apiVersion"]}
+        return document
+    return {**document, "apiVersion": owner.document["apiVersion"]}
 
 
-def _same(one: Planned, other: Planned) -> bool:
-    return one.way is other.way and essence(one.document) == essence(other.document)
+def _is_same(left: PlannedMove, right: PlannedMove) -> bool:
+    return left.way is right.way and compared_content(left.document) == compared_content(
+        right.document
+    )

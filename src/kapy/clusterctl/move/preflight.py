@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Final
 
 from kapy.client.client import Client
-from kapy.clusterctl.move.copying import present
-from kapy.clusterctl.move.discovery import discovered, not_considered
-from kapy.clusterctl.move.journal import Begun, Journal, Pausing
-from kapy.clusterctl.move.log import Log
-from kapy.clusterctl.move.plan import Way, left_behind, planned
-from kapy.clusterctl.move.refusals import (
+from kapy.clusterctl.move.checks import (
     check_providers,
     check_ready,
     check_undeleted,
     check_unpaused,
 )
-from kapy.clusterctl.move.summary import paused_by, tell_counts, tell_left_behind
+from kapy.clusterctl.move.copying import existing_objects
+from kapy.clusterctl.move.discovery import discover, ignored_objects
+from kapy.clusterctl.move.journal import Journal, MoveStarted, PauseStarted
+from kapy.clusterctl.move.log import Log
+from kapy.clusterctl.move.plan import Treatment, left_behind, plan_move
+from kapy.clusterctl.move.summary import log_counts, log_left_behind, paused_refs
 
 _REHEARSAL: Final = (
     "*" * 56,
@@ -27,12 +27,12 @@ _REHEARSAL: Final = (
 )
 
 
-async def begin(
+async def start_move(
     source: Client,
     target: Client,
-    begun: Begun,
+    start: MoveStarted,
     path: Path,
-    tell: Log,
+    log: Log,
     *,
     besides: Collection[str] = (),
 ) -> Journal:
@@ -40,51 +40,53 @@ async def begin(
 
     besides: labels of providers that the target does not need.
     """
-    tell(0, "Performing move...")
+    log(0, "Performing move...")
     await check_providers(source, target, besides)
-    graph = await discovered(source, begun.namespace, tell)
+    graph = await discover(source, start.namespace, log)
     check_ready(graph)
-    tell_counts(graph, tell)
+    log_counts(graph, log)
     check_unpaused(graph)
-    plan = planned(graph)
+    plan = plan_move(graph)
     check_undeleted(plan)
-    await present(target, plan.objects.values())  # refuses kinds that the target does not serve
-    for one in left_behind(graph, plan):
-        tell_left_behind(one, tell, level=0 if one.belongs else 5)
-    journal = Journal.new(path, begun)
-    journal.write(Pausing(paused_by(graph)))
+    await existing_objects(
+        target, plan.objects.values()
+    )  # refuses kinds that the target does not serve
+    for remaining in left_behind(graph, plan):
+        log_left_behind(remaining, log, level=0 if remaining.belongs else 5)
+    journal = Journal.new(path, start)
+    journal.write(PauseStarted(paused_refs(graph)))
     return journal
 
 
 async def check_source(source: Client, namespace: str) -> None:
     """Raises MoveError if the objects of a namespace cannot be moved now."""
-    graph = await discovered(source, namespace)
+    graph = await discover(source, namespace)
     check_ready(graph)
     check_unpaused(graph)
-    check_undeleted(planned(graph))
+    check_undeleted(plan_move(graph))
 
 
-async def rehearse(source: Client, namespace: str, tell: Log) -> None:
+async def rehearse(source: Client, namespace: str, log: Log) -> None:
     """Log what a move would do and what it would leave behind. Raises MoveError."""
-    tell(0, "Performing move...")
+    log(0, "Performing move...")
     for text in _REHEARSAL:
-        tell(0, text)
-    graph = await discovered(source, namespace, tell)
-    tell_counts(graph, tell)
+        log(0, text)
+    graph = await discover(source, namespace, log)
+    log_counts(graph, log)
     check_unpaused(graph)
-    plan = planned(graph)
-    tell(1, "Pausing the source cluster")
-    tell(1, "Pausing the source ClusterClasses")
-    tell(0, "Waiting for all resources to be ready to move")
-    tell(0, "Creating objects in the target cluster")
-    for one in plan.objects.values():
-        tell(1, "Creating", **{one.ref.kind: one.ref.name}, Namespace=one.ref.namespace)
-    tell(0, "Deleting objects from the source cluster")
-    for one in reversed(plan.of(Way.MOVED)):
-        tell(1, "Deleting", **{one.ref.kind: one.ref.name}, Namespace=one.ref.namespace)
-    tell(1, "Resuming the target ClusterClasses")
-    tell(1, "Resuming the target cluster")
+    plan = plan_move(graph)
+    log(1, "Pausing the source cluster")
+    log(1, "Pausing the source ClusterClasses")
+    log(0, "Waiting for all resources to be ready to move")
+    log(0, "Creating objects in the target cluster")
+    for planned in plan.objects.values():
+        log(1, "Creating", **{planned.ref.kind: planned.ref.name}, Namespace=planned.ref.namespace)
+    log(0, "Deleting objects from the source cluster")
+    for planned in reversed(plan.of(Treatment.MOVED)):
+        log(1, "Deleting", **{planned.ref.kind: planned.ref.name}, Namespace=planned.ref.namespace)
+    log(1, "Resuming the target ClusterClasses")
+    log(1, "Resuming the target cluster")
     for left in left_behind(graph, plan):
-        tell_left_behind(left, tell)
-    for left in await not_considered(source, graph.kinds, namespace):
-        tell_left_behind(left, tell)
+        log_left_behind(left, log)
+    for left in await ignored_objects(source, graph.kinds, namespace):
+        log_left_behind(left, log)

@@ -11,13 +11,13 @@ from typing import Final
 from kapy.client.client import Client
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.errors import MoveError
-from kapy.clusterctl.move.content import essence, movable
-from kapy.clusterctl.move.copying import is_made, named, present, unfinalize
+from kapy.clusterctl.move.checks import still_changing_error
+from kapy.clusterctl.move.content import compared_content, movable_content
+from kapy.clusterctl.move.copying import existing_objects, is_created_by_move, names_of, unfinalize
 from kapy.clusterctl.move.journal import Journal
 from kapy.clusterctl.move.kinds import MovedKinds
 from kapy.clusterctl.move.log import Log
-from kapy.clusterctl.move.plan import Plan, Planned, Way
-from kapy.clusterctl.move.refusals import still_changing
+from kapy.clusterctl.move.plan import Plan, PlannedMove, Treatment
 from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import Conflict, NotFound
@@ -26,95 +26,98 @@ from kapy.kube.names import Resource
 DELETE_FOR_MOVE: Final = "clusterctl.cluster.x-k8s.io/delete-for-move"
 """Annotation that tells webhooks that a deletion is part of a move."""
 
-_TRIES: Final = 20
+_MAX_ATTEMPTS: Final = 20
 """How often an object may change during its removal."""
 
-CopyAgain = Callable[[Planned, Document], Awaitable[None]]
+CopyAgain = Callable[[PlannedMove, Document], Awaitable[None]]
 
 
 async def remove_from_source(
-    client: Client, plan: Plan, kinds: MovedKinds, copy_again: CopyAgain, tell: Log
+    client: Client, plan: Plan, kinds: MovedKinds, copy_again: CopyAgain, log: Log
 ) -> None:
     """Remove moved objects, dependents first. It can be repeated. Raises MoveError.
 
     copy_again: copies an object to the target that was written after its comparison.
     """
-    remover = _Remover(client, kinds, copy_again, tell)
+    remover = _Remover(client, kinds, copy_again, log)
     for group in reversed(plan.groups()):
-        moved = [one for one in group if one.way is Way.MOVED]
-        await bounded_gather([partial(remover.remove, one) for one in moved])
-    left = await present(client, plan.of(Way.MOVED))
+        moved = [planned for planned in group if planned.way is Treatment.MOVED]
+        await bounded_gather([partial(remover.remove, planned) for planned in moved])
+    left = await existing_objects(client, plan.of(Treatment.MOVED))
     if left:
         raise MoveError(
-            f"{named(sorted(left))} came back in the source after it was removed: a controller "
+            f"{names_of(sorted(left))} came back in the source after it was removed: a controller "
             "there works although the Clusters are paused; stop it, delete what it made, then go "
             "on with --resume"
         )
 
 
 class _Remover:
-    def __init__(self, client: Client, kinds: MovedKinds, copy_again: CopyAgain, tell: Log) -> None:
+    def __init__(self, client: Client, kinds: MovedKinds, copy_again: CopyAgain, log: Log) -> None:
         self._client = client
         self._kinds = kinds
         self._copy_again = copy_again
-        self._tell = tell
+        self._tell = log
 
-    async def remove(self, one: Planned) -> None:
-        ref = one.ref
+    async def remove(self, planned: PlannedMove) -> None:
+        ref = planned.ref
         self._tell(1, "Deleting", **{ref.kind: ref.name}, Namespace=ref.namespace)
-        version = one.document["metadata"]["resourceVersion"]
+        version = planned.document["metadata"]["resourceVersion"]
         with suppress(NotFound):
-            for _ in range(_TRIES):
-                if await self._removed(one, version):
+            for _ in range(_MAX_ATTEMPTS):
+                if await self._try_remove(planned, version):
                     return
-                version = await self._looked_at(one)
-            raise still_changing([ref])
+                version = await self._current_version(planned)
+            raise still_changing_error([ref])
 
-    async def _removed(self, one: Planned, version: str) -> bool:
+    async def _try_remove(self, planned: PlannedMove, version: str) -> bool:
         """Remove an object; False if it was written since that version."""
 
         async def work() -> bool:
             try:
-                await force_delete(self._client, one.resource, one.ref.key, one.uid, version)
+                await force_delete(
+                    self._client, planned.resource, planned.ref.key, planned.uid, version
+                )
             except Conflict:
                 return False
             return True
 
         return await retry(work)
 
-    async def _looked_at(self, one: Planned) -> str:
+    async def _current_version(self, planned: PlannedMove) -> str:
         """The current version of an object that was written meanwhile, after its content was
         copied."""
-        found = await retry(lambda: self._client.get(one.resource, one.ref.key))
+        found = await retry(lambda: self._client.get(planned.resource, planned.ref.key))
         metadata = found["metadata"]
-        if metadata["uid"] != one.uid:
+        if metadata["uid"] != planned.uid:
             raise MoveError(
-                f"{one.ref} was made again in the source while it was moved: a controller there "
+                f"{planned.ref} was made again in the source while it was moved: a controller "
+                "there "
                 "works although the Clusters are paused; stop it, delete what it made, then go on "
                 "with --resume"
             )
-        kind = self._kinds.get(one.ref.group_kind)
-        now = movable(found, status=kind is not None and kind.status)
-        if _as_copied(now) != _as_copied(one.document):
-            await self._copy_again(one, now)
+        kind = self._kinds.get(planned.ref.group_kind)
+        now = movable_content(found, status=kind is not None and kind.status)
+        if _copied_form(now) != _copied_form(planned.document):
+            await self._copy_again(planned, now)
         version: str = metadata["resourceVersion"]
         return version
 
 
 async def undo_in_target(
-    client: Client, journal: Journal, objects: Iterable[Planned], back: Plan | None, tell: Log
+    client: Client, journal: Journal, objects: Iterable[PlannedMove], back: Plan | None, log: Log
 ) -> None:
     """Restore the target's previous objects under these names. It can be repeated.
 
     back: the objects that were copied back to the source; None if nothing had left the source.
     """
     chosen = Plan(objects)
-    found = await present(client, chosen.objects.values())
+    found = await existing_objects(client, chosen.objects.values())
     for group in reversed(chosen.groups()):
         works = [
-            partial(_undone, client, journal, one, found[one.ref], back, tell)
-            for one in group
-            if one.ref in found
+            partial(_undo, client, journal, planned, found[planned.ref], back, log)
+            for planned in group
+            if planned.ref in found
         ]
         await bounded_gather(works)
 
@@ -140,62 +143,62 @@ async def force_delete(
         await unfinalize(client, resource, key)
 
 
-async def _undone(
+async def _undo(
     client: Client,
     journal: Journal,
-    one: Planned,
-    found: Document,
+    planned: PlannedMove,
+    document: Document,
     back: Plan | None,
-    tell: Log,
+    log: Log,
 ) -> None:
-    ref = one.ref
+    ref = planned.ref
     prior = journal.state.prior.get(ref)
     if prior is not None:
-        tell(1, "Restoring", **{ref.kind: ref.name}, Namespace=ref.namespace)
-        await _restored(client, one, prior)
-    elif is_made(journal, ref, found) or _followed(one, back):
-        tell(1, "Deleting", **{ref.kind: ref.name}, Namespace=ref.namespace)
-        await _deleted(client, one, found["metadata"]["uid"])
+        log(1, "Restoring", **{ref.kind: ref.name}, Namespace=ref.namespace)
+        await _restore(client, planned, prior)
+    elif is_created_by_move(journal, ref, document) or _has_followed(planned, back):
+        log(1, "Deleting", **{ref.kind: ref.name}, Namespace=ref.namespace)
+        await _delete(client, planned, document["metadata"]["uid"])
 
 
-async def _deleted(client: Client, one: Planned, uid: str) -> None:
+async def _delete(client: Client, planned: PlannedMove, uid: str) -> None:
     async def work() -> None:
-        found = await client.get(one.resource, one.ref.key)
+        found = await client.get(planned.resource, planned.ref.key)
         if found["metadata"]["uid"] == uid:
             version = found["metadata"]["resourceVersion"]
-            await force_delete(client, one.resource, one.ref.key, uid, version)
+            await force_delete(client, planned.resource, planned.ref.key, uid, version)
 
     with suppress(NotFound):
         await retry(work)
 
 
-def _followed(one: Planned, back: Plan | None) -> bool:
+def _has_followed(planned: PlannedMove, back: Plan | None) -> bool:
     """Whether the target's controllers created an object for the objects that were moved there."""
-    return back is not None and one.way is Way.MOVED and one.ref in back.objects
+    return back is not None and planned.way is Treatment.MOVED and planned.ref in back.objects
 
 
-async def _restored(client: Client, one: Planned, prior: Document) -> None:
+async def _restore(client: Client, planned: PlannedMove, prior: Document) -> None:
     async def work() -> None:
-        found = await client.get(one.resource, one.ref.key)
+        found = await client.get(planned.resource, planned.ref.key)
         metadata = {
             **prior["metadata"],
             "uid": found["metadata"]["uid"],
             "resourceVersion": found["metadata"]["resourceVersion"],
         }
         fields = metadata.pop("managedFields", None)
-        await client.update(one.resource, {**prior, "metadata": metadata})
+        await client.update(planned.resource, {**prior, "metadata": metadata})
         if fields:
             patch = {"metadata": {"managedFields": fields}}
-            await client.patch(one.resource, one.ref.key, patch)
+            await client.patch(planned.resource, planned.ref.key, patch)
 
     with suppress(NotFound):
         await retry(work)
 
 
-def _as_copied(document: Document) -> Document:
+def _copied_form(document: Document) -> Document:
     """The part of an object that is compared, without changes that its removal has begun to
     make."""
-    known = essence(document)
+    known = compared_content(document)
     metadata = {**known["metadata"]}
     for name in ("finalizers", "deletionTimestamp", "deletionGracePeriodSeconds"):
         metadata.pop(name, None)

@@ -52,7 +52,7 @@ class Artifact:
         return Descriptor(MANIFEST, digest_of(self.manifest), len(self.manifest), annotations or {})
 
 
-def packed(
+def pack(
     files: Mapping[str, bytes],
     *,
     kind: str = PROVIDER,
@@ -65,13 +65,13 @@ def packed(
     """
     names = {name: name for name in files} | dict(also or {})
     layers = [
-        _described(files[name], _FILE, {TITLE: title}) for title, name in sorted(names.items())
+        _descriptor_of(files[name], _FILE, {TITLE: title}) for title, name in sorted(names.items())
     ]
     document = {
         "schemaVersion": 2,
         "mediaType": MANIFEST,
         "artifactType": kind,
-        "config": _described(_EMPTY, _EMPTY_TYPE).document(),
+        "config": _descriptor_of(_EMPTY, _EMPTY_TYPE).document(),
         "layers": [one.document() for one in layers],
         "annotations": dict(annotations or {}),
     }
@@ -79,7 +79,7 @@ def packed(
     return Artifact(msgspec.json.encode(document), blobs)
 
 
-def titled(manifest: Mapping[str, Any]) -> dict[str, Descriptor]:
+def titled_layers(manifest: Mapping[str, Any]) -> dict[str, Descriptor]:
     """The files of a manifest by name. Raises LookupError, TypeError or AttributeError if it is not
     a valid manifest."""
     return {
@@ -90,13 +90,13 @@ def titled(manifest: Mapping[str, Any]) -> dict[str, Descriptor]:
 
 
 def descriptors(documents: Any) -> Iterator[Descriptor]:
-    """Descriptors of a list in a manifest or an index; raises as `titled`."""
+    """Descriptors of a list in a manifest or an index; raises as `titled_layers`."""
     for one in documents:
         told = one.get("annotations") or {}
         yield Descriptor(one["mediaType"], one["digest"], int(one["size"]), dict(told))
 
 
-def _described(
+def _descriptor_of(
     content: bytes, media_type: str, annotations: Mapping[str, str] | None = None
 ) -> Descriptor:
     return Descriptor(media_type, digest_of(content), len(content), annotations or {})

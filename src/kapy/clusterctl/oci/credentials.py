@@ -13,7 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
-from kapy.clusterctl.repository.web import Unreached, Web, as_documented, refusal, secret
+from kapy.clusterctl.repository.web import (
+    ServerUnreached,
+    WebClient,
+    documented_errors,
+    refusal,
+    secret,
+)
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config.variables import Variables
@@ -46,11 +52,12 @@ def credentials_of(variables: Variables) -> Credentials:
 
 
 async def authorization(
-    web: Web, challenge: str, credentials: Credentials, scope: str, *, tls: bool
+    web: WebClient, challenge: str, credentials: Credentials, scope: str, *, tls: bool
 ) -> Mapping[str, str]:
     """The header that answers a registry's challenge (`WWW-Authenticate`); empty if none does.
 
-    tls: the registry is reached over TLS; then the token service must be, too. Raises Unreached.
+    tls: the registry is reached over TLS; then the token service must be, too. Raises
+    ServerUnreached.
     """
     scheme, _, rest = challenge.partition(" ")
     if scheme.lower() == "basic":
@@ -61,12 +68,16 @@ async def authorization(
         return {"Authorization": f"Bearer {credentials.access_token}"}
     parts = dict(_PART.findall(rest))
     if tls and not parts.get("realm", "").startswith("https://"):
-        raise Unreached(f"a registry wants its tokens to be asked for without TLS: {challenge}")
+        raise ServerUnreached(
+            f"a registry wants its tokens to be asked for without TLS: {challenge}"
+        )
     token = await _token(web, parts, credentials, parts.get("scope") or scope)
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
-async def _token(web: Web, parts: Mapping[str, str], credentials: Credentials, scope: str) -> str:
+async def _token(
+    web: WebClient, parts: Mapping[str, str], credentials: Credentials, scope: str
+) -> str:
     realm, service = parts.get("realm", ""), parts.get("service", "")
     query = {"service": service, "scope": scope}
     if credentials.refresh_token:
@@ -80,7 +91,9 @@ async def _token(web: Web, parts: Mapping[str, str], credentials: Credentials, s
     if answer.status in (401, 403):
         return ""
     if answer.status != 200:
-        raise Unreached(f"{realm}, which the registry names for tokens, answered {refusal(answer)}")
-    with as_documented(answer):
+        raise ServerUnreached(
+            f"{realm}, which the registry names for tokens, answered {refusal(answer)}"
+        )
+    with documented_errors(answer):
         told_back = answer.json()
         return str(told_back.get("token") or told_back["access_token"])

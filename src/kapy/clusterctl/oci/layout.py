@@ -23,15 +23,15 @@ from kapy.clusterctl.oci.artifact import (
     Descriptor,
     descriptors,
     digest_of,
-    titled,
+    titled_layers,
 )
-from kapy.kube.foreign_json import decoded
+from kapy.kube.foreign_json import decode_json
 
 REFERENCE: Final = "org.opencontainers.image.ref.name"
 _MARK: Final = "oci-layout"
 _MARK_CONTENT: Final = b'{"imageLayoutVersion":"1.0.0"}'
 _INDEX: Final = "index.json"
-_LARGEST: Final = 2**30
+_MAX_BYTES: Final = 2**30
 
 
 def write(path: Path, artifacts: Iterable[tuple[Artifact, Mapping[str, str]]]) -> None:
@@ -72,29 +72,29 @@ class Layout:
         self._members = _members(path)
         if self._members.get(_MARK) is None:
             raise BundleError(f"{path} is no bundle: it has no {_MARK}")
-        with self._as_written():
+        with self._report_damage():
             self.entries = list(descriptors(self._json(_INDEX)["manifests"]))
 
     def artifact(self, entry: Descriptor) -> Artifact:
         """An artifact of the index. Raises BundleError."""
         manifest = self._content(entry.digest)
-        with self._as_written():
-            document = decoded(manifest)
+        with self._report_damage():
+            document = decode_json(manifest)
             named = descriptors([document["config"], *document["layers"]])
             return Artifact(manifest, {one.digest: self._content(one.digest) for one in named})
 
     def files(self, entry: Descriptor) -> dict[str, bytes]:
         """The files of an artifact by name; names are plain names. Raises BundleError."""
         artifact = self.artifact(entry)
-        with self._as_written():
-            named = titled(decoded(artifact.manifest))
+        with self._report_damage():
+            named = titled_layers(decode_json(artifact.manifest))
         for name in named:
             if "/" in name or "\\" in name or name in (".", ".."):
                 raise BundleError(f'{self._path} is no bundle: "{name}" is no name of a file')
         return {name: artifact.blobs[one.digest] for name, one in named.items()}
 
     def _json(self, name: str) -> Any:
-        return decoded(self._members[name])
+        return decode_json(self._members[name])
 
     def _content(self, digest: str) -> bytes:
         content = self._members.get(_blob(digest))
@@ -104,7 +104,7 @@ class Layout:
         return content
 
     @contextmanager
-    def _as_written(self) -> Iterator[None]:
+    def _report_damage(self) -> Iterator[None]:
         try:
             yield
         except (LookupError, TypeError, AttributeError, ValueError) as error:
@@ -117,8 +117,10 @@ def _blob(digest: str) -> str:
 
 def _members(path: Path) -> dict[str, bytes]:
     try:
-        if path.stat().st_size > _LARGEST:
-            raise BundleError(f"{path} is larger than {_LARGEST // 2**30} GiB, so it is no bundle")
+        if path.stat().st_size > _MAX_BYTES:
+            raise BundleError(
+                f"{path} is larger than {_MAX_BYTES // 2**30} GiB, so it is no bundle"
+            )
         with tarfile.open(path, "r:", tarinfo=PlainInfo) as tar:
             return {one.name.removeprefix("./"): file.read() for one, file in members(tar)}
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:

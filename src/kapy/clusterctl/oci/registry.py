@@ -12,8 +12,15 @@ from urllib.parse import urljoin
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.oci.artifact import DIGEST, INDEX, MANIFEST, Artifact, digest_of
 from kapy.clusterctl.oci.credentials import Credentials, authorization
-from kapy.clusterctl.repository.web import Answer, Unreached, Web, as_documented, pages, refusal
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.clusterctl.repository.web import (
+    HttpResponse,
+    ServerUnreached,
+    WebClient,
+    documented_errors,
+    pages,
+    refusal,
+)
+from kapy.kube.foreign_json import BadJson, decode_json
 
 _DOCKER: Final = "application/vnd.docker.distribution.manifest"
 ACCEPTED: Final = f"{MANIFEST}, {INDEX}, {_DOCKER}.v2+json, {_DOCKER}.list.v2+json"
@@ -22,7 +29,7 @@ ACCEPTED: Final = f"{MANIFEST}, {INDEX}, {_DOCKER}.v2+json, {_DOCKER}.list.v2+js
 class Registry:
     """A repository (`name`) of the registry at a base URL."""
 
-    def __init__(self, base: str, name: str, web: Web, credentials: Credentials) -> None:
+    def __init__(self, base: str, name: str, web: WebClient, credentials: Credentials) -> None:
         self._base = base
         self._name = name
         self._web = web
@@ -39,7 +46,7 @@ class Registry:
         answer = await self._read(f"/manifests/{reference}", {"Accept": ACCEPTED})
         told = reference if ":" in reference else answer.headers.get("docker-content-digest", "")
         _check(answer, told)
-        with as_documented(answer):
+        with documented_errors(answer):
             document: Mapping[str, Any] = answer.json()
             document.keys()
             return document
@@ -47,7 +54,7 @@ class Registry:
     async def digest(self, reference: str) -> str:
         """The digest of a tag. Raises FileMissing, RepositoryError."""
         path = f"/manifests/{reference}"
-        answer = await self._ask("HEAD", self.place + path, {"Accept": ACCEPTED})
+        answer = await self._request("HEAD", self.place + path, {"Accept": ACCEPTED})
         told = answer.headers.get("docker-content-digest", "")
         if answer.status == 200 and DIGEST.fullmatch(told):
             return told
@@ -64,8 +71,8 @@ class Registry:
         found: list[str] = []
         url = f"{self.place}/tags/list?n=1000"
         for _ in pages(self.place):
-            answer = self._good(await self._ask("GET", url, {}))
-            with as_documented(answer):
+            answer = self._check_success(await self._request("GET", url, {}))
+            with documented_errors(answer):
                 found += [str(one) for one in answer.json()["tags"] or []]
             url = _next_page(answer, url)
             if not url:
@@ -81,23 +88,25 @@ class Registry:
             await self._push_blob(digest, content)
         url = f"{self.place}/manifests/{tag}"
         told = {"Content-Type": MANIFEST}
-        self._good(await self._ask("PUT", url, told, artifact.manifest, push=True))
+        self._check_success(await self._request("PUT", url, told, artifact.manifest, push=True))
 
     async def _push_blob(self, digest: str, content: bytes) -> None:
-        there = await self._ask("HEAD", f"{self.place}/blobs/{digest}", {}, push=True)
+        there = await self._request("HEAD", f"{self.place}/blobs/{digest}", {}, push=True)
         if there.status == 200:
             return
-        begun = self._good(await self._ask("POST", f"{self.place}/blobs/uploads/", {}, push=True))
-        with as_documented(begun):
+        begun = self._check_success(
+            await self._request("POST", f"{self.place}/blobs/uploads/", {}, push=True)
+        )
+        with documented_errors(begun):
             place = urljoin(begun.url, begun.headers["location"])
         url = f"{place}{'&' if '?' in place else '?'}digest={digest}"
         told = {"Content-Type": "application/octet-stream"}
-        self._good(await self._ask("PUT", url, told, content, push=True))
+        self._check_success(await self._request("PUT", url, told, content, push=True))
 
-    async def _read(self, path: str, headers: Mapping[str, str]) -> Answer:
-        return self._good(await self._ask("GET", self.place + path, headers))
+    async def _read(self, path: str, headers: Mapping[str, str]) -> HttpResponse:
+        return self._check_success(await self._request("GET", self.place + path, headers))
 
-    async def _ask(
+    async def _request(
         self,
         method: str,
         url: str,
@@ -105,7 +114,7 @@ class Registry:
         data: bytes | None = None,
         *,
         push: bool = False,
-    ) -> Answer:
+    ) -> HttpResponse:
         """Send a request, and authenticate if the registry demands it."""
         scope = f"repository:{self._name}:{'pull,push' if push else 'pull'}"
         known = self._authorization.get(scope, {})
@@ -123,7 +132,7 @@ class Registry:
         self._authorization[scope] = known
         return await self._web.ask(method, url, {**headers, **known}, data) if known else answer
 
-    def _good(self, answer: Answer) -> Answer:
+    def _check_success(self, answer: HttpResponse) -> HttpResponse:
         said = _refusal(answer)
         match answer.status:
             case 200 | 201 | 202:
@@ -141,26 +150,26 @@ class Registry:
                     "OCI_USERNAME and OCI_PASSWORD"
                 )
             case _:
-                raise Unreached(f"{answer.url} answered {said}; try again later")
+                raise ServerUnreached(f"{answer.url} answered {said}; try again later")
 
 
-def _check(answer: Answer, digest: str) -> None:
+def _check(answer: HttpResponse, digest: str) -> None:
     if digest.startswith("sha256:") and digest_of(answer.body) != digest:
-        raise Unreached(
+        raise ServerUnreached(
             f"{answer.url} is not what its digest says: the registry, or something in between, is "
             "broken"
         )
 
 
-def _next_page(answer: Answer, url: str) -> str:
+def _next_page(answer: HttpResponse, url: str) -> str:
     link, _, relation = answer.headers.get("link", "").partition(";")
     return urljoin(url, link.strip(" <>")) if 'rel="next"' in relation else ""
 
 
-def _refusal(answer: Answer) -> str:
+def _refusal(answer: HttpResponse) -> str:
     """The status and the registry's error message."""
     try:
-        told = decoded(answer.body)["errors"][0]
+        told = decode_json(answer.body)["errors"][0]
         return f"{answer.status}: {told.get('message') or told['code']}"
     except (BadJson, LookupError, TypeError, AttributeError):
         return refusal(answer)

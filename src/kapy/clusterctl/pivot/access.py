@@ -12,7 +12,7 @@ from kapy.client.client import Client
 from kapy.clusterctl.atomic_file import atomic_write
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.kubeconfig import NoKubeconfig, admin_kubeconfig
-from kapy.clusterctl.move.refusals import identity
+from kapy.clusterctl.move.checks import identity
 from kapy.clusterctl.server_from_here import Consoles, usable_kubeconfig
 from kapy.kube import Key
 

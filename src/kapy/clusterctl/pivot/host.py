@@ -9,7 +9,7 @@ from kapy.client.client import Client
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.move.kinds import CLUSTER
 from kapy.clusterctl.move.pausing import is_paused
-from kapy.clusterctl.waiting import holds
+from kapy.clusterctl.waiting import has_condition
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import NODES, Resource
@@ -32,7 +32,7 @@ def check_cluster(cluster: Document) -> None:
             f"cluster {cluster['metadata']['name']} -n {cluster['metadata']['namespace']} "
             """--type merge -p '{"spec":{"paused":null}}'`, or finish the move that paused it"""
         )
-    if not holds(cluster, "Available"):
+    if not has_condition(cluster, "Available"):
         raise MoveError(
             f"{name} is not Available, and cannot look after itself: {unavailable(cluster)}; "
             f"`kapy describe cluster {cluster['metadata']['name']}` tells what it waits for"
@@ -69,9 +69,11 @@ async def check_not_in_memory(source: Client, cluster: Document) -> None:
 
 
 async def check_nodes(target: Client, name: str, kubeconfig: str) -> None:
-    """Raises MoveError unless the cluster can run Pods. kubeconfig: the path of its kubeconfig."""
+    """Raises MoveError unless the cluster can run ControlPlaneAccess. kubeconfig: the path of its
+    kubeconfig.
+    """
     nodes = (await target.list(NODES)).items
-    ready = [one for one in nodes if holds(one, "Ready")]
+    ready = [one for one in nodes if has_condition(one, "Ready")]
     if not nodes:
         raise MoveError(f"cluster {name} has no Node; wait until one of its Machines has joined it")
     if not ready:

@@ -13,31 +13,31 @@ from kapy.client.client import Client
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.components import PROVIDER_LABEL
 from kapy.clusterctl.components.images import has_manager
-from kapy.clusterctl.progress import Say
+from kapy.clusterctl.progress import Progress
 from kapy.clusterctl.retry import retry
-from kapy.clusterctl.waiting import NotInTime, holds, until
+from kapy.clusterctl.waiting import WaitTimeout, has_condition, wait_until
 from kapy.kube import Document, Key
 from kapy.kube.errors import Expired, NotFound, Unreachable
 from kapy.kube.names import DEPLOYMENTS, PODS
 from kapy.kube.selectors import selector_of
 
 _NO_IMAGE: Final = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull")
-_UNTOLD: Final = "with unready status"
+_UNREADY_MESSAGE: Final = "with unready status"
 """Part of messages that only say that containers are not ready."""
 
 
-async def until_managers_run(
+async def wait_until_managers_run(
     client: Client,
     labels: Collection[str],
     local: Mapping[str, str],
     *,
     within: float,
-    say: Say,
+    progress: Progress,
 ) -> None:
     """Wait until the Deployments of these providers are available.
 
     local: programs by the labels of providers that the other management cluster runs as local
-    programs. Raises NotInTime.
+    programs. Raises WaitTimeout.
     """
     listed = await retry(lambda: client.list(DEPLOYMENTS, labels=PROVIDER_LABEL))
     chosen = [
@@ -45,11 +45,12 @@ async def until_managers_run(
         for one in listed.items
         if _label(one) in labels and has_manager({"kind": DEPLOYMENTS.kind, **one})
     ]
-    waiting = [one for one in chosen if not holds(one, "Available")]
+    waiting = [one for one in chosen if not has_condition(one, "Available")]
     if waiting:
-        say("Waiting for providers to be available...")
+        progress("Waiting for providers to be available...")
     await bounded_gather(
-        partial(_available, client, one, local.get(_label(one), ""), within, say) for one in waiting
+        partial(_wait_for_deployment, client, one, local.get(_label(one), ""), within, progress)
+        for one in waiting
     )
 
 
@@ -57,18 +58,18 @@ def _label(deployment: Document) -> str:
     return str((deployment["metadata"].get("labels") or {}).get(PROVIDER_LABEL, ""))
 
 
-async def _available(
-    client: Client, deployment: Document, program: str, within: float, say: Say
+async def _wait_for_deployment(
+    client: Client, deployment: Document, program: str, within: float, progress: Progress
 ) -> None:
     key = Key.of(deployment)
-    pods = _Pods(client, deployment, program, say)
+    pods = _PodWatcher(client, deployment, program, progress)
     async with asyncio.TaskGroup() as group:  # `side_by_side` unpacks its failures
         following = group.create_task(pods.follow())
         try:
-            await until(client, DEPLOYMENTS, key, _is_available, within=within)
+            await wait_until(client, DEPLOYMENTS, key, _is_available, within=within)
         except TimeoutError:
             told = f": {pods.why}" if pods.why else ""
-            raise NotInTime(
+            raise WaitTimeout(
                 f'deployment "{key.name}" is not ready after {within:.0f} s{told}; `kubectl '
                 f"describe pods -n {key.namespace}` with the kubeconfig of that cluster says more; "
                 "when the cause is gone, run this again"
@@ -77,23 +78,25 @@ async def _available(
 
 
 def _is_available(deployment: Document | None) -> bool:
-    return deployment is not None and holds(deployment, "Available")
+    return deployment is not None and has_condition(deployment, "Available")
 
 
-class _Pods:
+class _PodWatcher:
     """The Pods of one Deployment. why: the last reported reason for which they do not run."""
 
-    def __init__(self, client: Client, deployment: Document, program: str, say: Say) -> None:
+    def __init__(
+        self, client: Client, deployment: Document, program: str, progress: Progress
+    ) -> None:
         self._client = client
         self._key = Key.of(deployment)
         self._label = _label(deployment)
         self._selector = selector_of(deployment["spec"].get("selector"))
         self._program = program
-        self._say = say
+        self._say = progress
         self.why = ""
 
     async def follow(self) -> None:
-        """Report each new reason. Raises NotInTime for a reason that waiting cannot remove."""
+        """Report each new reason. Raises WaitTimeout for a reason that waiting cannot remove."""
         while True:
             with suppress(Expired, NotFound, Unreachable):  # the list begins anew
                 await self._follow()
@@ -102,24 +105,24 @@ class _Pods:
         namespace = self._key.namespace
         listed = await retry(lambda: self._client.list(PODS, namespace))
         for one in listed.items:
-            self._look(one)
+            self._on_pod(one)
         async with self._client.watch(
             PODS, namespace, resource_version=listed.resource_version
         ) as events:
             async for event in events:
                 if event.type not in ("BOOKMARK", "DELETED"):
-                    self._look(event.document)
+                    self._on_pod(event.document)
 
-    def _look(self, pod: Document) -> None:
+    def _on_pod(self, pod: Document) -> None:
         if not self._selector.matches(pod["metadata"].get("labels") or {}):
             return
-        why = not_ready_reason(pod)
-        if self._program and why.startswith(_NO_IMAGE):
-            raise NotInTime(
+        reason = not_ready_reason(pod)
+        if self._program and reason.startswith(_NO_IMAGE):
+            raise WaitTimeout(
                 f"{self._label} runs here as the program {self._program}, and the cluster cannot "
-                f"get its image: {why}; push an image of it to a registry that the cluster "
+                f"get its image: {reason}; push an image of it to a registry that the cluster "
                 "reaches, name it under `images` in the configuration file, and run this again"
             )
-        if why and why != self.why and _UNTOLD not in why:
-            self.why = why
-            self._say(f"Waiting for deployment {self._key.name}", reason=why)
+        if reason and reason != self.why and _UNREADY_MESSAGE not in reason:
+            self.why = reason
+            self._say(f"Waiting for deployment {self._key.name}", reason=reason)

@@ -1,8 +1,8 @@
 """Repositories of provider releases: the versions and the files of each version.
 
-Every source (a folder, GitHub, GitLab, an OCI registry, a dict) implements `Repository`.
-`repository_of` returns the repository of a provider's URL, with the user's overrides and, for a
-remote source, the download cache.
+Every source (a folder, GitHub, GitLab, an OCI registry, a dict) implements
+`Repository`. `repository_of` returns the repository of a provider's URL, with the user's overrides
+and, for a remote source, the download cache.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def repository_of(provider: Provider, config: Config) -> Repository:
     """The repository of a provider. It sends no request yet. Raises RepositoryError for an invalid
     URL.
 
-    A folder is read without an event loop; all other sources need one (see `is_near`).
+    A folder is read without an event loop; all other sources need one (see `is_local`).
     """
     try:
         return repository_at(provider.url, provider.label, config, provider)
@@ -40,14 +40,14 @@ def repository_at(
 
     Raises RepositoryError.
     """
-    from kapy.clusterctl.repository.overrides import Overridden
+    from kapy.clusterctl.repository.overrides import OverriddenRepository
 
-    return Overridden(
+    return OverriddenRepository(
         _at(url, label, config, provider), label, config.overrides_folder, config.tell
     )
 
 
-def is_near(url: str) -> bool:
+def is_local(url: str) -> bool:
     """Whether a repository is a folder on this machine."""
     return urlsplit(url).scheme in ("", "file")
 
@@ -58,9 +58,9 @@ def _at(url: str, label: str, config: Config, provider: Provider | None) -> Repo
         from kapy.clusterctl.repository.folder import folder_at
 
         return folder_at(parts.path, label, url)
-    from kapy.clusterctl.repository.far import far_repository
+    from kapy.clusterctl.repository.remote import remote_repository
 
-    return far_repository(url, config, provider)
+    return remote_repository(url, config, provider)
 
 
 def _split(url: str) -> SplitResult:

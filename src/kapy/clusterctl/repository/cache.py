@@ -43,7 +43,7 @@ class Cache:
         """
         async with self._locks[key]:
             if key not in self._here:
-                self._here[key] = await self._known(key, download)
+                self._here[key] = await self._cached_or_download(key, download)
             found = self._here[key]
         if isinstance(found, FileMissing):
             raise found
@@ -58,17 +58,17 @@ class Cache:
             answer: T = self._answers[key]
             return answer
 
-    async def _known(
+    async def _cached_or_download(
         self, key: Key, download: Callable[[], Awaitable[bytes]]
     ) -> bytes | FileMissing:
         entry = self._entry(key)
-        if entry is not None and (kept := self._kept(entry)) is not None:
+        if entry is not None and (kept := self._cached(entry)) is not None:
             return kept
         try:
             content = await download()
         except FileMissing as error:
             return error
-        digest = self._keep(content)
+        digest = self._store(content)
         if entry is not None:
             _write(entry, digest.encode())
         return content
@@ -78,7 +78,7 @@ class Cache:
             return None
         return self._folder / "files" / sha256("\n".join(key).encode()).hexdigest()
 
-    def _kept(self, entry: Path) -> bytes | None:
+    def _cached(self, entry: Path) -> bytes | None:
         try:
             return self._content(entry.read_text("ascii").strip())
         except (OSError, ValueError):
@@ -93,7 +93,7 @@ class Cache:
             return None
         return content if digest_of(content) == digest else None
 
-    def _keep(self, content: bytes) -> str:
+    def _store(self, content: bytes) -> str:
         digest = digest_of(content)
         if self._folder is not None:
             _write(self._folder / "blobs" / digest.replace(":", "/"), content)

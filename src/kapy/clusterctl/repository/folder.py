@@ -13,10 +13,10 @@ from kapy.clusterctl.repository.latest import latest_version
 from kapy.clusterctl.repository.releases import LATEST
 from kapy.clusterctl.repository.tags import newest_first, semantic
 
-_CANNOT = "error creating the local filesystem repository client"
+_READ_ERROR = "error creating the local filesystem repository client"
 
 
-class Folder:
+class FolderRepository:
     """The releases of one provider in a folder. default: a version, or `latest`."""
 
     def __init__(self, path: Path, default: str, components_file: str) -> None:
@@ -47,7 +47,7 @@ class Folder:
             return path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             raise FileMissing(
-                f"{cannot}: stat {path}: no such file or directory{await self._instead(version)}"
+                f"{cannot}: stat {path}: no such file or directory{await self._suggestion(version)}"
             ) from None
         except IsADirectoryError:
             raise RepositoryError(f"{cannot}: it is a directory") from None
@@ -61,10 +61,10 @@ class Folder:
         except OSError as error:
             raise RepositoryError(
                 f"there is no release {version}: {folder}: {error.strerror}"
-                f"{await self._instead(version)}"
+                f"{await self._suggestion(version)}"
             ) from error
 
-    async def _instead(self, version: str) -> str:
+    async def _suggestion(self, version: str) -> str:
         """A hint for an error about a missing version or file: the existing ones."""
         if (self._path / version).is_dir():
             files = await self.files(version)
@@ -76,29 +76,29 @@ class Folder:
         return f"; the releases there are {', '.join(there)}" if there else "; there is no release"
 
 
-def folder_at(path: str, label: str, url: str) -> Folder:
+def folder_at(path: str, label: str, url: str) -> FolderRepository:
     """The repository at the path of a URL. Raises RepositoryError."""
     found = Path(unquote(path))
     if not found.is_absolute():
         raise RepositoryError(
-            f'{_CANNOT}: invalid path: path "{url}" must be an absolute path, as '
+            f'{_READ_ERROR}: invalid path: path "{url}" must be an absolute path, as '
             f"/home/me/repository/{label}/v1.0.0/components.yaml"
         )
     if len(found.parts) < 4:
         raise RepositoryError(
-            f"{_CANNOT}: invalid path: path should be in the form "
+            f"{_READ_ERROR}: invalid path: path should be in the form "
             "{basepath}/{provider-name}/{version}/{components.yaml}"
         )
     folder, version = found.parent.parent, found.parent.name
     if version != LATEST and semantic(version) is None:
         raise RepositoryError(
-            f'{_CANNOT}: invalid version: "{version}". Version must obey the syntax and semantics '
-            'of the "Semantic Versioning" specification (http://semver.org/) and path format '
-            "{basepath}/{provider-name}/{version}/{components.yaml}"
+            f'{_READ_ERROR}: invalid version: "{version}". Version must obey the syntax and '
+            'semantics of the "Semantic Versioning" specification (http://semver.org/) and path '
+            "format {basepath}/{provider-name}/{version}/{components.yaml}"
         )
     if folder.name != label:
         raise RepositoryError(
-            f'{_CANNOT}: invalid path: path "{url}" must contain provider "{label}" in the format '
-            "{basepath}/{provider-label}/{version}/{components.yaml}"
+            f'{_READ_ERROR}: invalid path: path "{url}" must contain provider "{label}" in the '
+            "format {basepath}/{provider-label}/{version}/{components.yaml}"
         )
-    return Folder(folder, version, found.name)
+    return FolderRepository(folder, version, found.name)

@@ -1,8 +1,8 @@
 """GitHub releases as a source: tags are versions, assets are files.
 
 Versions come from a Go module proxy and files from plain downloads, because these do not count
-against GitHub's rate limit. The API is used if both fail, and if GOPROXY is `off` or `direct`.
-Upstream: `cmd/clusterctl/client/repository/repository_github.go`.
+against GitHub's rate limit. The API is used if both fail, and if GOPROXY is `off` or
+`direct`. Upstream: `cmd/clusterctl/client/repository/repository_github.go`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from kapy.clusterctl.repository import goproxy
 from kapy.clusterctl.repository.cache import Cache
 from kapy.clusterctl.repository.tags import newest_first
 from kapy.clusterctl.repository.web import (
-    Answer,
-    Unreached,
-    Web,
-    as_documented,
+    HttpResponse,
+    ServerUnreached,
+    WebClient,
+    documented_errors,
     pages,
     refusal,
     secret,
@@ -58,13 +58,13 @@ class Asset:
 
 
 @dataclass(frozen=True, slots=True)
-class GitHub:
+class GitHubSource:
     """The releases of one GitHub repository (`owner/name`), as a `Source`."""
 
     repository: str
     default: str
     components_file: str
-    web: Web
+    web: WebClient
     cache: Cache
     token: str = field(default="", repr=False)
     hosts: Hosts = Hosts()
@@ -79,7 +79,7 @@ class GitHub:
                 return await goproxy.module_versions(
                     self.web, proxy, f"github.com/{self.repository}"
                 )
-            except Unreached:
+            except ServerUnreached:
                 continue  # GitHub itself knows, too
         return await self._tags()
 
@@ -89,7 +89,7 @@ class GitHub:
         url = f"{self.place}/releases/download/{version}/{name}"
         try:
             answer = await self.web.get(url)
-        except Unreached:
+        except ServerUnreached:
             return await self._asset(version, name)
         if answer.status == 200:
             return answer.file()
@@ -111,7 +111,7 @@ class GitHub:
         tags: list[str] = []
         for page in pages(self.place):
             answer = await self._api(f"releases?per_page={_PAGE}&page={page}")
-            with as_documented(answer):
+            with documented_errors(answer):
                 releases = answer.json()
                 tags += [one["tag_name"] for one in releases if not one.get("draft")]
             if len(releases) < _PAGE:
@@ -127,7 +127,7 @@ class GitHub:
         )
         content = answer.file()
         if asset.size != len(content) or asset.digest not in ("", digest_of(content)):
-            raise Unreached(
+            raise ServerUnreached(
                 f"{answer.url} is not what its release says: its size or digest is another; the "
                 "release, or something in between, is broken"
             )
@@ -141,7 +141,7 @@ class GitHub:
                 answer = await self._api(f"releases/tags/{version}")
             except FileMissing:
                 raise self._missing(version, "") from None
-            with as_documented(answer):
+            with documented_errors(answer):
                 return {
                     one["name"]: Asset(one["id"], one["size"], one.get("digest") or "")
                     for one in answer.json()["assets"]
@@ -149,7 +149,7 @@ class GitHub:
 
         return await self.cache.once((self.place, "assets", version), ask)
 
-    async def _api(self, path: str, headers: dict[str, str] | None = None) -> Answer:
+    async def _api(self, path: str, headers: dict[str, str] | None = None) -> HttpResponse:
         url = f"{self.hosts.api}/repos/{self.repository}/{path}"
         told = {"Accept": "application/vnd.github+json", **(headers or {})}
         if self.token:
@@ -158,7 +158,7 @@ class GitHub:
         if answer.status == 404:
             raise FileMissing(f"{url} is not there{self._hint()}")
         if answer.status != 200:
-            raise RepositoryError(_refused(answer, with_token=bool(self.token)))
+            raise RepositoryError(_refusal(answer, with_token=bool(self.token)))
         return answer
 
     def _missing(self, version: str, name: str) -> FileMissing:
@@ -174,28 +174,28 @@ class GitHub:
         return " (a private one needs a token in GITHUB_TOKEN)"
 
 
-def github_at(path: str, config: Config) -> GitHub:
+def github_at(path: str, config: Config) -> GitHubSource:
     """The repository at the path of a URL. Raises RepositoryError."""
     from kapy.clusterctl.config import GITHUB_TOKEN
 
     parts = path.removeprefix("/").split("/")
     if len(parts) < 5 or parts[2] != "releases" or not all(parts):
         raise RepositoryError(_FORM)
-    return GitHub(
+    return GitHubSource(
         "/".join(parts[:2]),
         parts[3],
         "/".join(parts[4:]),
-        Web(),
+        WebClient(),
         config.cache,
         secret(config.variables, GITHUB_TOKEN),
         Hosts(proxies=tuple(goproxy.proxies(config.environ.get("GOPROXY", "")))),
     )
 
 
-def _refused(answer: Answer, *, with_token: bool) -> str:
+def _refusal(answer: HttpResponse, *, with_token: bool) -> str:
     said = refusal(answer)
     if answer.status in (403, 429) and answer.headers.get("x-ratelimit-remaining") == "0":
-        return _limited(answer, with_token=with_token)
+        return _rate_limit_message(answer, with_token=with_token)
     if answer.status == 401:
         return f"GitHub refuses the token in GITHUB_TOKEN ({said}): make a new one, or unset it"
     if answer.status == 403 and with_token:
@@ -206,7 +206,7 @@ def _refused(answer: Answer, *, with_token: bool) -> str:
     return f"{answer.url} answered {said}; try again later, or set a token in GITHUB_TOKEN"
 
 
-def _limited(answer: Answer, *, with_token: bool) -> str:
+def _rate_limit_message(answer: HttpResponse, *, with_token: bool) -> str:
     until = ""
     with suppress(KeyError, ValueError, OverflowError, OSError):
         ends = datetime.fromtimestamp(int(answer.headers["x-ratelimit-reset"]), UTC)

@@ -13,24 +13,31 @@ from urllib.parse import SplitResult, quote
 
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.repository.tags import semantic
-from kapy.clusterctl.repository.web import Answer, Web, as_documented, pages, refusal, secret
+from kapy.clusterctl.repository.web import (
+    HttpResponse,
+    WebClient,
+    documented_errors,
+    pages,
+    refusal,
+    secret,
+)
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config import Config
 
-_CANNOT: Final = "error creating the GitLab repository client"
+_READ_ERROR: Final = "error creating the GitLab repository client"
 _PAGE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class GitLab:
+class GitLabSource:
     """One generic package, as a `Source`. project: base URL of the project in GitLab's API."""
 
     project: str
     package: str
     default: str
     components_file: str
-    web: Web
+    web: WebClient
     token: str = field(default="", repr=False)
 
     @property
@@ -43,40 +50,38 @@ class GitLab:
     async def file(self, version: str, name: str) -> bytes:
         url = f"{self.place}/{version}/{name}"
         cannot = f'failed to get file "{name}" with version "{version}" from "{url}"'
-        answer = await self._ask(url)
+        answer = await self._request(url)
         if answer.status == 404:
             raise FileMissing(f"{cannot}, got 404: {self._not_found}")
         if answer.status != 200:
-            raise RepositoryError(f"{cannot}: {self._refused(answer)}")
+            raise RepositoryError(f"{cannot}: {self._refusal(answer)}")
         return answer.file()
 
     async def files(self, version: str) -> list[str]:
         query = f"package_name={quote(self.package)}&package_version={quote(version)}"
-        found = await self._listed(f"{self.project}/packages?package_type=generic&{query}", "id")
+        found = await self._list(f"{self.project}/packages?package_type=generic&{query}", "id")
         ours = [one["id"] for one in found if one.get("version") == version]
         if not ours:
             raise FileMissing(f"{self.place} has no version {version}: {self._not_found}")
         place = f"{self.project}/packages/{ours[0]}/package_files"
-        return sorted(
-            {str(one["file_name"]) for one in await self._listed(f"{place}?", "file_name")}
-        )
+        return sorted({str(one["file_name"]) for one in await self._list(f"{place}?", "file_name")})
 
-    async def _listed(self, url: str, wanted: str) -> list[Any]:
-        """All pages of a list whose items are maps with a `wanted` key."""
+    async def _list(self, url: str, subject: str) -> list[Any]:
+        """All pages of a list whose items are maps with a `subject` key."""
         found: list[Any] = []
         page = "1"
         for _ in pages(self.place):
-            answer = await self._ask(f"{url}&per_page={_PAGE}&page={page}")
+            answer = await self._request(f"{url}&per_page={_PAGE}&page={page}")
             if answer.status != 200:
-                raise RepositoryError(f"failed to list {url}: {self._refused(answer)}")
-            with as_documented(answer):
-                found += [one for one in answer.json() if one[wanted]]
+                raise RepositoryError(f"failed to list {url}: {self._refusal(answer)}")
+            with documented_errors(answer):
+                found += [one for one in answer.json() if one[subject]]
             page = answer.headers.get("x-next-page", "")
             if not page:
                 break
         return found
 
-    async def _ask(self, url: str) -> Answer:
+    async def _request(self, url: str) -> HttpResponse:
         return await self.web.get(
             url, {"Authorization": f"Bearer {self.token}"} if (self.token) else {}
         )
@@ -87,7 +92,7 @@ class GitLab:
             return "it is not there, or the token in GITLAB_ACCESS_TOKEN may not read it"
         return "it is not there, or needs a token in GITLAB_ACCESS_TOKEN"
 
-    def _refused(self, answer: Answer) -> str:
+    def _refusal(self, answer: HttpResponse) -> str:
         said = refusal(answer)
         if answer.status == 401:
             return (
@@ -101,7 +106,7 @@ class GitLab:
         return f"got {said}"
 
 
-def gitlab_at(parts: SplitResult, config: Config) -> GitLab:
+def gitlab_at(parts: SplitResult, config: Config) -> GitLabSource:
     """The package at a URL. Raises RepositoryError."""
     from kapy.clusterctl.config import GITLAB_TOKEN
 
@@ -110,15 +115,15 @@ def gitlab_at(parts: SplitResult, config: Config) -> GitLab:
         "packages", "generic",
     ]:  # fmt: skip
         raise RepositoryError(
-            f"{_CANNOT}: invalid url: a GitLab repository url should be in the form "
+            f"{_READ_ERROR}: invalid url: a GitLab repository url should be in the form "
             "https://{host}/api/v4/projects/{projectSlug}/packages/generic/{packageName}/"
             "{defaultVersion}/{componentsPath}"
         )
     if semantic(path[7]) is None:
         raise RepositoryError(
-            f'{_CANNOT}: invalid version: "{path[7]}": versions of GitLab packages cannot be '
+            f'{_READ_ERROR}: invalid version: "{path[7]}": versions of GitLab packages cannot be '
             "listed, so the url must name one, as v1.2.3"
         )
     project = f"{parts.scheme}://{parts.netloc}/{'/'.join(path[:4])}"
     token = secret(config.variables, GITLAB_TOKEN)
-    return GitLab(project, path[6], path[7], path[8], Web(), token)
+    return GitLabSource(project, path[6], path[7], path[8], WebClient(), token)

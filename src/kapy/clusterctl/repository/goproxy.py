@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kapy.clusterctl.repository.web import Unreached, Web, pages
+from kapy.clusterctl.repository.web import ServerUnreached, WebClient, pages
 from kapy.kube.version import InvalidVersion, Version, parse_tolerant
 
 DEFAULT: Final = "https://proxy.golang.org"
-_GONE: Final = (404, 410)
+_MISSING_STATUSES: Final = (404, 410)
 
 
 def proxies(goproxy: str) -> list[str]:
@@ -29,27 +29,27 @@ def proxies(goproxy: str) -> list[str]:
     return found
 
 
-async def module_versions(web: Web, proxy: str, module: str) -> list[str]:
-    """Tags of all versions of a module, of every major version. Raises Unreached."""
+async def module_versions(web: WebClient, proxy: str, module: str) -> list[str]:
+    """Tags of all versions of a module, of every major version. Raises ServerUnreached."""
     found: set[Version] = set()
     for major in pages(proxy):
-        names = await _listed(web, proxy, module, major)
+        names = await _list(web, proxy, module, major)
         if names is None:
             break
         found.update(names)
     if not found:
-        raise Unreached(f"{proxy} knows no version of {module}")
+        raise ServerUnreached(f"{proxy} knows no version of {module}")
     return [f"v{one}" for one in sorted(found)]
 
 
-async def _listed(web: Web, proxy: str, module: str, major: int) -> list[Version] | None:
+async def _list(web: WebClient, proxy: str, module: str, major: int) -> list[Version] | None:
     """The versions of a major version; None if there is no such module."""
     path = module if major == 1 else f"{module}/v{major}"
-    answer = await web.get(f"{proxy}/{_escaped(path)}/@v/list")
-    if answer.status in _GONE:
+    answer = await web.get(f"{proxy}/{_escape(path)}/@v/list")
+    if answer.status in _MISSING_STATUSES:
         return None
     if answer.status != 200:
-        raise Unreached(f"{answer.url} answered {answer.status}")
+        raise ServerUnreached(f"{answer.url} answered {answer.status}")
     found = (_version(line) for line in answer.file().decode("utf-8", "replace").splitlines())
     return [one for one in found if one is not None]
 
@@ -62,5 +62,5 @@ def _version(line: str) -> Version | None:
         return None
 
 
-def _escaped(path: str) -> str:
+def _escape(path: str) -> str:
     return re.sub("[A-Z]", lambda capital: f"!{capital[0].lower()}", path)

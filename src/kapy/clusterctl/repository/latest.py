@@ -12,7 +12,7 @@ from kapy.clusterctl.repository.releases import METADATA, Repository
 from kapy.clusterctl.repository.tags import newest_first, semantic
 
 CONTRACT: Final = "v1beta2"
-_TRIED: Final = 5  # releases are published in steps, and the newest may not be complete yet
+_MAX_TRIED: Final = 5  # releases are published in steps, and the newest may not be complete yet
 _NONE: Final = "failed to find releases tagged with a valid semantic version number"
 
 
@@ -36,13 +36,13 @@ async def latest_version(repository: Repository) -> str:
 
 async def _newest_complete(repository: Repository, ordered: list[str]) -> tuple[str, bytes]:
     reasons = []
-    for version in ordered[:_TRIED]:
+    for version in ordered[:_MAX_TRIED]:
         try:
             return version, await repository.file(version, METADATA)
         except FileMissing as error:
             reasons.append(str(error))
-    why = f": the newest ones have no {METADATA} ({reasons[0]})" if reasons else ""
-    raise RepositoryError(f"{_NONE}{why}; write the version that is meant")
+    reason = f": the newest ones have no {METADATA} ({reasons[0]})" if reasons else ""
+    raise RepositoryError(f"{_NONE}{reason}; write the version that is meant")
 
 
 def _series(metadata: bytes) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@ from kapy.clusterctl.repository.latest import latest_version
 from kapy.clusterctl.repository.releases import LATEST
 
 
-class Memory:
+class MemoryRepository:
     """releases: the files of each version by name."""
 
     def __init__(

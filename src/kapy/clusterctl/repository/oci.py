@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from kapy.clusterctl.errors import FileMissing, RepositoryError
-from kapy.clusterctl.oci.artifact import Descriptor, descriptors, titled
+from kapy.clusterctl.oci.artifact import Descriptor, descriptors, titled_layers
 from kapy.clusterctl.oci.credentials import credentials_of
 from kapy.clusterctl.oci.registry import Registry
 from kapy.clusterctl.provider import Provider
 from kapy.clusterctl.repository.cache import Cache
 from kapy.clusterctl.repository.releases import LATEST, METADATA
 from kapy.clusterctl.repository.tags import newest_first, semantic
-from kapy.clusterctl.repository.web import Unreached, Web
+from kapy.clusterctl.repository.web import ServerUnreached, WebClient
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config import Config
@@ -36,7 +36,7 @@ _FORM: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Oci:
+class OciSource:
     """The versions of one artifact, as a `Source`."""
 
     registry: Registry
@@ -55,7 +55,7 @@ class Oci:
         return newest_first(tags)[::-1]
 
     async def file(self, version: str, name: str) -> bytes:
-        there = await self._titled(version)
+        there = await self._titled_layers(version)
         for one in self._names(version, name):
             if one in there:
                 return await self.registry.blob(there[one].digest)
@@ -65,7 +65,7 @@ class Oci:
         )
 
     async def files(self, version: str) -> list[str]:
-        there = await self._titled(version)
+        there = await self._titled_layers(version)
         usual = (self.components_file, METADATA)
         found = [one for one in usual if any(name in there for name in self._names(version, one))]
         return sorted({*there, *found})
@@ -80,23 +80,25 @@ class Oci:
             return [f"{full}-{METADATA}", METADATA]
         return [f"{full}-{GENERIC}", name, f"{kind}-{GENERIC}", GENERIC]
 
-    async def _titled(self, version: str) -> dict[str, Descriptor]:
+    async def _titled_layers(self, version: str) -> dict[str, Descriptor]:
         async def ask() -> dict[str, Descriptor]:
             try:
                 return await self._files_of(await self.registry.manifest(tag_of(version)))
             except FileMissing as error:
                 raise FileMissing(f"there is no version {version}: {error}") from None
             except (LookupError, TypeError, AttributeError, ValueError) as error:
-                raise Unreached(f"{self.place}:{version} is no artifact with files") from error
+                raise ServerUnreached(
+                    f"{self.place}:{version} is no artifact with files"
+                ) from error
 
         return await self.cache.once((self.place, "titles", version), ask)
 
     async def _files_of(self, manifest: Mapping[str, Any]) -> dict[str, Descriptor]:
         if "manifests" not in manifest:
-            return titled(manifest)
+            return titled_layers(manifest)
         found: dict[str, Descriptor] = {}
         for one in descriptors(manifest["manifests"]):
-            found = titled(await self.registry.manifest(one.digest)) | found
+            found = titled_layers(await self.registry.manifest(one.digest)) | found
         return found
 
 
@@ -110,7 +112,7 @@ def tag_of(version: str) -> str:
     return version.replace("+", "_")
 
 
-def oci_at(url: str, config: Config, provider: Provider | None) -> Oci:
+def oci_at(url: str, config: Config, provider: Provider | None) -> OciSource:
     """The artifact at a URL. Raises RepositoryError."""
     parts = urlsplit(url)
     if "@" in parts.netloc:
@@ -118,18 +120,18 @@ def oci_at(url: str, config: Config, provider: Provider | None) -> Oci:
             "credentials do not belong into the url of a registry: set OCI_USERNAME and "
             "OCI_PASSWORD"
         )
-    name, version, file = _taken_apart(parts.path.strip("/"))
+    name, version, file = _split_path(parts.path.strip("/"))
     if not parts.netloc or not name or "@" in name:
         raise RepositoryError(_FORM)
     if version != LATEST and semantic(version) is None:
         raise RepositoryError(f'invalid version: "{version}" is no semantic version; {_FORM}')
     base = f"{'http' if parts.scheme == 'oci+http' else 'https'}://{parts.netloc}"
-    registry = Registry(base, name, Web(), credentials_of(config.variables))
+    registry = Registry(base, name, WebClient(), credentials_of(config.variables))
     usual = provider.type.components_file if provider else GENERIC
-    return Oci(registry, version, file or usual, config.cache, provider)
+    return OciSource(registry, version, file or usual, config.cache, provider)
 
 
-def _taken_apart(path: str) -> tuple[str, str, str]:
+def _split_path(path: str) -> tuple[str, str, str]:
     """Split into name, version and components file."""
     name, _, version = path.partition(":")
     if version:

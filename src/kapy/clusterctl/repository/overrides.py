@@ -13,7 +13,7 @@ from kapy.clusterctl.errors import RepositoryError
 from kapy.clusterctl.repository.releases import Repository
 
 
-class Overridden:
+class OverriddenRepository:
     """A repository with some files replaced by those of a folder, which need not exist.
 
     tell: is called for each replaced file.

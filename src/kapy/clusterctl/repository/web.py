@@ -19,27 +19,27 @@ import aiohttp
 from kapy import __version__
 from kapy.client.no_answer import NO_ANSWER, describe_failure
 from kapy.clusterctl.errors import RepositoryError
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config.variables import Variables
 
 PAUSES: Final = (1.0, 2.0, 4.0)
 """Seconds before each retry."""
-LARGEST: Final = 128 * 2**20
-LARGEST_JSON: Final = 16 * 2**20
-MOST_PAGES: Final = 200
+MAX_BYTES: Final = 128 * 2**20
+MAX_JSON_BYTES: Final = 16 * 2**20
+MAX_PAGES: Final = 200
 """The maximum length of a list: a server that sends more is broken or malicious."""
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=600, sock_connect=10, sock_read=30)
-_AGAIN: Final = frozenset((500, 502, 503, 504))
+_RETRIED_STATUSES: Final = frozenset((500, 502, 503, 504))
 
 
-class Unreached(RepositoryError):
+class ServerUnreached(RepositoryError):
     """A server gave no usable answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """headers: names in lower case."""
 
     url: str
@@ -48,47 +48,49 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        """The body's value. Raises Unreached."""
-        if len(self.body) > LARGEST_JSON:
-            raise Unreached(f"{self.url} answered with more than {LARGEST_JSON} bytes of JSON")
+        """The body's value. Raises ServerUnreached."""
+        if len(self.body) > MAX_JSON_BYTES:
+            raise ServerUnreached(
+                f"{self.url} answered with more than {MAX_JSON_BYTES} bytes of JSON"
+            )
         try:
-            return decoded(self.body)
+            return decode_json(self.body)
         except BadJson as error:
-            raise Unreached(
+            raise ServerUnreached(
                 f"{self.url} answered with something that is not JSON ({error}): is there a proxy "
                 "or a login page in between?"
             ) from None
 
     def file(self) -> bytes:
-        """The body as a release file. Raises Unreached for a web page."""
+        """The body as a release file. Raises ServerUnreached for a web page."""
         if self.headers.get("content-type", "").startswith("text/html"):
-            raise Unreached(
+            raise ServerUnreached(
                 f"{self.url} answered with a web page and not with the file: is there a proxy or a "
                 "login page in between?"
             )
         return self.body
 
 
-class Web:
+class WebClient:
     """Sends requests. pauses: seconds before each retry."""
 
     def __init__(self, pauses: Sequence[float] = PAUSES) -> None:
         self._pauses = pauses
 
-    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
-        """The answer to a GET, with any status. Raises Unreached."""
+    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> HttpResponse:
+        """The answer to a GET, with any status. Raises ServerUnreached."""
         return await self.ask("GET", url, headers or {})
 
     async def ask(
         self, method: str, url: str, headers: Mapping[str, str], data: bytes | None = None
-    ) -> Answer:
-        """The answer to an idempotent request, with retries. Raises Unreached."""
+    ) -> HttpResponse:
+        """The answer to an idempotent request, with retries. Raises ServerUnreached."""
         for pause in self._pauses:
             try:
                 answer = await _answer(method, url, headers, data)
-                if answer.status not in _AGAIN:
+                if answer.status not in _RETRIED_STATUSES:
                     return answer
-            except Unreached:
+            except ServerUnreached:
                 pass
             # Nothing tells when a server of somebody else is well again.
             await asyncio.sleep(pause)
@@ -96,28 +98,29 @@ class Web:
 
 
 def pages(place: str) -> Iterator[int]:
-    """The page numbers of a list, from 1 on. Raises Unreached if the list does not end."""
-    yield from range(1, MOST_PAGES + 1)
-    raise Unreached(f"{place} lists more than {MOST_PAGES} pages: is it the right server?")
+    """The page numbers of a list, from 1 on. Raises ServerUnreached if the list does not end."""
+    yield from range(1, MAX_PAGES + 1)
+    raise ServerUnreached(f"{place} lists more than {MAX_PAGES} pages: is it the right server?")
 
 
 @contextmanager
-def as_documented(answer: Answer) -> Iterator[None]:
-    """Run code that reads an answer's JSON. Raises Unreached if it does not have the documented
-    shape."""
+def documented_errors(answer: HttpResponse) -> Iterator[None]:
+    """Run code that reads an answer's JSON. Raises ServerUnreached if it does not have the
+    documented shape.
+    """
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise Unreached(
+        raise ServerUnreached(
             f"{answer.url} answered with JSON that is not what such a server says: is it another "
             "one, or is there a proxy in between?"
         ) from error
 
 
-def refusal(answer: Answer) -> str:
+def refusal(answer: HttpResponse) -> str:
     """The server's error message, if it has one, and the status."""
     try:
-        told = decoded(answer.body)
+        told = decode_json(answer.body)
         message = told.get("message") or told.get("error") if isinstance(told, dict) else ""
     except BadJson:
         message = ""
@@ -130,7 +133,9 @@ def secret(variables: Variables, name: str) -> str:
     return (variables.get(name) or "").strip()
 
 
-async def _answer(method: str, url: str, headers: Mapping[str, str], data: bytes | None) -> Answer:
+async def _answer(
+    method: str, url: str, headers: Mapping[str, str], data: bytes | None
+) -> HttpResponse:
     told = {"User-Agent": f"kapy/{__version__}", **headers}
     try:
         async with (
@@ -139,9 +144,9 @@ async def _answer(method: str, url: str, headers: Mapping[str, str], data: bytes
         ):
             body = await _body(response, url)
             names = {name.lower(): value for name, value in response.headers.items()}
-            return Answer(url, response.status, names, body)
+            return HttpResponse(url, response.status, names, body)
     except NO_ANSWER as error:
-        raise Unreached(
+        raise ServerUnreached(
             f"cannot reach {urlsplit(url).netloc} for {url}: {_reason(error)}; check the network "
             "and the proxy settings (HTTPS_PROXY), or use a repository that can be reached"
         ) from error
@@ -151,9 +156,9 @@ async def _body(response: aiohttp.ClientResponse, url: str) -> bytes:
     parts, size = [], 0
     async for part in response.content.iter_any():
         size += len(part)
-        if size > LARGEST:
+        if size > MAX_BYTES:
             raise RepositoryError(
-                f"{url} is larger than {LARGEST // 2**20} MiB, so it is no file of a release"
+                f"{url} is larger than {MAX_BYTES // 2**20} MiB, so it is no file of a release"
             )
         parts.append(part)
     return b"".join(parts)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kapy.clusterctl.envsubst import Values
-from kapy.clusterctl.variables import processed, variables_of
+from kapy.clusterctl.variables import replace_variables, variables_of
 from kapy.kube import Document
 
 
@@ -30,7 +30,7 @@ def template_of(text: str, values: Values, namespace: str = "", source: str = ""
     from kapy.clusterctl.manifests import objects_of
 
     variables = variables_of(text)
-    documents = objects_of(processed(text, values), source)
+    documents = objects_of(replace_variables(text, values), source)
     if namespace:
         from kapy.clusterctl.components.namespace import move_to
 
@@ -39,12 +39,12 @@ def template_of(text: str, values: Values, namespace: str = "", source: str = ""
     return Template(variables, tuple(documents))
 
 
-def listed(text: str) -> Template:
+def template_variables(text: str) -> Template:
     """A template with only its variables. Raises BadSubstitution."""
     return Template(variables_of(text), ())
 
 
-def merged(*templates: Template) -> Template:
+def merge(*templates: Template) -> Template:
     """Concatenate templates; the first default of a variable counts."""
     variables: dict[str, str | None] = {}
     for template in templates:

@@ -13,8 +13,8 @@ from kapy.clusterctl.envsubst import Values
 from kapy.clusterctl.errors import RepositoryError, TemplateError
 from kapy.clusterctl.provider_files import cluster_class, text_of
 from kapy.clusterctl.repository.releases import Repository
-from kapy.clusterctl.templates import Template, merged, template_of
-from kapy.clusterctl.templates.cluster_shapes import SPECIFICATIONS, mistakes
+from kapy.clusterctl.templates import Template, merge, template_of
+from kapy.clusterctl.templates.cluster_shapes import SPECIFICATIONS, shape_errors
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import CRDS, Resource, split_api_version
@@ -42,7 +42,7 @@ def class_keys(documents: Iterable[Document]) -> Iterator[Key]:
 
 def _check(document: Document, version: str) -> None:
     """Raises TemplateError if fields of a Cluster have a wrong type."""
-    if wrong := list(mistakes(document, version)):
+    if wrong := list(shape_errors(document, version)):
         name = (document.get("metadata") or {}).get("name", "")
         raise TemplateError(
             f"failed to convert object to Cluster: {name}: {'; '.join(wrong)}; is the value of a "
@@ -78,16 +78,16 @@ async def with_classes(
     keys = list(class_keys(template.objects))
     if not keys:
         return template
-    client = await _initialized(reached())
+    client = await _initialized_client(reached())
     classes = []
     for key in keys:
         if client is not None and await _exists(client, _CLASSES, key):
             continue
         found = await _definition(key, release, values)
         if client is not None:
-            await _refuse_doubles(client, found)
+            await _refuse_duplicates(client, found)
         classes.append(found)
-    return merged(*classes, template)
+    return merge(*classes, template)
 
 
 async def _definition(key: Key, release: Release, values: Values) -> Template:
@@ -101,7 +101,7 @@ async def _definition(key: Key, release: Release, values: Values) -> Template:
     return template_of(text, values, key.namespace, name)
 
 
-async def _initialized(client: Client | None) -> Client | None:
+async def _initialized_client(client: Client | None) -> Client | None:
     """The management cluster, if Cluster API is installed there."""
     if client is None:
         return None
@@ -117,7 +117,7 @@ async def _initialized(client: Client | None) -> Client | None:
     return client
 
 
-async def _refuse_doubles(client: Client, template: Template) -> None:
+async def _refuse_duplicates(client: Client, template: Template) -> None:
     """Raises TemplateError if an object of a class exists already, since it may differ."""
     for document in template.objects:
         api_version, kind = str(document.get("apiVersion", "")), str(document.get("kind", ""))

@@ -78,11 +78,11 @@ _NAMES: Final = {
 }
 
 
-def mistakes(cluster: Document, version: str) -> Iterator[str]:
+def shape_errors(cluster: Document, version: str) -> Iterator[str]:
     """The fields of a Cluster of an API version that have a wrong type."""
     shapes = {"metadata": _METADATA, "spec": SPECIFICATIONS[version]}
     for name, text in shapes.items():
-        yield from _mistakes(cluster.get(name), shape_of(text), name)
+        yield from _shape_errors(cluster.get(name), shape_of(text), name)
 
 
 def shape_of(text: str) -> _Shape:
@@ -110,7 +110,7 @@ def _read(tokens: Iterator[str]) -> tuple[_Shape, str]:
 _SIMPLE: Final = {"#": int, "?": bool}
 
 
-def _mistakes(value: Any, shape: _Shape, path: str) -> Iterator[str]:
+def _shape_errors(value: Any, shape: _Shape, path: str) -> Iterator[str]:
     kind = shape if isinstance(shape, type) else type(shape)
     if value is None:
         return
@@ -118,9 +118,9 @@ def _mistakes(value: Any, shape: _Shape, path: str) -> Iterator[str]:
         yield f"{path} must be {_NAMES[kind]}, and is {_NAMES.get(type(value), value)}"
     elif isinstance(value, list):
         for place, one in enumerate(value):
-            yield from _mistakes(one, shape[0], f"{path}[{place}]")
+            yield from _shape_errors(one, shape[0], f"{path}[{place}]")
     elif isinstance(value, dict):
         for name, one in value.items():
             inner = shape.get(name, shape.get("*"))
             if inner is not None:
-                yield from _mistakes(one, inner, f"{path}.{name}")
+                yield from _shape_errors(one, inner, f"{path}.{name}")

@@ -14,7 +14,7 @@ from kapy.clusterctl.provider import Provider, ProviderType
 from kapy.clusterctl.provider_files import cluster_template, text_of
 from kapy.clusterctl.provider_reference import parse_reference
 from kapy.clusterctl.repository import repository_of
-from kapy.clusterctl.templates import Template, listed, template_of
+from kapy.clusterctl.templates import Template, template_of, template_variables
 from kapy.clusterctl.templates.classes import Release, with_classes
 from kapy.clusterctl.templates.options import TemplateOptions, set_variables
 from kapy.clusterctl.templates.sources import DEFAULT_KEY, text_at, text_of_config_map
@@ -35,7 +35,7 @@ class Management(Protocol):
     def namespace(self) -> str: ...
 
 
-Reach: TypeAlias = Callable[[], Management]
+Connect: TypeAlias = Callable[[], Management]
 """Connects to the management cluster on demand. Raises KapyError if there is none."""
 
 
@@ -70,7 +70,7 @@ async def cluster_template_of(
     source: Source,
     wishes: TemplateOptions,
     config: Config,
-    reach: Reach,
+    reach: Connect,
     *,
     list_only: bool = False,
     check_contract: bool = False,
@@ -97,7 +97,7 @@ async def cluster_template_of(
     return _read(text, wishes, config, name, list_only=list_only)
 
 
-def _current_namespace(reach: Reach) -> str:
+def _current_namespace(reach: Connect) -> str:
     try:
         return reach().namespace
     except KapyError as error:
@@ -111,11 +111,13 @@ def _read(
     text: str, wishes: TemplateOptions, config: Config, name: str, *, list_only: bool
 ) -> Template:
     return (
-        listed(text) if list_only else template_of(text, config.variables, wishes.namespace, name)
+        template_variables(text)
+        if list_only
+        else template_of(text, config.variables, wishes.namespace, name)
     )
 
 
-async def _from_config_map(source: FromConfigMap, reach: Reach) -> str:
+async def _from_config_map(source: FromConfigMap, reach: Connect) -> str:
     management = reach()
     namespace = source.namespace or management.namespace
     return await text_of_config_map(
@@ -127,7 +129,7 @@ async def _from_repository(
     source: FromRepository,
     wishes: TemplateOptions,
     config: Config,
-    reach: Reach,
+    reach: Connect,
     *,
     list_only: bool,
 ) -> Template:
@@ -140,7 +142,7 @@ async def _from_repository(
     return await with_classes(template, release, config.variables, lambda: _client(reach))
 
 
-async def _provider(infrastructure: str, config: Config, reach: Reach) -> tuple[Provider, str]:
+async def _provider(infrastructure: str, config: Config, reach: Connect) -> tuple[Provider, str]:
     """The selected infrastructure provider and its version."""
     name, version = parse_reference(infrastructure) if infrastructure else ("", "")
     if not (name and version):
@@ -148,9 +150,9 @@ async def _provider(infrastructure: str, config: Config, reach: Reach) -> tuple[
     return config.provider(name, ProviderType.INFRASTRUCTURE), version
 
 
-async def _installed(name: str, reach: Reach) -> tuple[str, str]:
+async def _installed(name: str, reach: Connect) -> tuple[str, str]:
     """The only installed infrastructure provider (with this name), and its version."""
-    from kapy.clusterctl.inventory import Inventory, default_name, named
+    from kapy.clusterctl.inventory import Inventory, default_name, find_installed
 
     what, instead = (
         (f'version for the provider "{name}" automatically', "a version")
@@ -170,7 +172,10 @@ async def _installed(name: str, reach: Reach) -> tuple[str, str]:
             "failed to identify the default infrastructure provider. Please specify an "
             "infrastructure provider (--infrastructure name:version)"
         )
-    versions = {one.version for one in named(installed, name, ProviderType.INFRASTRUCTURE)}
+    versions = {
+        provider.version
+        for provider in find_installed(installed, name, ProviderType.INFRASTRUCTURE)
+    }
     if len(versions) != 1:
         raise TemplateError(
             f'Unable to identify version for the provider "{name}" automatically. Please specify a '
@@ -179,7 +184,7 @@ async def _installed(name: str, reach: Reach) -> tuple[str, str]:
     return name, versions.pop()
 
 
-def _client(reach: Reach) -> Client | None:
+def _client(reach: Connect) -> Client | None:
     try:
         return reach().client
     except KapyError:

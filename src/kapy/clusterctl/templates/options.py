@@ -60,9 +60,9 @@ def set_variables(wishes: TemplateOptions, variables: Variables) -> None:
     variables.set("WORKER_MACHINE_COUNT", str(machines))
 
 
-def _count(wanted: int | None, name: str, default: int, variables: Variables) -> int:
-    if wanted is not None:
-        return wanted
+def _count(count: int | None, name: str, default: int, variables: Variables) -> int:
+    if count is not None:
+        return count
     said = variables.get(name)
     if said is None:
         return default

@@ -1,4 +1,5 @@
-"""Reads templates from a file, a URL, GitHub or standard input, instead of a provider's repository.
+"""Reads templates from a file, a URL, GitHub or standard input, instead of a provider's
+repository.
 
 Upstream: `cmd/clusterctl/client/cluster/template.go`.
 """
@@ -20,10 +21,10 @@ STDIN: Final = "-"
 DEFAULT_KEY: Final = "template"
 """The default key of a template in a ConfigMap."""
 
-_CANNOT: Final = "invalid GetFromURL operation"
+_READ_ERROR: Final = "invalid GetFromURL operation"
 
 
-def is_far(place: str) -> bool:
+def is_remote(place: str) -> bool:
     """Whether a template's location is remote."""
     return place.startswith("https:")
 
@@ -42,18 +43,18 @@ async def _content(place: str, config: Config) -> bytes:
     try:
         url = urlsplit(place)
     except ValueError as error:
-        raise TemplateError(f'{_CANNOT}: failed to parse "{place}": {error}') from error
+        raise TemplateError(f'{_READ_ERROR}: failed to parse "{place}": {error}') from error
     if url.scheme in ("", "file"):
         return _file(Path(unquote(url.path)))
     if url.scheme != "https":
         raise TemplateError(
-            f'{_CANNOT}: unable to read content from "{place}". Only reading from GitHub and local '
-            "file system is supported, and from https: URLs"
+            f'{_READ_ERROR}: unable to read content from "{place}". Only reading from GitHub and '
+            "local file system is supported, and from https: URLs"
         )
     try:
         return await (_from_github(url, config) if url.netloc == "github.com" else _download(place))
     except RepositoryError as error:
-        raise TemplateError(f"{_CANNOT}: {error}") from error
+        raise TemplateError(f"{_READ_ERROR}: {error}") from error
 
 
 def _file(path: Path) -> bytes:
@@ -61,19 +62,19 @@ def _file(path: Path) -> bytes:
         return path.read_bytes()
     except IsADirectoryError:
         raise TemplateError(
-            f'{_CANNOT}: invalid path: file "{path}" is actually a directory'
+            f'{_READ_ERROR}: invalid path: file "{path}" is actually a directory'
         ) from None
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise TemplateError(f'{_CANNOT}: failed to read file "{path}": {why}') from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise TemplateError(f'{_READ_ERROR}: failed to read file "{path}": {reason}') from None
 
 
 async def _download(url: str) -> bytes:
-    from kapy.clusterctl.repository.web import Web, refusal
+    from kapy.clusterctl.repository.web import WebClient, refusal
 
-    answer = await Web().get(url)
+    answer = await WebClient().get(url)
     if answer.status != 200:
-        raise TemplateError(f"{_CANNOT}: failed to get file, got {refusal(answer)} from {url}")
+        raise TemplateError(f"{_READ_ERROR}: failed to get file, got {refusal(answer)} from {url}")
     return answer.file()
 
 
@@ -92,8 +93,8 @@ async def _from_github(url: SplitResult, config: Config) -> bytes:
         _, tag, asset = rest
         return await github_at(f"/{owner}/{name}/releases/{tag}/{asset}", config).file(tag, asset)
     raise TemplateError(
-        f'{_CANNOT}: invalid GitHub url "{url.geturl()}": a GitHub url should be in one of these '
-        "forms: https://github.com/{owner}/{repository}/blob/{branch}/{path-to-file} or "
+        f'{_READ_ERROR}: invalid GitHub url "{url.geturl()}": a GitHub url should be in one of '
+        "these forms: https://github.com/{owner}/{repository}/blob/{branch}/{path-to-file} or "
         "https://github.com/{owner}/{repository}/releases/download/{tag}/{asset-file-name}"
     )
 

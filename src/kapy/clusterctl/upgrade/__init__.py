@@ -14,8 +14,8 @@ from kapy.clusterctl.certificates import cert_manager
 from kapy.clusterctl.certificates.choice import issuer
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import InventoryError
-from kapy.clusterctl.install import USUAL, How
-from kapy.clusterctl.install.providers import until_available
+from kapy.clusterctl.install import DEFAULT_OPTIONS, InstallOptions
+from kapy.clusterctl.install.providers import wait_until_available
 from kapy.clusterctl.inventory import (
     CONTRACT,
     OLDER_CONTRACT,
@@ -24,7 +24,7 @@ from kapy.clusterctl.inventory import (
     check_single_instances,
 )
 from kapy.clusterctl.migration import migrate
-from kapy.clusterctl.progress import Say
+from kapy.clusterctl.progress import Progress
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.upgrade.applying import components_for, replace_providers
 from kapy.clusterctl.upgrade.hooks import check_hooks, extensions, lost_hooks
@@ -44,27 +44,33 @@ class Target:
     lose_hooks: bool = False
 
 
-async def upgrade_plans(client: Client, config: Config, *, say: Say) -> list[Plan]:
+async def upgrade_plans(client: Client, config: Config, *, progress: Progress) -> list[Plan]:
     """The possible upgrades, by contract. Raises ClusterctlErrors, ApiErrors."""
     installed = await _installed(client)
-    say("Checking new release availability...")
+    progress("Checking new release availability...")
     return await plans(installed, config)
 
 
-async def hooks_lost_by(client: Client, found: Sequence[Plan], config: Config) -> list[str]:
+async def hooks_lost_by(client: Client, plans: Sequence[Plan], config: Config) -> list[str]:
     """The handlers of extensions that would no longer be called after these upgrades."""
     lost: dict[str, None] = {}
-    for plan in found:
+    for plan in plans:
         core = [one for one in plan.items if one.provider.type is ProviderType.CORE]
         wanted = Plan(plan.contract, tuple(one for one in core if one.next_version))
         if wanted.items and await extensions(client):
-            queued = await components_for(wanted, config)
-            lost |= dict.fromkeys(await lost_hooks(client, queued, config))
+            to_install = await components_for(wanted, config)
+            lost |= dict.fromkeys(await lost_hooks(client, to_install, config))
     return list(lost)
 
 
 async def upgrade(
-    client: Client, config: Config, target: Target, *, how: How = USUAL, clock: Clock, say: Say
+    client: Client,
+    config: Config,
+    target: Target,
+    *,
+    options: InstallOptions = DEFAULT_OPTIONS,
+    clock: Clock,
+    progress: Progress,
 ) -> Plan:
     """Upgrade providers; returns the applied items. Raises ClusterctlErrors, ApiErrors."""
     if target.contract and target.contract != CONTRACT:
@@ -73,23 +79,23 @@ async def upgrade(
             f"{target.contract}"
         )
     installed = await _installed(client)
-    say("Performing upgrade...")
+    progress("Performing upgrade...")
     plan = await _plan(target, installed, config)
     check_single_instances(installed)
     check_steps(plan)
-    queued = await components_for(plan, config)
+    to_install = await components_for(plan, config)
     if not target.lose_hooks:
-        await check_hooks(client, queued, config)
-    if how.prepare is not None:
-        how.prepare(queued)
-    by = await issuer(client, config, how.certificates)
+        await check_hooks(client, to_install, config)
+    if options.prepare is not None:
+        options.prepare(to_install)
+    by = await issuer(client, config, options.certificates)
     if by == "cert-manager":
-        await cert_manager.ensure_latest(client, config, say)
-    objects = [one for each in queued for one in each.objects]
-    await migrate(client, objects, say, only_dropped=True)
-    await replace_providers(client, plan, queued, by, clock=clock, say=say)
-    if how.wait is not None:
-        await until_available(client, queued, within=how.wait, say=say)
+        await cert_manager.ensure_latest(client, config, progress)
+    objects = [one for each in to_install for one in each.objects]
+    await migrate(client, objects, progress, only_dropped=True)
+    await replace_providers(client, plan, to_install, by, clock=clock, progress=progress)
+    if options.wait is not None:
+        await wait_until_available(client, to_install, within=options.wait, progress=progress)
     return plan
 
 

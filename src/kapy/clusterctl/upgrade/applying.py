@@ -16,7 +16,7 @@ from kapy._aio.clock import Clock
 from kapy.client.client import Client
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.certificates.choice import Issuer
-from kapy.clusterctl.certificates.issuing import OURS
+from kapy.clusterctl.certificates.issuing import CERTIFICATE_MARK
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL, Components
 from kapy.clusterctl.components.reading import read_components
 from kapy.clusterctl.config import Config
@@ -24,15 +24,15 @@ from kapy.clusterctl.delete import Deletion, remove
 from kapy.clusterctl.install.providers import install
 from kapy.clusterctl.inventory import PROVIDERS, Installed
 from kapy.clusterctl.labelled import Labelled, components_in
-from kapy.clusterctl.progress import Say, of_provider
+from kapy.clusterctl.progress import Progress, of_provider
 from kapy.clusterctl.repository import repository_of
 from kapy.clusterctl.retry import retry
 from kapy.clusterctl.upgrade.plan import Plan
-from kapy.clusterctl.waiting import NotInTime, until
+from kapy.clusterctl.waiting import WaitTimeout, wait_until
 from kapy.kube import Document, Key
 from kapy.kube.names import DEPLOYMENTS
 
-DOWN_WITHIN: Final = 60.0
+SCALE_DOWN_TIMEOUT: Final = 60.0
 """Time limit in seconds for the old version's Pods to stop."""
 
 
@@ -47,29 +47,29 @@ async def components_for(plan: Plan, config: Config) -> list[Components]:
 async def replace_providers(
     client: Client,
     plan: Plan,
-    queued: Sequence[Components],
+    to_install: Sequence[Components],
     issuer: Issuer,
     *,
     clock: Clock,
-    say: Say,
+    progress: Progress,
 ) -> None:
-    """Replace the old versions by the new ones. Raises NotInTime, NotApplied …"""
-    old = {one.provider.label: one.provider for one in plan.items}
-    for one in queued:
-        await _scale_down(client, old[one.provider.label], say)
+    """Replace the old versions by the new ones. Raises WaitTimeout, NotApplied …"""
+    old = {components.provider.label: components.provider for components in plan.items}
+    for components in to_install:
+        await _scale_down(client, old[components.provider.label], progress)
     there = await components_in(client, old)
-    for one in queued:
-        provider = old[one.provider.label]
-        say("Deleting", Provider=of_provider(provider), providerVersion=provider.version)
+    for components in to_install:
+        provider = old[components.provider.label]
+        progress("Deleting", Provider=of_provider(provider), providerVersion=provider.version)
         await remove(client, provider, there, Deletion(), keep=partial(_is_kept, issuer))
-        await install(client, [one], issuer, now=clock(), say=say)
+        await install(client, [components], issuer, now=clock(), progress=progress)
 
 
-def _is_kept(issuer: Issuer, one: Labelled) -> bool:
+def _is_kept(issuer: Issuer, labelled: Labelled) -> bool:
     """Whether an object survives the upgrade: the Provider object, and Secrets of valid
     certificates."""
-    ours = OURS in one.document["metadata"]["labels"]
-    return one.kind == PROVIDERS.kind or (ours and issuer == "kapy")
+    ours = CERTIFICATE_MARK in labelled.document["metadata"]["labels"]
+    return labelled.kind == PROVIDERS.kind or (ours and issuer == "kapy")
 
 
 async def _components(provider: Installed, version: str, config: Config) -> Components:
@@ -83,26 +83,27 @@ async def _components(provider: Installed, version: str, config: Config) -> Comp
     )
 
 
-async def _scale_down(client: Client, provider: Installed, say: Say) -> None:
+async def _scale_down(client: Client, provider: Installed, progress: Progress) -> None:
     """Scale the old version's Deployments to zero before the new one is installed, so that only one
     conversion webhook runs."""
-    say("Scaling down", Provider=of_provider(provider), providerVersion=provider.version)
+    progress("Scaling down", Provider=of_provider(provider), providerVersion=provider.version)
     selector = f"{CLUSTERCTL_LABEL}=,{PROVIDER_LABEL}={provider.label}"
     listed = await retry(lambda: client.list(DEPLOYMENTS, provider.namespace, labels=selector))
-    await bounded_gather(partial(_to_zero, client, one) for one in listed.items)
+    await bounded_gather(partial(_scale_to_zero, client, one) for one in listed.items)
 
 
-async def _to_zero(client: Client, deployment: Document) -> None:
+async def _scale_to_zero(client: Client, deployment: Document) -> None:
     key = Key.of(deployment)
     if deployment["spec"].get("replicas") != 0:
         none = {"spec": {"replicas": 0}}
         await retry(lambda: client.patch(DEPLOYMENTS, key, none))
     try:
-        await until(client, DEPLOYMENTS, key, _is_down, within=DOWN_WITHIN)
+        await wait_until(client, DEPLOYMENTS, key, _is_down, within=SCALE_DOWN_TIMEOUT)
     except TimeoutError:
-        raise NotInTime(
+        raise WaitTimeout(
             f"failed to wait until Deployment is scaled down: {key} still has replicas after "
-            f"{DOWN_WITHIN:.0f} s; see `kubectl get pods -n {key.namespace}`, then run this again"
+            f"{SCALE_DOWN_TIMEOUT:.0f} s; see `kubectl get pods -n {key.namespace}`, then run "
+            "this again"
         ) from None
 
 

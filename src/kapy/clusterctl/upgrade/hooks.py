@@ -35,9 +35,12 @@ Calls = Callable[[str, str], bool]
 """Whether a release calls the hook of an apiVersion and a name."""
 
 
-async def lost_hooks(client: Client, queued: Iterable[Components], config: Config) -> list[str]:
+async def lost_hooks(client: Client, to_install: Iterable[Components], config: Config) -> list[str]:
     """The handlers of extensions that would no longer be called; a line for each."""
-    core = next((one for one in queued if one.provider.type is ProviderType.CORE), None)
+    core = next(
+        (components for components in to_install if components.provider.type is ProviderType.CORE),
+        None,
+    )
     if core is None:
         return []
     handlers = [
@@ -57,9 +60,9 @@ async def lost_hooks(client: Client, queued: Iterable[Components], config: Confi
     ]
 
 
-async def check_hooks(client: Client, queued: Iterable[Components], config: Config) -> None:
+async def check_hooks(client: Client, to_install: Iterable[Components], config: Config) -> None:
     """Raises InventoryError if an extension would stop working."""
-    if lost := await lost_hooks(client, queued, config):
+    if lost := await lost_hooks(client, to_install, config):
         raise InventoryError(
             "unable to perform upgrade: the target version of the core provider does not call "
             f"hooks that installed extensions serve ({'; '.join(lost)}). Upgrade the extensions "
@@ -72,15 +75,15 @@ async def _calls_of(core: Components, config: Config) -> Calls:
         repository = repository_of(core.provider, config)
         text = await text_of(repository, core.version, OPENAPI, core.provider.label)
     except FileMissing:
-        versions = _annotated(core.objects)
+        versions = _annotated_hooks(core.objects)
         if versions is None:
-            return _promised(core.version)
+            return _released_calls(core.version)
         return lambda api_version, _: api_version in versions
     paths = _paths(text)
     return lambda api_version, hook: f"/{api_version}/{hook.lower()}" in paths
 
 
-def _promised(release: str) -> Calls:
+def _released_calls(release: str) -> Calls:
     """The hooks that a later release still calls by its deprecation policy."""
     from kapy.hooks import catalog, deprecated  # all hooks: most management clusters need none
 
@@ -105,7 +108,7 @@ def _paths(text: str) -> frozenset[str]:
         ) from None
 
 
-def _annotated(objects: Iterable[Document]) -> frozenset[str] | None:
+def _annotated_hooks(objects: Iterable[Document]) -> frozenset[str] | None:
     """The hook versions that the components list, None if they list none."""
     for one in objects:
         if one["kind"] == CRDS.kind and Key.of(one) == _EXTENSIONS:

@@ -26,7 +26,7 @@ _LOCKSTEP: Final = {
 }
 """Providers that may skip at most three minor versions."""
 _OLDEST_CHECKED: Final = (1, 10)
-_LARGEST_STEP: Final = 3
+_MAX_STEP: Final = 3
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ async def plans(installed: Sequence[Installed], config: Config) -> list[Plan]:
     """All possible upgrades, sorted by contract. Raises ClusterctlErrors."""
     core = core_of(installed)
     releases = await _releases(installed, config)
-    found = [_plan(releases, one) for one in _of(core, releases).contracts()]
+    found = [_plan(releases, one) for one in _releases_of(core, releases).contracts()]
     # All change the contract together, or none.
-    current = _of(core, releases).contract
+    current = _releases_of(core, releases).contract
     return [one for one in found if one.contract == current or not one.is_partial]
 
 
@@ -73,15 +73,15 @@ async def plan_of(contract: str, installed: Sequence[Installed], config: Config)
 
 
 async def custom_plan(
-    wanted: Mapping[str, str], installed: Sequence[Installed], config: Config
+    versions: Mapping[str, str], installed: Sequence[Installed], config: Config
 ) -> Plan:
-    """The upgrade of chosen providers. wanted: versions by instance (`capa-system/infra…`).
+    """The upgrade of chosen providers. versions: versions by instance (`capa-system/infra…`).
 
     Raises InventoryError if the result would not work.
     """
     core = core_of(installed)
     known = {one.instance: one for one in installed}
-    for instance in wanted:
+    for instance in versions:
         if instance not in known:
             raise InventoryError(
                 f"unable to perform upgrade: the provider {instance} in not part of the "
@@ -92,15 +92,15 @@ async def custom_plan(
                 f"{instance} is a part of this management plane, and is upgraded with kapy itself"
             )
     releases = await _releases(installed, config)
-    contract = _contract(_of(core, releases), wanted.get(core.instance, core.version))
+    contract = _contract(_releases_of(core, releases), versions.get(core.instance, core.version))
     if contract != CONTRACT:
         raise InventoryError(
             "current version of clusterctl could only upgrade the core provider to "
             f"{CONTRACT} contract version, requested {contract}"
         )
     for one in releases:
-        _check(one, wanted, compatible(contract))
-    return Plan(contract, tuple(Item(known[one], version) for one, version in wanted.items()))
+        _check(one, versions, compatible(contract))
+    return Plan(contract, tuple(Item(known[one], version) for one, version in versions.items()))
 
 
 def check_steps(plan: Plan) -> None:
@@ -113,18 +113,18 @@ def check_steps(plan: Plan) -> None:
         target = version_of(one.next_version, provider)
         if (current.major, current.minor) < _OLDEST_CHECKED:
             continue
-        if target.minor > current.minor + _LARGEST_STEP:
+        if target.minor > current.minor + _MAX_STEP:
             raise InventoryError(
-                f"upgrade for {provider.instance} provider can't skip more than {_LARGEST_STEP} "
-                f"versions; upgrade to v{current.major}.{current.minor + _LARGEST_STEP} first"
+                f"upgrade for {provider.instance} provider can't skip more than {_MAX_STEP} "
+                f"versions; upgrade to v{current.major}.{current.minor + _MAX_STEP} first"
             )
 
 
 async def _releases(installed: Sequence[Installed], config: Config) -> list[Releases]:
-    return await bounded_gather(partial(releases_of, one, config) for one in installed)
+    return await bounded_gather(partial(releases_of, provider, config) for provider in installed)
 
 
-def _of(provider: Installed, releases: Sequence[Releases]) -> Releases:
+def _releases_of(provider: Installed, releases: Sequence[Releases]) -> Releases:
     return next(one for one in releases if one.provider == provider)
 
 
@@ -133,20 +133,21 @@ def _plan(releases: Sequence[Releases], contract: str) -> Plan:
     return Plan(contract, tuple(Item(one.provider, one.latest(allowed)) for one in releases))
 
 
-def _contract(one: Releases, version: str) -> str:
-    found = one.contract_of(version_of(version, one.provider))
+def _contract(releases: Releases, version: str) -> str:
+    found = releases.contract_of(version_of(version, releases.provider))
     if found is None:
         raise InventoryError(
-            f"invalid target version: version {version} for the provider {one.provider.instance} "
+            f"invalid target version: version {version} for the provider "
+            f"{releases.provider.instance} "
             "does not match any release series"
         )
     return found
 
 
-def _check(one: Releases, wanted: Mapping[str, str], allowed: Sequence[str]) -> None:
-    provider = one.provider
-    target = wanted.get(provider.instance)
-    contract = _contract(one, target or provider.version)
+def _check(releases: Releases, versions: Mapping[str, str], allowed: Sequence[str]) -> None:
+    provider = releases.provider
+    target = versions.get(provider.instance)
+    contract = _contract(releases, target or provider.version)
     if contract in allowed:
         return
     if target:

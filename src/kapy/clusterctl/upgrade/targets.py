@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kapy.clusterctl.errors import ConfigError
-from kapy.clusterctl.inventory import Installed, named
+from kapy.clusterctl.inventory import Installed, find_installed
 from kapy.clusterctl.provider import ProviderType, manifest_label
 from kapy.clusterctl.provider_reference import parse_reference
 
@@ -21,12 +21,14 @@ def wanted_versions(
     for of_type in ProviderType:
         for text in names.get(of_type, ()):
             if text:
-                instance, version = _wanted(text, of_type, installed)
+                instance, version = _wanted_version(text, of_type, installed)
                 found[instance] = version
     return found
 
 
-def _wanted(text: str, of_type: ProviderType, installed: Sequence[Installed]) -> tuple[str, str]:
+def _wanted_version(
+    text: str, of_type: ProviderType, installed: Sequence[Installed]
+) -> tuple[str, str]:
     form = (
         f'invalid provider name "{text}". Provider name should be in the form '
         "namespace/provider:version or provider:version"
@@ -38,11 +40,11 @@ def _wanted(text: str, of_type: ProviderType, installed: Sequence[Installed]) ->
     if not version:
         raise ConfigError(f"{form} and version cannot be empty")
     if not slash:
-        namespace = _namespace(named(installed, name, of_type))
+        namespace = _namespace(find_installed(installed, name, of_type))
     return f"{namespace}/{manifest_label(name, of_type)}", version
 
 
 def _namespace(instances: Sequence[Installed]) -> str:
     """The namespace of a provider, "" if it is ambiguous or unknown."""
-    namespaces = {one.namespace for one in instances}
+    namespaces = {provider.namespace for provider in instances}
     return namespaces.pop() if len(namespaces) == 1 else ""

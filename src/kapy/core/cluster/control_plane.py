@@ -6,7 +6,7 @@ from kapy.contract.control_plane import ControlPlane
 from kapy.contract.errors import ContractError
 from kapy.contract.observed import Absent, Found, Unreadable
 from kapy.core.cluster.infrastructure import ReferencedObjectDeleted
-from kapy.core.cluster.owned import get_owned, take_endpoint, take_failures
+from kapy.core.cluster.owned import copy_endpoint, copy_failures, get_owned
 from kapy.core.cluster.scope import ClusterScope
 from kapy.engine.result import DONE, Result
 
@@ -28,7 +28,7 @@ async def reconcile_control_plane(scope: ClusterScope) -> Result:
             raise ReferencedObjectDeleted(f"{ref.kind} has been deleted after being initialized")
         case Found(control_plane):
             try:
-                take_failures(scope, control_plane)
+                copy_failures(scope, control_plane)
                 _take_over(scope, control_plane)
             except ContractError as error:
                 scope.control_plane = Found(control_plane, error)
@@ -44,7 +44,7 @@ def _take_over(scope: ClusterScope, control_plane: ControlPlane) -> None:
     initialized = control_plane.initialized
     if control_plane.deleting or not (initialized or done.control_plane_initialized):
         return
-    take_endpoint(scope, control_plane)
+    copy_endpoint(scope, control_plane)
     if not done.control_plane_initialized:
         message = f"Cluster {cluster.metadata.name} ControlPlaneInitialized is now True"
         scope.tools.events.normal(cluster, "ControlPlaneInitialized", message)

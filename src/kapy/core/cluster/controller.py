@@ -29,10 +29,10 @@ from kapy.kube import Document, Key
 from kapy.remote.cluster_cache import ClusterCache
 
 REFERENCES: Final[tuple[Path, ...]] = (("spec", "infrastructureRef"), ("spec", "controlPlaneRef"))
-UNHURRIED: Final = 0.15
+CLUSTER_DEBOUNCE: Final = 0.15
 """Seconds to gather what is only summed up here, after others have summed it up already."""
 PER_WORKER: Final = 0.001  # seconds, of which summing up takes a hundredth
-LONGEST: Final = 1.0
+MAX_DEBOUNCE: Final = 1.0
 
 
 def add_to(
@@ -85,7 +85,7 @@ def debounce_for(clusters: Informer[Document]) -> Callable[[Key], float]:
     def seconds(cluster: Key) -> float:
         document = clusters.raw(cluster) or {}
         workers = ((document.get("status") or {}).get("workers") or {}).get("replicas") or 0
-        return min(UNHURRIED + workers * PER_WORKER, LONGEST)
+        return min(CLUSTER_DEBOUNCE + workers * PER_WORKER, MAX_DEBOUNCE)
 
     return seconds
 

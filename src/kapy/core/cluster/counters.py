@@ -20,7 +20,7 @@ from kapy.contract.fields import Field, Version
 from kapy.contract.observed import Found
 from kapy.core.cluster.scope import ClusterScope, is_owned_by
 
-MOST_VERSIONS: Final = 32  # in the schema; a provider may report more
+MAX_VERSIONS: Final = 32  # in the schema; a provider may report more
 
 Scaled: TypeAlias = MachineDeployment | MachinePool | MachineSet
 
@@ -44,9 +44,9 @@ def count_control_plane(scope: ClusterScope) -> None:
 
 def _count_machines(status: ClusterControlPlaneStatus, machines: list[Machine]) -> None:
     status.replicas = status.desired_replicas = len(machines) or None
-    status.ready_replicas = _true(machines, ConditionType.READY)
-    status.available_replicas = _true(machines, ConditionType.AVAILABLE)
-    status.up_to_date_replicas = _true(machines, ConditionType.UP_TO_DATE)
+    status.ready_replicas = _true_count(machines, ConditionType.READY)
+    status.available_replicas = _true_count(machines, ConditionType.AVAILABLE)
+    status.up_to_date_replicas = _true_count(machines, ConditionType.UP_TO_DATE)
     status.versions = versions_of(machines)
 
 
@@ -76,7 +76,7 @@ def _count_reported(status: ClusterControlPlaneStatus, view: ControlPlane) -> Co
     else:
         status.available_replicas = told(ControlPlane.available_replicas, status.available_replicas)
     try:
-        status.versions = list(view.status_versions or ())[:MOST_VERSIONS]
+        status.versions = list(view.status_versions or ())[:MAX_VERSIONS]
     except ContractError as error:
         problems.append(error)
     return problems[0] if problems else None
@@ -103,13 +103,15 @@ def count_workers(scope: ClusterScope) -> None:
     status.desired_replicas = _sum(*(one.spec.replicas for one in scaled), count)
     status.replicas = _sum(*(one.status.replicas for one in scaled), count)
     status.ready_replicas = _sum(
-        *(one.status.ready_replicas for one in scaled), _true(alone, ConditionType.READY)
+        *(one.status.ready_replicas for one in scaled), _true_count(alone, ConditionType.READY)
     )
     status.available_replicas = _sum(
-        *(one.status.available_replicas for one in scaled), _true(alone, ConditionType.AVAILABLE)
+        *(one.status.available_replicas for one in scaled),
+        _true_count(alone, ConditionType.AVAILABLE),
     )
     status.up_to_date_replicas = _sum(
-        *(one.status.up_to_date_replicas for one in scaled), _true(alone, ConditionType.UP_TO_DATE)
+        *(one.status.up_to_date_replicas for one in scaled),
+        _true_count(alone, ConditionType.UP_TO_DATE),
     )
     status.versions = sum_by_version(_versions(scaled, alone))
 
@@ -120,7 +122,7 @@ def _versions(scaled: Iterable[Scaled], alone: Iterable[Machine]) -> Iterable[St
     yield from versions_of(alone)
 
 
-def _true(machines: Iterable[Machine], of: str) -> int | None:
+def _true_count(machines: Iterable[Machine], of: str) -> int | None:
     """Return how many Machines have the condition True; None if none reports it."""
     return sum(is_true(machine.status.conditions, of) for machine in machines) or None
 

@@ -19,7 +19,7 @@ from kapy.kube.meta import Object
 async def reconcile_delete(scope: ClusterScope) -> Result:
     """Delete the next objects, or remove the finalizer. Everything that it waits for is watched."""
     cluster = scope.cluster
-    if scope.tools.has_delete_hooks and not _may_go(cluster):
+    if scope.tools.has_delete_hooks and not _may_be_deleted(cluster):
         scope.set_deleting_condition(
             Reason.WAITING_FOR_BEFORE_DELETE_HOOK, "Waiting for BeforeClusterDelete hook"
         )
@@ -34,7 +34,7 @@ async def reconcile_delete(scope: ClusterScope) -> Result:
             (scope.control_plane, Reason.WAITING_FOR_CONTROL_PLANE_DELETION),
             (scope.infrastructure, Reason.WAITING_FOR_INFRASTRUCTURE_DELETION),
         ):
-            if not await _gone(scope, observed, reason):
+            if not await _is_gone(scope, observed, reason):
                 return DONE
     except KapyError as error:
         scope.set_deleting_condition(Reason.INTERNAL_ERROR, read_error_reason(error))
@@ -47,7 +47,7 @@ async def reconcile_delete(scope: ClusterScope) -> Result:
     return DONE
 
 
-def _may_go(cluster: Cluster) -> bool:
+def _may_be_deleted(cluster: Cluster) -> bool:
     """Return whether no hook blocks the deletion; the topology controller calls the hooks."""
     return cluster.spec.topology is None or Annotation.OK_TO_DELETE in cluster.metadata.annotations
 
@@ -103,7 +103,7 @@ async def _delete_children(scope: ClusterScope) -> None:
         raise refused[0]
 
 
-async def _gone(
+async def _is_gone(
     scope: ClusterScope,
     observed: Observed[View],
     reason: str,

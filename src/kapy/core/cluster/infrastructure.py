@@ -5,7 +5,7 @@ from __future__ import annotations
 from kapy.contract.errors import ContractError
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.observed import Absent, Found, Unreadable
-from kapy.core.cluster.owned import get_owned, take_endpoint, take_failures
+from kapy.core.cluster.owned import copy_endpoint, copy_failures, get_owned
 from kapy.core.cluster.scope import ClusterScope
 from kapy.engine.result import DONE, Result
 from kapy.kube.errors import KapyError
@@ -35,7 +35,7 @@ async def reconcile_infrastructure(scope: ClusterScope) -> Result:
             raise ReferencedObjectDeleted(f"{ref.kind} has been deleted after being provisioned")
         case Found(infra):
             try:
-                take_failures(scope, infra)
+                copy_failures(scope, infra)
                 _take_over(scope, infra)
             except ContractError as error:
                 scope.infrastructure = Found(infra, error)
@@ -51,7 +51,7 @@ def _take_over(scope: ClusterScope, infra: InfraCluster) -> None:
     provisioned = infra.provisioned
     if infra.deleting or not (provisioned or done.infrastructure_provisioned):
         return
-    take_endpoint(scope, infra)
+    copy_endpoint(scope, infra)
     cluster.status.failure_domains = list(infra.failure_domains or ())
     if not done.infrastructure_provisioned:
         message = f"Cluster {cluster.metadata.name} InfrastructureProvisioned is now True"

@@ -18,7 +18,7 @@ from kapy.kube.meta import owner_reference
 
 V = TypeVar("V", bound=View)
 
-LONGEST_MESSAGE: Final = 10240  # of failureMessage, in the schema
+MAX_MESSAGE: Final = 10240  # of failureMessage, in the schema
 
 
 async def get_owned(
@@ -42,15 +42,15 @@ async def get_owned(
     return await external.get_owned(ref, scope.namespace, view, patch)
 
 
-def _or_absent_without_definition(found: Observed[V]) -> Observed[V]:
+def _or_absent_without_definition(observed: Observed[V]) -> Observed[V]:
     """Return Absent if the kind is no longer served: with a CRD all its objects are deleted."""
-    match found:
+    match observed:
         case Unreadable(NotServed()):
             return Absent()
-    return found
+    return observed
 
 
-def take_endpoint(scope: ClusterScope, view: InfraCluster | ControlPlane) -> None:
+def copy_endpoint(scope: ClusterScope, view: InfraCluster | ControlPlane) -> None:
     """Copy the control plane endpoint, unless it is set. Raises WrongType."""
     spec = scope.cluster.spec
     known = spec.control_plane_endpoint
@@ -61,7 +61,7 @@ def take_endpoint(scope: ClusterScope, view: InfraCluster | ControlPlane) -> Non
         spec.control_plane_endpoint = endpoint
 
 
-def take_failures(scope: ClusterScope, view: InfraCluster | ControlPlane) -> None:
+def copy_failures(scope: ClusterScope, view: InfraCluster | ControlPlane) -> None:
     """Copy the terminal failure that a v1beta1 provider reports; it is never unset.
 
     Raises WrongType.
@@ -77,4 +77,4 @@ def take_failures(scope: ClusterScope, view: InfraCluster | ControlPlane) -> Non
     if message:
         it = f'{view.document["apiVersion"]}, Kind={view.kind} with name "{view.name}"'
         text = f"Failure detected from referenced resource {it}: {message}"
-        told.failure_message = text[:LONGEST_MESSAGE]
+        told.failure_message = text[:MAX_MESSAGE]

@@ -29,7 +29,7 @@ WAITING_FOR_TOPOLOGY: Final = "Waiting for cluster topology to be reconciled"
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class MirrorMessages:
     """The texts of one mirrored condition.
 
     source: the object's own condition. field: the field that reports the same without conditions.
@@ -43,14 +43,14 @@ class Words:
     no: str
 
 
-INFRASTRUCTURE: Final = Words(
+INFRASTRUCTURE: Final = MirrorMessages(
     ConditionType.INFRASTRUCTURE_READY,
     ConditionType.READY,
     "status.initialization.provisioned",
     Reason.READY,
     Reason.NOT_READY,
 )
-CONTROL_PLANE: Final = Words(
+CONTROL_PLANE: Final = MirrorMessages(
     ConditionType.CONTROL_PLANE_AVAILABLE,
     ConditionType.AVAILABLE,
     "status.initialization.controlPlaneInitialized",
@@ -64,7 +64,7 @@ def infrastructure_ready(scope: ClusterScope) -> Condition:
     cluster = scope.cluster
     done = bool(cluster.status.initialization.infrastructure_provisioned)
     ref = cluster.spec.infrastructure_ref
-    return _shown(scope, ref, scope.infrastructure, INFRASTRUCTURE, done=done)
+    return _mirror_observed(scope, ref, scope.infrastructure, INFRASTRUCTURE, done=done)
 
 
 def control_plane_available(scope: ClusterScope) -> Condition:
@@ -72,14 +72,14 @@ def control_plane_available(scope: ClusterScope) -> Condition:
     cluster = scope.cluster
     done = bool(cluster.status.initialization.control_plane_initialized)
     ref = cluster.spec.control_plane_ref
-    return _shown(scope, ref, scope.control_plane, CONTROL_PLANE, done=done)
+    return _mirror_observed(scope, ref, scope.control_plane, CONTROL_PLANE, done=done)
 
 
-def _shown(
+def _mirror_observed(
     scope: ClusterScope,
     ref: ContractVersionedObjectReference | None,
     observed: Observed[View],
-    words: Words,
+    words: MirrorMessages,
     *,
     done: bool,
 ) -> Condition:
@@ -90,7 +90,7 @@ def _shown(
     if isinstance(observed, Found):
         if observed.problem is not None:
             return unknown(words.target, Reason.INTERNAL_ERROR, contract_violation(observed))
-        return _mirrored(observed.view.document, words, ref.kind if ref else "", done=done)
+        return _mirror_document(observed.view.document, words, ref.kind if ref else "", done=done)
     if isinstance(observed, Unreadable):
         return unknown(words.target, Reason.INTERNAL_ERROR, read_error_reason(observed.error))
     if ref is None:
@@ -104,7 +104,9 @@ def _shown(
     return false(words.target, Reason.OBJECT_DELETED, gone)
 
 
-def _mirrored(document: Document, words: Words, kind: str, *, done: bool) -> Condition:
+def _mirror_document(
+    document: Document, words: MirrorMessages, kind: str, *, done: bool
+) -> Condition:
     message = "" if done else f"{kind} {words.field} is false"
     fallback = Fallback(from_bool(done), words.yes if done else words.no, message)
     try:
@@ -124,7 +126,7 @@ class _Conditions:
 
 
 @dataclass(slots=True)
-class Reporting:
+class ReportingObject:
     """A provider's object with the conditions that are aggregated."""
 
     RESOURCE: Resource
@@ -132,7 +134,7 @@ class Reporting:
     status: _Conditions
 
 
-def reporting(observed: Observed[View]) -> Reporting | None:
+def reporting(observed: Observed[View]) -> ReportingObject | None:
     """Return a provider's object with its conditions, None if it is absent or unreadable."""
     if not isinstance(observed, Found):
         return None
@@ -145,4 +147,4 @@ def reporting(observed: Observed[View]) -> Reporting | None:
     resource = Resource(group, version, "", document["kind"])
     metadata = document["metadata"]
     named = ObjectMeta(name=metadata["name"], labels=metadata.get("labels") or {})
-    return Reporting(resource, named, _Conditions(conditions))
+    return ReportingObject(resource, named, _Conditions(conditions))

@@ -24,7 +24,7 @@ from kapy.contract.errors import ContractError
 from kapy.contract.observed import Found, Unreadable
 from kapy.core.cluster.counters import count_control_plane, count_workers
 from kapy.core.cluster.references import (
-    Reporting,
+    ReportingObject,
     control_plane_available,
     infrastructure_ready,
     reporting,
@@ -33,7 +33,7 @@ from kapy.core.cluster.scope import ClusterScope, is_of_pool, is_owned_by
 from kapy.core.cluster.status_v1beta1 import update_v1beta1_status
 from kapy.engine.result import DONE, Result, requeue
 
-NOT_TO_BE: Final = "not to be remediated"
+NOT_TO_BE_REMEDIATED: Final = "not to be remediated"
 WAITING_FOR_TOPOLOGY: Final = "Waiting for cluster topology to be reconciled"
 FAILURES: Final = 5
 
@@ -100,7 +100,7 @@ def conditions(scope: ClusterScope) -> Iterator[Condition]:
     yield rolling_out(scope, plane)
     yield scaling(scope, plane, ConditionType.SCALING_UP, SCALING_UP)
     yield scaling(scope, plane, ConditionType.SCALING_DOWN, SCALING_DOWN)
-    yield remediating([*control_plane, *workers], NOT_TO_BE)
+    yield remediating([*control_plane, *workers], NOT_TO_BE_REMEDIATED)
     yield deleting(cluster, *scope.deleting)
 
 
@@ -159,20 +159,20 @@ def workers_available(scope: ClusterScope) -> Condition:
     return aggregate(deployments, ConditionType.AVAILABLE, target=of, merge=merge)
 
 
-def rolling_out(scope: ClusterScope, plane: Reporting | None) -> Condition:
+def rolling_out(scope: ClusterScope, plane: ReportingObject | None) -> Condition:
     """Return RollingOut, aggregated from the control plane and the MachineDeployments."""
     of = ConditionType.ROLLING_OUT
     if isinstance(scope.control_plane, Unreadable):
         return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
     rolling: list[Conditioned] = [
-        *_if_reported(plane, of),
+        *_reporting_objects(plane, of),
         *scope.descendants.deployments,
     ]
     return _negative(rolling, of, _ROLLING_OUT)
 
 
 def scaling(
-    scope: ClusterScope, plane: Reporting | None, of: str, words: tuple[str, str, str]
+    scope: ClusterScope, plane: ReportingObject | None, of: str, words: tuple[str, str, str]
 ) -> Condition:
     """Return ScalingUp or ScalingDown, aggregated from the control plane and all owners of
     workers.
@@ -182,14 +182,14 @@ def scaling(
         return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
     alone = [one for one in descendants.machine_sets if is_owned_by(one, cluster)]
     scaled: list[Conditioned] = [
-        *_if_reported(plane, of),
+        *_reporting_objects(plane, of),
         *descendants.deployments,
         *alone,
     ]
     return _negative(scaled, of, words)
 
 
-def _if_reported(plane: Reporting | None, of: str) -> list[Reporting]:
+def _reporting_objects(plane: ReportingObject | None, of: str) -> list[ReportingObject]:
     """Return the control plane if it reports the condition, which the contract does not require."""
     return [plane] if plane is not None and has(plane.status.conditions, of) else []
 

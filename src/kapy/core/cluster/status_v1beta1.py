@@ -29,14 +29,14 @@ from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.observed import Absent, Found, Observed
 from kapy.core.cluster.scope import ClusterScope
 
-SUMMED_UP: Final = (V1Beta1Type.CONTROL_PLANE_READY, V1Beta1Type.INFRASTRUCTURE_READY)
+SUMMARIZED: Final = (V1Beta1Type.CONTROL_PLANE_READY, V1Beta1Type.INFRASTRUCTURE_READY)
 NO_NODE: Final = "Waiting for the first control plane machine to have its status.nodeRef set"
 NOT_INITIALIZED: Final = (
     "Waiting for control plane provider to indicate the control plane has been initialized"
 )
 
 
-class _Words(NamedTuple):
+class _MirrorMessages(NamedTuple):
     """The texts of one mirrored condition.
 
     waiting: the reason until it is done. before: the objects whose deletion comes first.
@@ -47,12 +47,12 @@ class _Words(NamedTuple):
     before: tuple[str, ...]
 
 
-_INFRASTRUCTURE: Final = _Words(
+_INFRASTRUCTURE: Final = _MirrorMessages(
     V1Beta1Type.INFRASTRUCTURE_READY,
     V1Beta1Reason.WAITING_FOR_INFRASTRUCTURE,
     (Reason.WAITING_FOR_WORKERS_DELETION, Reason.WAITING_FOR_CONTROL_PLANE_DELETION),
 )
-_CONTROL_PLANE: Final = _Words(
+_CONTROL_PLANE: Final = _MirrorMessages(
     V1Beta1Type.CONTROL_PLANE_READY,
     V1Beta1Reason.WAITING_FOR_CONTROL_PLANE,
     (Reason.WAITING_FOR_WORKERS_DELETION,),
@@ -64,13 +64,13 @@ def update_v1beta1_status(scope: ClusterScope) -> None:
     legacy = conditions_of(scope.cluster)
     for condition in (
         _infrastructure_ready(scope),
-        _shown(scope, scope.control_plane, ControlPlane.initialized, _CONTROL_PLANE),
+        _mirror_observed(scope, scope.control_plane, ControlPlane.initialized, _CONTROL_PLANE),
     ):
         set_condition(legacy, condition, scope.now)
     initialized = get(legacy, V1Beta1Type.CONTROL_PLANE_INITIALIZED)
     if initialized is None or initialized.status != TRUE:
         set_condition(legacy, _control_plane_initialized(scope), scope.now)
-    set_condition(legacy, summary(legacy, SUMMED_UP), scope.now)
+    set_condition(legacy, summary(legacy, SUMMARIZED), scope.now)
 
 
 def _infrastructure_ready(scope: ClusterScope) -> V1Beta1Condition | None:
@@ -78,11 +78,11 @@ def _infrastructure_ready(scope: ClusterScope) -> V1Beta1Condition | None:
     if cluster.spec.infrastructure_ref is None:
         nothing_to_wait_for = not (cluster.deleting or scope.awaits_topology)
         return true(_INFRASTRUCTURE.target) if nothing_to_wait_for else None
-    return _shown(scope, scope.infrastructure, InfraCluster.provisioned, _INFRASTRUCTURE)
+    return _mirror_observed(scope, scope.infrastructure, InfraCluster.provisioned, _INFRASTRUCTURE)
 
 
-def _shown(
-    scope: ClusterScope, observed: Observed[Any], field: Field[bool], words: _Words
+def _mirror_observed(
+    scope: ClusterScope, observed: Observed[Any], field: Field[bool], words: _MirrorMessages
 ) -> V1Beta1Condition | None:
     """Mirror an object. field: reports completion if there are no conditions."""
     deleting = scope.cluster.deleting

@@ -54,10 +54,11 @@ async def _control_plane_problem(client: Client, cluster: Cluster, version: str)
 def _is_upgrading(control_plane: ControlPlane, version: str) -> str:
     """Return whether the control plane is upgrading. Raises WrongType."""
     has = ControlPlane.version.require(control_plane)
-    if not _is_same(has, version):
+    if not _is_same_version(has, version):
         return (
-            f"Cluster.spec.topology.version {_bare(version)} was not propagated to control plane "
-            f"yet (control plane version {_bare(has)})"
+            f"Cluster.spec.topology.version {_without_build(version)} was not propagated to "
+            "control plane "
+            f"yet (control plane version {_without_build(has)})"
         )
     if control_plane.is_provisioning:
         return "control plane is currently provisioning"
@@ -70,16 +71,22 @@ async def _deployments_problem(client: Client, cluster: Cluster, version: str) -
     meta = cluster.metadata
     labels = f"{Label.CLUSTER_NAME}={meta.name},{Label.TOPOLOGY_OWNED}"
     found = await client.list(MachineDeployment, meta.namespace, labels=labels)
-    busy = [one.metadata.name for one in found.items if await _is_busy(client, one, version)]
+    busy = [
+        one.metadata.name
+        for one in found.items
+        if await _has_upgrading_machines(client, one, version)
+    ]
     if not busy:
         return ""
     return f"there are still MachineDeployments completing a previous upgrade: [{', '.join(busy)}]"
 
 
-async def _is_busy(client: Client, deployment: MachineDeployment, version: str) -> bool:
+async def _has_upgrading_machines(
+    client: Client, deployment: MachineDeployment, version: str
+) -> bool:
     """Return whether the MachineDeployment, or one of its Machines, has another version."""
     wanted = deployment.spec.template.spec.version
-    if not _is_same(wanted, version):
+    if not _is_same_version(wanted, version):
         return True
     meta = deployment.metadata
     labels = f"{Label.DEPLOYMENT_NAME}={meta.name}"
@@ -94,11 +101,11 @@ async def _is_busy(client: Client, deployment: MachineDeployment, version: str) 
     )
 
 
-def _is_same(one: str, other: str) -> bool:
-    return _bare(one) == _bare(other)
+def _is_same_version(left: str, right: str) -> bool:
+    return _without_build(left) == _without_build(right)
 
 
-def _bare(version: str) -> str:
+def _without_build(version: str) -> str:
     try:
         return str(parse_tolerant(version))
     except InvalidVersion:

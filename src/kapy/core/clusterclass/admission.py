@@ -12,7 +12,7 @@ from kapy.client.client import Client
 from kapy.kube import Key
 from kapy.kube.field_errors import FieldError
 
-_SHOWN: Final = 3
+_MAX_SHOWN: Final = 3
 
 
 async def change_errors(client: Client, old: ClusterClass, new: ClusterClass) -> list[FieldError]:
@@ -25,8 +25,8 @@ async def deletion_problem(client: Client, cluster_class: ClusterClass) -> str:
     users = [str(one.key) for one in await _users(client, cluster_class.key)]
     if not users:
         return ""
-    shown = ", ".join(users[:_SHOWN])
-    more = f", ... ({len(users) - _SHOWN} more)" if len(users) > _SHOWN else ""
+    shown = ", ".join(users[:_MAX_SHOWN])
+    more = f", ... ({len(users) - _MAX_SHOWN} more)" if len(users) > _MAX_SHOWN else ""
     return f"ClusterClass cannot be deleted because it is used by Cluster(s): {shown}{more}"
 
 

@@ -14,7 +14,7 @@ from kapy.kube.meta import owner_reference
 from kapy.kube.names import GroupKind, split_api_version
 
 
-class Unusable(KapyError):
+class UnusableTemplate(KapyError):
     """Templates of a class cannot be read or owned."""
 
 
@@ -29,9 +29,9 @@ async def reconcile_templates(scope: ClassScope) -> Result:
             await _own(scope, ref)
             await _compare_version(scope, ref)
         except KapyError as error:
-            problems.append(_told(scope, ref, error))
+            problems.append(_reference_error(scope, ref, error))
             if not isinstance(error, NotFound):
-                error_type = Unusable
+                error_type = UnusableTemplate
     if problems:
         scope.unreadable = error_type("; ".join(problems))
         raise scope.unreadable
@@ -58,7 +58,9 @@ async def _compare_version(scope: ClassScope, ref: ClusterClassTemplateReference
         scope.outdated.append(Outdated(ref.kind, ref.name, version, newest))
 
 
-def _told(scope: ClassScope, ref: ClusterClassTemplateReference, error: KapyError) -> str:
+def _reference_error(
+    scope: ClassScope, ref: ClusterClassTemplateReference, error: KapyError
+) -> str:
     who = f"{ref.kind} {scope.cluster_class.metadata.namespace}/{ref.name} ({ref.api_version})"
     if isinstance(error, NotFound):
         return f"{who} does not exist"

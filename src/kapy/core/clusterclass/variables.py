@@ -10,7 +10,7 @@ from kapy.api.validation.cluster_class_variables import variable_errors
 from kapy.core.clusterclass.scope import ClassScope
 from kapy.engine.result import DONE, Result
 from kapy.kube.errors import KapyError
-from kapy.kube.field_errors import together
+from kapy.kube.field_errors import aggregate
 from kapy.topology.discovery import VariableDiscovery, status_variables
 
 
@@ -22,7 +22,7 @@ async def reconcile_variables(scope: ClassScope) -> Result:
     """Collect the definitions; the former ones stay if some are unknown."""
     cluster_class = scope.cluster_class
     try:
-        discovered = await _discovered(scope.tools.discovery, cluster_class)
+        discovered = await _discover(scope.tools.discovery, cluster_class)
         found = status_variables(cluster_class.spec.variables, discovered)
         cluster_class.status.variables = found
         if conflicts := [one.name for one in found if one.definitions_conflict]:
@@ -36,7 +36,7 @@ async def reconcile_variables(scope: ClassScope) -> Result:
     return DONE
 
 
-async def _discovered(
+async def _discover(
     discovery: VariableDiscovery | None, cluster_class: ClusterClass
 ) -> Mapping[str, Sequence[ClusterClassVariable]]:
     """Return the variables of extensions, by the name of their patch. Raises DiscoveryFailed."""
@@ -54,7 +54,7 @@ async def _discovered(
             problems.append(f"failed to call DiscoverVariables for patch {patch.name}: {error}")
             continue
         if errors := list(variable_errors(variables, f"{patch.name}.variables")):
-            problems.append(together(errors))
+            problems.append(aggregate(errors))
         found[patch.name] = variables
     if problems:
         raise DiscoveryFailed(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")

@@ -16,7 +16,7 @@ from kapy.kube.patch.merge_patch import difference
 
 APPLY_ONCE: Final = "ApplyOnce"
 RECONCILE: Final = "Reconcile"
-_SERVERS_OWN: Final = frozenset(
+_SERVER_FIELDS: Final = frozenset(
     {"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
 )
 
@@ -95,14 +95,14 @@ async def _make_equal(client: Client, resource: Resource, document: Document) ->
     except NotFound:
         await client.create(resource, document)
         return
-    patch = difference(current, _with_servers_own(document, current))
+    patch = difference(current, _with_server_fields(document, current))
     if patch:
         await client.patch(resource, key, patch)
 
 
-def _with_servers_own(document: Document, current: Document) -> Document:
-    kept = {name: one for name, one in current["metadata"].items() if name in _SERVERS_OWN}
-    given = {name: one for name, one in document["metadata"].items() if name not in _SERVERS_OWN}
+def _with_server_fields(document: Document, current: Document) -> Document:
+    kept = {name: one for name, one in current["metadata"].items() if name in _SERVER_FIELDS}
+    given = {name: one for name, one in document["metadata"].items() if name not in _SERVER_FIELDS}
     whole = {**document, "metadata": {**given, **kept}}
     if "status" in current:
         whole["status"] = current["status"]

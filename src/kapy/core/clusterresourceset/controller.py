@@ -63,7 +63,7 @@ class _Mapping:
     def of(self, cluster: Key) -> Iterable[Key]:
         """Return the sets that select a Cluster."""
         document = self._clusters.raw(cluster)
-        return () if document is None else self._selecting(document)
+        return () if document is None else self._sets_selecting(document)
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
         """Map a Cluster to the sets that newly select it; other changes are seen through its
@@ -72,7 +72,7 @@ class _Mapping:
         old, new = change.old, change.new
         if new is None or (old is not None and _labels(old) == _labels(new)):
             return ()
-        return self._selecting(new)
+        return self._sets_selecting(new)
 
     def of_binding(self, change: Change) -> Iterable[Key]:
         """Map a binding whose owners were changed to its sets, which restore them."""
@@ -93,23 +93,23 @@ class _Mapping:
             Key.of(one) for one in self._sets.indexed(BY_SOURCE, f"{new['kind']} {Key.of(new)}")
         )
 
-    def _selecting(self, cluster: Document) -> Iterable[Key]:
+    def _sets_selecting(self, cluster: Document) -> Iterable[Key]:
         for one in self._sets.list(cluster["metadata"].get("namespace")):
             if _selects(one, cluster):
                 yield Key.of(one)
 
 
-def _selects(found: Document, cluster: Document) -> bool:
+def _selects(resource_set: Document, cluster: Document) -> bool:
     try:
-        selector = selector_of(found["spec"].get("clusterSelector"))
+        selector = selector_of(resource_set["spec"].get("clusterSelector"))
     except InvalidSelector:
         return False  # the set says so itself
     return not selector.everything and selector.selects(cluster)
 
 
-def _sources(found: Document) -> Iterable[str]:
-    namespace = found["metadata"].get("namespace", "")
-    for one in found["spec"].get("resources") or ():
+def _sources(resource_set: Document) -> Iterable[str]:
+    namespace = resource_set["metadata"].get("namespace", "")
+    for one in resource_set["spec"].get("resources") or ():
         yield f"{one['kind']} {Key(namespace, one['name'])}"
 
 

@@ -10,18 +10,18 @@ from kapy.kube import Key
 from kapy.kube.errors import NotFound
 
 
-async def withdraw(scope: SetScope) -> None:
+async def unbind_set(scope: SetScope) -> None:
     """Remove the set from the bindings of the Clusters that it selects, and delete empty bindings.
     As in upstream, bindings of Clusters that it no longer selects are unchanged.
     """
     for cluster in scope.clusters:
         try:
-            await _withdraw(scope, cluster)
+            await _unbind(scope, cluster)
         except NotFound:
             continue
 
 
-async def _withdraw(scope: SetScope, cluster: Key) -> None:
+async def _unbind(scope: SetScope, cluster: Key) -> None:
     tools, resource = scope.tools, ClusterResourceSetBinding.RESOURCE
     document = tools.bindings.raw(cluster)
     if document is None:

@@ -34,7 +34,7 @@ from kapy.kube.errors import AlreadyExists, KapyError, Unreachable
 from kapy.kube.meta import owner_reference
 from kapy.remote.cluster_cache import NotConnected
 
-LONGEST: Final = 10.0
+MAX_SECONDS: Final = 10.0
 """Seconds that one source's objects may take in one look."""
 
 
@@ -52,7 +52,7 @@ async def deliver(scope: SetScope, cluster: Key) -> Outcome:
         scope.tools.remote.connect_foreign(cluster)
         outcome = not_connected(str(error))
     else:
-        for source, known in _due(scope, binding):
+        for source, known in _due_sources(scope, binding):
             now, failed = await _apply(scope, cluster, source, known)
             if now is not None:
                 news.append(now)
@@ -60,7 +60,7 @@ async def deliver(scope: SetScope, cluster: Key) -> Outcome:
     owner = owner_reference(scope.set)
     if news or not is_bound(binding, owner):
         try:
-            await _note(scope, cluster, binding_with(owner, news))
+            await _update_binding(scope, cluster, binding_with(owner, news))
         except KapyError as error:
             return not_updated(error)
     return outcome
@@ -79,7 +79,7 @@ def is_settled(scope: SetScope, cluster: Key) -> bool:
         if not remote.health(cluster).is_establishing:
             return False
     binding = _binding_of(scope, cluster)
-    return is_bound(binding, owner_reference(scope.set)) and not any(_due(scope, binding))
+    return is_bound(binding, owner_reference(scope.set)) and not any(_due_sources(scope, binding))
 
 
 def _binding_of(scope: SetScope, cluster: Key) -> ClusterResourceSetBinding | None:
@@ -88,7 +88,7 @@ def _binding_of(scope: SetScope, cluster: Key) -> ClusterResourceSetBinding | No
     return None if document is None else scope.tools.bindings.shared(document)
 
 
-def _due(
+def _due_sources(
     scope: SetScope, binding: ClusterResourceSetBinding | None
 ) -> Iterator[tuple[Source, ResourceBinding | None]]:
     """Return the sources to apply (again), with their entries in the binding."""
@@ -99,15 +99,15 @@ def _due(
             yield source, known
 
 
-def is_due(strategy: str, source: Source, known: ResourceBinding | None) -> bool:
+def is_due(strategy: str, source: Source, binding: ResourceBinding | None) -> bool:
     """Return whether the source's objects have to be applied (again)."""
-    if known is None or not known.applied:
+    if binding is None or not binding.applied:
         return True
-    return strategy != APPLY_ONCE and known.hash != source.hash
+    return strategy != APPLY_ONCE and binding.hash != source.hash
 
 
 async def _apply(
-    scope: SetScope, cluster: Key, source: Source, known: ResourceBinding | None
+    scope: SetScope, cluster: Key, source: Source, binding: ResourceBinding | None
 ) -> tuple[ResourceBinding | None, Outcome | None]:
     """Return the binding's new entry, None if unchanged, and the error."""
     try:
@@ -116,14 +116,14 @@ async def _apply(
         objects = await scope.tools.manifests.of(source.document, source.values, source.hash)
     except BadManifest as error:
         # Only another state of the source helps, and that wakes us.
-        is_known = known is not None and not known.hash
+        is_known = binding is not None and not binding.hash
         news = None if is_known else _binding(scope, source, hash_="", applied=False)
         return news, not_applied(str(error))
-    failed = await _put(scope, cluster, source, objects)
+    failed = await _apply_source(scope, cluster, source, objects)
     return _binding(scope, source, hash_=source.hash, applied=failed is None), failed
 
 
-async def _put(
+async def _apply_source(
     scope: SetScope, cluster: Key, source: Source, objects: Sequence[Document]
 ) -> Outcome | None:
     """Return the error of applying a source's objects. A slow cluster gets them over several
@@ -135,7 +135,7 @@ async def _put(
     progress = tools.progress.get(state) or tools.progress.put(state, Progress())
     secret = reference.kind == "Secret"
     try:
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(MAX_SECONDS):
             await apply_objects(
                 tools.remote.client(cluster), objects, strategy, progress, secret=secret
             )
@@ -165,7 +165,7 @@ def _binding(scope: SetScope, source: Source, *, hash_: str, applied: bool) -> R
     )
 
 
-async def _note(scope: SetScope, cluster: Key, change: Change) -> None:
+async def _update_binding(scope: SetScope, cluster: Key, change: Change) -> None:
     tools, resource = scope.tools, ClusterResourceSetBinding.RESOURCE
     document = tools.bindings.raw(cluster)
     if document is None:

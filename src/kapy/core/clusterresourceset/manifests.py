@@ -16,7 +16,7 @@ from kapy.remote.secrets import BadSecret, secret_value
 
 Values = Mapping[str, bytes]
 
-REMEMBERED: Final = 32
+CACHE_SIZE: Final = 32
 
 
 class BadManifest(KapyError):
@@ -52,22 +52,24 @@ def objects_of(values: Values, source: str, *, secret: bool) -> list[Document]:
     """
     objects = list[Document]()
     for field, value in values.items():
-        where = f"{source}: {field}"
-        found = list(_objects(value, where, secret=secret))
+        path = f"{source}: {field}"
+        found = list(_objects(value, path, secret=secret))
         objects += sorted(found, key=lambda one: creation_rank(one["kind"]))
     return objects
 
 
-def _objects(value: bytes, where: str, *, secret: bool) -> Iterator[Document]:
+def _objects(value: bytes, location: str, *, secret: bool) -> Iterator[Document]:
     try:
-        documents = load_all(value, where)
+        documents = load_all(value, location)
     except YamlError as error:
-        raise BadManifest(f"{where} is neither YAML nor JSON" if secret else str(error)) from None
+        raise BadManifest(
+            f"{location} is neither YAML nor JSON" if secret else str(error)
+        ) from None
     if len(documents) == 1 and isinstance(documents[0], list) and value.lstrip().startswith(b"["):
         documents = documents[0]
     for number, one in enumerate(documents, 1):
         if problem := _problem(one):
-            raise BadManifest(f"{where}: document {number} {problem}")
+            raise BadManifest(f"{location}: document {number} {problem}")
         yield one
 
 
@@ -87,7 +89,7 @@ class Manifests:
     """Parses each state of a source only once, since many clusters get the same objects."""
 
     def __init__(self) -> None:
-        self._parsed: Lru[Sequence[Document]] = Lru(REMEMBERED)
+        self._parsed: Lru[Sequence[Document]] = Lru(CACHE_SIZE)
 
     async def of(self, source: Document, values: Values, hash_: str) -> Sequence[Document]:
         """Return the objects of a source; shared: read only. Raises BadManifest."""

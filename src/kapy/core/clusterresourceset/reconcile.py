@@ -12,7 +12,7 @@ from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.names import Finalizer
 from kapy.conditions.change import set_condition
 from kapy.conditions.paused import is_paused, paused_condition
-from kapy.core.clusterresourceset.deletion import withdraw
+from kapy.core.clusterresourceset.deletion import unbind_set
 from kapy.core.clusterresourceset.delivery import deliver, is_settled
 from kapy.core.clusterresourceset.scope import SetScope, Tools
 from kapy.core.clusterresourceset.sources import read_sources
@@ -25,7 +25,7 @@ from kapy.kube.selectors import InvalidSelector, selector_of
 
 log = logging.getLogger(__name__)
 
-NEXT_LOOK: Final = timedelta(seconds=1)
+RECHECK_SECONDS: Final = timedelta(seconds=1)
 AT_ONCE: Final = 10
 """Clusters that are written to at the same time, so that a slow one does not hold up the rest."""
 
@@ -53,7 +53,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
 
 async def _work(scope: SetScope) -> Result:
     try:
-        scope.clusters = list(_selected(scope.tools, scope.set))
+        scope.clusters = list(_selected_clusters(scope.tools, scope.set))
     except InvalidSelector as error:
         if not scope.set.deleting:
             set_outcome(scope, no_match(error))
@@ -66,7 +66,7 @@ async def _delete(scope: SetScope) -> Result:
     metadata = scope.set.metadata
     if Finalizer.CLUSTER_RESOURCE_SET not in metadata.finalizers:
         return DONE
-    await withdraw(scope)
+    await unbind_set(scope)
     metadata.finalizers.remove(Finalizer.CLUSTER_RESOURCE_SET)
     await scope.draft.save_spec()
     return DONE
@@ -88,7 +88,7 @@ async def _apply(scope: SetScope) -> Result:
         # A timer (back-off): what a workload cluster refuses, nobody tells when it would not.
         raise ExceptionGroup("not applied to every cluster", retries)
     if any(one.goes_on for one in failures):
-        return requeue(after=NEXT_LOOK, because="a slow cluster does not have everything yet")
+        return requeue(after=RECHECK_SECONDS, because="a slow cluster does not have everything yet")
     return DONE
 
 
@@ -110,13 +110,13 @@ async def _outcomes(scope: SetScope) -> list[Outcome]:
     return [task.result() for task in tasks]
 
 
-def _selected(tools: Tools, found: ClusterResourceSet) -> Iterator[Key]:
+def _selected_clusters(tools: Tools, resource_set: ClusterResourceSet) -> Iterator[Key]:
     """Return the selected Clusters of the namespace that are not being deleted; an empty selector
     selects none.
     """
-    selector = selector_of(encode(found.spec.cluster_selector))
+    selector = selector_of(encode(resource_set.spec.cluster_selector))
     if selector.everything:
         return
-    for cluster in tools.clusters.list(found.metadata.namespace):
+    for cluster in tools.clusters.list(resource_set.metadata.namespace):
         if selector.selects(cluster) and not cluster["metadata"].get("deletionTimestamp"):
             yield Key.of(cluster)

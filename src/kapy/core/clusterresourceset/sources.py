@@ -34,7 +34,7 @@ async def read_sources(scope: SetScope) -> Outcome | None:
             elif reference.kind == "Secret" and document.get("type") != SECRET_TYPE:
                 failed, missing = wrong_secret_type(reference.name), None
             else:
-                found.append(await _claimed(scope, reference, document))
+                found.append(await _own_source(scope, reference, document))
         except KapyError as error:
             failed, missing = unreadable(str(error), error), None
     scope.sources = found
@@ -45,7 +45,7 @@ async def read_sources(scope: SetScope) -> Outcome | None:
 
 async def _read(scope: SetScope, reference: ResourceRef) -> Document | None:
     resource, key = KINDS[reference.kind], Key(scope.namespace, reference.name)
-    informer, contents = _watched(scope, resource), scope.tools.contents
+    informer, contents = _watch(scope, resource), scope.tools.contents
     seen = informer.raw(key)
     if seen is None and informer.is_synced:
         return None
@@ -64,7 +64,7 @@ def _version(document: Document) -> object:
     return document["metadata"]["resourceVersion"]
 
 
-def _watched(scope: SetScope, resource: Resource) -> Informer[Document]:
+def _watch(scope: SetScope, resource: Resource) -> Informer[Document]:
     """Return the informer of all ConfigMaps or Secrets, started with the first set. Sources that no
     set names are ignored.
     """
@@ -73,7 +73,7 @@ def _watched(scope: SetScope, resource: Resource) -> Informer[Document]:
     return informer
 
 
-async def _claimed(scope: SetScope, reference: ResourceRef, document: Document) -> Source:
+async def _own_source(scope: SetScope, reference: ResourceRef, document: Document) -> Source:
     resource, owner = KINDS[reference.kind], owner_reference(scope.set)
     document = await claim(
         scope.tools.client, resource, document, lambda one: ownership_patch(one, owner)

@@ -22,11 +22,11 @@ def add_to(runtime: Runtime, _remote: ClusterCache) -> Controller:
     tools = Tools(runtime.client, bindings, clusters, runtime.options.gates)
     controller = Controller("clusterresourcesetbinding", partial(reconcile, tools))
     controller.watch(bindings, own_key)
-    controller.watch(clusters, _going)
+    controller.watch(clusters, _if_deleting)
     return runtime.add(controller, bindings)
 
 
-def _going(change: Change) -> Iterable[Key]:
+def _if_deleting(change: Change) -> Iterable[Key]:
     """Map a Cluster in deletion to its binding, which has the same name."""
     new = change.new
     if new is None or new["metadata"].get("deletionTimestamp"):

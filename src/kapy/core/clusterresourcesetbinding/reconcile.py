@@ -35,7 +35,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     document = await claim(tools.client, resource, document, reference_patch)
     name = document["spec"].get("clusterName")
     cluster = tools.clusters.raw(Key(key.namespace, name)) if name else None
-    if name and (cluster is None or _goes(cluster, tools.gates)):
+    if name and (cluster is None or _is_deleted(cluster, tools.gates)):
         try:
             await tools.client.delete(resource, key, uid=document["metadata"]["uid"])
         except NotFound:
@@ -65,7 +65,7 @@ def _is_cluster(owner: Document) -> bool:
     return owner["kind"] == "Cluster" and group == CLUSTER_GROUP
 
 
-def _goes(cluster: Document, gates: FeatureGates) -> bool:
+def _is_deleted(cluster: Document, gates: FeatureGates) -> bool:
     """Return whether the Cluster is being deleted and no hook blocks that."""
     metadata = cluster["metadata"]
     if not metadata.get("deletionTimestamp"):

@@ -11,14 +11,14 @@ from kapy.conditions.change import set_condition
 from kapy.conditions.paused import is_paused, paused_condition
 from kapy.core.extensionconfig.authority import inject_authority
 from kapy.core.extensionconfig.scope import ConfigScope, Tools
-from kapy.core.extensionconfig.status import registered, update_status
+from kapy.core.extensionconfig.status import registered_handlers, update_status
 from kapy.engine.draft import Draft
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
 
-FIRST: Final = 0.5
-LONGEST: Final = 30.0
+FIRST_DELAY: Final = 0.5
+MAX_DELAY: Final = 30.0
 """Seconds after which a server that was not discovered is asked again, at first and at last."""
 
 _log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     await _discover(scope)
     update_status(scope)
     await draft.save()
-    return _until_asked_again(scope, key)
+    return _requeue_for_discovery(scope, key)
 
 
 async def _discover(scope: ConfigScope) -> None:
@@ -50,10 +50,10 @@ async def _discover(scope: ConfigScope) -> None:
     except KapyError as error:
         scope.undiscovered = error
     else:
-        scope.config.status.handlers = registered(scope.config, handlers)
+        scope.config.status.handlers = registered_handlers(scope.config, handlers)
 
 
-def _until_asked_again(scope: ConfigScope, key: Key) -> Result:
+def _requeue_for_discovery(scope: ConfigScope, key: Key) -> Result:
     """Return a timer: there is no event when a server's answer changes."""
     failures, error = scope.tools.failures, scope.undiscovered
     if error is None:
@@ -61,6 +61,6 @@ def _until_asked_again(scope: ConfigScope, key: Key) -> Result:
         return DONE
     _log.warning("extensionconfig: %s is not discovered: %s", key.name, error)
     count = failures[key] = failures.get(key, 0) + 1
-    seconds = min(FIRST * 2.0 ** min(count - 1, 16), LONGEST)
+    seconds = min(FIRST_DELAY * 2.0 ** min(count - 1, 16), MAX_DELAY)
     seconds *= 0.75 + scope.tools.random.random() / 4
     return requeue(after=timedelta(seconds=seconds), because=str(error))

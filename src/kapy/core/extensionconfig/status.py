@@ -16,7 +16,7 @@ from kapy.hooks.messages import discovery
 from kapy.hooks.names import registered_name
 
 
-def registered(
+def registered_handlers(
     config: ExtensionConfig, handlers: Sequence[discovery.ExtensionHandler]
 ) -> list[ExtensionHandler]:
     """Return the handlers of a server under their registered names."""
@@ -40,7 +40,7 @@ def update_status(scope: ConfigScope) -> None:
     if scope.undiscovered is None:
         set_condition(config, true(ConditionType.DISCOVERED, Reason.DISCOVERED), now)
         v1beta1.set_condition(legacy, v1beta1.true(V1Beta1Type.DISCOVERED), now)
-        _tell_deprecations(scope)
+        _report_deprecations(scope)
         return
     message = f"Error in discovery: {scope.undiscovered}"
     set_condition(config, false(ConditionType.DISCOVERED, Reason.NOT_DISCOVERED, message), now)
@@ -49,7 +49,7 @@ def update_status(scope: ConfigScope) -> None:
     v1beta1.set_condition(legacy, old, now)
 
 
-def _tell_deprecations(scope: ConfigScope) -> None:
+def _report_deprecations(scope: ConfigScope) -> None:
     """Set a kapy-specific condition while deprecated hook versions are in use."""
     config, type_ = scope.config, ConditionType.HOOK_VERSIONS_UP_TO_DATE
     found = deprecations(config.status.handlers, scope.tools.caller.catalog)

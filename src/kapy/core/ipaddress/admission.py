@@ -23,18 +23,18 @@ async def claim_errors(client: Client, address: IPAddress) -> list[FieldError]:
     """
     name = address.spec.claim_ref.name
     if not name:
-        return [_unread("resource name may not be empty")]
+        return [_read_error("resource name may not be empty")]
     try:
         claim = await client.get(IPAddressClaim, Key(address.metadata.namespace, name))
     except NotFound:
         return []
     except (ApiError, Unreachable) as error:
-        return [_unread(str(error))]
+        return [_read_error(str(error))]
     pool = address.spec.pool_ref
     if claim.spec.pool_ref == pool:
         return []
     return [invalid("spec.poolRef", encode(pool), _OTHER_POOL)]
 
 
-def _unread(why: str) -> FieldError:
-    return FieldError("InternalError", "spec.claimRef", f"failed to fetch claim: {why}")
+def _read_error(reason: str) -> FieldError:
+    return FieldError("InternalError", "spec.claimRef", f"failed to fetch claim: {reason}")

@@ -20,7 +20,7 @@ from kapy.contract.cluster_objects import (
 from kapy.contract.external import External
 from kapy.contract.predicates import unblocking_only
 from kapy.core.machine.in_place_updates import InPlaceUpdater
-from kapy.core.machine.node_metadata import USUAL, SyncedMetadata
+from kapy.core.machine.node_metadata import DEFAULT_SYNC, SyncedMetadata
 from kapy.core.machine.reconcile import reconcile
 from kapy.core.machine.scope import Tools
 from kapy.core.machine.temporary_watches import TemporaryWatches
@@ -36,7 +36,7 @@ def add_to(
     remote: ClusterCache,
     *,
     gates: FeatureGates = DEFAULT_GATES,
-    synced: SyncedMetadata = USUAL,
+    synced: SyncedMetadata = DEFAULT_SYNC,
     grace: timedelta = timedelta(minutes=5),
     updates: InPlaceUpdater | None = None,
 ) -> Controller:
@@ -145,10 +145,10 @@ class _Mapping:
 
 def _matters(change: Change) -> bool:
     """Return whether a change of a Cluster affects its Machines."""
-    return _seen(change.old) != _seen(change.new)
+    return _relevant_state(change.old) != _relevant_state(change.new)
 
 
-def _seen(cluster: Document | None) -> object:
+def _relevant_state(cluster: Document | None) -> object:
     assert cluster is not None
     spec, status = cluster.get("spec") or {}, cluster.get("status") or {}
     initialized = [
@@ -169,10 +169,10 @@ def _template_changed(change: Change) -> bool:
     """Return whether the inputs of UpToDate changed: template, revision, rollout.after."""
     if change.old is None or change.new is None:
         return True
-    return _compared(change.old) != _compared(change.new)
+    return _compared_fields(change.old) != _compared_fields(change.new)
 
 
-def _compared(owner: Document) -> object:
+def _compared_fields(owner: Document) -> object:
     spec, metadata = owner["spec"], owner["metadata"]
     return (
         spec.get("template"),

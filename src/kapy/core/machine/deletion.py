@@ -92,13 +92,13 @@ def _find_node_once_more(scope: MachineScope) -> None:
         machine.status.node_ref = MachineNodeReference(name=found.view["metadata"]["name"])
 
 
-async def _infrastructure_gone(scope: MachineScope) -> Result | None:
+async def _delete_infrastructure(scope: MachineScope) -> Result | None:
     kind = scope.machine.spec.infrastructure_ref.kind
     reason, of = Reason.WAITING_FOR_INFRASTRUCTURE_DELETION, V1Beta1Type.INFRASTRUCTURE_READY
     return await _delete_and_check(scope, scope.infrastructure, kind, reason, of)
 
 
-async def _bootstrap_gone(scope: MachineScope) -> Result | None:
+async def _delete_bootstrap(scope: MachineScope) -> Result | None:
     ref = scope.machine.spec.bootstrap.config_ref
     if ref is None:
         return None
@@ -136,7 +136,7 @@ async def _request_deletion(scope: MachineScope, view: View) -> bool:
     return False
 
 
-async def _node_gone(scope: MachineScope) -> Result | None:
+async def _delete_node(scope: MachineScope) -> Result | None:
     machine, tools = scope.machine, scope.tools
     assert machine.status.node_ref is not None
     deletion = tools.node_deletions.of(machine.key, machine.metadata.uid, scope.now)
@@ -178,11 +178,15 @@ def _not_deleted(
     return requeue(after=RETRY, because=f"cannot delete the Node: {error}").earlier_of(until)
 
 
-WITHOUT_NODE: Final[tuple[Step, ...]] = (pre_terminate_hooks, _infrastructure_gone, _bootstrap_gone)
+WITHOUT_NODE: Final[tuple[Step, ...]] = (
+    pre_terminate_hooks,
+    _delete_infrastructure,
+    _delete_bootstrap,
+)
 WITH_NODE: Final[tuple[Step, ...]] = (
     pre_drain_hooks,
     drain_node,
     detach_volumes,
     *WITHOUT_NODE,
-    _node_gone,
+    _delete_node,
 )

@@ -82,9 +82,9 @@ class DrainContext:
     rules: Callable[[Document], PodDisposition] = lambda _: DRAIN
 
 
-def plan_drain(pods: Iterable[Document], given: DrainContext) -> DrainPlan:
+def plan_drain(pods: Iterable[Document], context: DrainContext) -> DrainPlan:
     """Sort the Pods of a Node by disposition."""
-    fates = [(pod, pod_disposition(pod, given)) for pod in sorted(pods, key=_full_name)]
+    fates = [(pod, pod_disposition(pod, context)) for pod in sorted(pods, key=_full_name)]
     turn = min((one.order for _, one in fates if one.verdict is not Verdict.SKIP), default=0)
     planned = DrainPlan()
     for pod, (verdict, order) in fates:
@@ -101,13 +101,13 @@ def plan_drain(pods: Iterable[Document], given: DrainContext) -> DrainPlan:
     return planned
 
 
-def pod_disposition(pod: Document, given: DrainContext) -> PodDisposition:
+def pod_disposition(pod: Document, context: DrainContext) -> PodDisposition:
     """Return the disposition of one Pod."""
     metadata = pod["metadata"]
     ended = metadata.get("deletionTimestamp")
-    if given.unreachable and ended and given.now - moment(ended) >= GONE_AFTER:
+    if context.unreachable and ended and context.now - moment(ended) >= GONE_AFTER:
         return SKIP
-    if _of_daemon_set(pod, given.daemon_sets):
+    if _of_daemon_set(pod, context.daemon_sets):
         return SKIP
     if MIRROR_POD in (metadata.get("annotations") or {}):
         return SKIP
@@ -116,7 +116,7 @@ def pod_disposition(pod: Document, given: DrainContext) -> PodDisposition:
         return SKIP
     if wanted.replace("-", "", 1) == "waitcompleted":
         return WAIT
-    return given.rules(pod)
+    return context.rules(pod)
 
 
 def daemon_set_of(pod: Document) -> Key | None:

@@ -51,7 +51,7 @@ class DrainRules:
     rules: tuple[PodRule, ...] = ()
 
     @property
-    def ask_namespaces(self) -> bool:
+    def needs_namespaces(self) -> bool:
         """Whether a rule depends on namespace labels."""
         return any(not its.everything for rule in self.rules for _, its in rule.pods)
 

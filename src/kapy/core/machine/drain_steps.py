@@ -37,7 +37,7 @@ async def drain_node(scope: MachineScope) -> Result | None:
     limit = machine.spec.deletion.node_drain_timeout_seconds
     if Annotation.EXCLUDE_NODE_DRAINING in machine.metadata.annotations:
         return None
-    if not _before_the_end(scope) or is_over(times.node_drain_start_time, limit, scope.now):
+    if not _is_before_deadline(scope) or is_over(times.node_drain_start_time, limit, scope.now):
         return None
     times = scope.deletion_times()
     times.node_drain_start_time = started = times.node_drain_start_time or stamp(scope.now)
@@ -61,7 +61,9 @@ async def drain_node(scope: MachineScope) -> Result | None:
             scope.tools.events.normal(machine, "SuccessfulDrainNode", told)
             return None
         scope.legacy.append(false(of, V1Beta1Reason.DRAINING, INFO, scope.deleting[1]))
-    return result.earlier_of(at_timeout(started, limit, scope.now, "the drain may take no longer"))
+    return result.earlier_of(
+        requeue_at_timeout(started, limit, scope.now, "the drain may take no longer")
+    )
 
 
 async def detach_volumes(scope: MachineScope) -> Result | None:
@@ -72,7 +74,7 @@ async def detach_volumes(scope: MachineScope) -> Result | None:
     started = times.wait_for_node_volume_detach_start_time
     if Annotation.EXCLUDE_WAIT_FOR_NODE_VOLUME_DETACH in machine.metadata.annotations:
         return None
-    if not _before_the_end(scope) or is_over(started, limit, scope.now):
+    if not _is_before_deadline(scope) or is_over(started, limit, scope.now):
         return None
     times = scope.deletion_times()
     times.wait_for_node_volume_detach_start_time = started = started or stamp(scope.now)
@@ -97,7 +99,9 @@ async def detach_volumes(scope: MachineScope) -> Result | None:
         told = f'success waiting for node volumes detaching Machine\'s node "{name}"'
         events.normal(machine, "NodeVolumesDetached", told)
         return None
-    return result.earlier_of(at_timeout(started, limit, scope.now, "volumes get no more time"))
+    return result.earlier_of(
+        requeue_at_timeout(started, limit, scope.now, "volumes get no more time")
+    )
 
 
 def until_reachable(scope: MachineScope, error: KapyError) -> Result:
@@ -110,7 +114,7 @@ def until_reachable(scope: MachineScope, error: KapyError) -> Result:
     return requeue(after=RETRY, because=str(error))
 
 
-def _before_the_end(scope: MachineScope) -> bool:
+def _is_before_deadline(scope: MachineScope) -> bool:
     """Return whether the deletion of the infrastructure has not begun."""
     times, infrastructure = scope.machine.status.deletion, scope.infrastructure
     if times is not None and times.wait_for_pre_terminate_hook_start_time is not None:
@@ -125,7 +129,7 @@ def is_over(started: str | None, limit: int | None, now: datetime) -> bool:
     return now - moment(started) >= timedelta(seconds=limit)
 
 
-def at_timeout(started: str, limit: int | None, now: datetime, because: str) -> Result:
+def requeue_at_timeout(started: str, limit: int | None, now: datetime, because: str) -> Result:
     """Return a timer for the timeout of a step: there is no event at that moment."""
     if not limit or limit < 0:
         return DONE

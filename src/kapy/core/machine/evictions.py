@@ -30,9 +30,9 @@ from kapy.kube.errors import ApiError, Forbidden, KapyError, NotFound, TooManyRe
 from kapy.kube.names import DAEMON_SETS, NAMESPACES, NODES, PODS, Resource
 
 BUDGETS: Final = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
-AGAIN: Final = timedelta(seconds=20)
-AT_MOST: Final = 10.0
-TOO_LONG: Final = "eviction timeout of 10s reached, eviction will be retried"
+RETRY_SECONDS: Final = timedelta(seconds=20)
+EVICTION_TIMEOUT: Final = 10.0
+TIMEOUT_MESSAGE: Final = "eviction timeout of 10s reached, eviction will be retried"
 TERMINATING: Final = (
     "Cannot evict pod from terminating namespace: unable to create eviction "
     "(kube-controller-manager should set deletionTimestamp)"
@@ -59,11 +59,11 @@ async def drain(scope: MachineScope, node_name: str, started: str) -> Result | N
     if progress.done:
         return None
     scope.set_deleting_condition(Reason.DRAINING_NODE, progress_message(progress, started))
-    result = await _refused(scope, progress)
+    result = await _report_refusals(scope, progress)
     return result.earlier_of(_until_gone(scope, progress.leaving)) if unreachable else result
 
 
-async def _refused(scope: MachineScope, progress: DrainProgress) -> Result:
+async def _report_refusals(scope: MachineScope, progress: DrainProgress) -> Result:
     """Return when to retry refused evictions."""
     if not progress.refused:
         return DONE
@@ -71,7 +71,7 @@ async def _refused(scope: MachineScope, progress: DrainProgress) -> Result:
         (await scope.snapshot(BUDGETS)).watch()
     # A timer, because a refused eviction is only ever allowed when it is asked for again;
     # disruption budgets, the usual reason, are watched.
-    return requeue(after=AGAIN, because="Pods refuse to be evicted")
+    return requeue(after=RETRY_SECONDS, because="Pods refuse to be evicted")
 
 
 def _until_gone(scope: MachineScope, leaving: Sequence[Document]) -> Result:
@@ -92,14 +92,14 @@ async def planned_drain(
         return DrainPlan()
     client, tools = scope.tools.remote.client(scope.cluster_key), scope.tools
     rules = rules_for(scope.machine, scope.cluster, tools.drain_rules.list(scope.namespace))
-    existing = await _existing(scope, pods)
-    given = DrainContext(
+    existing = await _existing_daemon_sets(scope, pods)
+    context = DrainContext(
         scope.now,
         existing.__contains__,
         unreachable=unreachable,
         rules=rules.disposition_of(await _namespaces(client, rules)),
     )
-    planned = plan_drain(pods, given)
+    planned = plan_drain(pods, context)
     if hold and not planned.done:
         snapshot.watch()
     return planned
@@ -107,13 +107,13 @@ async def planned_drain(
 
 async def _namespaces(client: Client, rules: DrainRules) -> Mapping[str, Mapping[str, str]]:
     """Return the labels of each namespace, if rules depend on them."""
-    if not rules.ask_namespaces:
+    if not rules.needs_namespaces:
         return {}
     listed = (await client.list(NAMESPACES)).items
     return {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in listed}
 
 
-async def _existing(scope: MachineScope, pods: Iterable[Document]) -> set[Key]:
+async def _existing_daemon_sets(scope: MachineScope, pods: Iterable[Document]) -> set[Key]:
     """Return the DaemonSets of these Pods that exist."""
     client = scope.tools.remote.client(scope.cluster_key)
     seen = scope.tools.temporary_watches.daemon_sets(scope.machine.key)
@@ -138,17 +138,17 @@ async def _evict(client: Client, planned: DrainPlan, *, grace: int | None) -> Dr
         wait_later=planned.wait_later,
     )
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + AT_MOST
+    deadline = loop.time() + EVICTION_TIMEOUT
     for pod in planned.evict:
         try:
             async with asyncio.timeout_at(deadline):
                 await evict(client, pod, grace=grace)
         except TimeoutError:
-            progress.refused.setdefault(TOO_LONG, []).append(pod)
+            progress.refused.setdefault(TIMEOUT_MESSAGE, []).append(pod)
         except NotFound:
             continue
         except KapyError as error:
-            progress.refused.setdefault(_refusal(error), []).append(pod)
+            progress.refused.setdefault(_refusal_message(error), []).append(pod)
         else:
             progress.leaving.append(pod)
     progress.leaving.sort(key=Key.of)
@@ -168,7 +168,7 @@ async def evict(client: Client, pod: Document, *, grace: int | None = None) -> N
     await client.raw("POST", PODS.path(key.namespace, key.name, "eviction"), body=eviction)
 
 
-def _refusal(error: KapyError) -> str:
+def _refusal_message(error: KapyError) -> str:
     causes: Sequence[Document] = ()
     if isinstance(error, ApiError) and error.details is not None:
         causes = error.details.get("causes") or ()

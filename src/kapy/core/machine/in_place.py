@@ -25,7 +25,7 @@ from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.meta import written
 
 IN_PROGRESS: Final = "In-place update in progress"
-CLOSED: Final = (
+GATE_CLOSED: Final = (
     f"{IN_PROGRESS}: nothing happens while feature gate InPlaceUpdates is off; open it again, or "
     "have the Machine replaced"
 )
@@ -38,19 +38,19 @@ async def reconcile_in_place(scope: MachineScope) -> Result:
         scope.tools.update_progress.forget(machine.key)
         return DONE
     if updates is None:
-        scope.updating = Reason.IN_PLACE_UPDATING, CLOSED
+        scope.updating = Reason.IN_PLACE_UPDATING, GATE_CLOSED
         return DONE
     annotations = machine.metadata.annotations
     if Annotation.UPDATE_IN_PROGRESS not in annotations:
         await _complete(scope)  # somebody else has ended it
         return DONE
-    if not is_update_pending(annotations) or not _has_come_up(scope):
+    if not is_update_pending(annotations) or not _is_provisioned(scope):
         return DONE
     desired = _desired(scope)
     return DONE if desired is None else await _update(scope, updates, desired)
 
 
-def _has_come_up(scope: MachineScope) -> bool:
+def _is_provisioned(scope: MachineScope) -> bool:
     status = scope.machine.status
     done = status.initialization
     return bool(
@@ -93,7 +93,7 @@ async def _update(scope: MachineScope, updates: InPlaceUpdater, desired: Documen
     ]
     progress = said.get(machine.key, about)
     if progress is None:
-        progress = await _asked(scope, updates, desired)
+        progress = await _call_updater(scope, updates, desired)
         if progress.retry_after <= 0:
             await _complete(scope)
             return DONE
@@ -105,7 +105,9 @@ async def _update(scope: MachineScope, updates: InPlaceUpdater, desired: Documen
     return requeue(after=after, because="the extension is updating the Machine")
 
 
-async def _asked(scope: MachineScope, updates: InPlaceUpdater, desired: Document) -> Progress:
+async def _call_updater(
+    scope: MachineScope, updates: InPlaceUpdater, desired: Document
+) -> Progress:
     try:
         return await updates.update_machine(scope.machine.key, desired)
     except KapyError as error:

@@ -19,7 +19,7 @@ from kapy.remote.cluster_cache import NotConnected
 from kapy.remote.nodes import nodes_with
 
 
-class Ambiguous(KapyError):
+class AmbiguousNode(KapyError):
     """Several Nodes have the Machine's provider ID."""
 
 
@@ -54,7 +54,7 @@ def find_node(scope: MachineScope, provider_id: str) -> Observed[Document]:
     found = nodes_with(nodes, provider_id)
     if len(found) > 1:
         message = f"unexpectedly found more than one Node matching the providerID {provider_id}"
-        return Unreadable(Ambiguous(message))
+        return Unreadable(AmbiguousNode(message))
     return Found(found[0]) if found else Absent()
 
 
@@ -73,18 +73,18 @@ async def _sync_node(scope: MachineScope, node: Document) -> None:
         machine.status.node_ref = MachineNodeReference(name=name)
         scope.tools.events.normal(machine, "SuccessfulSetNodeRef", name)
     machine.status.node_info = node_info(node)
-    wanted = NodeMetadataInput(
+    inputs = NodeMetadataInput(
         interruptible=is_interruptible(scope),
         outdated=_is_outdated(scope),
         taints=scope.tools.gates.machine_taint_propagation,
         synced=scope.tools.synced,
     )
-    patch = node_patch(node, machine, wanted)
+    patch = node_patch(node, machine, inputs)
     if not patch:
         return
     client = scope.tools.remote.client(scope.cluster_key)
     scope.node = Found(await client.patch(NODES, Key("", name), patch))
-    if wanted.interruptible and Label.INTERRUPTIBLE not in (node["metadata"].get("labels") or {}):
+    if inputs.interruptible and Label.INTERRUPTIBLE not in (node["metadata"].get("labels") or {}):
         scope.tools.events.normal(machine, "SuccessfulSetInterruptibleNodeLabel", name)
 
 

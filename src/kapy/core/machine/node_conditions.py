@@ -80,12 +80,12 @@ def _without_node(
 ) -> NodeConditionResult | None:
     """Return the result if the Node's conditions do not apply; None to use or keep them."""
     if not cluster.status.initialization.infrastructure_provisioned:
-        return _waiting(
+        return _waiting_for_node(
             "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"
         )
     initialized = get(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED)
     if initialized is None or initialized.status != TRUE:
-        return _waiting("Waiting for Cluster control plane to be initialized")
+        return _waiting_for_node("Waiting for Cluster control plane to be initialized")
     if health.last_success is None and health.failures < FAILURES:
         return _unless_known(machine, "Remote connection not established yet")
     since = moment(initialized.last_transition_time)
@@ -111,8 +111,10 @@ def _absent(machine: Machine) -> NodeConditionResult:
         return NodeConditionResult(FALSE, Reason.NODE_DELETED, gone)
     if machine.spec.provider_id:
         wanted = f"spec.providerID {machine.spec.provider_id}"
-        return _waiting(f"Waiting for a Node with {wanted} to exist")
-    return _waiting(f"Waiting for {machine.spec.infrastructure_ref.kind} to report spec.providerID")
+        return _waiting_for_node(f"Waiting for a Node with {wanted} to exist")
+    return _waiting_for_node(
+        f"Waiting for {machine.spec.infrastructure_ref.kind} to report spec.providerID"
+    )
 
 
 def node_ready(node: Document) -> Condition:
@@ -173,7 +175,7 @@ def _condition(node: Document, type_: str) -> Document | None:
     return found
 
 
-def _waiting(message: str) -> NodeConditionResult:
+def _waiting_for_node(message: str) -> NodeConditionResult:
     return NodeConditionResult(UNKNOWN, Reason.INSPECTION_FAILED, message)
 
 

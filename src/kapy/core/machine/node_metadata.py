@@ -14,7 +14,7 @@ from typing import Final
 
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation, Label
-from kapy.core.machine.node_taints import propagated, same_taint
+from kapy.core.machine.node_taints import propagate_taints, same_taint
 from kapy.kube import Document
 from kapy.kube.meta import controller_of
 from kapy.kube.patch.merge_patch import difference
@@ -45,7 +45,7 @@ class SyncedMetadata:
     annotations: Sequence[Regexp] = ()
 
 
-USUAL: Final = SyncedMetadata()
+DEFAULT_SYNC: Final = SyncedMetadata()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,36 +60,36 @@ class NodeMetadataInput:
     interruptible: bool = False
     outdated: bool = False
     taints: bool = False
-    synced: SyncedMetadata = USUAL
+    synced: SyncedMetadata = DEFAULT_SYNC
 
 
-def node_patch(node: Document, machine: Machine, wanted: NodeMetadataInput) -> Document:
+def node_patch(node: Document, machine: Machine, inputs: NodeMetadataInput) -> Document:
     """Return the merge patch that syncs the Node with its Machine; {} if nothing changes.
 
     The patch carries the resourceVersion from which it was computed, since taints have other
     writers.
     """
     before = node["metadata"]
-    labels = managed_labels(machine.metadata.labels, wanted.synced.labels)
-    if wanted.interruptible:
+    labels = managed_labels(machine.metadata.labels, inputs.synced.labels)
+    if inputs.interruptible:
         labels[Label.INTERRUPTIBLE] = ""
-    annotations = managed_annotations(machine, wanted.synced.annotations)
+    annotations = managed_annotations(machine, inputs.synced.annotations)
     was_labels = before.get("labels") or {}
     was_annotations = before.get("annotations") or {}
-    now_labels = _replaced(
-        was_labels, _listed(was_annotations, Annotation.LABELS_FROM_MACHINE), labels
+    now_labels = _replace_managed(
+        was_labels, _tracked_names(was_annotations, Annotation.LABELS_FROM_MACHINE), labels
     )
-    previous = {*_listed(was_annotations, Annotation.ANNOTATIONS_FROM_MACHINE), *ALWAYS}
-    now_annotations = _replaced(was_annotations, previous, annotations)
+    previous = {*_tracked_names(was_annotations, Annotation.ANNOTATIONS_FROM_MACHINE), *ALWAYS}
+    now_annotations = _replace_managed(was_annotations, previous, annotations)
     now_annotations[Annotation.LABELS_FROM_MACHINE] = ",".join(sorted(labels))
     own = sorted(name for name in annotations if name not in ALWAYS)
     now_annotations[Annotation.ANNOTATIONS_FROM_MACHINE] = ",".join(own)
     was_taints = (node.get("spec") or {}).get("taints") or []
     now_taints = [taint for taint in was_taints if not same_taint(taint, UNINITIALIZED)]
-    if wanted.taints:
-        now_taints, owned = propagated(now_taints, was_annotations, machine.spec.taints)
+    if inputs.taints:
+        now_taints, owned = propagate_taints(now_taints, was_annotations, machine.spec.taints)
         now_annotations[Annotation.TAINTS_FROM_MACHINE] = owned
-    now_taints = _marked(now_taints, outdated=wanted.outdated)
+    now_taints = _mark_outdated(now_taints, outdated=inputs.outdated)
 
     metadata: Document = {}
     if now_labels != was_labels or now_annotations != was_annotations:
@@ -105,7 +105,7 @@ def node_patch(node: Document, machine: Machine, wanted: NodeMetadataInput) -> D
     return patch
 
 
-def managed_labels(labels: dict[str, str], others: Sequence[Regexp] = ()) -> dict[str, str]:
+def managed_labels(labels: dict[str, str], patterns: Sequence[Regexp] = ()) -> dict[str, str]:
     """Return the labels of a Machine that are synced: three domains, and additional names."""
     return {
         name: value
@@ -113,11 +113,11 @@ def managed_labels(labels: dict[str, str], others: Sequence[Regexp] = ()) -> dic
         if name.partition("/")[0] == Label.NODE_ROLE_PREFIX
         or _within(name, Label.NODE_RESTRICTION_DOMAIN)
         or _within(name, Label.MANAGED_NODE_DOMAIN)
-        or any(pattern.matches(name) for pattern in others)
+        or any(pattern.matches(name) for pattern in patterns)
     }
 
 
-def managed_annotations(machine: Machine, others: Sequence[Regexp] = ()) -> dict[str, str]:
+def managed_annotations(machine: Machine, patterns: Sequence[Regexp] = ()) -> dict[str, str]:
     """Return the annotations for a Machine's Node: its owner, one domain, and additional names."""
     annotations = {
         Annotation.CLUSTER_NAME: machine.spec.cluster_name,
@@ -132,7 +132,7 @@ def managed_annotations(machine: Machine, others: Sequence[Regexp] = ()) -> dict
         name: value
         for name, value in own
         if _within(name, Label.MANAGED_NODE_DOMAIN)
-        or any(pattern.matches(name) for pattern in others)
+        or any(pattern.matches(name) for pattern in patterns)
     }
 
 
@@ -141,15 +141,15 @@ def _within(name: str, domain: str) -> bool:
     return found == domain or found.endswith("." + domain)
 
 
-def _listed(annotations: dict[str, str], name: str) -> set[str]:
+def _tracked_names(annotations: dict[str, str], name: str) -> set[str]:
     return {one for one in annotations.get(name, "").split(",") if one}
 
 
-def _replaced(was: dict[str, str], ours: set[str], now: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in was.items() if name not in ours} | now
+def _replace_managed(was: dict[str, str], desired: set[str], now: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in was.items() if name not in desired} | now
 
 
-def _marked(taints: list[Document], *, outdated: bool) -> list[Document]:
+def _mark_outdated(taints: list[Document], *, outdated: bool) -> list[Document]:
     if not outdated:
         return [taint for taint in taints if not same_taint(taint, OUTDATED)]
     return taints if any(same_taint(one, OUTDATED) for one in taints) else [*taints, OUTDATED]

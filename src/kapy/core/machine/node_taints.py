@@ -17,21 +17,21 @@ from kapy.kube import Document
 ALWAYS = "Always"
 
 
-def propagated(
-    taints: Sequence[Document], annotations: Mapping[str, str], wanted: Sequence[MachineTaint]
+def propagate_taints(
+    taints: Sequence[Document], annotations: Mapping[str, str], desired: Sequence[MachineTaint]
 ) -> tuple[list[Document], str]:
     """Return the taints of the Node, and the annotation that lists the Machine's taints.
 
     taints, annotations: the Node's current ones.
     """
     listed = annotations.get(Annotation.TAINTS_FROM_MACHINE)
-    owned = {_name(one) for one in wanted if one.propagation == ALWAYS}
-    kept = {_name(one) for one in wanted}
+    owned = {_name(one) for one in desired if one.propagation == ALWAYS}
+    kept = {_name(one) for one in desired}
     gone = {one for one in (listed or "").split(",") if one} - kept
     now = [taint for taint in taints if f"{taint.get('key')}:{taint.get('effect')}" not in gone]
-    for one in wanted:
+    for one in desired:
         if one.propagation == ALWAYS or listed is None:
-            now = _with(now, one)
+            now = _add_taints(now, one)
     return now, ",".join(sorted(owned))
 
 
@@ -40,15 +40,15 @@ def same_taint(taint: Document, other: Document) -> bool:
     return (taint.get("key"), taint.get("effect")) == (other["key"], other["effect"])
 
 
-def _with(taints: Iterable[Document], wanted: MachineTaint) -> list[Document]:
-    made: Document = {"key": wanted.key, "effect": wanted.effect}
-    if wanted.value:
-        made["value"] = wanted.value
+def _add_taints(taints: Iterable[Document], desired: MachineTaint) -> list[Document]:
+    made: Document = {"key": desired.key, "effect": desired.effect}
+    if desired.value:
+        made["value"] = desired.value
     now, found = [], False
     for taint in taints:
         if same_taint(taint, made):
             found = True
-            taint = taint if taint.get("value", "") == wanted.value else made
+            taint = taint if taint.get("value", "") == desired.value else made
         now.append(taint)
     return now if found else [*now, made]
 

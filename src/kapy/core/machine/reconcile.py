@@ -83,7 +83,7 @@ async def _work(scope: MachineScope) -> Result:
     return await run_and_write(phases, scope, _write)
 
 
-def _is_first_look(scope: MachineScope) -> bool:
+def _is_first_reconcile(scope: MachineScope) -> bool:
     """Return whether the Machine is new, and its references were owned only now."""
     machine = scope.machine
     if machine.status.conditions or machine.deleting or not scope.claimed:
@@ -93,7 +93,7 @@ def _is_first_look(scope: MachineScope) -> bool:
 
 async def _write(scope: MachineScope, *, failed: bool) -> Result:
     """Write metadata and spec first, so that the status refers to the new generation."""
-    is_first = _is_first_look(scope)
+    is_first = _is_first_reconcile(scope)
     await scope.draft.save_spec()
     machine = scope.machine
     if not failed and is_first:

@@ -23,7 +23,7 @@ from kapy.contract.external import External
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.core.machine.in_place_updates import InPlaceUpdater, ProgressMemo
-from kapy.core.machine.node_metadata import USUAL, SyncedMetadata
+from kapy.core.machine.node_metadata import DEFAULT_SYNC, SyncedMetadata
 from kapy.core.machine.temporary_watches import (
     Snapshot,
     TemporaryWatches,
@@ -63,7 +63,7 @@ class Tools:
     temporary_watches: TemporaryWatches
     gates: FeatureGates = DEFAULT_GATES
     grace: timedelta = timedelta(minutes=5)
-    synced: SyncedMetadata = USUAL
+    synced: SyncedMetadata = DEFAULT_SYNC
     updates: InPlaceUpdater | None = None
     controller: Controller = field(init=False)
     status_memo: StatusMemo = field(default_factory=StatusMemo)
@@ -77,7 +77,7 @@ class MachineScope:
 
     bootstrap, infrastructure, node: Absent until their phase has read them (and without a
     reference). claimed: a referenced object was owned in this reconcile. deleting: reason and
-    message of the Deleting condition. legacy: v1beta1 conditions of deletion steps. held:
+    message of the Deleting condition. legacy: v1beta1 conditions of deletion steps. watched:
     temporarily watched objects that are still needed. updating: reason and message of the Updating
     condition.
     """

@@ -31,7 +31,7 @@ from kapy.core.machine.scope import MachineScope
 from kapy.core.machine.status_v1beta1 import update_v1beta1
 from kapy.engine.result import DONE, Result, requeue
 
-LONG: Final = timedelta(minutes=15)
+LONG_UPDATE: Final = timedelta(minutes=15)
 
 READINESS: Final = (
     ConditionType.DELETING,
@@ -132,11 +132,11 @@ def up_to_date(scope: MachineScope) -> Condition | None:
     if machine_set is None or deployment is None:
         return None
     found = difference(machine_set.spec.template, deployment.spec.template)
-    why = list(found.condition_messages)
+    reason = list(found.condition_messages)
     if rollout_after_expired(deployment, machine_set, scope.now):
-        why.append(AFTER_EXPIRED)
-    if why:
-        return false(of, Reason.NOT_UP_TO_DATE, "\n".join(f"* {one}" for one in why))
+        reason.append(AFTER_EXPIRED)
+    if reason:
+        return false(of, Reason.NOT_UP_TO_DATE, "\n".join(f"* {one}" for one in reason))
     conditions = machine.status.conditions
     if is_true(conditions, ConditionType.UPDATING):
         message = message_of(conditions, ConditionType.UPDATING) or IN_PROGRESS
@@ -174,7 +174,7 @@ def ready(scope: MachineScope) -> Condition:
         merge=Merge(
             priority=priority,
             reason=reasons(Reason.NOT_READY, Reason.READY_UNKNOWN, Reason.READY),
-            summary_lines=grouped_control_plane,
+            summary_lines=group_control_plane_lines,
         ),
     )
 
@@ -200,14 +200,14 @@ def _deleting_in_short(scope: MachineScope) -> Condition:
     message = "Machine deletion in progress"
     if found is not None:
         message = f"{message}, stage: {found.reason}"
-        if now - moment(machine.metadata.deletion_timestamp or stamp(now)) > LONG:
+        if now - moment(machine.metadata.deletion_timestamp or stamp(now)) > LONG_UPDATE:
             message = f"Machine deletion in progress since more than 15m, stage: {found.reason}"
             if delays := drain_delays(machine, now):
                 message += f", delay likely due to {', '.join(delays)}"
     return true(ConditionType.DELETING, Reason.DELETING, message)
 
 
-def grouped_control_plane(lines: list[str]) -> list[str]:
+def group_control_plane_lines(lines: list[str]) -> list[str]:
     """Merge the lines of control plane components that have the same message."""
     components = [line for line in lines if _of_component(line)]
     said = {line.partition(":")[2] for line in components}

@@ -36,7 +36,7 @@ from kapy.core.machine.scope import MachineScope
 from kapy.kube import Document
 from kapy.remote.cluster_cache import NotConnected
 
-SUMMED_UP: Final = (
+SUMMARIZED: Final = (
     V1Beta1Type.INFRASTRUCTURE_READY,
     V1Beta1Type.BOOTSTRAP_READY,
     V1Beta1Type.HEALTH_CHECK_SUCCEEDED,
@@ -63,7 +63,7 @@ def update_v1beta1(scope: MachineScope) -> None:
 def ready(machine: Machine, conditions: Iterable[V1Beta1Condition]) -> V1Beta1Condition | None:
     """Return Ready; during creation its message counts the steps."""
     making = not machine.deleting and not machine.spec.provider_id
-    return summary(conditions, SUMMED_UP, counted_only=COUNTED if making else ())
+    return summary(conditions, SUMMARIZED, counted_only=COUNTED if making else ())
 
 
 def bootstrap_ready(
@@ -118,7 +118,7 @@ def node_healthy(
         case Found(found):
             if not isinstance(infrastructure, Found) or infrastructure.view.deleting:
                 return false(of, V1Beta1Reason.DELETING, INFO)
-            return _summed_up(found)
+            return _summarize(found)
 
 
 def _absent(machine: Machine) -> V1Beta1Condition:
@@ -129,7 +129,7 @@ def _absent(machine: Machine) -> V1Beta1Condition:
     return false(of, V1Beta1Reason.NODE_PROVISIONING, WARNING, message)
 
 
-def _summed_up(node: Document) -> V1Beta1Condition:
+def _summarize(node: Document) -> V1Beta1Condition:
     """Summarize the Node's conditions: False if anything is wrong, Unknown only if nothing is
     known.
     """
@@ -152,7 +152,7 @@ def _summed_up(node: Document) -> V1Beta1Condition:
 def _fail(machine: Machine, *parts: Observed[BootstrapConfig] | Observed[InfraMachine]) -> None:
     """Copy the terminal failures of the Machine's objects; they are never unset."""
     for part in parts:
-        if not isinstance(part, Found) or not _tells_failure(part.view.document):
+        if not isinstance(part, Found) or not _reports_failure(part.view.document):
             continue
         try:
             reason, message = part.view.failure_reason, part.view.failure_message
@@ -167,16 +167,16 @@ def _fail(machine: Machine, *parts: Observed[BootstrapConfig] | Observed[InfraMa
                 f'Kind={document["kind"]} with name "{part.view.name}": {message}'
             )
     if isinstance(parts[1], Absent):
-        _fail_vanished(machine)
+        _fail_missing(machine)
 
 
-def _tells_failure(document: Document) -> bool:
+def _reports_failure(document: Document) -> bool:
     """Return whether there is a failure to copy, which is rare."""
     status = document.get("status") or {}
     return "failureReason" in status or "failureMessage" in status
 
 
-def _fail_vanished(machine: Machine) -> None:
+def _fail_missing(machine: Machine) -> None:
     """Set a failure for infrastructure that existed and is gone: it does not come back."""
     if machine.deleting or not machine.status.initialization.infrastructure_provisioned:
         return

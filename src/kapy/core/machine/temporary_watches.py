@@ -22,7 +22,7 @@ from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 from kapy.remote.cluster_cache import ClusterCache
 
-TOGETHER: Final = 0.25
+BATCH_SECONDS: Final = 0.25
 """Seconds in which the Pods of a Node that leave are taken in together."""
 
 
@@ -36,7 +36,7 @@ class WatchedObjects(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WaitingMachine:
-    """A Machine that waits for changes around its Node. held: the watches that it needs."""
+    """A Machine that waits for changes around its Node. watched: the watches that it needs."""
 
     machine: Key
     cluster: Key
@@ -65,13 +65,13 @@ class TemporaryWatches:
         self, controller: Controller, waiting: WaitingMachine, resource: Resource, fields: str = ""
     ) -> Snapshot:
         """Return the objects as they are now. Raises NotConnected, and the cluster's errors."""
-        held = WatchedObjects(waiting.cluster, resource, fields)
-        informer = self._remote.temporary_informer(*held)
+        watched = WatchedObjects(waiting.cluster, resource, fields)
+        informer = self._remote.temporary_informer(*watched)
         if informer is None:
             listed = await self._remote.client(waiting.cluster).list(resource, fields=fields)
         else:
             listed = Listed(informer.list(), "")
-        return Snapshot(listed.items, lambda: self._watch(controller, waiting, held, listed))
+        return Snapshot(listed.items, lambda: self._watch(controller, waiting, watched, listed))
 
     def daemon_sets(self, machine: Key) -> set[Key]:
         """Return the DaemonSets that were found during the drain of the Machine's Node."""
@@ -79,15 +79,15 @@ class TemporaryWatches:
 
     def release_unused(self, machine: Key, needed: Collection[WatchedObjects] = ()) -> None:
         """End all watches of the Machine except for the needed ones."""
-        held = self._watched.pop(machine, set())
-        for one in held.difference(needed):
+        watched = self._watched.pop(machine, set())
+        for one in watched.difference(needed):
             waiting = self._waiting[one]
             del waiting[machine]
             if not waiting:
                 del self._waiting[one]
                 self._remote.stop_temporary_informer(*one)
         if needed:
-            self._watched[machine] = held.intersection(needed)
+            self._watched[machine] = watched.intersection(needed)
         else:
             self._daemon_sets.pop(machine, None)
 
@@ -95,18 +95,20 @@ class TemporaryWatches:
         self,
         controller: Controller,
         waiting: WaitingMachine,
-        held: WatchedObjects,
-        listed: Listed[Document],
+        watched: WatchedObjects,
+        objects: Listed[Document],
     ) -> None:
-        informer = self._remote.start_temporary_informer(*held, listed)
-        waiting.watched.add(held)
-        self._waiting.setdefault(held, {})[waiting.machine] = waiting.node
-        self._watched.setdefault(waiting.machine, set()).add(held)
-        controller.watch(informer, _WaitingMachinesMapper(self, held), initial=0, debounce=TOGETHER)
+        informer = self._remote.start_temporary_informer(*watched, objects)
+        waiting.watched.add(watched)
+        self._waiting.setdefault(watched, {})[waiting.machine] = waiting.node
+        self._watched.setdefault(waiting.machine, set()).add(watched)
+        controller.watch(
+            informer, _WaitingMachinesMapper(self, watched), initial=0, debounce=BATCH_SECONDS
+        )
 
-    def waiting_machines(self, held: WatchedObjects, node: str | None) -> Iterable[Key]:
+    def waiting_machines(self, watched: WatchedObjects, node: str | None) -> Iterable[Key]:
         """Return the Machines that wait for these objects, optionally on a Node."""
-        machines = self._waiting.get(held, {})
+        machines = self._waiting.get(watched, {})
         return [key for key, name in machines.items() if node in (None, name)]
 
 

@@ -60,7 +60,7 @@ def add_to(
     controller.watch(objects.machine_sets, owned, debounce=AGGREGATE_DEBOUNCE)
     controller.watch(objects.machine_sets, mapping.of_orphan)
     if updates is not None:
-        controller.watch(objects.machines, _of_marked)
+        controller.watch(objects.machines, _if_marked)
     controller.watch(runtime.cache.informer(objects.clusters.resource), mapping.of_cluster)
     external.wake(controller, by_reference(objects.deployments, *TEMPLATES))
     return runtime.add(controller, objects.deployments)
@@ -73,7 +73,7 @@ MARKS: Final = (
 )
 
 
-def _of_marked(change: Change) -> Iterable[Key]:
+def _if_marked(change: Change) -> Iterable[Key]:
     """Map a Machine that was moved, or whose update begins or ends, to its MachineDeployment."""
     old, new = change.old, change.new
     if old is None or new is None or _marks(old) == _marks(new):

@@ -20,9 +20,9 @@ from kapy.core.machinedeployment.revisions import kept_revision_annotations
 from kapy.kube import Document
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 from kapy.kube.errors import KapyError
-from kapy.kube.generated_names import LENGTH, LONGEST_NAME, suffix
+from kapy.kube.generated_names import LENGTH, MAX_NAME_LENGTH, suffix
 from kapy.kube.meta import ObjectMeta, owner_reference, written
-from kapy.kube.model import copied, encode
+from kapy.kube.model import copy_model, encode
 
 MANAGER: Final = "capi-machinedeployment"
 NOT_FOR_SETS: Final = frozenset(
@@ -46,21 +46,21 @@ def new_set(deployment: MachineDeployment, *slot: object) -> MachineSet:
     its name and its unique label.
     """
     unique = suffix(deployment.metadata.uid, *slot)
-    name = f"{deployment.metadata.name}-"[: LONGEST_NAME - LENGTH] + unique
+    name = f"{deployment.metadata.name}-"[: MAX_NAME_LENGTH - LENGTH] + unique
     metadata = ObjectMeta(name=name, finalizers=[Finalizer.MACHINE_SET])
     spec = MachineSetSpec(
         cluster_name=deployment.spec.cluster_name,
         selector=deployment.spec.selector,
-        template=copied(deployment.spec.template),
+        template=copy_model(deployment.spec.template),
         replicas=0,
     )
     hashed = f"{template_hash(deployment)}-{unique}"
-    desired = _completed(deployment, MachineSet(metadata=metadata, spec=spec), hashed)
+    desired = _complete(deployment, MachineSet(metadata=metadata, spec=spec), hashed)
     desired.metadata.annotations[Annotation.DISABLE_MACHINE_CREATE] = "false"
     return desired
 
 
-def updated_set(deployment: MachineDeployment, current: MachineSet, *, old: bool) -> MachineSet:
+def update_set(deployment: MachineDeployment, current: MachineSet, *, old: bool) -> MachineSet:
     """Return the desired state of an existing set, before the plan sets its replicas.
 
     old: it has an old template; with the OnDelete strategy it creates no Machines. Raises
@@ -80,11 +80,11 @@ def updated_set(deployment: MachineDeployment, current: MachineSet, *, old: bool
     spec = MachineSetSpec(
         cluster_name=deployment.spec.cluster_name,
         selector=deployment.spec.selector,
-        template=copied(current.spec.template),
+        template=copy_model(current.spec.template),
         replicas=current.spec.replicas or 0,
     )
     whole = MachineSet(metadata=metadata, spec=spec, status=current.status)
-    desired = _completed(deployment, whole, hashed)
+    desired = _complete(deployment, whole, hashed)
     annotations = desired.metadata.annotations
     if old:
         annotations.update(kept_revision_annotations(current))
@@ -108,7 +108,7 @@ def template_hash(deployment: MachineDeployment) -> int:
     return int.from_bytes(sha256(text.encode()).digest()[:4])
 
 
-def _completed(deployment: MachineDeployment, machine_set: MachineSet, hashed: str) -> MachineSet:
+def _complete(deployment: MachineDeployment, machine_set: MachineSet, hashed: str) -> MachineSet:
     """Fill in the fields that every set copies from its MachineDeployment."""
     wanted, metadata, spec = deployment.spec, machine_set.metadata, machine_set.spec
     unique = {Label.MACHINE_TEMPLATE_HASH: hashed}
@@ -120,7 +120,7 @@ def _completed(deployment: MachineDeployment, machine_set: MachineSet, hashed: s
         Label.DEPLOYMENT_NAME: deployment.metadata.name,
     }
     metadata.annotations = set_annotations(deployment)
-    spec.selector = copied(wanted.selector)
+    spec.selector = copy_model(wanted.selector)
     spec.selector.match_labels.update(unique)
     spec.machine_naming = wanted.machine_naming
     spec.deletion = MachineSetDeletionSpec(order=wanted.deletion.order)
@@ -129,7 +129,7 @@ def _completed(deployment: MachineDeployment, machine_set: MachineSet, hashed: s
     mine, theirs = spec.template.spec, wanted.template.spec
     mine.min_ready_seconds = theirs.min_ready_seconds
     mine.readiness_gates = theirs.readiness_gates
-    mine.deletion = copied(theirs.deletion)
+    mine.deletion = copy_model(theirs.deletion)
     mine.taints = theirs.taints
     return machine_set
 

@@ -12,7 +12,7 @@ from kapy.api.machine_deployment import (
     MachineDeploymentRolloutStrategyRollingUpdate,
 )
 from kapy.kube.errors import KapyError
-from kapy.kube.shares import BadShare, scaled
+from kapy.kube.int_or_percent import InvalidIntOrPercent, scaled_value
 
 ROLLING_UPDATE = "RollingUpdate"
 ON_DELETE = "OnDelete"
@@ -32,10 +32,10 @@ def fenceposts(
     """Return surge (rounded up) and unavailable (rounded down) as numbers of replicas.
 
     If both are zero, the rollout could never proceed: then one replica may be unavailable, because
-    surging may be impossible for lack of quota. Raises BadShare.
+    surging may be impossible for lack of quota. Raises InvalidIntOrPercent.
     """
-    surge = scaled(max_surge, desired, round_up=True)
-    unavailable = scaled(max_unavailable, desired, round_up=False)
+    surge = scaled_value(max_surge, desired, round_up=True)
+    unavailable = scaled_value(max_unavailable, desired, round_up=False)
     if surge == 0 and unavailable == 0:
         unavailable = 1
     return surge, unavailable
@@ -68,5 +68,5 @@ def _fenceposts_of(deployment: MachineDeployment) -> tuple[int, int]:
     update = strategy_of(deployment).rolling_update
     try:
         return fenceposts(update.max_surge, update.max_unavailable, deployment.spec.replicas or 0)
-    except BadShare:
+    except InvalidIntOrPercent:
         return 0, 0

@@ -16,16 +16,16 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.template_changes import AFTER_EXPIRED, rollout_after_expired
 from kapy.api.times import stamp
-from kapy.core.machinedeployment.desired import new_set, template_hash, updated_set
+from kapy.core.machinedeployment.desired import new_set, template_hash, update_set
 from kapy.core.machinedeployment.fenceposts import ON_DELETE, strategy_of
 from kapy.core.machinedeployment.on_delete import plan_on_delete
 from kapy.core.machinedeployment.revisions import ClassifiedSets, classify_sets, newest_revision
 from kapy.core.machinedeployment.rolling_update import plan_rolling_update
 from kapy.core.machinedeployment.rollout import Rollout, number_new
 from kapy.core.machinedeployment.scale import proportional_scale
-from kapy.kube.model import copied
+from kapy.kube.model import copy_model
 
-LONGEST: Final = 1_000
+MAX_STEPS: Final = 1_000
 """Steps that are told one by one; all that follow are told as one."""
 
 
@@ -63,42 +63,46 @@ def forecast(
     now: datetime,
 ) -> Forecast:
     """Return all steps from `sets` to the end. The given objects are not changed."""
-    deployment, sets = copied(deployment), [copied(one) for one in sets]
-    found = classify_sets(deployment, sets, now)
-    told = Forecast(
-        olds=frozenset(one.metadata.name for one in found.old),
+    deployment, sets = copy_model(deployment), [copy_model(one) for one in sets]
+    sets_by_template = classify_sets(deployment, sets, now)
+    prediction = Forecast(
+        olds=frozenset(one.metadata.name for one in sets_by_template.old),
         outdated={
-            one.metadata.name: why
-            for one in found.old
-            if one.spec.replicas and (why := _because(deployment, one, found, now))
+            one.metadata.name: reason
+            for one in sets_by_template.old
+            if one.spec.replicas and (reason := _reasons(deployment, one, sets_by_template, now))
         },
         waits=strategy_of(deployment).type == ON_DELETE,
     )
-    told.may_stay = not told.waits and any(
-        found.differences[name].eligible_for_in_place_update for name in told.outdated
+    prediction.may_stay = not prediction.waits and any(
+        sets_by_template.differences[name].eligible_for_in_place_update
+        for name in prediction.outdated
     )
-    for _ in range(LONGEST):
-        step, sets = _step(deployment, sets, machines, now, told)
+    for _ in range(MAX_STEPS):
+        step, sets = _step(deployment, sets, machines, now, prediction)
         if step is None:
             break
-        told.steps.append(step)
+        prediction.steps.append(step)
     else:
-        told.steps += _rest(deployment, sets, now)
-    told.sets = list(sets)
-    return told
+        prediction.steps += _remaining_steps(deployment, sets, now)
+    prediction.sets = list(sets)
+    return prediction
 
 
-def _because(
-    deployment: MachineDeployment, machine_set: MachineSet, found: ClassifiedSets, now: datetime
+def _reasons(
+    deployment: MachineDeployment,
+    machine_set: MachineSet,
+    sets_by_template: ClassifiedSets,
+    now: datetime,
 ) -> tuple[str, ...]:
     """Return why the Machines of a set are replaced."""
-    difference = found.differences[machine_set.metadata.name]
+    difference = sets_by_template.differences[machine_set.metadata.name]
     if not difference.up_to_date:
         return difference.condition_messages or difference.log_messages
     return (AFTER_EXPIRED,) if rollout_after_expired(deployment, machine_set, now) else ()
 
 
-def _rest(
+def _remaining_steps(
     deployment: MachineDeployment, sets: Sequence[MachineSet], now: datetime
 ) -> Sequence[Step]:
     """Return the end of a long rollout in one step: a plan moves few Machines per step."""
@@ -106,7 +110,7 @@ def _rest(
     if new is None:
         return ()
     scale = {one.metadata.name: 0 for one in sets if one is not new}
-    step = _taken(sets, {**scale, new.metadata.name: deployment.spec.replicas or 0})
+    step = _apply_scale(sets, {**scale, new.metadata.name: deployment.spec.replicas or 0})
     return () if step is None else [Step(step)]
 
 
@@ -115,52 +119,56 @@ def _step(
     sets: list[MachineSet],
     machines: Sequence[Machine],
     now: datetime,
-    told: Forecast,
+    prediction: Forecast,
 ) -> tuple[Step | None, list[MachineSet]]:
-    found = classify_sets(deployment, sets, now)
-    old = [updated_set(deployment, one, old=True) for one in found.old]
-    new = _new(deployment, found, {one.metadata.name for one in sets})
+    sets_by_template = classify_sets(deployment, sets, now)
+    old = [update_set(deployment, one, old=True) for one in sets_by_template.old]
+    new = _new(deployment, sets_by_template, {one.metadata.name for one in sets})
     if new is None:
-        return _paused(deployment, None, old), old
-    if found.new is None:
-        told.creates = new.metadata.name
+        return _paused_step(deployment, None, old), old
+    if sets_by_template.new is None:
+        prediction.creates = new.metadata.name
         new.metadata.creation_timestamp = stamp(now)
     if deployment.spec.paused:
-        return _paused(deployment, new, old), [new, *old]
-    rollout = Rollout(deployment, new, old, machines, found.differences)
-    number_new(rollout, found.new, found.old)
-    if told.waits:
+        return _paused_step(deployment, new, old), [new, *old]
+    rollout = Rollout(deployment, new, old, machines, sets_by_template.differences)
+    number_new(rollout, sets_by_template.new, sets_by_template.old)
+    if prediction.waits:
         plan_on_delete(rollout)
     else:
         plan_rolling_update(rollout)
-    step = _taken(rollout.everything, rollout.scale)
-    notes = tuple(f"{name}: {why}" for name, some in rollout.notes.items() for why in some)
+    step = _apply_scale(rollout.all_sets, rollout.scale)
+    notes = tuple(f"{name}: {reason}" for name, some in rollout.notes.items() for reason in some)
     return (None if step is None else Step(step, notes)), [new, *rollout.old]
 
 
 def _new(
-    deployment: MachineDeployment, found: ClassifiedSets, names: set[str]
+    deployment: MachineDeployment, sets_by_template: ClassifiedSets, names: set[str]
 ) -> MachineSet | None:
-    if found.new is not None:
-        return updated_set(deployment, found.new, old=False)
+    if sets_by_template.new is not None:
+        return update_set(deployment, sets_by_template.new, old=False)
     if deployment.spec.paused:
         return None
-    slot = newest_revision(found.old) + 1, template_hash(deployment), deployment.spec.rollout.after
+    slot = (
+        newest_revision(sets_by_template.old) + 1,
+        template_hash(deployment),
+        deployment.spec.rollout.after,
+    )
     attempt = 0
     while (made := new_set(deployment, *slot, attempt)).metadata.name in names:
         attempt += 1
     return made
 
 
-def _paused(
+def _paused_step(
     deployment: MachineDeployment, new: MachineSet | None, old: list[MachineSet]
 ) -> Step | None:
     sets = [*old, *([] if new is None else [new])]
-    step = _taken(sets, proportional_scale(deployment, new, old))
+    step = _apply_scale(sets, proportional_scale(deployment, new, old))
     return None if step is None else Step(step)
 
 
-def _taken(
+def _apply_scale(
     sets: Sequence[MachineSet], scale: Mapping[str, int]
 ) -> dict[str, tuple[int, int]] | None:
     """Execute a plan: Machines are created and deleted at once, and are available."""

@@ -14,14 +14,14 @@ from kapy.core.machinedeployment.fenceposts import max_surge
 from kapy.core.machinedeployment.rollout import (
     Rollout,
     available,
-    existing,
+    existing_replicas,
     replicas,
     up_to_date,
 )
 from kapy.kube.meta import controller_of
 
 
-def counted_moves(current: MachineSet | None) -> frozenset[str]:
+def acknowledged_names(current: MachineSet | None) -> frozenset[str]:
     """Return the names of moved Machines that an earlier plan has counted. current: the existing
     new set.
     """
@@ -33,7 +33,7 @@ def candidates(rollout: Rollout) -> list[MachineSet]:
     """Return the old sets for which in-place updates matter; none once the new set has all wanted
     Machines.
     """
-    _, fresh = _moved(rollout)
+    _, fresh = _moved_machines(rollout)
     if replicas(rollout.new) + len(fresh) >= rollout.desired:
         return []
     return [one for one in rollout.old if _is_eligible(rollout, one)]
@@ -43,7 +43,7 @@ def acknowledge_moves(rollout: Rollout) -> None:
     """Count newly moved Machines among the new set's replicas."""
     if rollout.in_place is None:
         return
-    moved, fresh = _moved(rollout)
+    moved, fresh = _moved_machines(rollout)
     if fresh:
         rollout.new.spec.replicas = replicas(rollout.new) + len(fresh)
         rollout.note(
@@ -71,7 +71,7 @@ def prefer_in_place(rollout: Rollout) -> None:
     _surge_less(rollout)
 
 
-def _moved(rollout: Rollout) -> tuple[list[str], list[str]]:
+def _moved_machines(rollout: Rollout) -> tuple[list[str], list[str]]:
     """Return the marked Machines of the new set: all, and those that no plan has counted."""
     moved = sorted(
         machine.metadata.name
@@ -89,7 +89,11 @@ def _can_move(rollout: Rollout, old: MachineSet) -> bool:
 
 def _is_eligible(rollout: Rollout, old: MachineSet) -> bool:
     difference = rollout.differences.get(old.metadata.name)
-    return existing(old) > 0 and difference is not None and difference.eligible_for_in_place_update
+    return (
+        existing_replicas(old) > 0
+        and difference is not None
+        and difference.eligible_for_in_place_update
+    )
 
 
 def _surge_less(rollout: Rollout) -> None:
@@ -99,7 +103,7 @@ def _surge_less(rollout: Rollout) -> None:
     surge = growth - without_surge
     if growth <= 0 or surge <= 0:
         return
-    if without_surge == 0 and not _something_moves(rollout):
+    if without_surge == 0 and not _has_moving_machines(rollout):
         rollout.note(new, "surge 1 allowed to create availability for in-place updates")
         rollout.scale[name] = replicas(new) + 1
         return
@@ -110,13 +114,13 @@ def _surge_less(rollout: Rollout) -> None:
         del rollout.scale[name]
 
 
-def _something_moves(rollout: Rollout) -> bool:
+def _has_moving_machines(rollout: Rollout) -> bool:
     """Return whether Machines are being moved or updated: then no surge is needed for progress."""
     new = rollout.new
     return (
-        replicas(new) != existing(new)
+        replicas(new) != existing_replicas(new)
         or any(
-            replicas(old) < existing(old) or rollout.intent(old) < replicas(old)
+            replicas(old) < existing_replicas(old) or rollout.intent(old) < replicas(old)
             for old in rollout.old
         )
         or replicas(new) != up_to_date(new)

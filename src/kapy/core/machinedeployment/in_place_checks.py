@@ -34,7 +34,7 @@ class SetUpdates(Protocol):
         ...
 
 
-class Undecided(KapyError):
+class UndecidedUpdate(KapyError):
     """It is unknown whether a MachineSet can be updated in place."""
 
 
@@ -56,7 +56,7 @@ async def decide(scope: MachineDeploymentScope, rollout: Rollout) -> None:
             scope.undecided = (
                 f"failed to determine if MachineSet {name} can be updated in-place: {error}"
             )
-            raise Undecided(scope.undecided) from error
+            raise UndecidedUpdate(scope.undecided) from error
 
 
 async def _can_update(

@@ -8,7 +8,7 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.names import Finalizer, Label
 from kapy.contract.ownership import claim, ownership_patch
 from kapy.core.machinedeployment.desired import MANAGER, intent_of
-from kapy.core.machinedeployment.rollout import by_age, existing, replicas
+from kapy.core.machinedeployment.rollout import by_age, existing_replicas, replicas
 from kapy.core.machinedeployment.scope import DeploymentCache, MachineDeploymentScope
 from kapy.engine.result import DONE, Result
 from kapy.engine.ssa_cache import SSACache
@@ -41,7 +41,7 @@ async def read_machine_sets(scope: MachineDeploymentScope) -> Result:
         elif controller["uid"] != deployment.metadata.uid:
             document = None
         if document is not None:
-            documents.append(await _named(scope, document))
+            documents.append(await _with_labels(scope, document))
     scope.documents = {one["metadata"]["name"]: one for one in documents}
     scope.machine_sets = [read(one, MachineSet) for one in documents]
     return DONE
@@ -71,7 +71,7 @@ async def _adopt(scope: MachineDeploymentScope, document: Document) -> Document 
     return adopted
 
 
-async def _named(scope: MachineDeploymentScope, document: Document) -> Document:
+async def _with_labels(scope: MachineDeploymentScope, document: Document) -> Document:
     """Return the set with the label that names its MachineDeployment."""
     name = scope.deployment.metadata.name
     if (document["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == name:
@@ -87,38 +87,38 @@ async def apply_sets(
     scope: MachineDeploymentScope, new: MachineSet | None, old: Sequence[MachineSet]
 ) -> None:
     """Apply the desired sets, the new one first; unchanged ones are skipped."""
-    before, known = dict(scope.documents), scope.tools.cache_of(scope.deployment)
-    known.synced = {
-        name: agreed for name, agreed in known.synced.items() if name in scope.documents
+    before, cache = dict(scope.documents), scope.tools.cache_of(scope.deployment)
+    cache.synced = {
+        name: agreed for name, agreed in cache.synced.items() if name in scope.documents
     }
     for desired in (new, *old):
         if desired is not None:
-            await _apply(scope, desired, known)
+            await _apply(scope, desired, cache)
     if any(one is not before.get(name) for name, one in scope.documents.items()):
         scope.machine_sets = [read(one, MachineSet) for one in scope.documents.values()]
 
 
 def _is_settled(
-    applied: SSACache, known: DeploymentCache, before: Document, intent: Document
+    applied: SSACache, cache: DeploymentCache, before: Document, intent: Document
 ) -> bool:
     name = before["metadata"]["name"]
-    state, agreed = known.synced.get(name, (None, None))
+    state, agreed = cache.synced.get(name, (None, None))
     if state is before and agreed == intent:
         applied.hits[MachineSet.RESOURCE.kind] += 1
         return True
     if not applied.is_no_op(before, intent, MANAGER):
         return False
-    known.synced[name] = before, intent
+    cache.synced[name] = before, intent
     return True
 
 
 async def _apply(
-    scope: MachineDeploymentScope, desired: MachineSet, known: DeploymentCache
+    scope: MachineDeploymentScope, desired: MachineSet, cache: DeploymentCache
 ) -> None:
     tools, name = scope.tools, desired.metadata.name
     before = scope.documents.get(name)
     intent = intent_of(desired)
-    if before is not None and _is_settled(tools.applied, known, before, intent):
+    if before is not None and _is_settled(tools.applied, cache, before, intent):
         return
     try:
         after = await tools.client.apply(MachineSet.RESOURCE, intent, field_manager=MANAGER)
@@ -171,7 +171,7 @@ async def clean_up(scope: MachineDeploymentScope, old: Iterable[MachineSet]) -> 
         document = scope.documents[one.metadata.name]
         current = read(document, MachineSet)
         seen = current.status.observed_generation >= current.metadata.generation
-        if current.deleting or existing(current) or replicas(current) or not seen:
+        if current.deleting or existing_replicas(current) or replicas(current) or not seen:
             continue
         try:
             await delete_set(scope, current)

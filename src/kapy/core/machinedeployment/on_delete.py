@@ -4,7 +4,13 @@ too many.
 
 from __future__ import annotations
 
-from kapy.core.machinedeployment.rollout import Rollout, by_age, existing, replicas, scale_up_new
+from kapy.core.machinedeployment.rollout import (
+    Rollout,
+    by_age,
+    existing_replicas,
+    replicas,
+    scale_up_new,
+)
 
 
 def plan_on_delete(rollout: Rollout) -> None:
@@ -25,7 +31,7 @@ def _forget_deleted(rollout: Rollout) -> int:
     """Remove replicas without a Machine (deleted, or never created) from the old sets."""
     forgotten = 0
     for old in rollout.old:
-        missing = max(replicas(old) - existing(old), 0)
+        missing = max(replicas(old) - existing_replicas(old), 0)
         if missing:
             rollout.scale_to(
                 old, replicas(old) - missing, "scale down to align to existing Machines"
@@ -35,11 +41,11 @@ def _forget_deleted(rollout: Rollout) -> int:
 
 
 def _shrink_by(rollout: Rollout, surplus: int) -> None:
-    why = "scale down to align MachineSet spec.replicas to MachineDeployment spec.replicas"
+    reason = "scale down to align MachineSet spec.replicas to MachineDeployment spec.replicas"
     for old in rollout.old:
         if surplus <= 0:
             return
         count = min(rollout.intent(old), surplus)
         if count > 0:
-            rollout.scale_to(old, max(replicas(old) - count, 0), why)
+            rollout.scale_to(old, max(replicas(old) - count, 0), reason)
             surplus -= count

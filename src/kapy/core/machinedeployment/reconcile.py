@@ -12,9 +12,9 @@ from kapy.api.times import moment
 from kapy.conditions.change import set_condition
 from kapy.conditions.paused import is_paused, paused_condition
 from kapy.conditions.transitions import next_transition
-from kapy.core.machinedeployment.desired import new_set, template_hash, updated_set
+from kapy.core.machinedeployment.desired import new_set, template_hash, update_set
 from kapy.core.machinedeployment.fenceposts import ON_DELETE, strategy_of
-from kapy.core.machinedeployment.in_place import counted_moves
+from kapy.core.machinedeployment.in_place import acknowledged_names
 from kapy.core.machinedeployment.in_place_checks import decide
 from kapy.core.machinedeployment.machinesets import (
     apply_sets,
@@ -30,7 +30,7 @@ from kapy.core.machinedeployment.rollout import Rollout, number_new
 from kapy.core.machinedeployment.scale import proportional_scale
 from kapy.core.machinedeployment.scope import MachineDeploymentScope, Tools
 from kapy.core.machinedeployment.status import count, update_status
-from kapy.core.machinedeployment.status_v1beta1 import report_rollout, sum_up
+from kapy.core.machinedeployment.status_v1beta1 import report_rollout, summarize
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
 from kapy.engine.phases import Phase, run_and_write
@@ -85,7 +85,7 @@ async def _write(scope: MachineDeploymentScope, *, failed: bool) -> Result:
     if computed.is_current(deployment.key, inputs) and scope.draft.is_clean:
         return next_transition(scope.aggregation_input.noteworthy, scope.now)
     update_status(scope)
-    sum_up(deployment, scope.now)
+    summarize(deployment, scope.now)
     if not failed:
         deployment.status.observed_generation = deployment.metadata.generation
     if not await scope.draft.save() and inputs is not None:
@@ -98,24 +98,24 @@ async def roll_out(scope: MachineDeploymentScope) -> Result:
     deployment, sets = scope.deployment, scope.machine_sets
     if sets is None:
         return DONE
-    found = classify_sets(deployment, sets, scope.now)
-    old = [updated_set(deployment, one, old=True) for one in found.old]
-    new = _new_set(scope, found)
+    sets_by_template = classify_sets(deployment, sets, scope.now)
+    old = [update_set(deployment, one, old=True) for one in sets_by_template.old]
+    new = _new_set(scope, sets_by_template)
     if new is not None:
         rollout = Rollout(
             deployment,
             new,
             old,
             scope.machines,
-            found.differences,
-            acknowledged=counted_moves(found.new),
+            sets_by_template.differences,
+            acknowledged=acknowledged_names(sets_by_template.new),
         )
-        revision = number_new(rollout, found.new, found.old)
+        revision = number_new(rollout, sets_by_template.new, sets_by_template.old)
         deployment.metadata.annotations[Annotation.REVISION] = revision
         await _plan(scope, rollout)
         old = rollout.old
     if deployment.spec.paused:
-        _set_replicas([*old, *_known(new)], proportional_scale(deployment, new, old))
+        _set_replicas([*old, *_known_sets(new)], proportional_scale(deployment, new, old))
     # The finalizer before anything is made: a deletion meanwhile would leave the sets behind.
     await scope.draft.save_spec()
     await apply_sets(scope, new, old)
@@ -127,22 +127,26 @@ async def roll_out(scope: MachineDeploymentScope) -> Result:
     return _at_rollout_after(scope)
 
 
-def _known(new: MachineSet | None) -> list[MachineSet]:
+def _known_sets(new: MachineSet | None) -> list[MachineSet]:
     return [] if new is None else [new]
 
 
-def _new_set(scope: MachineDeploymentScope, found: ClassifiedSets) -> MachineSet | None:
+def _new_set(scope: MachineDeploymentScope, sets_by_template: ClassifiedSets) -> MachineSet | None:
     """Return the desired set for the template; None if it may not be created."""
     deployment = scope.deployment
-    if found.new is not None:
-        return updated_set(deployment, found.new, old=False)
+    if sets_by_template.new is not None:
+        return update_set(deployment, sets_by_template.new, old=False)
     if deployment.spec.paused:
         return None
     if scope.missing:
         raise NotYet(
             "cannot create a MachineSet when templates do not exist: " + ", ".join(scope.missing)
         )
-    slot = newest_revision(found.old) + 1, template_hash(deployment), deployment.spec.rollout.after
+    slot = (
+        newest_revision(sets_by_template.old) + 1,
+        template_hash(deployment),
+        deployment.spec.rollout.after,
+    )
     attempt = 0
     while (desired := new_set(deployment, *slot, attempt)).metadata.name in scope.documents:
         attempt += 1
@@ -157,7 +161,7 @@ async def _plan(scope: MachineDeploymentScope, rollout: Rollout) -> None:
     else:
         await decide(scope, rollout)
         plan_rolling_update(rollout)
-    _set_replicas(rollout.everything, rollout.scale)
+    _set_replicas(rollout.all_sets, rollout.scale)
 
 
 def _set_replicas(sets: list[MachineSet], sizes: dict[str, int]) -> None:

@@ -56,18 +56,18 @@ def classify_sets(
                 logs = (*found.log_messages, AFTER_EXPIRED)
                 found = replace(found, log_messages=logs, eligible_for_in_place_update=False)
             old.append(one)
-            why = ", ".join(found.log_messages)
-            reasons.append(f"MachineSet {one.metadata.name} needs rollout: {why}")
+            reason = ", ".join(found.log_messages)
+            reasons.append(f"MachineSet {one.metadata.name} needs rollout: {reason}")
         differences[one.metadata.name] = found
     if not matching:
-        why = "couldn't find MachineSet matching MachineDeployment spec template: "
-        return ClassifiedSets(None, old, differences, why + "; ".join(reasons))
+        reason = "couldn't find MachineSet matching MachineDeployment spec template: "
+        return ClassifiedSets(None, old, differences, reason + "; ".join(reasons))
     new = _current(deployment, matching, now)
     old += [one for one in matching if one is not new]
     if new is None:
-        why = f"spec.rollout.after on MachineDeployment set to {deployment.spec.rollout.after}, "
+        reason = f"spec.rollout.after on MachineDeployment set to {deployment.spec.rollout.after}, "
         return ClassifiedSets(
-            None, old, differences, why + "no MachineSet has been created afterwards"
+            None, old, differences, reason + "no MachineSet has been created afterwards"
         )
     return ClassifiedSets(new, old, differences)
 

@@ -14,7 +14,7 @@ from kapy.core.machinedeployment.rollout import (
     Rollout,
     available,
     by_age,
-    existing,
+    existing_replicas,
     replicas,
     scale_up_new,
 )
@@ -32,10 +32,11 @@ def plan_rolling_update(rollout: Rollout) -> None:
 def _shrink_old(rollout: Rollout) -> None:
     if not sum(map(replicas, rollout.old)):
         return
-    everything = rollout.everything
+    everything = rollout.all_sets
     least = max(rollout.desired - max_unavailable(rollout.deployment), 0)
     pending = sum(
-        max(existing(one) - min(replicas(one), rollout.intent(one)), 0) for one in everything
+        max(existing_replicas(one) - min(replicas(one), rollout.intent(one)), 0)
+        for one in everything
     )
     # Unavailable Machines of the new set hold the rollout back: else a broken template would
     # reach every Machine.
@@ -66,8 +67,8 @@ def _shrink_one(
     rollout: Rollout, budget: _Budget, old: MachineSet, *, unavailable_only: bool
 ) -> None:
     now = rollout.intent(old)
-    most = max(now - available(old), 0) if unavailable_only else now
-    count = min(most, budget.spare)
+    limit = max(now - available(old), 0) if unavailable_only else now
+    count = min(limit, budget.spare)
     if now <= 0 or count == 0:
         return
     before = budget.available
@@ -75,13 +76,13 @@ def _shrink_one(
         count = _within_availability(budget, old, now, count)
     if count <= 0:
         return
-    why = f"{before} available replicas > {budget.least} minimum available replicas"
+    reason = f"{before} available replicas > {budget.least} minimum available replicas"
     if budget.available == before:
-        why = (
+        reason = (
             "scale down to align to existing Machines or scale down by removing unavailable "
             "replicas (and no available replicas exist on the MachineSet)"
         )
-    rollout.scale_to(old, max(now - count, 0), why)
+    rollout.scale_to(old, max(now - count, 0), reason)
     budget.spare = max(budget.spare - count, 0)
 
 
@@ -89,14 +90,14 @@ def _within_availability(budget: _Budget, old: MachineSet, now: int, count: int)
     """Return how many of `count` replicas may be removed; their worst-case cost is subtracted from
     the budget.
     """
-    deleted = max(existing(old) - (now - count), 0)
+    deleted = max(existing_replicas(old) - (now - count), 0)
     if deleted == 0:
         return count
     tolerable = max(budget.available - budget.least, 0)
     if deleted > budget.available - budget.least:
-        target = min(existing(old) - tolerable, now)
+        target = min(existing_replicas(old) - tolerable, now)
         count = max(now - target, 0)
-        deleted = max(existing(old) - target, 0)
+        deleted = max(existing_replicas(old) - target, 0)
     budget.available -= min(available(old), deleted)
     return count
 
@@ -106,17 +107,17 @@ def _break_deadlock(rollout: Rollout) -> None:
 
     Such Machines would never be remediated, since their set is being scaled down.
     """
-    present = sum(map(existing, rollout.old))
+    present = sum(map(existing_replicas, rollout.old))
     if present == 0 or present == sum(map(available, rollout.old)):
         return
-    if rollout.scale.keys() & {one.metadata.name for one in rollout.everything}:
+    if rollout.scale.keys() & {one.metadata.name for one in rollout.all_sets}:
         return
-    if any(replicas(one) != existing(one) for one in rollout.everything):
+    if any(replicas(one) != existing_replicas(one) for one in rollout.all_sets):
         return
-    if available(rollout.new) != existing(rollout.new):
+    if available(rollout.new) != existing_replicas(rollout.new):
         return
     for old in rollout.old:
-        if available(old) != existing(old) and replicas(old):
+        if available(old) != existing_replicas(old) and replicas(old):
             rollout.note(
                 rollout.new,
                 "scaling down by 1 to unblock rollout stuck due to unavailable Machine on oldMS",

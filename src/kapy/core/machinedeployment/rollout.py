@@ -21,7 +21,7 @@ from kapy.core.machinedeployment.fenceposts import (
     strategy_of,
 )
 from kapy.core.machinedeployment.revisions import revision_annotations
-from kapy.kube.shares import scaled
+from kapy.kube.int_or_percent import scaled_value
 
 
 @dataclass(slots=True)
@@ -50,22 +50,22 @@ class Rollout:
         return self.deployment.spec.replicas or 0
 
     @property
-    def everything(self) -> list[MachineSet]:
+    def all_sets(self) -> list[MachineSet]:
         return [*self.old, self.new]
 
     def intent(self, machine_set: MachineSet) -> int:
         """Return the planned replicas of a set."""
         return self.scale.get(machine_set.metadata.name, replicas(machine_set))
 
-    def note(self, machine_set: MachineSet, why: str) -> None:
+    def note(self, machine_set: MachineSet, reason: str) -> None:
         """Record once why something about the set changes."""
         notes = self.notes.setdefault(machine_set.metadata.name, [])
-        if why not in notes:
-            notes.append(why)
+        if reason not in notes:
+            notes.append(reason)
 
-    def scale_to(self, machine_set: MachineSet, count: int, why: str) -> None:
+    def scale_to(self, machine_set: MachineSet, count: int, reason: str) -> None:
         """Plan `count` replicas for the set."""
-        self.note(machine_set, why)
+        self.note(machine_set, reason)
         self.scale[machine_set.metadata.name] = count
 
 
@@ -74,7 +74,7 @@ def replicas(machine_set: MachineSet) -> int:
     return machine_set.spec.replicas or 0
 
 
-def existing(machine_set: MachineSet) -> int:
+def existing_replicas(machine_set: MachineSet) -> int:
     """Return `status.replicas`."""
     return machine_set.status.replicas or 0
 
@@ -114,12 +114,12 @@ def scale_up_new(rollout: Rollout) -> None:
     if now == rollout.desired:
         return
     if now > rollout.desired:
-        why = "scale down to align MachineSet spec.replicas to MachineDeployment spec.replicas"
-        rollout.scale_to(new, rollout.desired, why)
+        reason = "scale down to align MachineSet spec.replicas to MachineDeployment spec.replicas"
+        rollout.scale_to(new, rollout.desired, reason)
         return
-    count, why = new_replicas(rollout.deployment, rollout.everything, now)
+    count, reason = new_replicas(rollout.deployment, rollout.all_sets, now)
     if count != now:
-        rollout.scale_to(new, count, why)
+        rollout.scale_to(new, count, reason)
 
 
 def new_replicas(
@@ -128,9 +128,9 @@ def new_replicas(
     """Return how many replicas the new set (which has `now`) should have, and why."""
     desired = deployment.spec.replicas or 0
     strategy = strategy_of(deployment)
-    total = sum(max(replicas(one), existing(one)) for one in machine_sets)
+    total = sum(max(replicas(one), existing_replicas(one)) for one in machine_sets)
     if strategy.type == ROLLING_UPDATE:
-        surge = scaled(strategy.rolling_update.max_surge, desired, round_up=True)
+        surge = scaled_value(strategy.rolling_update.max_surge, desired, round_up=True)
         limit, shown = (
             desired + surge,
             f"{desired} MachineDeployment spec.replicas + {surge} maxSurge",

@@ -23,17 +23,17 @@ def proportional_scale(
     desired = deployment.spec.replicas or 0
     only = _one_active_or_latest(new, old)
     if only is not None:
-        return _changed([only], {only.metadata.name: desired})
+        return _changed_sizes([only], {only.metadata.name: desired})
     if new is not None and _is_saturated(deployment, new):
         active = [one for one in old if replicas(one) > 0]
-        return _changed(active, {one.metadata.name: 0 for one in active})
+        return _changed_sizes(active, {one.metadata.name: 0 for one in active})
     if not is_rolling(deployment):
         return {}
     active = [one for one in (*old, new) if one is not None and replicas(one) > 0]
-    return _shared_out(deployment, active)
+    return _distribute(deployment, active)
 
 
-def _shared_out(deployment: MachineDeployment, active: list[MachineSet]) -> dict[str, int]:
+def _distribute(deployment: MachineDeployment, active: list[MachineSet]) -> dict[str, int]:
     desired = deployment.spec.replicas or 0
     allowed = desired + max_surge(deployment) if desired > 0 else 0
     to_add = allowed - sum(map(replicas, active))
@@ -50,7 +50,7 @@ def _shared_out(deployment: MachineDeployment, active: list[MachineSet]) -> dict
     if active:
         largest = active[0].metadata.name
         sizes[largest] = max(sizes[largest] + to_add - added, 0)
-    return _changed(active, sizes)
+    return _changed_sizes(active, sizes)
 
 
 def proportion(
@@ -73,10 +73,10 @@ def _fraction(machine_set: MachineSet, deployment: MachineDeployment) -> int:
     whole = _number(machine_set, Annotation.MAX_REPLICAS)
     if whole is None:
         whole = deployment.status.replicas or 0
-    return _rounded(size * (desired + max_surge(deployment)), whole) - size
+    return _divide_rounded(size * (desired + max_surge(deployment)), whole) - size
 
 
-def _rounded(dividend: int, divisor: int) -> int:
+def _divide_rounded(dividend: int, divisor: int) -> int:
     """Round to the nearest integer, halves away from zero; division by zero returns zero."""
     if divisor == 0:
         return 0
@@ -112,6 +112,6 @@ def _number(machine_set: MachineSet, annotation: str) -> int | None:
         return None
 
 
-def _changed(machine_sets: Sequence[MachineSet], sizes: dict[str, int]) -> dict[str, int]:
+def _changed_sizes(machine_sets: Sequence[MachineSet], sizes: dict[str, int]) -> dict[str, int]:
     names = {one.metadata.name: replicas(one) for one in machine_sets}
     return {name: size for name, size in sizes.items() if names[name] != size}

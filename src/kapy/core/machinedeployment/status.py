@@ -18,12 +18,12 @@ from kapy.conditions.machines import machines_ready, machines_up_to_date, remedi
 from kapy.conditions.paused import paused_condition
 from kapy.conditions.stale import stale_machines
 from kapy.core.machinedeployment.fenceposts import is_rolling, max_unavailable, strategy_of
-from kapy.core.machinedeployment.rollout import existing
+from kapy.core.machinedeployment.rollout import existing_replicas
 from kapy.core.machinedeployment.scope import MachineDeploymentScope
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
 
-NOT_BY_US: Final = "not to be remediated by MachineDeployment/MachineSet"
+NOT_REMEDIATED_HERE: Final = "not to be remediated by MachineDeployment/MachineSet"
 
 
 def update_status(scope: MachineDeploymentScope) -> None:
@@ -55,7 +55,7 @@ def phase(deployment: MachineDeployment, sets: Sequence[MachineSet] | None) -> s
     """`status.phase`."""
     if sets is None or deployment.spec.replicas is None:
         return "Unknown"
-    current = sum(map(existing, sets))
+    current = sum(map(existing_replicas, sets))
     if deployment.deleting or current > deployment.spec.replicas:
         return "ScalingDown"
     return "Running" if current == deployment.spec.replicas else "ScalingUp"
@@ -71,14 +71,14 @@ def conditions(scope: MachineDeploymentScope) -> Iterator[Condition]:
     yield scaling_down(scope)
     yield machines_ready(telling)
     yield machines_up_to_date(telling, scope.now)
-    yield remediating(telling, NOT_BY_US)
+    yield remediating(telling, NOT_REMEDIATED_HERE)
     yield deleting(scope)
 
 
 def available(scope: MachineDeploymentScope) -> Condition:
     """Return Available: whether no more Machines are missing than `maxUnavailable` allows."""
     of, deployment = ConditionType.AVAILABLE, scope.deployment
-    if (told := _not_known(scope, of)) is not None:
+    if (told := _unknown_condition(scope, of)) is not None:
         return told
     found, replicas = deployment.status.available_replicas, deployment.spec.replicas or 0
     if found is None:
@@ -108,8 +108,8 @@ def rolling_out(machines: Iterable[Machine], undecided: str = "") -> Condition:
     outdated = [one for one in found if one is not None and one.status == FALSE]
     if not outdated:
         return false(of, Reason.NOT_ROLLING_OUT)
-    why = {line for one in outdated if one.message for line in one.message.split("\n")}
-    lines = sorted(why, key=lambda line: (not line.startswith("* Version"), line))
+    reason = {line for one in outdated if one.message for line in one.message.split("\n")}
+    lines = sorted(reason, key=lambda line: (not line.startswith("* Version"), line))
     if undecided:
         lines.append(f"* {undecided}")
     message = f"Rolling out {len(outdated)} not up-to-date replicas"
@@ -119,7 +119,7 @@ def rolling_out(machines: Iterable[Machine], undecided: str = "") -> Condition:
 def scaling_up(scope: MachineDeploymentScope) -> Condition:
     """Return ScalingUp: current and desired replicas, and what blocks it."""
     of, deployment = ConditionType.SCALING_UP, scope.deployment
-    if (told := _not_known(scope, of)) is not None:
+    if (told := _unknown_condition(scope, of)) is not None:
         return told
     current, desired = _current(scope), _desired(deployment)
     missing = ""
@@ -142,7 +142,7 @@ def scaling_up(scope: MachineDeploymentScope) -> Condition:
 def scaling_down(scope: MachineDeploymentScope) -> Condition:
     """Return ScalingDown: current and desired replicas, and which Machines take long."""
     of = ConditionType.SCALING_DOWN
-    if (told := _not_known(scope, of)) is not None:
+    if (told := _unknown_condition(scope, of)) is not None:
         return told
     current, desired = _current(scope), _desired(scope.deployment)
     if current <= desired:
@@ -167,7 +167,7 @@ def deleting(scope: MachineDeploymentScope) -> Condition:
     return true(of, Reason.DELETING, message)
 
 
-def _not_known(scope: MachineDeploymentScope, of: str) -> Condition | None:
+def _unknown_condition(scope: MachineDeploymentScope, of: str) -> Condition | None:
     if scope.machine_sets is None:
         return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
     if scope.deployment.spec.replicas is None:
@@ -181,7 +181,7 @@ def _with_stale(message: str, scope: MachineDeploymentScope) -> str:
 
 
 def _current(scope: MachineDeploymentScope) -> int:
-    return sum(map(existing, scope.machine_sets or ()))
+    return sum(map(existing_replicas, scope.machine_sets or ()))
 
 
 def _desired(deployment: MachineDeployment) -> int:

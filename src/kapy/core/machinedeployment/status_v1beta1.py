@@ -12,9 +12,9 @@ from kapy.api.machine_set import MachineSet, MachineSetV1Beta1DeprecatedStatus
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.conditions import v1beta1
 from kapy.core.machinedeployment.fenceposts import max_unavailable
-from kapy.core.machinedeployment.rollout import existing, replicas
+from kapy.core.machinedeployment.rollout import existing_replicas, replicas
 
-NOTHING: Final = MachineSetV1Beta1DeprecatedStatus()
+NO_STATUS: Final = MachineSetV1Beta1DeprecatedStatus()
 
 
 def report_rollout(
@@ -30,7 +30,7 @@ def report_rollout(
     v1beta1.set_condition(legacy, machine_set_ready(new), now)
 
 
-def sum_up(deployment: MachineDeployment, now: datetime) -> None:
+def summarize(deployment: MachineDeployment, now: datetime) -> None:
     """Write Ready, summarized from the other conditions."""
     if deployment.status.deprecated is not None:
         legacy = v1beta1.conditions_of(deployment)
@@ -43,17 +43,17 @@ def _count(
     deprecated = deployment.status.deprecated
     assert deprecated is not None
     assert deprecated.v1beta1 is not None
-    told, reports = deprecated.v1beta1, [(one, _told(one)) for one in sets]
-    told.updated_replicas = 0 if new is None else existing(new)
+    told, reports = deprecated.v1beta1, [(one, _deprecated_status(one)) for one in sets]
+    told.updated_replicas = 0 if new is None else existing_replicas(new)
     told.ready_replicas = sum(report.ready_replicas for _, report in reports)
     told.available_replicas = sum(report.available_replicas for _, report in reports)
     wanted = sum(replicas(one) for one, _ in reports)
     told.unavailable_replicas = max(wanted - told.available_replicas, 0)
 
 
-def _told(machine_set: MachineSet) -> MachineSetV1Beta1DeprecatedStatus:
+def _deprecated_status(machine_set: MachineSet) -> MachineSetV1Beta1DeprecatedStatus:
     deprecated = machine_set.status.deprecated
-    return (deprecated.v1beta1 if deprecated is not None else None) or NOTHING
+    return (deprecated.v1beta1 if deprecated is not None else None) or NO_STATUS
 
 
 def available(deployment: MachineDeployment) -> V1Beta1Condition:
@@ -74,5 +74,5 @@ def machine_set_ready(new: MachineSet | None) -> V1Beta1Condition | None:
     of, waiting = V1Beta1Type.MACHINE_SET_READY, V1Beta1Reason.WAITING_FOR_MACHINE_SET
     if new is None:
         return v1beta1.false(of, waiting, v1beta1.INFO, "MachineSet not found")
-    ready = v1beta1.get(_told(new).conditions, V1Beta1Type.READY)
+    ready = v1beta1.get(_deprecated_status(new).conditions, V1Beta1Type.READY)
     return v1beta1.mirror(ready, of, v1beta1.false(of, waiting, v1beta1.INFO))

@@ -49,7 +49,7 @@ class Unhealthy:
 
 Verdict: TypeAlias = Healthy | Undecided | Unhealthy
 
-ASKED_FOR: Final = Unhealthy(
+REMEDIATION_REQUESTED: Final = Unhealthy(
     Reason.HAS_REMEDIATE_ANNOTATION,
     f"Health check failed: marked for remediation via {Annotation.REMEDIATE_MACHINE} annotation",
     V1Beta1Reason.HAS_REMEDIATE_MACHINE_ANNOTATION,
@@ -107,7 +107,7 @@ def verdict(
     """
     machine = target.machine
     if Annotation.REMEDIATE_MACHINE in machine.metadata.annotations:
-        return ASKED_FOR
+        return REMEDIATION_REQUESTED
     if not (surroundings.initialized or is_control_plane(machine)):
         return Undecided()
     if not surroundings.infrastructure_ready:
@@ -134,12 +134,16 @@ def _unhealthy(reason: str, problems: list[str]) -> Unhealthy:
 
 
 def _machine_finding(machine: Machine, checks: HealthChecks, now: datetime) -> _Finding:
-    def seen(of: str) -> _Seen | None:
+    def seen(of: str) -> _ObservedCondition | None:
         one = get(machine.status.conditions, of)
-        return None if one is None else _Seen(one.status, one.reason, one.last_transition_time)
+        return (
+            None
+            if one is None
+            else _ObservedCondition(one.status, one.reason, one.last_transition_time)
+        )
 
     wanted, reason = checks.unhealthy_machine_conditions, Reason.UNHEALTHY_MACHINE
-    return _lasting(wanted, seen, "Machine", reason, now)
+    return _unhealthy_for(wanted, seen, "Machine", reason, now)
 
 
 def _node_finding(
@@ -154,15 +158,15 @@ def _node_finding(
         case Found(node):
             conditions = (node.get("status") or {}).get("conditions") or ()
 
-            def seen(of: str) -> _Seen | None:
+            def seen(of: str) -> _ObservedCondition | None:
                 for one in conditions:
                     if one["type"] == of:
                         since = one.get("lastTransitionTime")
-                        return _Seen(one["status"], one.get("reason") or "", since)
+                        return _ObservedCondition(one["status"], one.get("reason") or "", since)
                 return None
 
             wanted, reason = checks.unhealthy_node_conditions, Reason.UNHEALTHY_NODE
-            return _lasting(wanted, seen, "Node", reason, now)
+            return _unhealthy_for(wanted, seen, "Node", reason, now)
 
 
 def _startup_finding(
@@ -184,22 +188,22 @@ def _startup_finding(
     return _Finding(again=allowed - lasts + SLACK)
 
 
-class _Seen(NamedTuple):
+class _ObservedCondition(NamedTuple):
     status: str
     reason: str
     since: str | None
 
 
-def _lasting(
-    wanted: Iterable[UnhealthyMachineCondition | UnhealthyNodeCondition],
-    find: Callable[[str], _Seen | None],
+def _unhealthy_for(
+    conditions: Iterable[UnhealthyMachineCondition | UnhealthyNodeCondition],
+    find: Callable[[str], _ObservedCondition | None],
     on: str,
     reason: str,
     now: datetime,
 ) -> _Finding:
     """Find bad conditions that have lasted too long, or when the first of them will have."""
     problems, waits = list[str](), list[timedelta]()
-    for one in wanted:
+    for one in conditions:
         seen = find(one.type)
         if seen is None or seen.status != one.status:
             continue

@@ -75,7 +75,11 @@ class _Mapping:
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
         old, new = change.old, change.new
-        if old is not None and new is not None and _seen(old) == _seen(new):
+        if (
+            old is not None
+            and new is not None
+            and _relevant_cluster_state(old) == _relevant_cluster_state(new)
+        ):
             return ()
         return self.of(Key.of(change.document))
 
@@ -86,7 +90,11 @@ class _Mapping:
         checks = self._of(cluster) if cluster else ()
         if not checks:
             return ()
-        if old is not None and new is not None and _looked_at(old) == _looked_at(new):
+        if (
+            old is not None
+            and new is not None
+            and _relevant_machine_state(old) == _relevant_machine_state(new)
+        ):
             return ()
         states = [one for one in (old, new) if one is not None]
         return [Key.of(check) for check in checks if any(_watches(check, one) for one in states)]
@@ -139,7 +147,7 @@ def _template_of(check: Document) -> Document:
     return found
 
 
-def _looked_at(machine: Document) -> object:
+def _relevant_machine_state(machine: Document) -> object:
     """Return the fields of a Machine that affect its health."""
     metadata, status = machine["metadata"], machine.get("status") or {}
     return (
@@ -160,7 +168,7 @@ def _states(node: Document) -> object:
     ]
 
 
-def _seen(cluster: Document) -> object:
+def _relevant_cluster_state(cluster: Document) -> object:
     """Return the fields of a Cluster that affect its Machines' health."""
     awaited = (ConditionType.CONTROL_PLANE_INITIALIZED, ConditionType.INFRASTRUCTURE_READY)
     conditions = (cluster.get("status") or {}).get("conditions") or ()

@@ -56,8 +56,8 @@ class RemediationRequests:
         """Create a request for an unhealthy Machine, unless there is one; return the conditions for
         the Machine and the error to retry.
         """
-        if self._present(target) is not None:
-            return _filed(target), None
+        if self._existing_request(target) is not None:
+            return _filed_marks(target), None
         if self.informer is None or self.template is None:
             return self._without_template(), None  # its appearance wakes us
         request = clone_template(
@@ -70,17 +70,17 @@ class RemediationRequests:
         try:
             await self.scope.tools.client.create(self.informer.resource, request)
         except AlreadyExists:
-            return _filed(target), None
+            return _filed_marks(target), None
         except KapyError as error:
             reason = V1Beta1Reason.EXTERNAL_REMEDIATION_REQUEST_CREATION_FAILED
             of = V1Beta1Type.EXTERNAL_REMEDIATION_REQUEST_AVAILABLE
-            _tell(self.scope, v1beta1.false(of, reason, v1beta1.ERROR, str(error)))
+            _report(self.scope, v1beta1.false(of, reason, v1beta1.ERROR, str(error)))
             return NOT_CREATED, error
         return WAITING, None
 
-    async def withdraw(self, target: Target) -> None:
+    async def delete_request(self, target: Target) -> None:
         """Delete the request for a Machine that is healthy."""
-        request = self._present(target)
+        request = self._existing_request(target)
         if request is None or self.informer is None or request["metadata"].get("deletionTimestamp"):
             return
         uid = request["metadata"]["uid"]
@@ -89,7 +89,7 @@ class RemediationRequests:
         except NotFound:
             return
 
-    def _present(self, target: Target) -> Document | None:
+    def _existing_request(self, target: Target) -> Document | None:
         return None if self.informer is None else self.informer.raw(Key.of(target.document))
 
     def _without_template(self) -> Marks:
@@ -100,7 +100,7 @@ class RemediationRequests:
         return Marks((false(REMEDIATED, Reason.REMEDIATION_TEMPLATE_NOT_FOUND, message),))
 
 
-def _filed(target: Target) -> Marks:
+def _filed_marks(target: Target) -> Marks:
     """Return the conditions for an existing request: those that its controller set are kept, unless
     this controller was interrupted before setting any.
     """
@@ -120,14 +120,14 @@ def requests_of(scope: HealthScope) -> RemediationRequests | None:
     of = V1Beta1Type.EXTERNAL_REMEDIATION_TEMPLATE_AVAILABLE
     try:
         kind = reference.kind.removesuffix(SUFFIX)
-        requests = _watched(scope, reference.api_version, kind, tools.request_keys)
+        requests = _watch(scope, reference.api_version, kind, tools.request_keys)
         template = _template(scope, reference)
         legacy = v1beta1.conditions_of(scope.check)
         for gone in (of, V1Beta1Type.EXTERNAL_REMEDIATION_REQUEST_AVAILABLE):
             v1beta1.delete_condition(legacy, gone)
     except (NotServed, NotFound) as error:
         reason = V1Beta1Reason.EXTERNAL_REMEDIATION_TEMPLATE_NOT_FOUND
-        _tell(scope, v1beta1.false(of, reason, v1beta1.ERROR, str(error)))
+        _report(scope, v1beta1.false(of, reason, v1beta1.ERROR, str(error)))
     return RemediationRequests(scope, requests, template)
 
 
@@ -135,7 +135,7 @@ def _template(
     scope: HealthScope, reference: MachineHealthCheckRemediationTemplateReference
 ) -> Document:
     keys = scope.tools.template_keys
-    templates = _watched(scope, reference.api_version, reference.kind, keys)
+    templates = _watch(scope, reference.api_version, reference.kind, keys)
     found = templates.raw(Key(scope.namespace, reference.name))
     if found is None:
         name = f"{scope.namespace}/{reference.name}"
@@ -143,7 +143,7 @@ def _template(
     return found
 
 
-def _watched(scope: HealthScope, api_version: str, kind: str, keys: Mapper) -> Informer[Document]:
+def _watch(scope: HealthScope, api_version: str, kind: str, keys: Mapper) -> Informer[Document]:
     """Return the informer of a kind, whose changes enqueue the checks. Raises NotServed, NotYet."""
     tools = scope.tools
     informer = tools.cache.informer(_resource(scope, api_version, kind))
@@ -165,5 +165,5 @@ def _resource(scope: HealthScope, api_version: str, kind: str) -> Resource:
     return Resource(group, version, spec["names"]["plural"], kind, namespaced=namespaced)
 
 
-def _tell(scope: HealthScope, legacy: V1Beta1Condition) -> None:
+def _report(scope: HealthScope, legacy: V1Beta1Condition) -> None:
     v1beta1.set_condition(v1beta1.conditions_of(scope.check), legacy, scope.now)

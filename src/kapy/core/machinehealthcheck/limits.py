@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from kapy.api.health_check import RemediationTrigger
 from kapy.kube.errors import KapyError
-from kapy.kube.shares import BadShare, scaled
+from kapy.kube.int_or_percent import InvalidIntOrPercent, scaled_value
 
 ALL: Final = "100%"
 
@@ -35,10 +35,10 @@ def allowance(trigger: RemediationTrigger, expected: int, healthy: int) -> Allow
         lowest, highest = _range(trigger.unhealthy_in_range)
         return _allowance(highest - unhealthy, allowed=lowest <= unhealthy <= highest)
     try:
-        most = scaled(_limit(trigger), expected, round_up=False)
-    except BadShare as error:
+        limit = scaled_value(_limit(trigger), expected, round_up=False)
+    except InvalidIntOrPercent as error:
         raise BadLimit(f"unhealthyLessThanOrEqualTo: {error}") from None
-    return _allowance(most - unhealthy, allowed=unhealthy <= most)
+    return _allowance(limit - unhealthy, allowed=unhealthy <= limit)
 
 
 def refusal(trigger: RemediationTrigger, expected: int, unhealthy: int) -> str:

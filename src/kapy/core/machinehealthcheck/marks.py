@@ -99,9 +99,11 @@ def _is_marked(machine: Machine, marks: Marks) -> bool:
     return True
 
 
-def _equal(one: Condition | V1Beta1Condition, other: Condition | V1Beta1Condition) -> bool:
+def _equal(left: Condition | V1Beta1Condition, right: Condition | V1Beta1Condition) -> bool:
     return (
-        one.status == other.status and one.reason == other.reason and one.message == other.message
+        left.status == right.status
+        and left.reason == right.reason
+        and left.message == right.message
     )
 
 

@@ -12,7 +12,7 @@ from kapy.conditions.lookup import get, is_true
 from kapy.conditions.paused import is_paused, paused_condition
 from kapy.contract.ownership import ensure_owner
 from kapy.core.machinehealthcheck.checks import ClusterFacts, Undecided, verdict
-from kapy.core.machinehealthcheck.remediation import remediate, tell_health
+from kapy.core.machinehealthcheck.remediation import remediate, report_health
 from kapy.core.machinehealthcheck.scope import HealthScope, Tools
 from kapy.core.machinehealthcheck.status import count, decide, unhealthy
 from kapy.core.machinehealthcheck.targets import targets
@@ -24,7 +24,7 @@ from kapy.kube.meta import owner_reference
 from kapy.kube.names import NODES
 from kapy.remote.cluster_cache import NotConnected
 
-LATER: Final = "by then a Machine may have become unhealthy"
+REQUEUE_REASON: Final = "by then a Machine may have become unhealthy"
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
@@ -96,7 +96,7 @@ async def _act(scope: HealthScope, nodes: Informer[Document] | None) -> None:
     found = get(check.status.conditions, ConditionType.REMEDIATION_ALLOWED)
     if is_news and found is not None and unhealthy(scope):
         scope.tools.events.warning(check, "RemediationRestricted", found.message)
-    await tell_health(scope)
+    await report_health(scope)
 
 
 def _next_check(scope: HealthScope) -> Result:
@@ -106,4 +106,4 @@ def _next_check(scope: HealthScope) -> Result:
         for _, one in scope.findings
         if isinstance(one, Undecided) and one.again is not None
     ]
-    return requeue(after=min(waits), because=LATER) if waits else DONE
+    return requeue(after=min(waits), because=REQUEUE_REASON) if waits else DONE

@@ -9,7 +9,7 @@ from kapy.core.machinehealthcheck.scope import HealthScope
 from kapy.core.machinehealthcheck.targets import Target
 
 
-async def tell_health(scope: HealthScope) -> None:
+async def report_health(scope: HealthScope) -> None:
     """Only report the health on the Machines: remediation is not allowed."""
     errors = list[Exception]()
     for target, verdict in scope.findings:
@@ -34,7 +34,7 @@ async def remediate(scope: HealthScope) -> None:
                 case Healthy():
                     await mark(scope, target, health_marks(verdict))
                     if requests is not None:
-                        await requests.withdraw(target)
+                        await requests.delete_request(target)
                 case Undecided():
                     pass
         except Exception as error:

@@ -11,7 +11,7 @@ from kapy.core.machinehealthcheck.checks import Healthy, Unhealthy
 from kapy.core.machinehealthcheck.limits import Allowance, BadLimit, allowance, refusal
 from kapy.core.machinehealthcheck.scope import HealthScope
 
-ALLOWED = ConditionType.REMEDIATION_ALLOWED
+REMEDIATION_ALLOWED = ConditionType.REMEDIATION_ALLOWED
 
 
 def count(scope: HealthScope) -> None:
@@ -51,7 +51,9 @@ def decide(scope: HealthScope) -> tuple[Allowance, bool]:
 def _allow(scope: HealthScope) -> bool:
     legacy = v1beta1.true(V1Beta1Type.REMEDIATION_ALLOWED)
     v1beta1.set_condition(v1beta1.conditions_of(scope.check), legacy, scope.now)
-    return set_condition(scope.check, true(ALLOWED, Reason.REMEDIATION_ALLOWED), scope.now)
+    return set_condition(
+        scope.check, true(REMEDIATION_ALLOWED, Reason.REMEDIATION_ALLOWED), scope.now
+    )
 
 
 def _refuse(scope: HealthScope, reason: str, message: str) -> bool:
@@ -62,4 +64,4 @@ def _refuse(scope: HealthScope, reason: str, message: str) -> bool:
         message,
     )
     v1beta1.set_condition(v1beta1.conditions_of(scope.check), legacy, scope.now)
-    return set_condition(scope.check, false(ALLOWED, reason, message), scope.now)
+    return set_condition(scope.check, false(REMEDIATION_ALLOWED, reason, message), scope.now)

@@ -37,7 +37,7 @@ def targets(
     """Return the selected Machines of a Cluster without those that are excluded by annotation."""
     selector = selector_with_cluster(check)
     for document in machines:
-        if selector.selects(document) and not is_excepted(document):
+        if selector.selects(document) and not is_exempt(document):
             machine = typed(document)
             yield Target(document, machine, _node_of(machine, nodes))
 
@@ -49,7 +49,7 @@ def selector_with_cluster(check: MachineHealthCheck) -> LabelSelector:
     return selector_of({**selector, "matchLabels": labels})
 
 
-def is_excepted(machine: Document) -> bool:
+def is_exempt(machine: Document) -> bool:
     """Return whether the Machine is paused or excluded from remediation."""
     annotations = machine["metadata"].get("annotations") or {}
     return Annotation.PAUSED in annotations or Annotation.SKIP_REMEDIATION in annotations

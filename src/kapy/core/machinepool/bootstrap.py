@@ -9,7 +9,7 @@ from dataclasses import replace
 from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.errors import ContractError, MissingField
 from kapy.contract.observed import Absent, Found, Unreadable
-from kapy.core.machinepool.references import get_owned, take_failures
+from kapy.core.machinepool.references import copy_failures, get_owned
 from kapy.core.machinepool.scope import MachinePoolScope
 from kapy.engine.result import DONE, Result
 
@@ -42,7 +42,7 @@ async def reconcile_bootstrap(scope: MachinePoolScope) -> Result:
 
 
 def _take_over(scope: MachinePoolScope, config: BootstrapConfig) -> None:
-    take_failures(scope, config)
+    copy_failures(scope, config)
     done = scope.pool.status.initialization
     if config.deleting:
         return

@@ -21,12 +21,12 @@ UNREACHABLE: Final = "the Nodes cannot be deleted: their cluster does not answer
 
 async def reconcile_delete(scope: MachinePoolScope) -> Result:
     """Proceed as far as possible; the deletion of referenced objects enqueues the pool."""
-    found = await _still_there(scope)
+    found = await _remaining_objects(scope)
     for one in found:
         await _request_deletion(scope, one)
     if found:
         return DONE
-    if not await _nodes_gone(scope):
+    if not await _are_nodes_deleted(scope):
         return _at_timeout(scope)
     finalizers = scope.pool.metadata.finalizers
     finalizers[:] = [one for one in finalizers if one != Finalizer.MACHINE_POOL]
@@ -35,7 +35,7 @@ async def reconcile_delete(scope: MachinePoolScope) -> Result:
     return DONE
 
 
-async def _still_there(scope: MachinePoolScope) -> list[View]:
+async def _remaining_objects(scope: MachinePoolScope) -> list[View]:
     """Return the remaining referenced objects; with a CRD all its objects are deleted."""
     spec, found = scope.pool.spec.template.spec, list[View]()
     for ref in (spec.bootstrap.config_ref, spec.infrastructure_ref):
@@ -60,7 +60,7 @@ async def _request_deletion(scope: MachinePoolScope, view: View) -> None:
         return
 
 
-async def _nodes_gone(scope: MachinePoolScope) -> bool:
+async def _are_nodes_deleted(scope: MachinePoolScope) -> bool:
     """Delete the Nodes, whose machines are gone. Return False while the cluster is unreachable,
     within a timeout.
     """

@@ -8,7 +8,7 @@ from typing import Final
 from kapy.contract.errors import ContractError
 from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.contract.observed import Absent, Found, Unreadable
-from kapy.core.machinepool.references import get_owned, take_failures
+from kapy.core.machinepool.references import copy_failures, get_owned
 from kapy.core.machinepool.scope import MachinePoolScope
 from kapy.engine.result import DONE, Result
 
@@ -23,7 +23,7 @@ async def reconcile_infrastructure(scope: MachinePoolScope) -> Result:
         case Unreadable(error):
             raise error
         case Absent():
-            _missing(scope)
+            _handle_missing(scope)
         case Found(infra):
             try:
                 _take_over(scope, infra)
@@ -33,7 +33,7 @@ async def reconcile_infrastructure(scope: MachinePoolScope) -> Result:
     return DONE
 
 
-def _missing(scope: MachinePoolScope) -> None:
+def _handle_missing(scope: MachinePoolScope) -> None:
     """Handle missing infrastructure: its creation enqueues the pool; losing it later is a terminal
     failure.
     """
@@ -48,7 +48,7 @@ def _missing(scope: MachinePoolScope) -> None:
 
 def _take_over(scope: MachinePoolScope, infra: InfraMachinePool) -> None:
     pool = scope.pool
-    take_failures(scope, infra)
+    copy_failures(scope, infra)
     scope.has_machines = bool(infra.infrastructure_machine_kind)
     done = pool.status.initialization
     if infra.deleting:

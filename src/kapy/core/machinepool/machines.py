@@ -96,11 +96,11 @@ def _infra_name(machine: Document) -> str:
 async def _sync_machine(
     scope: MachinePoolScope,
     infra: Document,
-    known: dict[str, Document],
+    machines: dict[str, Document],
     before: dict[str, Mark],
     settled: dict[str, Mark],
 ) -> None:
-    machine = known.get(infra["metadata"]["name"])
+    machine = machines.get(infra["metadata"]["name"])
     going = infra if machine is None else machine
     if going["metadata"].get("deletionTimestamp"):
         return
@@ -147,16 +147,17 @@ def _controller(machine: Document) -> str:
     return next((str(one["uid"]) for one in owners if one.get("controller")), "")
 
 
-async def tell_up_to_date(scope: MachinePoolScope) -> Result:
+async def report_up_to_date(scope: MachinePoolScope) -> Result:
     """Set UpToDate on the Machines: only the provider replaces outdated machines."""
     machines = scope.tools.fleet.machine_of
     scope.machines = [
-        await _told(scope, one, machines(one).status.conditions) for one in scope.machines
+        await _machine_with_conditions(scope, one, machines(one).status.conditions)
+        for one in scope.machines
     ]
     return DONE
 
 
-async def _told(
+async def _machine_with_conditions(
     scope: MachinePoolScope, document: Document, conditions: Sequence[Condition]
 ) -> Document:
     wanted = up_to_date(document)

@@ -49,7 +49,7 @@ async def reconcile_nodes(scope: MachinePoolScope) -> Result:
     found = [node for one in ids for node in nodes_with(nodes, one)]
     if ids and not found and not pool.status.node_refs:
         return DONE  # none has come yet; each wakes the pool when it does
-    _note(scope, found)
+    _record_references(scope, found)
     for node in found:
         if patch := node_patch(node, pool):
             await client.patch(NODES, Key("", node["metadata"]["name"]), patch)
@@ -74,13 +74,13 @@ async def delete_node(client: Client, node: Document) -> None:
         return
 
 
-def _note(scope: MachinePoolScope, found: Sequence[Document]) -> None:
+def _record_references(scope: MachinePoolScope, nodes: Sequence[Document]) -> None:
     status = scope.pool.status
     refs = [
         ObjectReference(
             api_version="v1", kind="Node", name=one["metadata"]["name"], uid=one["metadata"]["uid"]
         )
-        for one in found
+        for one in nodes
     ]
     if refs != status.node_refs:
         status.node_refs = refs
@@ -115,11 +115,11 @@ def _ready_since(node: Document, now: datetime) -> datetime | None:
     return None
 
 
-def _count(scope: MachinePoolScope, found: Sequence[Document]) -> Result:
+def _count(scope: MachinePoolScope, nodes: Sequence[Document]) -> Result:
     """Set the v1beta1 counters, which count Nodes whether or not there are Machines."""
     pool, now = scope.pool, scope.now
     least = timedelta(seconds=pool.spec.template.spec.min_ready_seconds or 0)
-    count, legacy = readiness(found, least, now), scope.legacy
+    count, legacy = readiness(nodes, least, now), scope.legacy
     legacy.ready_replicas, legacy.available_replicas = count.ready, count.available
     legacy.unavailable_replicas = (pool.status.replicas or 0) - count.available
     if count.due is None:

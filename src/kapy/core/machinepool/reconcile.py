@@ -11,7 +11,7 @@ from kapy.conditions.paused import is_paused, paused_condition
 from kapy.core.machinepool.bootstrap import reconcile_bootstrap
 from kapy.core.machinepool.deletion import reconcile_delete
 from kapy.core.machinepool.infrastructure import reconcile_infrastructure
-from kapy.core.machinepool.machines import read_machines, reconcile_machines, tell_up_to_date
+from kapy.core.machinepool.machines import read_machines, reconcile_machines, report_up_to_date
 from kapy.core.machinepool.nodes import read_nodes, reconcile_nodes
 from kapy.core.machinepool.owner import reconcile_owner
 from kapy.core.machinepool.scope import MachinePoolScope, Tools
@@ -29,7 +29,7 @@ NORMAL: Final = (
     reconcile_machines,
     reconcile_nodes,
     read_machines,
-    tell_up_to_date,
+    report_up_to_date,
 )
 DELETION: Final = (*ALWAYS, reconcile_delete)
 

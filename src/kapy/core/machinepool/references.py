@@ -17,7 +17,7 @@ from kapy.kube.meta import owner_reference
 
 V = TypeVar("V", bound=View)
 
-LONGEST_MESSAGE: Final = 10240  # of failureMessage, in the schema
+MAX_MESSAGE: Final = 10240  # of failureMessage, in the schema
 
 
 async def get_owned(
@@ -48,7 +48,7 @@ async def get_owned(
     return Found(view(document, found.view.contract))
 
 
-def take_failures(scope: MachinePoolScope, view: BootstrapConfig | InfraMachinePool) -> None:
+def copy_failures(scope: MachinePoolScope, view: BootstrapConfig | InfraMachinePool) -> None:
     """Copy the terminal failure that a v1beta1 provider reports; it is never unset.
 
     Raises WrongType.
@@ -62,4 +62,4 @@ def take_failures(scope: MachinePoolScope, view: BootstrapConfig | InfraMachineP
         text = (
             f'Failure detected from referenced resource {kind} with name "{view.name}": {message}'
         )
-        scope.legacy.failure_message = text[:LONGEST_MESSAGE]
+        scope.legacy.failure_message = text[:MAX_MESSAGE]

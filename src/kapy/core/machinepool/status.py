@@ -76,13 +76,15 @@ def conditions(scope: MachinePoolScope) -> Iterable[Condition]:
     else:
         field = "status.initialization.dataSecretCreated"
         kind = spec.bootstrap.config_ref.kind
-        yield _shown(scope.bootstrap, of, kind, field, done=created)
+        yield _mirror_observed(scope.bootstrap, of, kind, field, done=created)
     field, of = "status.initialization.provisioned", ConditionType.INFRASTRUCTURE_READY
     kind, provisioned = spec.infrastructure_ref.kind, bool(done.infrastructure_provisioned)
-    yield _shown(scope.infrastructure, of, kind, field, done=provisioned)
+    yield _mirror_observed(scope.infrastructure, of, kind, field, done=provisioned)
 
 
-def _shown(observed: Observed[View], of: str, kind: str, field: str, *, done: bool) -> Condition:
+def _mirror_observed(
+    observed: Observed[View], of: str, kind: str, field: str, *, done: bool
+) -> Condition:
     if problem := contract_violation(observed):
         return unknown(of, Reason.INTERNAL_ERROR, problem)
     match observed:
@@ -105,16 +107,16 @@ def phase_of(pool: MachinePool) -> str:
     if status.node_refs:
         phase = "Provisioned"
     if done.infrastructure_provisioned and pool.spec.replicas is not None:
-        phase = _scaled(pool, pool.spec.replicas)
+        phase = _scaling_phase(pool, pool.spec.replicas)
     return "Deleting" if pool.deleting else phase
 
 
-def _scaled(pool: MachinePool, wanted: int) -> str:
+def _scaling_phase(pool: MachinePool, desired: int) -> str:
     deprecated = pool.status.deprecated
     legacy = deprecated.v1beta1 if deprecated is not None else None
     ready = legacy.ready_replicas if legacy is not None else 0
-    if ready == wanted:
+    if ready == desired:
         return "Running"
     if is_externally_scaled(pool.metadata.annotations):
         return "Scaling"
-    return "ScalingUp" if wanted > ready else "ScalingDown"
+    return "ScalingUp" if desired > ready else "ScalingDown"

@@ -25,7 +25,7 @@ from kapy.contract.fields import View
 from kapy.contract.observed import Absent, Found
 from kapy.core.machinepool.scope import MachinePoolScope
 
-SUMMED_UP: Final = (
+SUMMARIZED: Final = (
     V1Beta1Type.BOOTSTRAP_READY,
     V1Beta1Type.INFRASTRUCTURE_READY,
     V1Beta1Type.REPLICAS_READY,
@@ -38,7 +38,7 @@ def update_v1beta1_status(scope: MachinePoolScope) -> None:
     if not scope.pool.deleting:
         for one in (_bootstrap_ready(scope), _infrastructure_ready(scope), _replicas_ready(scope)):
             set_condition(legacy, one, scope.now)
-    set_condition(legacy, summary(legacy, SUMMED_UP), scope.now)
+    set_condition(legacy, summary(legacy, SUMMARIZED), scope.now)
 
 
 def _bootstrap_ready(scope: MachinePoolScope) -> V1Beta1Condition | None:
@@ -48,7 +48,7 @@ def _bootstrap_ready(scope: MachinePoolScope) -> V1Beta1Condition | None:
         return true(of) if done else None
     match scope.bootstrap:
         case Found(view, None) if not view.deleting:
-            return _shown(view, of, V1Beta1Reason.WAITING_FOR_DATA_SECRET, done=done)
+            return _mirror_view(view, of, V1Beta1Reason.WAITING_FOR_DATA_SECRET, done=done)
     return None
 
 
@@ -57,14 +57,14 @@ def _infrastructure_ready(scope: MachinePoolScope) -> V1Beta1Condition | None:
     done = bool(scope.pool.status.initialization.infrastructure_provisioned)
     match scope.infrastructure:
         case Found(view, None) if not view.deleting:
-            return _shown(view, of, V1Beta1Reason.WAITING_FOR_INFRASTRUCTURE, done=done)
+            return _mirror_view(view, of, V1Beta1Reason.WAITING_FOR_INFRASTRUCTURE, done=done)
         case Absent():
             message = f"could not find infra reference of kind {ref.kind} with name {ref.name}"
             return false(of, V1Beta1Reason.INCORRECT_EXTERNAL_REF, ERROR, message)
     return None
 
 
-def _shown(view: View, of: str, waiting: str, *, done: bool) -> V1Beta1Condition | None:
+def _mirror_view(view: View, of: str, waiting: str, *, done: bool) -> V1Beta1Condition | None:
     fallback = true(of) if done else false(of, waiting, INFO)
     return mirror(foreign_ready(view.document), of, fallback)
 

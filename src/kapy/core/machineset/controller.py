@@ -91,12 +91,12 @@ class _Mapping:
         key, old, new = Key.of(change.document), change.old, change.new
         if old is None or new is None or _is_paused(old) != _is_paused(new):
             return self._of(key)
-        return self._waiting(key) if _about_versions(old) != _about_versions(new) else ()
+        return self._waiting(key) if _version_fields(old) != _version_fields(new) else ()
 
     def of_deployment(self, change: Change) -> Iterable[Key]:
         """Map a MachineDeployment whose remediation settings changed to its sets."""
         if change.old is not None and change.new is not None:
-            before, after = map(_about_remediation, (change.old, change.new))
+            before, after = map(_remediation_fields, (change.old, change.new))
             if before == after:
                 return ()
         document = change.document
@@ -107,7 +107,7 @@ class _Mapping:
             Key.of(one)
             for one in self._fleet.machine_sets_of(cluster)
             if (one["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == name
-            and _replaces(one)
+            and _is_remediating(one)
         ]
 
     def of_control_plane(self, change: Change) -> Iterable[Key]:
@@ -116,7 +116,7 @@ class _Mapping:
 
     def _waiting(self, cluster: Key) -> list[Key]:
         sets = self._fleet.machine_sets_of(cluster)
-        return [Key.of(one) for one in sets if _is_short(one) or _replaces(one)]
+        return [Key.of(one) for one in sets if _lacks_machines(one) or _is_remediating(one)]
 
     def _of(self, cluster: Key) -> Iterable[Key]:
         return [Key.of(one) for one in self._fleet.machine_sets_of(cluster)]
@@ -126,24 +126,24 @@ def _is_paused(cluster: Document) -> bool:
     return bool(cluster["spec"].get("paused"))
 
 
-def _about_versions(cluster: Document) -> tuple[object, ...]:
+def _version_fields(cluster: Document) -> tuple[object, ...]:
     """Return the fields of a Cluster that affect the preflight checks."""
     spec, annotations = cluster["spec"], cluster["metadata"].get("annotations") or {}
     version = (spec.get("topology") or {}).get("version")
     return version, annotations.get(Annotation.TOPOLOGY_UPGRADE_STEP), spec.get("controlPlaneRef")
 
 
-def _about_remediation(deployment: Document) -> tuple[object, object]:
+def _remediation_fields(deployment: Document) -> tuple[object, object]:
     annotations = deployment["metadata"].get("annotations") or {}
     return annotations.get(Annotation.REVISION), deployment["spec"].get("remediation")
 
 
-def _is_short(machine_set: Document) -> bool:
+def _lacks_machines(machine_set: Document) -> bool:
     has = (machine_set.get("status") or {}).get("replicas") or 0
     return has < (machine_set["spec"].get("replicas") or 0)
 
 
-def _replaces(machine_set: Document) -> bool:
+def _is_remediating(machine_set: Document) -> bool:
     """Return whether Machines of the set are to be remediated."""
     return any(
         one["type"] == ConditionType.REMEDIATING and one["status"] == "True"

@@ -45,7 +45,7 @@ async def create(scope: MachineSetScope, count: int, left_behind: Sequence[Clone
     checks = await run_checks(scope, "Scale up")
     if checks.failures:
         scope.blocked = checks.failures
-        _failed(scope, V1Beta1Reason.PREFLIGHT_CHECK_FAILED, "; ".join(checks.failures))
+        _creation_failed(scope, V1Beta1Reason.PREFLIGHT_CHECK_FAILED, "; ".join(checks.failures))
         if checks.failure is not None:
             raise checks.failure
         return DONE  # a change of the control plane wakes us
@@ -55,7 +55,7 @@ async def create(scope: MachineSetScope, count: int, left_behind: Sequence[Clone
     return DONE
 
 
-def _failed(scope: MachineSetScope, reason: str, message: str) -> None:
+def _creation_failed(scope: MachineSetScope, reason: str, message: str) -> None:
     scope.not_created = v1beta1.false(V1Beta1Type.MACHINES_CREATED, reason, v1beta1.ERROR, message)
 
 
@@ -72,7 +72,7 @@ def _names(scope: MachineSetScope, count: int, left_behind: Sequence[Clone]) -> 
             name = machine_name(machine_set, version, attempt)
         except KapyError as error:
             scope.blocked = [str(error)]
-            _failed(scope, V1Beta1Reason.MACHINE_CREATION_FAILED, str(error))
+            _creation_failed(scope, V1Beta1Reason.MACHINE_CREATION_FAILED, str(error))
             raise
         attempt += 1
         if name not in taken and name not in begun:
@@ -91,7 +91,7 @@ async def _templates(scope: MachineSetScope) -> Templates:
             try:
                 templates.append((reason, await template_of(scope, ref)))
             except KapyError as error:
-                _failed(scope, reason, str(error))
+                _creation_failed(scope, reason, str(error))
                 if isinstance(error, ContractError):
                     scope.blocked = [str(error)]
                 raise
@@ -130,7 +130,7 @@ async def _create_one(scope: MachineSetScope, name: str, templates: Templates) -
         # Without the name, which is another one the next time: the condition stays as it is then.
         message = str(error).replace(name, f"{machine_set.metadata.name}-…")
         scope.blocked = [f"{attempt.kind} cannot be created: {message}"]
-        _failed(scope, attempt.reason, message)
+        _creation_failed(scope, attempt.reason, message)
         if isinstance(error, REFUSED):
             await _clean_up(scope, attempt)
         raise

@@ -14,11 +14,11 @@ from kapy.conditions.lookup import is_false
 from kapy.kube.errors import KapyError
 
 DELETING = 100.0
-ASKED_FOR = 80.0
+DELETION_REQUESTED = 80.0
 UPDATING = 75.0
 UNHEALTHY = 50.0
 ANY = 20.0
-KEPT = 0.0
+DELETED_LAST = 0.0
 
 TEN_DAYS = 864000.0  # seconds
 
@@ -46,7 +46,7 @@ def priority(machine: Machine, order: str, now: datetime) -> float:
     if machine.deleting:
         return DELETING
     if Annotation.DELETE_MACHINE in machine.metadata.annotations:
-        return ASKED_FOR
+        return DELETION_REQUESTED
     if is_updating_in_place(machine):
         return UPDATING
     if not is_healthy(machine):
@@ -69,6 +69,6 @@ def is_healthy(machine: Machine) -> bool:
 def _age_rank(machine: Machine, now: datetime) -> float:
     """Map the age to 0 … 50, growing more and more slowly."""
     if machine.metadata.creation_timestamp is None:
-        return KEPT
+        return DELETED_LAST
     age = (now - moment(machine.metadata.creation_timestamp)).total_seconds()
-    return KEPT if age < 0 else UNHEALTHY * (1.0 - math.exp(-age / TEN_DAYS))
+    return DELETED_LAST if age < 0 else UNHEALTHY * (1.0 - math.exp(-age / TEN_DAYS))

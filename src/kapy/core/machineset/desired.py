@@ -71,7 +71,7 @@ def new_machine(
     return _intent(machine_set, {"name": name}, [Finalizer.MACHINE], spec)
 
 
-def updated_machine(machine_set: MachineSet, machine: Machine) -> Document:
+def update_machine(machine_set: MachineSet, machine: Machine) -> Document:
     """Return an existing Machine with its mutable fields; the uid protects against recreation."""
     spec, current = _spec(machine_set), encode(machine.spec)
     for name in ("infrastructureRef", "version", "failureDomain"):
@@ -88,9 +88,9 @@ def updated_machine(machine_set: MachineSet, machine: Machine) -> Document:
     return _intent(machine_set, identity, finalizers, spec)
 
 
-def renewed_machine(machine_set: MachineSet, machine: Machine) -> Document:
+def renew_machine(machine_set: MachineSet, machine: Machine) -> Document:
     """Return an existing Machine with all fields of the template, for an update in place."""
-    intent, wanted = updated_machine(machine_set, machine), encode(machine_set.spec.template.spec)
+    intent, wanted = update_machine(machine_set, machine), encode(machine_set.spec.template.spec)
     for name in ("version", "failureDomain"):
         intent["spec"].pop(name, None)
         if name in wanted:

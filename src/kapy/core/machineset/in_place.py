@@ -22,7 +22,7 @@ from kapy.core.machineset.desired import (
     MANAGER,
     machine_annotations,
     machine_labels,
-    renewed_machine,
+    renew_machine,
 )
 from kapy.core.machineset.machines import delete_machine
 from kapy.core.machineset.scope import MachineSetScope
@@ -38,7 +38,7 @@ class CannotMove(KapyError):
     """The annotations of two MachineSets about a move contradict each other."""
 
 
-def not_counted(scope: MachineSetScope) -> list[Machine]:
+def uncounted_machines(scope: MachineSetScope) -> list[Machine]:
     """Return the moved Machines that the MachineDeployment has not counted yet."""
     if not scope.machine_set.metadata.annotations.get(
         Annotation.RECEIVE_MACHINES_FROM_MACHINE_SETS
@@ -55,7 +55,9 @@ async def begin_updates(scope: MachineSetScope) -> Result:
     """Write the desired state of moved Machines and mark their update as pending; a failure of one
     does not stop the others.
     """
-    waiting = {one.metadata.name for one in not_counted(scope)} - _counted(scope.machine_set)
+    waiting = {one.metadata.name for one in uncounted_machines(scope)} - _counted_names(
+        scope.machine_set
+    )
     failures: list[Exception] = []
     for machine in tuple(scope.machines or ()):
         annotations = machine.metadata.annotations
@@ -72,7 +74,7 @@ async def begin_updates(scope: MachineSetScope) -> Result:
     return DONE
 
 
-def _counted(machine_set: MachineSet) -> set[str]:
+def _counted_names(machine_set: MachineSet) -> set[str]:
     return {*machine_set.metadata.annotations.get(Annotation.ACKNOWLEDGED_MOVE, "").split(",")}
 
 
@@ -83,7 +85,7 @@ async def _begin(scope: MachineSetScope, machine: Machine) -> None:
     config = machine.spec.bootstrap.config_ref
     if config is not None:
         await _renew(scope, machine, config, template.bootstrap.config_ref)
-    intent = renewed_machine(scope.machine_set, machine)
+    intent = renew_machine(scope.machine_set, machine)
     await tools.client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
     annotations = {
         Annotation.PENDING_ACKNOWLEDGE_MOVE: None,
@@ -98,17 +100,17 @@ async def _renew(
     scope: MachineSetScope,
     machine: Machine,
     ref: ContractVersionedObjectReference,
-    wanted: ContractVersionedObjectReference | None,
+    desired: ContractVersionedObjectReference | None,
 ) -> None:
     """Update an object to what a new clone would be."""
     tools, machine_set = scope.tools, scope.machine_set
     found = await tools.external.get(ref, scope.namespace, View)
     if isinstance(found, Unreadable):
         raise found.error
-    if isinstance(found, Absent) or wanted is None:
+    if isinstance(found, Absent) or desired is None:
         what = f"{ref.kind} {ref.name}" if isinstance(found, Absent) else "its template"
         raise NotYet(f"cannot update Machine {machine.metadata.name}: {what} does not exist")
-    template = await template_of(scope, wanted)
+    template = await template_of(scope, desired)
     clone = clone_template(
         template.document,
         name=ref.name,

@@ -27,7 +27,7 @@ async def find_orphans(scope: MachineSetScope) -> list[Clone]:
             continue
         kind = GroupKind(ref.api_group, ref.kind.removesuffix(SUFFIX))
         resource = (await scope.tools.external.resolve(kind)).resource
-        informer = _watched(scope, resource)
+        informer = _watch(scope, resource)
         for document in informer.indexed(BY_OWNER, scope.machine_set.metadata.uid):
             if not document["metadata"].get("deletionTimestamp"):
                 found.append((resource, document))
@@ -54,7 +54,7 @@ async def delete_orphans(scope: MachineSetScope, leftovers: Sequence[Clone]) -> 
         raise ExceptionGroup("failed to cleanup orphaned objects", failures)
 
 
-def _watched(scope: MachineSetScope, resource: Resource) -> Informer[Document]:
+def _watch(scope: MachineSetScope, resource: Resource) -> Informer[Document]:
     informer = scope.tools.cache.informer(resource)
     informer.add_index(BY_OWNER, _owning_sets)
     if not informer.is_synced:

@@ -41,15 +41,15 @@ async def run_checks(scope: MachineSetScope, action: str) -> PreflightResult:
     try:
         return PreflightResult(await _failures(scope))
     except KapyError as error:
-        why = f'failed to perform "{action}": failed to perform preflight checks: {error}'
-        return PreflightResult([why], error)
+        reason = f'failed to perform "{action}": failed to perform preflight checks: {error}'
+        return PreflightResult([reason], error)
 
 
 async def _failures(scope: MachineSetScope) -> list[str]:
     wanted, ref = scope.tools.preflight, scope.cluster.spec.control_plane_ref
     if not wanted or ref is None:
         return []
-    skipped = await _skipped(scope)
+    skipped = await _skipped_checks(scope)
     if ALL in skipped:
         return []
     found = await scope.tools.external.get(ref, scope.namespace, ControlPlane)
@@ -71,25 +71,27 @@ async def _failures(scope: MachineSetScope) -> list[str]:
 def problems(scope: MachineSetScope, control_plane: ControlPlane) -> Iterator[tuple[str, str]]:
     """Return the failed checks with their messages. Raises ContractError."""
     version = ControlPlane.version.require(control_plane)
-    if (problem := _unstable(scope, control_plane, version)) is not None:
+    if (problem := _instability(scope, control_plane, version)) is not None:
         yield STABLE, problem
     own = scope.machine_set.spec.template.spec.version
     if not own:
         return
-    mine, theirs = _parsed(own), _parsed(version)
+    mine, theirs = _parse(own), _parse(version)
     shown = f"MachineSet version ({mine}) and ControlPlane version ({theirs}) do not conform to"
     if mine.minor > theirs.minor:
-        why = "MachineSet version is higher than ControlPlane version"
-        yield KUBERNETES_SKEW, f"{shown} the kubernetes version skew policy as {why}"
+        reason = "MachineSet version is higher than ControlPlane version"
+        yield KUBERNETES_SKEW, f"{shown} the kubernetes version skew policy as {reason}"
     elif mine.minor < theirs.minor - OLDEST:
-        why = (
+        reason = (
             f"MachineSet version is more than {OLDEST} minor versions older than the "
             "ControlPlane version"
         )
-        yield KUBERNETES_SKEW, f"{shown} the kubernetes version skew policy as {why}"
+        yield KUBERNETES_SKEW, f"{shown} the kubernetes version skew policy as {reason}"
     if _uses_kubeadm(scope) and mine.minor != theirs.minor:
-        why = "kubeadm only supports joining with the same major+minor version as the control plane"
-        yield KUBEADM_SKEW, f"{shown} kubeadm version skew policy as {why}"
+        reason = (
+            "kubeadm only supports joining with the same major+minor version as the control plane"
+        )
+        yield KUBEADM_SKEW, f"{shown} kubeadm version skew policy as {reason}"
     if scope.cluster.spec.topology is not None and own != version:
         yield (
             CONTROL_PLANE_SKEW,
@@ -98,7 +100,7 @@ def problems(scope: MachineSetScope, control_plane: ControlPlane) -> Iterator[tu
         )
 
 
-def _unstable(scope: MachineSetScope, control_plane: ControlPlane, version: str) -> str | None:
+def _instability(scope: MachineSetScope, control_plane: ControlPlane, version: str) -> str | None:
     cluster = scope.cluster
     name = f"{control_plane.kind} {scope.namespace}/{control_plane.name}"
     if cluster.spec.topology is not None:
@@ -118,7 +120,7 @@ def _uses_kubeadm(scope: MachineSetScope) -> bool:
     return ref is not None and (ref.api_group, ref.kind) == kubeadm
 
 
-async def _skipped(scope: MachineSetScope) -> frozenset[str]:
+async def _skipped_checks(scope: MachineSetScope) -> frozenset[str]:
     text = scope.machine_set.metadata.annotations.get(Annotation.SKIP_PREFLIGHT_CHECKS, "")
     ref = scope.machine_set.spec.template.spec.bootstrap.config_ref
     if not text and ref is not None:
@@ -131,7 +133,7 @@ async def _skipped(scope: MachineSetScope) -> frozenset[str]:
     return frozenset(one.strip() for one in text.split(","))
 
 
-def _parsed(version: str) -> Version:
+def _parse(version: str) -> Version:
     try:
         return parse_tolerant(version)
     except InvalidVersion as error:

@@ -20,7 +20,7 @@ from kapy.core.machineset.desired import (
     MANAGER,
     METADATA_MANAGER,
     metadata_intent,
-    updated_machine,
+    update_machine,
 )
 from kapy.core.machineset.machines import references
 from kapy.core.machineset.scope import MachineSetScope, SyncedMachine
@@ -90,20 +90,20 @@ async def _synced_state(scope: MachineSetScope, machine: Machine) -> SyncedMachi
 
 async def _sync_machine(scope: MachineSetScope, machine: Machine) -> None:
     if machine.deleting:
-        await _what_deletion_needs(scope, machine)
+        await _sync_deletion_fields(scope, machine)
         return
     for ref in references(machine):
         await _propagate_to(scope, machine, ref)
     # The Machine last: until then it tells what its clones were given before.
     document = scope.documents[machine.metadata.name]
-    intent = updated_machine(scope.machine_set, machine)
+    intent = update_machine(scope.machine_set, machine)
     if not scope.tools.applied.is_no_op(document, intent, MANAGER):
         scope.update_machine(
             await scope.tools.client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
         )
 
 
-async def _what_deletion_needs(scope: MachineSetScope, machine: Machine) -> None:
+async def _sync_deletion_fields(scope: MachineSetScope, machine: Machine) -> None:
     """Update only the fields that a Machine in deletion depends on."""
     wanted, before = scope.machine_set.spec.template.spec, _subset(machine.spec)
     timeout = wanted.deletion.node_deletion_timeout_seconds
@@ -144,7 +144,7 @@ async def _propagate_to(
         raise NotYet(f"{ref.kind} {ref.name} of Machine {name} does not exist")
     document = found.view.document
     wanted = metadata_intent(scope.machine_set, document)["metadata"]
-    outdated = _present(document, _unwanted(owner, wanted, MANAGER))
+    outdated = _present_names(document, _unwanted(owner, wanted, MANAGER))
     unwanted = _unwanted(document, wanted, METADATA_MANAGER)
     as_wanted = not outdated and not unwanted and _has(document["metadata"], wanted)
     (tools.applied.hits if as_wanted else tools.applied.misses)[ref.kind] += 1
@@ -153,22 +153,22 @@ async def _propagate_to(
     resource = await tools.external.resource_of(document)
     intent = metadata_intent(scope.machine_set, document)
     document = await tools.client.apply(resource, intent, field_manager=METADATA_MANAGER)
-    if outdated := _present(document, outdated):
+    if outdated := _present_names(document, outdated):
         # What came with the creation belongs to the creating manager, and stays unless removed.
         patch = {part: dict.fromkeys(names) for part, names in outdated.items()}
         await tools.client.patch(resource, Key.of(document), {"metadata": patch})
 
 
-def _has(metadata: Document, wanted: Document) -> bool:
+def _has(metadata: Document, desired: Document) -> bool:
     """Return whether all wanted labels and annotations are set."""
     return all(
         (metadata.get(part) or {}).get(name) == value
         for part in PARTS
-        for name, value in (wanted.get(part) or {}).items()
+        for name, value in (desired.get(part) or {}).items()
     )
 
 
-def _unwanted(document: Document, wanted: Document, manager: str) -> Names:
+def _unwanted(document: Document, desired: Document, manager: str) -> Names:
     """Return labels and annotations that the manager applied and that are no longer wanted."""
     unwanted: Names = {}
     for entry in document["metadata"].get("managedFields") or ():
@@ -177,11 +177,11 @@ def _unwanted(document: Document, wanted: Document, manager: str) -> Names:
         fields = (entry.get("fieldsV1") or {}).get("f:metadata") or {}
         for part in PARTS:
             names = {path.removeprefix("f:") for path in fields.get(f"f:{part}") or {}}
-            unwanted[part] = names - {"."} - (wanted.get(part) or {}).keys()
+            unwanted[part] = names - {"."} - (desired.get(part) or {}).keys()
     return {part: names for part, names in unwanted.items() if names}
 
 
-def _present(document: Document, names: Names) -> Names:
+def _present_names(document: Document, names: Names) -> Names:
     """Return the labels and annotations with these names that the object has."""
     metadata = document["metadata"]
     present = {part: some & (metadata.get(part) or {}).keys() for part, some in names.items()}

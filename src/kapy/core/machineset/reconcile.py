@@ -20,7 +20,7 @@ from kapy.core.machineset.propagation import propagate
 from kapy.core.machineset.remediation import remediate
 from kapy.core.machineset.replicas import reconcile_replicas
 from kapy.core.machineset.scope import MachineSetScope, Tools
-from kapy.core.machineset.status import next_look, update_status
+from kapy.core.machineset.status import next_requeue, update_status
 from kapy.core.machineset.status_v1beta1 import update_status_v1beta1
 from kapy.engine.draft import Draft
 from kapy.engine.phases import Phase, run_and_write
@@ -86,14 +86,14 @@ async def _write(scope: MachineSetScope, *, failed: bool) -> Result:
         return DONE
     computed, inputs = scope.tools.status_memo, None if failed else scope.status_inputs
     if computed.is_current(machine_set.key, inputs) and scope.draft.is_clean:
-        return next_look(scope)
+        return next_requeue(scope)
     update_status(scope)
     update_status_v1beta1(scope)
     if not failed:
         machine_set.status.observed_generation = machine_set.metadata.generation
     if not await scope.draft.save() and inputs is not None:
         computed.keep(machine_set.key, inputs)
-    return next_look(scope)
+    return next_requeue(scope)
 
 
 def _deployment(tools: Tools, machine_set: MachineSet) -> MachineDeployment | None:

@@ -26,10 +26,10 @@ from kapy.core.machineset.scope import MachineSetScope
 from kapy.engine.draft import Draft
 from kapy.engine.result import DONE, Result
 from kapy.kube.errors import KapyError
-from kapy.kube.shares import scaled
+from kapy.kube.int_or_percent import scaled_value
 
-ROLLED_OUT: Final = "Machine won't be remediated because it is pending removal due to rollout"
-OLD_MARK: Final = V1Beta1Type.OWNER_REMEDIATED
+ROLLOUT_MESSAGE: Final = "Machine won't be remediated because it is pending removal due to rollout"
+LEGACY_MARK: Final = V1Beta1Type.OWNER_REMEDIATED
 
 
 async def remediate(scope: MachineSetScope) -> Result:
@@ -39,15 +39,15 @@ async def remediate(scope: MachineSetScope) -> Result:
     present = [one for one in scope.checked if not one.deleting]
     for machine in present:
         if _has_recovered(machine):
-            await _withdraw_remediation(scope, machine)
+            await _clear_remediation(scope, machine)
     marked = [one for one in present if is_to_be_remediated(one)]
     if not marked:
         return DONE
     if not scope.is_current:  # they go anyway
-        await _tell(scope, marked, Reason.CANNOT_BE_REMEDIATED, ROLLED_OUT)
+        await _report(scope, marked, Reason.CANNOT_BE_REMEDIATED, ROLLOUT_MESSAGE)
         return DONE
     now, later = _select(scope, marked)
-    await _tell(scope, later, Reason.REMEDIATION_DEFERRED, _too_many(scope))
+    await _report(scope, later, Reason.REMEDIATION_DEFERRED, _limit_message(scope))
     return await _replace(scope, now) if now else DONE
 
 
@@ -56,18 +56,18 @@ async def _replace(scope: MachineSetScope, machines: Sequence[Machine]) -> Resul
     if checks.failures:
         message = "\n".join(f"* {one}" for one in checks.failures)
         waiting = v1beta1.false(
-            OLD_MARK,
+            LEGACY_MARK,
             V1Beta1Reason.WAITING_FOR_REMEDIATION,
             v1beta1.WARNING,
             "; ".join(checks.failures),
         )
-        await _tell(scope, machines, Reason.REMEDIATION_DEFERRED, message, waiting)
+        await _report(scope, machines, Reason.REMEDIATION_DEFERRED, message, waiting)
         if checks.failure is not None:
             raise checks.failure
         return DONE  # a change of the control plane wakes us
     # The condition first: a Machine in deletion is not looked at again, and would never get it.
-    done = v1beta1.true(OLD_MARK)
-    await _tell(scope, machines, Reason.MACHINE_DELETING, "Machine is deleting", done)
+    done = v1beta1.true(LEGACY_MARK)
+    await _report(scope, machines, Reason.MACHINE_DELETING, "Machine is deleting", done)
     failures: list[Exception] = []
     for machine in machines:
         try:
@@ -83,21 +83,21 @@ def _select(
     scope: MachineSetScope, marked: Sequence[Machine]
 ) -> tuple[Sequence[Machine], Sequence[Machine]]:
     """Split into Machines to replace now, and those that have to wait."""
-    room = max(_most_in_flight(scope) - sum(map(_is_in_flight, scope.machines or ())), 0)
-    ordered = in_order(marked)
+    room = max(_max_in_flight(scope) - sum(map(_is_in_flight, scope.machines or ())), 0)
+    ordered = sort_for_remediation(marked)
     return ordered[:room], ordered[room:]
 
 
-def in_order(machines: Sequence[Machine]) -> list[Machine]:
+def sort_for_remediation(machines: Sequence[Machine]) -> list[Machine]:
     """Sort: Machines that a user marked first; then the newest, since a Machine that never came up
     is the least likely to run workloads.
     """
     by_name = sorted(machines, key=lambda one: one.metadata.name)
-    by_name.sort(key=_made, reverse=True)
+    by_name.sort(key=_creation_time, reverse=True)
     return sorted(by_name, key=lambda one: Annotation.REMEDIATE_MACHINE not in _annotations(one))
 
 
-def _made(machine: Machine) -> float:
+def _creation_time(machine: Machine) -> float:
     made = machine.metadata.creation_timestamp
     return 0.0 if made is None else moment(made).timestamp()
 
@@ -106,13 +106,13 @@ def _annotations(machine: Machine) -> dict[str, str]:
     return machine.metadata.annotations
 
 
-def _most_in_flight(scope: MachineSetScope) -> int:
-    """Return how many remediated Machines may be in deletion; raises BadShare."""
+def _max_in_flight(scope: MachineSetScope) -> int:
+    """Return how many remediated Machines may be in deletion; raises InvalidIntOrPercent."""
     deployment = scope.deployment
     if deployment is None or deployment.spec.remediation.max_in_flight is None:
         return sys.maxsize
     replicas = 1 if deployment.spec.replicas is None else deployment.spec.replicas
-    return scaled(deployment.spec.remediation.max_in_flight, replicas, round_up=True)
+    return scaled_value(deployment.spec.remediation.max_in_flight, replicas, round_up=True)
 
 
 def _is_in_flight(machine: Machine) -> bool:
@@ -126,7 +126,7 @@ def _is_in_flight(machine: Machine) -> bool:
     )
 
 
-def _too_many(scope: MachineSetScope) -> str:
+def _limit_message(scope: MachineSetScope) -> str:
     limit = scope.deployment.spec.remediation.max_in_flight if scope.deployment else None
     return (
         "Waiting because there are already too many remediations in progress "
@@ -141,7 +141,7 @@ def _has_recovered(machine: Machine) -> bool:
     ):
         return True
     return _old_status(machine, V1Beta1Type.HEALTH_CHECK_SUCCEEDED) == TRUE and (
-        _old_status(machine, OLD_MARK) == FALSE
+        _old_status(machine, LEGACY_MARK) == FALSE
     )
 
 
@@ -153,19 +153,19 @@ def _old_status(machine: Machine, type_: str) -> str:
     return "" if found is None else found.status
 
 
-async def _withdraw_remediation(scope: MachineSetScope, machine: Machine) -> None:
+async def _clear_remediation(scope: MachineSetScope, machine: Machine) -> None:
     """Withdraw the remediation of a Machine that is healthy again."""
     draft = _draft(scope, machine)
     mine = draft.object
     if is_true(mine.status.conditions, ConditionType.HEALTH_CHECK_SUCCEEDED):
         delete_condition(mine, ConditionType.OWNER_REMEDIATED)
     if _old_status(mine, V1Beta1Type.HEALTH_CHECK_SUCCEEDED) == TRUE:
-        v1beta1.delete_condition(v1beta1.conditions_of(mine), OLD_MARK)
+        v1beta1.delete_condition(v1beta1.conditions_of(mine), LEGACY_MARK)
     await draft.save()
     scope.update_machine(draft.before)
 
 
-async def _tell(
+async def _report(
     scope: MachineSetScope,
     machines: Sequence[Machine],
     reason: str,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kapy.api.names import Annotation
 from kapy.core.machineset.creation import create
 from kapy.core.machineset.deletion_order import deletion_order
-from kapy.core.machineset.in_place import move_machines, not_counted
+from kapy.core.machineset.in_place import move_machines, uncounted_machines
 from kapy.core.machineset.machines import delete_machine
 from kapy.core.machineset.orphans import delete_orphans, find_orphans
 from kapy.core.machineset.scope import MachineSetScope
@@ -31,7 +31,7 @@ async def reconcile_replicas(scope: MachineSetScope) -> Result:
     missing = machine_set.spec.replicas - len(machines)
     if missing > 0 and not _creation_disabled(scope):
         return await create(scope, missing, leftovers)
-    excess = -missing - len(not_counted(scope))
+    excess = -missing - len(uncounted_machines(scope))
     if excess > 0:
         annotations = machine_set.metadata.annotations
         if target := annotations.get(Annotation.MOVE_MACHINES_TO_MACHINE_SET):

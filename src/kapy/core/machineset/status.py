@@ -24,7 +24,7 @@ from kapy.engine.result import Result
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
 
-NOT_BY_US: Final = "not to be remediated by MachineSet"
+NOT_REMEDIATED_HERE: Final = "not to be remediated by MachineSet"
 
 OWN_CONDITIONS: Final = (
     ConditionType.SCALING_UP,
@@ -46,7 +46,7 @@ def update_status(scope: MachineSetScope) -> None:
         set_condition(machine_set, condition, scope.now)
 
 
-def next_look(scope: MachineSetScope) -> Result:
+def next_requeue(scope: MachineSetScope) -> Result:
     """Return when the status changes although no object changes."""
     return next_transition(scope.aggregation_input.noteworthy, scope.now)
 
@@ -81,7 +81,7 @@ def conditions(scope: MachineSetScope) -> Iterator[Condition]:
     telling = scope.aggregation_input.representatives
     yield machines_ready(telling)
     yield machines_up_to_date(telling, scope.now)
-    yield remediating(telling, NOT_BY_US)
+    yield remediating(telling, NOT_REMEDIATED_HERE)
     yield deleting(scope, machines)
 
 

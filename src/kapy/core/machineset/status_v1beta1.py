@@ -22,7 +22,7 @@ from kapy.conditions.aggregation_input import AggregationInput
 from kapy.conditions.lookup import TRUE, get
 from kapy.core.machineset.scope import MachineSetScope
 
-SUMMED_UP: Final = (V1Beta1Type.MACHINES_CREATED, V1Beta1Type.RESIZED, V1Beta1Type.MACHINES_READY)
+SUMMARIZED: Final = (V1Beta1Type.MACHINES_CREATED, V1Beta1Type.RESIZED, V1Beta1Type.MACHINES_READY)
 
 
 def update_status_v1beta1(scope: MachineSetScope) -> None:
@@ -36,11 +36,11 @@ def update_status_v1beta1(scope: MachineSetScope) -> None:
     legacy = v1beta1.conditions_of(machine_set)
     _count(scope, machines)
     v1beta1.set_condition(legacy, scope.not_created, now)
-    v1beta1.set_condition(legacy, resized(machine_set), now)
+    v1beta1.set_condition(legacy, resized_condition(machine_set), now)
     if len(machines) >= _desired(machine_set):
         v1beta1.set_condition(legacy, v1beta1.true(V1Beta1Type.MACHINES_CREATED), now)
     v1beta1.set_condition(legacy, machines_ready(scope.aggregation_input), now)
-    v1beta1.set_condition(legacy, v1beta1.summary(legacy, SUMMED_UP), now)
+    v1beta1.set_condition(legacy, v1beta1.summary(legacy, SUMMARIZED), now)
 
 
 def _count(scope: MachineSetScope, machines: Sequence[Machine]) -> None:
@@ -68,7 +68,7 @@ def _ready_since(machine: Machine) -> str | None:
     return found.last_transition_time
 
 
-def resized(machine_set: MachineSet) -> V1Beta1Condition | None:
+def resized_condition(machine_set: MachineSet) -> V1Beta1Condition | None:
     """Return Resized: current and desired replicas; True if all existing Machines have ready Nodes;
     None for no change.
     """
@@ -84,15 +84,15 @@ def resized(machine_set: MachineSet) -> V1Beta1Condition | None:
     return v1beta1.true(of) if told is not None and told.ready_replicas == current else None
 
 
-def machines_ready(found: AggregationInput) -> V1Beta1Condition | None:
+def machines_ready(machines: AggregationInput) -> V1Beta1Condition | None:
     """Return the Ready conditions of Machines as one, with the Machine that its reason
     comes from.
     """
     of, kind = V1Beta1Type.MACHINES_READY, Machine.RESOURCE.kind
-    if not found.representatives:
+    if not machines.representatives:
         return v1beta1.true(of)
-    sources = [(_ready(one), kind, one.metadata.name) for one in found.noteworthy]
-    return v1beta1.aggregate(sources, of, ready=found.healthy_count)
+    sources = [(_ready(one), kind, one.metadata.name) for one in machines.noteworthy]
+    return v1beta1.aggregate(sources, of, ready=machines.healthy_count)
 
 
 def _ready(machine: Machine) -> V1Beta1Condition | None:

@@ -9,7 +9,7 @@ from kapy.api.names import ConditionType
 from kapy.api.validation.class_use import class_key
 from kapy.conditions.lookup import has, is_false
 from kapy.contract.external import External
-from kapy.core.topology.errors import NotReconciled, doing
+from kapy.core.topology.errors import NotReconciled, name_failed_step
 from kapy.engine.cache import Informer
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
@@ -51,11 +51,11 @@ async def blueprint_of(
     """
     topology = cluster.spec.topology
     assert topology is not None
-    reader = _Reader(external, cluster_class)
+    reader = _BlueprintReader(external, cluster_class)
     spec = cluster_class.spec
     template = await reader.template(spec.control_plane.template_ref, "control plane template")
     machines = spec.control_plane.machine_infrastructure
-    with doing(reader.failed("control plane template")):
+    with name_failed_step(reader.read_error("control plane template")):
         contract = await external.contract(template)
     return Blueprint(
         topology=topology,
@@ -91,23 +91,25 @@ async def blueprint_of(
     )
 
 
-class _Reader:
+class _BlueprintReader:
     """Reads the templates of one class."""
 
     def __init__(self, external: External, cluster_class: ClusterClass) -> None:
         self._external = external
         self._class = cluster_class.key
 
-    def failed(self, what: str, of: str = "") -> str:
+    def read_error(self, subject: str, of: str = "") -> str:
         """Return the prefix of a template's read error."""
         whose = f"ClusterClass {self._class}" + (f", {of}" if of else "")
-        return f"failed to get {what} for {whose}"
+        return f"failed to get {subject} for {whose}"
 
     async def template(
-        self, ref: ClusterClassTemplateReference, what: str, of: str = ""
+        self, ref: ClusterClassTemplateReference, subject: str, of: str = ""
     ) -> Document:
         key = Key(self._class.namespace, ref.name)
-        with doing(f"{self.failed(what, of)}: failed to retrieve {ref.kind} {key}"):
+        with name_failed_step(
+            f"{self.read_error(subject, of)}: failed to retrieve {ref.kind} {key}"
+        ):
             return await self._external.get_version(ref.api_version, ref.kind, key)
 
     async def workers(
@@ -115,10 +117,10 @@ class _Reader:
         of: str,
         bootstrap: ClusterClassTemplate,
         infrastructure: ClusterClassTemplate,
-        what: str,
+        subject: str,
     ) -> WorkersBlueprint:
         return WorkersBlueprint(
-            infrastructure_template=await self.template(infrastructure.template_ref, what, of),
+            infrastructure_template=await self.template(infrastructure.template_ref, subject, of),
             bootstrap_template=await self.template(
                 bootstrap.template_ref, "bootstrap config template", of
             ),

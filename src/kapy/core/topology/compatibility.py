@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kapy.core.topology.errors import CannotReconcile
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, forbidden, together
+from kapy.kube.field_errors import FieldError, aggregate, forbidden
 from kapy.kube.names import GroupKind, split_api_version
 
 
@@ -24,7 +24,7 @@ def check_compatible(
         errors += _kind_errors(current, desired)
     errors += _namespace_errors(current, desired)
     if errors:
-        raise CannotReconcile(together(errors))
+        raise CannotReconcile(aggregate(errors))
 
 
 def _kind(document: Document) -> GroupKind:

@@ -95,8 +95,8 @@ def add_to(
 
 def _forget(tools: Tools, key: Key) -> None:
     """Make the next reconcile call the extensions for patches, if there are any."""
-    known = tools.settled.get(key)
-    if known is not None and known.until is not None:
+    settled = tools.settled.get(key)
+    if settled is not None and settled.until is not None:
         del tools.settled[key]
 
 

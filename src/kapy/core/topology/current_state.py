@@ -19,7 +19,7 @@ from kapy.api.names import Label
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.external import External
 from kapy.contract.templates import SUFFIX
-from kapy.core.topology.errors import CannotReconcile, doing
+from kapy.core.topology.errors import CannotReconcile, name_failed_step
 from kapy.core.topology.owned import is_owned
 from kapy.core.topology.scope import Tools
 from kapy.core.topology.upgrading import is_deployment_upgrading, is_pool_upgrading
@@ -37,7 +37,7 @@ from kapy.topology.state import (
 
 async def current_state(tools: Tools, blueprint: Blueprint, cluster: Cluster) -> ClusterState:
     """Return all objects of the cluster's topology. Raises CannotReconcile."""
-    reader = _Reader(tools, blueprint, cluster)
+    reader = _StateReader(tools, blueprint, cluster)
     return ClusterState(
         cluster=cluster,
         infrastructure_cluster=await reader.infrastructure(),
@@ -47,7 +47,7 @@ async def current_state(tools: Tools, blueprint: Blueprint, cluster: Cluster) ->
     )
 
 
-class _Reader:
+class _StateReader:
     def __init__(self, tools: Tools, blueprint: Blueprint, cluster: Cluster) -> None:
         self._tools = tools
         self._blueprint = blueprint
@@ -61,8 +61,8 @@ class _Reader:
         )
         if ref is None:
             return None
-        with doing(f"failed to read {ref.kind} {self._namespace}/{ref.name}"):
-            document = await self._referred(ref, template, is_template=False)
+        with name_failed_step(f"failed to read {ref.kind} {self._namespace}/{ref.name}"):
+            document = await self._referenced_object(ref, template, is_template=False)
         _check_owned(document, f"Cluster {self._cluster.key}")
         return document
 
@@ -70,16 +70,18 @@ class _Reader:
         ref, of_class = self._cluster.spec.control_plane_ref, self._blueprint.control_plane
         if ref is None:
             return ControlPlaneState()
-        with doing(f"failed to read {ref.kind} {self._namespace}/{ref.name}"):
-            document = await self._referred(ref, of_class.template, is_template=False)
+        with name_failed_step(f"failed to read {ref.kind} {self._namespace}/{ref.name}"):
+            document = await self._referenced_object(ref, of_class.template, is_template=False)
         _check_owned(document, f"Cluster {self._cluster.key}")
         if of_class.infrastructure_machine_template is None:
             return ControlPlaneState(document)
         who = f"{document['kind']} {Key.of(document)}"
-        with doing(f"failed to get InfrastructureMachineTemplate for {who}"):
+        with name_failed_step(f"failed to get InfrastructureMachineTemplate for {who}"):
             view = ControlPlane(document, await self._tools.external.contract(document))
             template_ref = ControlPlane.infrastructure_ref.require(view)
-            template = await self._referred(template_ref, of_class.infrastructure_machine_template)
+            template = await self._referenced_object(
+                template_ref, of_class.infrastructure_machine_template
+            )
         _check_owned(template, who)
         return ControlPlaneState(document, template, self._health_check(Key.of(document)))
 
@@ -98,7 +100,7 @@ class _Reader:
             found[name] = state
             if deployment.deleting:
                 continue  # its templates may be gone already
-            bootstrap, infrastructure = await self._made_for(
+            bootstrap, infrastructure = await self._owned_parts(
                 document, classes.get(name), self._blueprint.machine_deployments, is_template=True
             )
             state.bootstrap_template = bootstrap
@@ -118,7 +120,7 @@ class _Reader:
             state = found[name] = MachinePoolState(pool)
             if pool.deleting:
                 continue  # what it is made of may be gone already
-            bootstrap, infrastructure = await self._made_for(
+            bootstrap, infrastructure = await self._owned_parts(
                 document, classes.get(name), self._blueprint.machine_pools, is_template=False
             )
             state.bootstrap_object = bootstrap
@@ -126,7 +128,7 @@ class _Reader:
             state.is_upgrading = is_pool_upgrading(pool, self._tools.remote, self._cluster.key)
         return found
 
-    async def _made_for(
+    async def _owned_parts(
         self,
         document: Document,
         class_: str | None,
@@ -159,13 +161,15 @@ class _Reader:
         ):
             if not ref:
                 raise CannotReconcile(f"{who} does not have a reference to its {what}")
-            with doing(f"{who} {what} reference could not be retrieved"):
-                found = await self._referred(_typed(ref), template, is_template=is_template)
+            with name_failed_step(f"{who} {what} reference could not be retrieved"):
+                found = await self._referenced_object(
+                    _typed_reference(ref), template, is_template=is_template
+                )
             _check_owned(found, who)
             made.append(found)
         return made[0], made[1]
 
-    async def _referred(
+    async def _referenced_object(
         self,
         ref: ContractVersionedObjectReference,
         of_class: Document | None,
@@ -195,7 +199,7 @@ async def _newest(external: External, ref: ContractVersionedObjectReference) -> 
     return where.resource.api_version
 
 
-def _typed(ref: Document) -> ContractVersionedObjectReference:
+def _typed_reference(ref: Document) -> ContractVersionedObjectReference:
     return ContractVersionedObjectReference(
         api_group=ref.get("apiGroup", ""), kind=ref.get("kind", ""), name=ref.get("name", "")
     )
@@ -207,12 +211,12 @@ def _check_owned(document: Document, referrer: str) -> None:
         raise CannotReconcile(f"{who} referenced from {referrer} is not topology owned")
 
 
-def _topology_name(document: Document, label: str, found: Mapping[str, object]) -> str:
+def _topology_name(document: Document, label: str, existing: Mapping[str, object]) -> str:
     """Return the topology name of a group of workers. Raises CannotReconcile for duplicates."""
     who = f"{document['kind']} {Key.of(document)}"
     name: str = document["metadata"]["labels"].get(label, "")
     if not name:
         raise CannotReconcile(f"failed to find label {label} in {who}")
-    if name in found:
+    if name in existing:
         raise CannotReconcile(f"duplicate {who} found for label {label}: {name}")
     return name

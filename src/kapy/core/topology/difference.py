@@ -11,8 +11,8 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.machine_pool import MachinePool
 from kapy.contract.control_plane import ControlPlane
-from kapy.core.topology.errors import doing
-from kapy.core.topology.intent import undecided_endpoint
+from kapy.core.topology.errors import name_failed_step
+from kapy.core.topology.intent import undecided_endpoint_paths
 from kapy.core.topology.planned import Parts, Plan, Planned, PlannedDeletion
 from kapy.core.topology.scope import Tools
 from kapy.engine.cache import Informer
@@ -40,7 +40,7 @@ async def plan_of(
 
     Parts that wait for their turn in an upgrade are not in the plan.
     """
-    maker = _Maker(tools, blueprint, current, desired, upgrades)
+    maker = _PlanBuilder(tools, blueprint, current, desired, upgrades)
     return Plan(
         infrastructure=await maker.infrastructure(),
         control_plane=await maker.control_plane(),
@@ -75,7 +75,7 @@ def cluster_patch(current: Cluster, desired: Cluster) -> Document:
     return difference(before, after)
 
 
-class _Maker:
+class _PlanBuilder:
     """Computes the parts of one plan."""
 
     def __init__(
@@ -97,7 +97,7 @@ class _Maker:
     async def infrastructure(self) -> Planned:
         desired = self._desired.infrastructure_cluster
         assert desired is not None
-        unsaid = undecided_endpoint(desired)
+        unsaid = undecided_endpoint_paths(desired)
         return await self._planner.object(self._current.infrastructure_cluster, desired, *unsaid)
 
     async def control_plane(self) -> Parts:
@@ -121,7 +121,7 @@ class _Maker:
             path = ControlPlane.infrastructure_ref.path(self._blueprint.control_plane.contract)
             name = template.intent["metadata"]["name"]
             wanted = with_values(wanted, {(*path.split("."), "name"): name})
-        unsaid = undecided_endpoint(wanted)
+        unsaid = undecided_endpoint_paths(wanted)
         parts.object = await self._planner.object(current.object, wanted, *unsaid)
         return parts
 
@@ -131,11 +131,11 @@ class _Maker:
             current = self._current.machine_deployments.get(name)
             if current is None:
                 if name not in self._upgrades.machine_deployments.pending_create:
-                    with doing("failed to create MachineDeployment"):
+                    with name_failed_step("failed to create MachineDeployment"):
                         found[name] = await self._deployment(name, None, desired)
                 continue
             who = f"MachineDeployment {current.object.key}"
-            with doing(f"failed to reconcile {who}"):
+            with name_failed_step(f"failed to reconcile {who}"):
                 found[name] = await self._deployment(name, current, desired)
         return found
 
@@ -182,13 +182,13 @@ class _Maker:
             current = self._current.machine_pools.get(name)
             if current is None:
                 if name not in self._upgrades.machine_pools.pending_create:
-                    with doing("failed to create MachinePool"):
+                    with name_failed_step("failed to create MachinePool"):
                         found[name] = await self._pool(None, desired)
                 continue
             waiting = self._upgrades.machine_pools.pending
             if current.object.deleting or current.object.metadata.name in waiting:
                 continue
-            with doing(f"failed to reconcile MachinePool {current.object.key}"):
+            with name_failed_step(f"failed to reconcile MachinePool {current.object.key}"):
                 found[name] = await self._pool(current, desired)
         return found
 

@@ -24,12 +24,12 @@ class NotReconciled(CannotReconcile):
 
 
 @contextmanager
-def doing(what: str) -> Iterator[None]:
+def name_failed_step(step: str) -> Iterator[None]:
     """Prefix errors with the failed action."""
     try:
         yield
     except KapyError as error:
-        raise CannotReconcile(f"{what}: {error}") from error
+        raise CannotReconcile(f"{step}: {error}") from error
 
 
 def creation_error(intent: Document, error: ApiError) -> CannotReconcile:

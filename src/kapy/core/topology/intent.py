@@ -14,7 +14,7 @@ from kapy.kube.nested import Path, value_at
 MANAGER: Final = "capi-topology"
 
 _METADATA: Final = ("name", "namespace", "labels", "annotations", "ownerReferences")
-_UNSAID: Final = (Annotation.TOPOLOGY_DRY_RUN, Annotation.CONVERSION_DATA)
+_IGNORED_ANNOTATIONS: Final = (Annotation.TOPOLOGY_DRY_RUN, Annotation.CONVERSION_DATA)
 
 
 def intent_of(desired: Document, current: Document | None, unsaid: Iterable[Path] = ()) -> Document:
@@ -39,7 +39,7 @@ def intent_of(desired: Document, current: Document | None, unsaid: Iterable[Path
     return intent
 
 
-def undecided_endpoint(desired: Document) -> list[Path]:
+def undecided_endpoint_paths(desired: Document) -> list[Path]:
     """Return the control plane endpoint's fields that a template leaves empty although its type
     requires them: the provider sets them.
     """
@@ -67,13 +67,13 @@ def comparable(answer: Document, managed_fields: Any, unsaid: Iterable[Path]) ->
     managed_fields: the entries to compare by.
     """
     found = without_annotations(intent_of(answer, answer, unsaid))
-    found["metadata"] = {**found["metadata"], "managedFields": list(_ours(managed_fields))}
+    found["metadata"] = {**found["metadata"], "managedFields": list(_own_entries(managed_fields))}
     return found
 
 
 def without_annotations(document: Document) -> Document:
     """Return the document without transient annotations."""
-    for key in _UNSAID:
+    for key in _IGNORED_ANNOTATIONS:
         document = without(document, ("metadata", "annotations", key))
     return document
 
@@ -97,7 +97,7 @@ def without(document: Document, path: Path) -> Document:
     return copy
 
 
-def _ours(managed_fields: Any) -> Iterator[Document]:
+def _own_entries(managed_fields: Any) -> Iterator[Document]:
     """Return the controller's managed fields entry, without its time and ignored fields."""
     for entry in managed_fields or ():
         if (
@@ -106,7 +106,7 @@ def _ours(managed_fields: Any) -> Iterator[Document]:
             and not entry.get("subresource")
         ):
             fields = entry.get("fieldsV1") or {}
-            for key in _UNSAID:
+            for key in _IGNORED_ANNOTATIONS:
                 fields = without(fields, ("f:metadata", "f:annotations", f"f:{key}"))
             kept = {name: value for name, value in entry.items() if name != "time"}
             yield {**kept, "fieldsV1": fields}

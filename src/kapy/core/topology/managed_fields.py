@@ -56,7 +56,7 @@ def migrated_entries(document: Document, now: datetime) -> list[Document] | None
     if is_cluster:
         return kept or [_entry(document, PATCHER, "Update", _NAME, now)]
     if not any(one.get("manager") == MANAGER for one in kept):
-        kept.append(_entry(document, MANAGER, "Apply", _owned(document), now))
+        kept.append(_entry(document, MANAGER, "Apply", _owned_fields(document), now))
     return kept
 
 
@@ -136,7 +136,7 @@ def _entry(
     }
 
 
-def _owned(document: Document) -> Document:
+def _owned_fields(document: Document) -> Document:
     """Return the fields that the controller must have applied."""
     if document["kind"] != "KubeadmControlPlane":
         return _NAME

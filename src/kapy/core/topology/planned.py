@@ -98,5 +98,5 @@ class Plan:
         return not changes and not any(True for one in parts for _ in one.all())
 
 
-def _is_change(one: Planned | PlannedDeletion) -> bool:
-    return isinstance(one, PlannedDeletion) or one.is_change
+def _is_change(planned: Planned | PlannedDeletion) -> bool:
+    return isinstance(planned, PlannedDeletion) or planned.is_change

@@ -18,7 +18,7 @@ from kapy.kube.names import Resource
 from kapy.kube.nested import Path
 from kapy.kube.patch.merge_patch import difference
 
-_CONTRADICTS: Final = "server side apply dry-run failed for modified object"
+_CONFLICT: Final = "server side apply dry-run failed for modified object"
 
 
 class Planner:
@@ -99,7 +99,7 @@ class Planner:
             there = await self._dry_run(resource, intent_of(current, current, unsaid))
         except ApiError as error:
             raise CannotReconcile(
-                f"failed to create patch helper for {who}: {_CONTRADICTS}: {error}"
+                f"failed to create patch helper for {who}: {_CONFLICT}: {error}"
             ) from error
         before = comparable(there, current["metadata"].get("managedFields"), unsaid)
         after = comparable(wanted, wanted["metadata"].get("managedFields"), unsaid)

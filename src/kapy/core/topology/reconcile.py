@@ -11,7 +11,7 @@ from kapy.conditions.paused import is_paused
 from kapy.core.topology.blueprint import blueprint_of, check_reconciled, class_of
 from kapy.core.topology.current_state import current_state
 from kapy.core.topology.difference import plan_of
-from kapy.core.topology.errors import CannotReconcile, NotReconciled, doing
+from kapy.core.topology.errors import CannotReconcile, NotReconciled, name_failed_step
 from kapy.core.topology.fingerprint import (
     RECHECK,
     Fingerprint,
@@ -21,7 +21,7 @@ from kapy.core.topology.fingerprint import (
 )
 from kapy.core.topology.managed_fields import migrate_managed_fields
 from kapy.core.topology.scope import Tools, TopologyScope
-from kapy.core.topology.status import said, update_status
+from kapy.core.topology.status import condition_messages, update_status
 from kapy.core.topology.writing import Writer
 from kapy.engine.draft import Draft
 from kapy.engine.result import DONE, Result, requeue
@@ -62,25 +62,25 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     except KapyError as error:
         failure = error
     if scope.settled is not None:
-        return _until_called_again(scope.settled, scope)
+        return _requeue_for_recheck(scope.settled, scope)
     update_status(scope, failure)
     await draft.save()
-    known = _note_settled(scope)
+    settled = _settled_topology(scope)
     if failure is not None and not isinstance(failure, NotReconciled):
         raise failure
-    return _until_asked_again(scope).earlier_of(_until_called_again(known, scope))
+    return _requeue_for_hooks(scope).earlier_of(_requeue_for_recheck(settled, scope))
 
 
-def _note_settled(scope: TopologyScope) -> SettledTopology | None:
+def _settled_topology(scope: TopologyScope) -> SettledTopology | None:
     """Remember the fingerprint if nothing is left to do."""
     if scope.mark is None:
         return None
     until = None
     if scope.calls_extensions:
         until = scope.now + RECHECK * (0.9 + scope.tools.random.random() / 10)
-    known = SettledTopology(scope.mark, said(scope.cluster), until)
-    scope.tools.settled[scope.cluster.key] = known
-    return known
+    settled = SettledTopology(scope.mark, condition_messages(scope.cluster), until)
+    scope.tools.settled[scope.cluster.key] = settled
+    return settled
 
 
 async def _mark_hook_pending(tools: Tools, key: Key, hooks: str) -> None:
@@ -113,7 +113,7 @@ async def _work(scope: TopologyScope) -> None:
     if _is_new(current) and not await scope.calls.before_cluster_create():
         return
     scope.desired = await _desired(scope, blueprint, current)
-    with doing("error reconciling the Cluster topology"):
+    with name_failed_step("error reconciling the Cluster topology"):
         plan = await plan_of(tools, blueprint, current, scope.desired, scope.upgrades)
         await _call_after_hooks(scope, current)
         await Writer(tools, current).write(plan)
@@ -122,13 +122,16 @@ async def _work(scope: TopologyScope) -> None:
         scope.mark = mark
 
 
-def _is_settled(known: SettledTopology | None, mark: Fingerprint, scope: TopologyScope) -> bool:
+def _is_settled(settled: SettledTopology | None, mark: Fingerprint, scope: TopologyScope) -> bool:
     """Return whether nothing has changed since the topology was settled, and no extension
     is due.
     """
-    if known is None or (known.fingerprint, known.said) != (mark, said(scope.cluster)):
+    if settled is None or (settled.fingerprint, settled.said) != (
+        mark,
+        condition_messages(scope.cluster),
+    ):
         return False
-    return known.until is None or scope.now < known.until
+    return settled.until is None or scope.now < settled.until
 
 
 def _is_new(current: ClusterState) -> bool:
@@ -142,7 +145,7 @@ async def _desired(
 ) -> ClusterState:
     tools = scope.tools
     causes: list[Cause] | None = [] if tools.explain is not None else None
-    with doing("error computing the desired state of the Cluster topology"):
+    with name_failed_step("error computing the desired state of the Cluster topology"):
         found = await desired_state(
             blueprint, current, scope.upgrades, scope.calls, external=tools.patches, causes=causes
         )
@@ -178,9 +181,9 @@ async def _read(scope: TopologyScope) -> tuple[Blueprint, ClusterState]:
     if document is not scope.draft.before:
         scope.draft.object.spec.topology = read(document, Cluster).spec.topology
     cluster = read(document, Cluster)
-    with doing("error reading the ClusterClass"):
+    with name_failed_step("error reading the ClusterClass"):
         blueprint = await blueprint_of(tools.external, cluster, cluster_class)
-    with doing("error reading current state of the Cluster topology"):
+    with name_failed_step("error reading current state of the Cluster topology"):
         current = await current_state(tools, blueprint, cluster)
     scope.current = current
     return blueprint, current
@@ -190,7 +193,7 @@ def _is_initialized(cluster: Cluster) -> bool:
     return is_true(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED)
 
 
-def _until_asked_again(scope: TopologyScope) -> Result:
+def _requeue_for_hooks(scope: TopologyScope) -> Result:
     """Return a timer for the retry that an extension requested."""
     seconds = scope.calls.retry_after
     if not seconds:
@@ -200,8 +203,8 @@ def _until_asked_again(scope: TopologyScope) -> Result:
     )
 
 
-def _until_called_again(known: SettledTopology | None, scope: TopologyScope) -> Result:
+def _requeue_for_recheck(settled: SettledTopology | None, scope: TopologyScope) -> Result:
     """Return a timer: there is no event when an extension's answer changes."""
-    if known is None or known.until is None:
+    if settled is None or settled.until is None:
         return DONE
-    return requeue(after=known.until - scope.now, because="extensions are called again")
+    return requeue(after=settled.until - scope.now, because="extensions are called again")

@@ -19,7 +19,7 @@ from kapy.topology.names import shim_name
 from kapy.topology.state import ClusterState
 
 
-async def own_new(client: Client, cluster: Cluster, *planned: Planned | None) -> None:
+async def own_new_objects(client: Client, cluster: Cluster, *planned: Planned | None) -> None:
     """Make the shim an owner of the objects to be created."""
     new = [one for one in planned if one is not None and one.creates]
     if not new:
@@ -31,7 +31,7 @@ async def own_new(client: Client, cluster: Cluster, *planned: Planned | None) ->
         one.intent = {**one.intent, "metadata": {**metadata, "ownerReferences": owners}}
 
 
-async def release(client: Client, current: ClusterState) -> None:
+async def release_shim(client: Client, current: ClusterState) -> None:
     """Delete the shim once the Cluster owns everything."""
     infrastructure, control_plane = current.infrastructure_cluster, current.control_plane.object
     if infrastructure is None or control_plane is None:

@@ -18,7 +18,7 @@ from kapy.topology.reconciled_condition import (
 )
 
 
-def said(cluster: Cluster) -> tuple[str, ...]:
+def condition_messages(cluster: Cluster) -> tuple[str, ...]:
     """Return the current TopologyReconciled; () if there is none."""
     found = get(cluster.status.conditions, ConditionType.TOPOLOGY_RECONCILED)
     return () if found is None else (found.status, found.reason, found.message)
@@ -26,13 +26,13 @@ def said(cluster: Cluster) -> tuple[str, ...]:
 
 def update_status(scope: TopologyScope, failure: KapyError | None) -> None:
     """Set TopologyReconciled in both formats, and the pending versions."""
-    cluster, now = scope.draft.object, _found(scope, failure)
+    cluster, now = scope.draft.object, _topology_condition(scope, failure)
     write_upgrade_plans(cluster.status, scope.upgrades)
     set_condition(cluster, now.condition, scope.now)
     v1beta1.set_condition(v1beta1.conditions_of(cluster), now.legacy, scope.now)
 
 
-def _found(scope: TopologyScope, failure: KapyError | None) -> ConditionPair:
+def _topology_condition(scope: TopologyScope, failure: KapyError | None) -> ConditionPair:
     found = ReconcileResult(
         cluster=scope.draft.object,
         upgrades=scope.upgrades,

@@ -14,7 +14,7 @@ from kapy.core.topology.errors import CannotReconcile, creation_error
 from kapy.core.topology.intent import MANAGER
 from kapy.core.topology.planned import Parts, Plan, Planned, PlannedDeletion
 from kapy.core.topology.scope import Tools
-from kapy.core.topology.shim import own_new, release
+from kapy.core.topology.shim import own_new_objects, release_shim
 from kapy.kube import Document, Key
 from kapy.kube.errors import REFUSED, ApiError, KapyError, NotFound
 from kapy.kube.meta import read
@@ -41,10 +41,10 @@ class Writer:
         """Execute the plan. Raises CannotReconcile and the client's errors. Dependencies of a
         refused object are deleted; other results stay and are found by the next reconcile.
         """
-        await release(self._client, self._current)
+        await release_shim(self._client, self._current)
         control_plane = plan.control_plane.object
         assert not isinstance(control_plane, PlannedDeletion)
-        await own_new(self._client, self._cluster, plan.infrastructure, control_plane)
+        await own_new_objects(self._client, self._cluster, plan.infrastructure, control_plane)
         await self._apply(plan.infrastructure)
         failure = await self._control_plane(plan)
         await self._write_cluster(plan.cluster)
@@ -109,7 +109,7 @@ class Writer:
             written = await self._written(check)
             word, reason = ("Created", CREATED) if check.creates else ("Updated", UPDATED)
             self._tools.events.normal(
-                read(written, MachineHealthCheck), reason, f"{word} {_shown(written)}"
+                read(written, MachineHealthCheck), reason, f"{word} {_object_name(written)}"
             )
 
     async def _apply(self, planned: Planned, version: tuple[str, ...] | None = None) -> None:
@@ -117,12 +117,15 @@ class Writer:
             return
         written = await self._written(planned)
         if planned.creates:
-            text, reason = f"Created {_shown(written)}", CREATED
+            text, reason = f"Created {_object_name(written)}", CREATED
             if planned.replaces is not None:
                 replaced = planned.replaces["metadata"]["name"]
                 text += f' as a replacement for "{replaced}" (template rotation)'
         else:
-            text, reason = f"Updated {_shown(written)}{_event_text(planned, version)}", UPDATED
+            text, reason = (
+                f"Updated {_object_name(written)}{_event_text(planned, version)}",
+                UPDATED,
+            )
         self._tools.events.normal(self._cluster, reason, text)
 
     async def _written(self, planned: Planned) -> Document:
@@ -146,7 +149,7 @@ class Writer:
         metadata = doomed.document["metadata"]
         with suppress(NotFound):
             await self._client.delete(doomed.resource, Key.of(doomed.document), uid=metadata["uid"])
-        self._tools.events.normal(about, DELETED, f"Deleted {_shown(doomed.document)}")
+        self._tools.events.normal(about, DELETED, f"Deleted {_object_name(doomed.document)}")
 
     async def _delete_replaced(self, planned: Planned) -> None:
         """Delete the control plane's former template, which has no other users. (A worker template
@@ -164,9 +167,9 @@ class Writer:
             who = f"{replaced['kind']} {Key.of(replaced)}"
             raise CannotReconcile(f"failed to delete old {who}: {error}") from error
 
-    async def _clean_up(self, made: Iterable[Planned]) -> None:
+    async def _clean_up(self, created: Iterable[Planned]) -> None:
         """Delete created objects; those that cannot be deleted now are deleted with the Cluster."""
-        for one in made:
+        for one in created:
             try:
                 await self._client.delete(one.resource, Key.of(one.intent))
             except NotFound:
@@ -177,7 +180,7 @@ class Writer:
                 )
 
 
-def _shown(document: Document) -> str:
+def _object_name(document: Document) -> str:
     return f'{document["kind"]} "{Key.of(document)}"'
 
 

@@ -8,7 +8,7 @@ from msgspec import field
 from msgspec.structs import fields
 
 from kapy.kube import Document
-from kapy.kube.model import Model, bare, model_in, rules
+from kapy.kube.model import Model, bare_type, model_in, rules
 
 SUCCESS: Final = "Success"
 FAILURE: Final = "Failure"
@@ -129,8 +129,8 @@ def without_nulls(node: Any, kind: type[Model]) -> Any:
 
 
 def _parts(value: Any, hint: Any, inner: type[Model]) -> Any:
-    if isinstance(value, list) and get_origin(bare(hint)) is list:
+    if isinstance(value, list) and get_origin(bare_type(hint)) is list:
         return [without_nulls(one, inner) for one in value]
-    if isinstance(value, dict) and get_origin(bare(hint)) is dict:
+    if isinstance(value, dict) and get_origin(bare_type(hint)) is dict:
         return {key: without_nulls(one, inner) for key, one in value.items()}
     return without_nulls(value, inner)

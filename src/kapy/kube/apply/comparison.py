@@ -16,12 +16,12 @@ from kapy.kube.apply.types import (
     ListType,
     MapType,
     Scalar,
-    Stripped,
     Type,
+    Untracked,
     item_key,
-    settled,
+    resolve_deduced,
 )
-from kapy.kube.patch.merge_patch import same
+from kapy.kube.patch.merge_patch import is_equal_json
 
 Changes: TypeAlias = tuple[Fields | None, Fields | None]
 """The added or changed fields, and the removed fields; None if there are none."""
@@ -37,10 +37,10 @@ def changes(node: Type, old: Any, new: Any) -> Changes:
     if isinstance(node, MapType):
         return _map_changes(node, old, new)
     if isinstance(node, Scalar):
-        return _NONE if same(old, new) else _CHANGED
+        return _NONE if is_equal_json(old, new) else _CHANGED
     if isinstance(node, ListType):
         return _list_changes(node, old, new)
-    if isinstance(node, Stripped):
+    if isinstance(node, Untracked):
         return _NONE
     return _deduced_changes(node, old, new)
 
@@ -49,7 +49,7 @@ def _map_changes(node: MapType, old: Any, new: Any) -> Changes:
     before: dict[str, Any] = old if isinstance(old, dict) else {}
     after: dict[str, Any] = new if isinstance(new, dict) else {}
     if node.atomic or not (before or after):
-        return _NONE if same(old, new) else _CHANGED
+        return _NONE if is_equal_json(old, new) else _CHANGED
     changed: Fields = {}
     removed: Fields = {}
     members, others = node.members, node.element or DEDUCED
@@ -63,11 +63,11 @@ def _map_changes(node: MapType, old: Any, new: Any) -> Changes:
                 changed["f:" + name] = more
             if less is not None:
                 removed["f:" + name] = less
-        elif (added := whole(members.get(name, others), value)) is not None:
+        elif (added := all_paths(members.get(name, others), value)) is not None:
             changed["f:" + name] = added
     # Most writes remove nothing, which is told without making a set.
     for name in () if before.keys() <= after.keys() else before.keys() - after.keys():
-        if (gone := whole(node.type_of(name), before[name])) is not None:
+        if (gone := all_paths(node.type_of(name), before[name])) is not None:
             removed["f:" + name] = gone
     return changed or None, removed or None
 
@@ -76,11 +76,11 @@ def _list_changes(node: ListType, old: Any, new: Any) -> Changes:
     before: list[Any] = old if isinstance(old, list) else []
     after: list[Any] = new if isinstance(new, list) else []
     if node.keys is None or not (before or after):
-        return _NONE if same(old, new) else _CHANGED
+        return _NONE if is_equal_json(old, new) else _CHANGED
     in_place = _in_place_changes(node, before, after)
     if in_place is not None:
         return in_place
-    olds, news = _indexed(node, before), _indexed(node, after)
+    olds, news = _index_by_element(node, before), _index_by_element(node, after)
     changed: Fields = {}
     removed: Fields = {}
     for key, items in news.items():
@@ -102,7 +102,7 @@ def _in_place_changes(node: ListType, before: list[Any], after: list[Any]) -> Ch
     changed: Fields = {}
     removed: Fields = {}
     for old, new in zip(before, after, strict=True):
-        if old is new or (old == new and same(old, new)):
+        if old is new or (old == new and is_equal_json(old, new)):
             continue
         try:
             key = item_key(node, new)
@@ -118,7 +118,7 @@ def _in_place_changes(node: ListType, before: list[Any], after: list[Any]) -> Ch
     return changed or None, removed or None
 
 
-def _indexed(node: ListType, items: list[Any]) -> dict[str, list[Any]]:
+def _index_by_element(node: ListType, items: list[Any]) -> dict[str, list[Any]]:
     """Index the items by path element; items without one are ignored."""
     index: dict[str, list[Any]] = {}
     for item in items:
@@ -136,16 +136,16 @@ def _item_changes(node: ListType, olds: list[Any], news: list[Any]) -> Changes:
     if len(olds) == 1 and len(news) == 1:
         return changes(node.element, olds[0], news[0])
     if len(olds) > 1 and len(news) > 1:
-        return _NONE if same(olds, news) else _CHANGED
+        return _NONE if is_equal_json(olds, news) else _CHANGED
     return _items(node, news), _items(node, olds)
 
 
 def _items(node: ListType, items: list[Any]) -> Fields:
-    return LEAF if len(items) > 1 else whole(node.element, items[0]) or LEAF
+    return LEAF if len(items) > 1 else all_paths(node.element, items[0]) or LEAF
 
 
 def _deduced_changes(node: Deduced, old: Any, new: Any) -> Changes:
-    before, after = settled(node, old), settled(node, new)
+    before, after = resolve_deduced(node, old), resolve_deduced(node, new)
     if old is None:
         before = after
     elif new is None:
@@ -157,9 +157,9 @@ def _deduced_changes(node: Deduced, old: Any, new: Any) -> Changes:
     return ({".": LEAF, **more} if more else LEAF), gone
 
 
-def whole(node: Type, value: Any) -> Fields | None:
+def all_paths(node: Type, value: Any) -> Fields | None:
     """Return every path of an added or removed value; None if it is not tracked."""
-    node = settled(node, value)
+    node = resolve_deduced(node, value)
     if isinstance(node, MapType):
         if node.atomic or not value or not isinstance(value, dict):
             return LEAF
@@ -169,7 +169,7 @@ def whole(node: Type, value: Any) -> Fields | None:
             member = members.get(name, others)
             if member.__class__ is Scalar:  # most are: each new object has a dozen
                 below["f:" + name] = LEAF
-            elif (fields := whole(member, inner)) is not None:
+            elif (fields := all_paths(member, inner)) is not None:
                 below["f:" + name] = fields
         return below or None
     if isinstance(node, ListType):
@@ -177,6 +177,6 @@ def whole(node: Type, value: Any) -> Fields | None:
             return LEAF
         return {
             ".": LEAF,
-            **{key: _items(node, items) for key, items in _indexed(node, value).items()},
+            **{key: _items(node, items) for key, items in _index_by_element(node, value).items()},
         }
-    return None if isinstance(node, Stripped) else LEAF
+    return None if isinstance(node, Untracked) else LEAF

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from kapy.kube.apply.fields import Fields, count, difference, paths
 from kapy.kube.apply.managers import Identity
 from kapy.kube.errors import Conflict
-from kapy.kube.field_errors import first
+from kapy.kube.field_errors import limit_messages
 
 
 class Conflicts(Exception):
@@ -25,20 +25,20 @@ class Conflicts(Exception):
 
     def error(self) -> Conflict:
         """Return the error response with kube-apiserver's message."""
-        known = {who: list(first(paths(fields))) for who, fields in self.contested.items()}
+        known = {who: list(limit_messages(paths(fields))) for who, fields in self.contested.items()}
         listed = [(path, who) for who, some in known.items() for path in some]
         listed.sort(key=lambda one: (one[0], one[1].order()))
         causes = [
             {
                 "reason": "FieldManagerConflict",
-                "message": f"conflict with {who.shown()}",
+                "message": f"conflict with {who.display_name()}",
                 "field": path,
             }
             for path, who in listed
         ]
         if len(listed) == 1:
             path, who = listed[0]
-            text = f"1 conflict: conflict with {who.shown()}: {path}"
+            text = f"1 conflict: conflict with {who.display_name()}: {path}"
         else:
             every = sum(map(count, self.contested.values()))
             text = f"{every} conflicts: {_by_owner(known)}"
@@ -47,9 +47,9 @@ class Conflicts(Exception):
         return Conflict(f"Apply failed with {text}", details={"causes": causes})
 
 
-def _by_owner(known: Mapping[Identity, list[str]]) -> str:
+def _by_owner(fields_by_owner: Mapping[Identity, list[str]]) -> str:
     lines = []
-    for who in sorted(known, key=Identity.order):
-        lines.append(f"conflicts with {who.shown()}:")
-        lines += [f"- {path}" for path in known[who]]
+    for who in sorted(fields_by_owner, key=Identity.order):
+        lines.append(f"conflicts with {who.display_name()}:")
+        lines += [f"- {path}" for path in fields_by_owner[who]]
     return "\n".join(lines)

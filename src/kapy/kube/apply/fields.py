@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from kapy.kube.field_paths import Path
-from kapy.kube.field_paths import spelled as path_spelled
-from kapy.kube.foreign_json import decoded as from_json
+from kapy.kube.field_paths import path_text as path_spelled
+from kapy.kube.foreign_json import decode_json as from_json
 
 Fields: TypeAlias = dict[str, Any]
 
@@ -27,12 +27,14 @@ _UNSAFE: Final = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
 
 
 def html_safe(text: str) -> str:
-    """JSON with the escapes that Go writes for HTML, as FieldsV1 has it in its path elements."""
+    """Return JSON with `<`, `>` and `&` escaped as Go does it, as in the path elements of
+    FieldsV1.
+    """
     return text.translate(_UNSAFE)
 
 
 class InvalidFields(ValueError):
-    """The document is no set of fields; the message is kube-apiserver's."""
+    """The document is not a valid set of fields; the message is kube-apiserver's."""
 
 
 def member(node: Fields | None) -> Fields:
@@ -42,59 +44,59 @@ def member(node: Fields | None) -> Fields:
     return {".": LEAF, **node}
 
 
-def union(one: Fields, two: Fields) -> Fields:
+def union(left: Fields, right: Fields) -> Fields:
     """Return the union of two sets; one of them if it contains the other."""
-    if one is two or not two:
-        return one
-    if not one:
-        return two
-    return _merged(one, two)
+    if left is right or not right:
+        return left
+    if not left:
+        return right
+    return _merge(left, right)
 
 
-def _merged(one: Fields, two: Fields) -> Fields:
-    """Merge two nodes; return `one` itself if the other adds nothing."""
+def _merge(left: Fields, right: Fields) -> Fields:
+    """Merge two nodes; return `left` itself if the other adds nothing."""
     result: Fields | None = None
-    for key, below in two.items():
-        mine = one.get(key)
+    for key, below in right.items():
+        mine = left.get(key)
         if mine is None:
             both = below
         elif mine is below or key == ".":
             continue
         else:
-            both = _united(mine, below)
+            both = _merge_all(mine, below)
             if both is mine:
                 continue
         if result is None:
-            result = dict(one)
+            result = dict(left)
         result[key] = both
-    return one if result is None else result
+    return left if result is None else result
 
 
-def _united(one: Fields, two: Fields) -> Fields:
-    if not one:
-        return member(two) if two else one
-    if not two:
-        return member(one)
-    return _merged(one, two)
+def _merge_all(left: Fields, right: Fields) -> Fields:
+    if not left:
+        return member(right) if right else left
+    if not right:
+        return member(left)
+    return _merge(left, right)
 
 
-def difference(one: Fields, two: Fields) -> Fields:
-    """Return the difference `one` minus `two`; `one` itself if they do not overlap."""
-    if not one or not two:
-        return one
-    return _reduced(one, two) or {}
+def difference(left: Fields, right: Fields) -> Fields:
+    """Return the difference `left` minus `right`; `left` itself if they do not overlap."""
+    if not left or not right:
+        return left
+    return _subtract(left, right) or {}
 
 
-def _reduced(one: Fields, two: Fields) -> Fields | None:
-    """Return the children of `one` without those of `two`; None if none is left."""
+def _subtract(one: Fields, right: Fields) -> Fields | None:
+    """Return the children of `one` without those of `right`; None if none is left."""
     result: Fields | None = None
-    for key, below in two.items():
+    for key, below in right.items():
         if key == ".":
             continue
         mine = one.get(key)
         if mine is None:
             continue
-        left = _without(mine, below)
+        left = _subtract_all(mine, below)
         if left is mine:
             continue
         if result is None:
@@ -106,11 +108,11 @@ def _reduced(one: Fields, two: Fields) -> Fields | None:
     return one if result is None else result or None
 
 
-def _without(one: Fields, two: Fields) -> Fields | None:
-    goes = not two or "." in two
+def _subtract_all(one: Fields, right: Fields) -> Fields | None:
+    goes = not right or "." in right
     if not one:
         return None if goes else one
-    left = _reduced(one, two) if two else one
+    left = _subtract(one, right) if right else one
     if not goes or "." not in one:
         return left if left is None or left.keys() != _DOT else LEAF
     assert left is not None
@@ -121,26 +123,26 @@ def _without(one: Fields, two: Fields) -> Fields | None:
 _DOT: Final = {"."}
 
 
-def intersection(one: Fields, two: Fields) -> Fields:
+def intersection(left: Fields, right: Fields) -> Fields:
     """Return the intersection of two sets."""
-    return _shared(one, two) or {}
+    return _intersect(left, right) or {}
 
 
-def _shared(one: Fields, two: Fields) -> Fields | None:
+def _intersect(left: Fields, right: Fields) -> Fields | None:
     result: Fields = {}
-    for key, below in one.items():
-        other = two.get(key)
+    for key, below in left.items():
+        other = right.get(key)
         if other is None or key == ".":
             continue
-        both = _common(below, other)
+        both = _intersect_all(below, other)
         if both is not None:
             result[key] = both
     return result or None
 
 
-def _common(one: Fields, two: Fields) -> Fields | None:
-    itself = (not one or "." in one) and (not two or "." in two)
-    below = _shared(one, two) if one and two else None
+def _intersect_all(left: Fields, right: Fields) -> Fields | None:
+    itself = (not left or "." in left) and (not right or "." in right)
+    below = _intersect(left, right) if left and right else None
     if below is None:
         return LEAF if itself else None
     return {".": LEAF, **below} if itself else below
@@ -180,7 +182,7 @@ def contains(fields: Fields, path: tuple[str, ...]) -> bool:
     return not fields or "." in fields
 
 
-def single(path: tuple[str, ...]) -> Fields:
+def of_path(path: tuple[str, ...]) -> Fields:
     """Return the set with this one path."""
     fields = LEAF
     for element in reversed(path):
@@ -199,10 +201,10 @@ def _paths(fields: Fields, prefix: Path) -> Iterator[Path]:
     below = sorted((_order(key), key) for key in fields if key != ".")
     for _, key in below:
         if not fields[key] or "." in fields[key]:
-            yield prefix, spelled(key)
+            yield prefix, element_text(key)
     for _, key in below:
         if fields[key]:
-            yield from _paths(fields[key], (prefix, spelled(key)))
+            yield from _paths(fields[key], (prefix, element_text(key)))
 
 
 def count(fields: Fields) -> int:
@@ -215,27 +217,27 @@ def _order(element: str) -> tuple[int, str]:
     return "fkvi".index(element[0]), element
 
 
-def spelled(element: str) -> str:
+def element_text(element: str) -> str:
     """Return one path element in readable form."""
     kind, value = element[0], element[2:]
     if kind == "f":
         return f".{value}"
     if kind == "k":
         values = json.loads(value).items()
-        return f"[{','.join(f'{name}={_shown(one)}' for name, one in values)}]"
-    return f"[={_shown(json.loads(value))}]" if kind == "v" else f"[{value}]"
+        return f"[{','.join(f'{name}={_key_text(one)}' for name, one in values)}]"
+    return f"[={_key_text(json.loads(value))}]" if kind == "v" else f"[{value}]"
 
 
-def _shown(value: Any) -> str:
-    """The value of a key, which has the type of none when a message is about that."""
+def _key_text(value: Any) -> str:
+    """Return the value of a key as messages show it."""
     if isinstance(value, dict):
-        return "".join(f"{name}={_shown(one)}" for name, one in value.items())
+        return "".join(f"{name}={_key_text(one)}" for name, one in value.items())
     if isinstance(value, list):
-        return f"[{','.join(map(_shown, value))}]"
+        return f"[{','.join(map(_key_text, value))}]"
     return json.dumps(value, ensure_ascii=False)
 
 
-def decoded(document: Any) -> Fields:
+def decode(document: Any) -> Fields:
     """Validate a set from outside and convert it to this module's form. Raises InvalidFields."""
     if not isinstance(document, dict):
         raise InvalidFields("expected a map of field paths")
@@ -245,7 +247,7 @@ def decoded(document: Any) -> Fields:
             continue
         if key[0] in "kv":
             key = html_safe(key)
-        inner = decoded(below)
+        inner = decode(below)
         has_dot = "." in below
         if inner:
             result[key] = {".": LEAF, **inner} if has_dot else inner

@@ -33,19 +33,20 @@ class Types:
 
     @classmethod
     def of_schema(cls, schema: Document) -> Types:
-        """From a CRD's `openAPIV3Schema`; `metadata` gets the types of ObjectMeta."""
+        """Build the types from a CRD's `openAPIV3Schema`; `metadata` gets the types of
+        ObjectMeta.
+        """
         return cls(type_of_kind(schema), typed=False)
 
     @classmethod
     def of_struct(cls, structs: Structs, name: str, *, zero: Document) -> Types:
-        """Of a kind of Kubernetes' own, from the facts about its structs (see `apply.structs`).
-
-        zero: the document of its zero value.
+        """Build the types of a built-in kind from facts about its Go structs (see `apply.structs`).
+        zero: the document of the struct's zero value.
         """
         found = StructTypes(structs).struct(name)
         return cls(MapType({**found.members, **_OBJECT}), typed=True, zero=zero)
 
     @classmethod
     def deduced(cls) -> Types:
-        """Of a kind that nothing is known about: maps merge by key, lists are one field."""
+        """Build types without a schema: maps merge by key, lists are one field."""
         return cls(MapType(_OBJECT, DEDUCED), typed=True)

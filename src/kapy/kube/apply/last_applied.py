@@ -1,7 +1,8 @@
 """From `kubectl apply` to `kubectl apply --server-side`: the last-applied annotation.
 
-What a client-side apply set and nobody changed since may be taken without force by kubectl's
-server-side apply, and the annotation is kept up to date, so that the way back stays open.
+kubectl's server-side apply may take over a field without force if the last client-side apply set it
+and nobody has changed it since. The annotation is kept up to date, so that the user can go back to
+client-side apply.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Final
 from kapy.kube import Document
 from kapy.kube.apply.comparison import changes
 from kapy.kube.apply.fields import Fields, difference
-from kapy.kube.apply.merging import owned
+from kapy.kube.apply.merging import owned_fields
 from kapy.kube.apply.types import MapType
-from kapy.kube.foreign_json import decoded
+from kapy.kube.foreign_json import decode_json
 
 MANAGER: Final = "kubectl"
 """The field manager of kubectl's server-side apply; nobody else's is treated like this."""
@@ -25,21 +26,23 @@ ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _LIMIT: Final = 256 * 1024
 
 
-def allowed(root: MapType, live: Document) -> Fields:
-    """The fields of the last client-side apply that still have its values."""
+def unchanged_fields(root: MapType, live: Document) -> Fields:
+    """Return the fields of the last client-side apply that still have their values."""
     try:
-        last = decoded(_annotations(live).get(ANNOTATION) or "null")
+        last = decode_json(_annotations(live).get(ANNOTATION) or "null")
     except ValueError:
         return {}
     if not isinstance(last, dict) or last.get("apiVersion") != live["apiVersion"]:
         return {}
     changed, removed = changes(root, last, live)
-    fields = owned(root, last) or {}
+    fields = owned_fields(root, last) or {}
     return difference(difference(fields, changed or {}), removed or {})
 
 
-def refreshed(result: Document, applied: Document) -> Document:
-    """The object with its annotation (if it has one) saying what was applied now."""
+def refresh_annotation(result: Document, applied: Document) -> Document:
+    """Return the object with its last-applied annotation, if it has one, set to the
+    applied object.
+    """
     annotations = _annotations(result)
     if not annotations.get(ANNOTATION):
         return result

@@ -9,12 +9,12 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kapy.kube import Document
-from kapy.kube.apply.fields import Fields, InvalidFields, decoded, union
+from kapy.kube.apply.fields import Fields, InvalidFields, decode, union
 
 MAX_UPDATERS: Final = 10
 """How many entries of updates one object keeps; the oldest become one."""
 
-_ANCIENT: Final = "ancient-changes"
+_ANCIENT_MANAGER: Final = "ancient-changes"
 
 # Identities and entries are made for each write: as Structs in C, several times as fast as
 # dataclasses.
@@ -30,15 +30,15 @@ class Identity(Struct, frozen=True):
     subresource: str
     api_version: str
 
-    def shown(self) -> str:
-        """The manager as conflict messages name it."""
+    def display_name(self) -> str:
+        """Return the name of the manager in conflict messages."""
         name = json.dumps(self.manager, ensure_ascii=False)
         if self.subresource:
             name = f'{name} with subresource "{self.subresource}"'
         return name if self.applies else f"{name} using {self.api_version}"
 
     def order(self) -> str:
-        """Sorts as kube-apiserver's encoded identities do."""
+        """Return the sort key; entries are sorted like kube-apiserver's encoded identities."""
         parts = {
             "manager": self.manager,
             "operation": "Apply" if self.applies else "Update",
@@ -48,26 +48,26 @@ class Identity(Struct, frozen=True):
         return json.dumps({key: value for key, value in parts.items() if value})
 
 
-class Owned(Struct, frozen=True):
-    """One entry. document: the entry as it travels when it was read and has not changed."""
+class ManagedEntry(Struct, frozen=True):
+    """One managedFields entry. document: the entry as it was read, while it is unchanged."""
 
     api_version: str
     fields: Fields
     time: str | None
     document: Document | None = None
 
-    def owning(self, fields: Fields) -> Owned:
-        """The same entry with other fields, and the time that it had."""
-        return self if fields is self.fields else Owned(self.api_version, fields, self.time)
+    def with_fields(self, fields: Fields) -> ManagedEntry:
+        """Return the entry with other fields and the same time."""
+        return self if fields is self.fields else ManagedEntry(self.api_version, fields, self.time)
 
 
-Managers = dict[Identity, Owned]
+Managers = dict[Identity, ManagedEntry]
 
 
 def read(entries: Iterable[Document]) -> Managers:
-    """The entries of an object that a server stored."""
+    """Parse the managedFields of a stored object."""
     return {
-        identity(entry): Owned(
+        identity(entry): ManagedEntry(
             entry["apiVersion"], entry.get("fieldsV1") or {}, entry.get("time"), entry
         )
         for entry in entries
@@ -88,9 +88,9 @@ def identity(entry: Document) -> Identity:
 _TEXTS: Final = ("manager", "apiVersion", "time", "subresource")
 
 
-def checked(entries: Any) -> Managers | None:
+def parse_entries(entries: Any) -> Managers | None:
     """Parse the managedFields that a client sent; return None if they are invalid."""
-    found: Managers = {}
+    managers: Managers = {}
     try:
         for entry in entries:
             if entry.get("operation") not in ("Apply", "Update") or not entry.get("apiVersion"):
@@ -99,14 +99,14 @@ def checked(entries: Any) -> Managers | None:
                 return None
             if not all(isinstance(entry.get(name) or "", str) for name in _TEXTS):
                 return None
-            fields = decoded(entry.get("fieldsV1") or {})
-            found[identity(entry)] = Owned(entry["apiVersion"], fields, entry.get("time"))
+            fields = decode(entry.get("fieldsV1") or {})
+            managers[identity(entry)] = ManagedEntry(entry["apiVersion"], fields, entry.get("time"))
     except (InvalidFields, AttributeError, TypeError):
         return None
-    return found
+    return managers
 
 
-def written(managers: Managers) -> list[Document]:
+def encode_entries(managers: Managers) -> list[Document]:
     """Return managedFields entries in kube-apiserver's order."""
     entries = [_entry(one, owned) for one, owned in managers.items()]
     entries.sort(key=_entry_order)
@@ -123,18 +123,18 @@ def _entry_order(entry: Document) -> tuple[str, str, str, str, str]:
     )
 
 
-def _entry(one: Identity, owned: Owned) -> Document:
+def _entry(identity: Identity, owned: ManagedEntry) -> Document:
     if owned.document is not None:
         return owned.document
-    entry: Document = {"manager": one.manager} if one.manager else {}
-    entry["operation"] = "Apply" if one.applies else "Update"
+    entry: Document = {"manager": identity.manager} if identity.manager else {}
+    entry["operation"] = "Apply" if identity.applies else "Update"
     entry["apiVersion"] = owned.api_version
     if owned.time:
         entry["time"] = owned.time
     entry["fieldsType"] = "FieldsV1"
     entry["fieldsV1"] = owned.fields
-    if one.subresource:
-        entry["subresource"] = one.subresource
+    if identity.subresource:
+        entry["subresource"] = identity.subresource
     return entry
 
 
@@ -153,10 +153,12 @@ def cap(managers: Managers) -> None:
         first = first_of_version.setdefault(owned.api_version, one)
         if first is one:
             continue
-        bucket = Identity(_ANCIENT, applies=False, subresource="", api_version=owned.api_version)
+        bucket = Identity(
+            _ANCIENT_MANAGER, applies=False, subresource="", api_version=owned.api_version
+        )
         if bucket not in managers:
             managers[bucket] = managers.pop(first)
         fields = union(managers[bucket].fields, owned.fields)
         del managers[one]
-        managers[bucket] = Owned(owned.api_version, fields, owned.time)
+        managers[bucket] = ManagedEntry(owned.api_version, fields, owned.time)
         surplus -= 1

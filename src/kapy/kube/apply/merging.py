@@ -1,4 +1,4 @@
-"""What an applied configuration does to an object: merging it in, and taking fields out again."""
+"""Merging an applied configuration into an object, and removing fields from an object."""
 
 from __future__ import annotations
 
@@ -13,33 +13,35 @@ from kapy.kube.apply.types import (
     InvalidItem,
     ListType,
     MapType,
-    Stripped,
     Type,
+    Untracked,
     item_key,
-    settled,
+    resolve_deduced,
 )
 
 _ABSENT: Final = object()
 _Index: TypeAlias = dict[str, Any]
 
 
-def merged(node: Type, live: Any, applied: Any) -> Any:
-    """`live` with all that `applied` says; nothing goes, and lists keep a sensible order."""
+def merge(node: Type, live: Any, applied: Any) -> Any:
+    """Return `live` with the values of `applied`; nothing is removed, and lists keep a sensible
+    order.
+    """
     if applied is live:
         return live
-    mine, theirs = settled(node, live), settled(node, applied)
+    mine, theirs = resolve_deduced(node, live), resolve_deduced(node, applied)
     if live is None:
         mine = theirs
     elif applied is None:
         theirs = mine
     if isinstance(theirs, MapType) and not theirs.atomic:
-        return _merged_map(theirs, live, applied)
+        return _merge_map(theirs, live, applied)
     if isinstance(theirs, ListType) and theirs.keys is not None:
-        return _merged_list(theirs, live, applied)
+        return _merge_list(theirs, live, applied)
     return applied
 
 
-def _merged_map(node: MapType, live: Any, applied: Any) -> Any:
+def _merge_map(node: MapType, live: Any, applied: Any) -> Any:
     before: dict[str, Any] = live if isinstance(live, dict) else {}
     after: dict[str, Any] = applied if isinstance(applied, dict) else {}
     if not after:
@@ -47,7 +49,7 @@ def _merged_map(node: MapType, live: Any, applied: Any) -> Any:
     result = None
     for name, value in after.items():
         old = before.get(name, _ABSENT)
-        new = value if old is _ABSENT else merged(node.type_of(name), old, value)
+        new = value if old is _ABSENT else merge(node.type_of(name), old, value)
         if new is not old:
             if result is None:
                 result = dict(before)
@@ -55,7 +57,7 @@ def _merged_map(node: MapType, live: Any, applied: Any) -> Any:
     return live if result is None else result
 
 
-def _merged_list(node: ListType, live: Any, applied: Any) -> Any:
+def _merge_list(node: ListType, live: Any, applied: Any) -> Any:
     before: list[Any] = live if isinstance(live, list) else []
     after: list[Any] = applied if isinstance(applied, list) else []
     if not after:
@@ -70,15 +72,15 @@ def _merged_list(node: ListType, live: Any, applied: Any) -> Any:
         if key not in right_items or key is None:
             result.append(item)
         elif key in left_items and key not in duplicated:
-            result.append(merged(node.element, left_items[key], right_items[key]))
+            result.append(merge(node.element, left_items[key], right_items[key]))
         else:
             result.append(right_items[key])
-    same_items = len(result) == len(before) and all(map(_is, result, before))
+    same_items = len(result) == len(before) and all(map(_is_same, result, before))
     return live if same_items else result
 
 
-def _is(one: Any, two: Any) -> bool:
-    return one is two
+def _is_same(left: Any, right: Any) -> bool:
+    return left is right
 
 
 def _key_or_none(node: ListType, item: Any) -> str | None:
@@ -91,8 +93,9 @@ def _key_or_none(node: ListType, item: Any) -> str | None:
 def _order(
     lefts: list[str | None], rights: list[str], left: _Index, right: _Index, items: list[Any]
 ) -> list[tuple[str | None, Any]]:
-    """The keys of both lists, each once: shared items in the order of the right list, those of
-    the left list alone stay where they stand between the shared ones."""
+    """Return the keys of both lists, each once. Shared items have the order of the right list;
+    items of the left list alone keep their positions between shared ones.
+    """
     result: list[tuple[str | None, Any]] = []
     taken: set[str] = set()
     shared = [key for key in rights if key in left]
@@ -125,10 +128,11 @@ def _order(
     return result
 
 
-def owned(node: Type, value: Any) -> Fields | None:
-    """The fields that a configuration names, also those that `stripped` takes out; None when it
-    names none."""
-    found = settled(node, value)
+def owned_fields(node: Type, value: Any) -> Fields | None:
+    """Return the fields that a configuration sets, before `without_server_fields` removes some;
+    None if there are none.
+    """
+    found = resolve_deduced(node, value)
     if isinstance(found, MapType):
         if found.atomic:
             return LEAF
@@ -143,7 +147,7 @@ def owned(node: Type, value: Any) -> Fields | None:
 def _owned_members(node: MapType, value: dict[str, Any]) -> Fields | None:
     result: Fields = {}
     for name, inner in value.items():
-        below = owned(node.type_of(name), inner)
+        below = owned_fields(node.type_of(name), inner)
         if inner is None or inner == {} or not node.declares(name):
             below = member(below)
         if below is not None:
@@ -156,16 +160,16 @@ def _owned_items(node: ListType, value: list[Any]) -> Fields | None:
     for item in value:
         key = _key_or_none(node, item)
         if key is not None:
-            result[key] = LEAF if key in result else member(owned(node.element, item))
+            result[key] = LEAF if key in result else member(owned_fields(node.element, item))
     return result or None
 
 
-def stripped(fields: Fields) -> Fields:
-    """The fields that ownership knows: without the server's own part of the metadata."""
-    return difference(fields, _SERVERS_OWN)
+def without_server_fields(fields: Fields) -> Fields:
+    """Return the fields without the server's own part of the metadata, which has no owner."""
+    return difference(fields, _SERVER_FIELDS)
 
 
-_SERVERS_OWN: Final[Fields] = {
+_SERVER_FIELDS: Final[Fields] = {
     "f:apiVersion": LEAF,
     "f:kind": LEAF,
     "f:metadata": {
@@ -173,15 +177,17 @@ _SERVERS_OWN: Final[Fields] = {
         **{
             f"f:{name}": LEAF
             for name, kind in OBJECT_META.members.items()
-            if isinstance(kind, Stripped)
+            if isinstance(kind, Untracked)
         },
     },
 }
 
 
 def without(node: Type, value: Any, fields: Fields) -> Any:
-    """`value` without the paths of a set; what is emptied by that becomes null."""
-    found = settled(node, value)
+    """Return `value` without the paths of a set; a container that becomes empty is replaced by
+    null.
+    """
+    found = resolve_deduced(node, value)
     if isinstance(found, MapType) and isinstance(value, dict):
         return None if found.atomic or not value else _members_without(found, value, fields)
     if isinstance(found, ListType) and isinstance(value, list):
@@ -189,7 +195,7 @@ def without(node: Type, value: Any, fields: Fields) -> Any:
     return value
 
 
-def _goes(fields: Fields) -> bool:
+def _is_removed(fields: Fields) -> bool:
     return not fields or "." in fields
 
 
@@ -199,7 +205,7 @@ def _members_without(node: MapType, value: dict[str, Any], fields: Fields) -> An
         below = fields.get("f:" + name)
         if below is None:
             result[name] = inner
-        elif not _goes(below):
+        elif not _is_removed(below):
             result[name] = without(node.type_of(name), inner, below)
     if len(result) == len(value) and all(result[name] is value[name] for name in result):
         return value
@@ -213,38 +219,39 @@ def _items_without(node: ListType, value: list[Any], fields: Fields) -> Any:
         below = None if key is None else fields.get(key)
         if below is None:
             result.append(item)
-        elif not _goes(below):
+        elif not _is_removed(below):
             result.append(without(node.element, item, below))
-    if len(result) == len(value) and all(map(_is, result, value)):
+    if len(result) == len(value) and all(map(_is_same, result, value)):
         return value
     return result or None
 
 
-def with_named(node: Type, fields: Fields) -> Fields:
-    """The set with every declared field on the way to a path, which a set leaves out by itself."""
+def with_parent_paths(node: Type, fields: Fields) -> Fields:
+    """Return the set with every declared parent field of its paths, which a set leaves out."""
     result: Fields = {}
     for key, below in fields.items():
         if key == ".":
             result[key] = below
             continue
-        inner = _below(node, key)
-        deeper = with_named(inner, below) if below else below
+        inner = _child_type(node, key)
+        deeper = with_parent_paths(inner, below) if below else below
         declared = isinstance(node, MapType) and key[0] == "f" and node.declares(key[2:])
         result[key] = member(deeper) if declared and deeper else deeper
     return result
 
 
-def _below(node: Type, key: str) -> Type:
+def _child_type(node: Type, key: str) -> Type:
     if key[0] == "f":
-        found = node if isinstance(node, MapType) else settled(node, {})
+        found = node if isinstance(node, MapType) else resolve_deduced(node, {})
         return found.type_of(key[2:]) if isinstance(found, MapType) else node
-    found_list = node if isinstance(node, ListType) else settled(node, [])
+    found_list = node if isinstance(node, ListType) else resolve_deduced(node, [])
     return found_list.element if isinstance(found_list, ListType) else node
 
 
 def without_nulls(node: Type, before: Any, value: Any) -> Any:
-    """`value` without the null members that `before` did not have already; where strings are mapped
-    (labels, the data of a Secret) a null is the empty string, as Go's decoder has it."""
+    """Return `value` without null members that `before` did not have. In a map of strings (labels,
+    the data of a Secret) a null becomes the empty string, as in Go's decoder.
+    """
     if value is before or not isinstance(value, dict):
         if isinstance(value, list) and isinstance(before, list):
             element = node.element if isinstance(node, ListType) else DEDUCED

@@ -24,7 +24,7 @@ from kapy.kube.apply.types import (
 
 Structs = Mapping[str, Document]
 
-_WORDS: Final[dict[str, Type]] = {
+_BASIC_TYPES: Final[dict[str, Type]] = {
     "string": STRING,
     "bytes": STRING,
     "bool": BOOLEAN,
@@ -65,14 +65,14 @@ _ATOMIC: Final = frozenset(
 
 
 class StructTypes:
-    """The merge types of structs, each made once (a struct may hold itself)."""
+    """The merge types of structs, each built once, because a struct may contain itself."""
 
     def __init__(self, structs: Structs) -> None:
         self._structs = structs
         self._made: dict[str, MapType] = {}
 
     def struct(self, name: str) -> MapType:
-        """The type of a struct."""
+        """Return the type of a struct."""
         made = self._made.get(name)
         if made is None:
             members: dict[str, Type] = {}
@@ -96,7 +96,7 @@ class StructTypes:
             return ListType(self._type(kind[2:]))
         if kind.startswith("{}"):
             return MapType({}, self._type(kind[2:]))
-        return self.struct(kind) if kind in self._structs else _WORDS.get(kind, UNTYPED)
+        return self.struct(kind) if kind in self._structs else _BASIC_TYPES.get(kind, UNTYPED)
 
     def _list(self, kind: str, facts: Mapping[str, Any]) -> ListType:
         element = self._type(kind)
@@ -110,7 +110,9 @@ class StructTypes:
 
 
 def _defaults(members: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    """Values of keys that an item leaves out: a field that is always written has its zero."""
+    """Return the values of keys that an item may omit: a field that Go always writes has its zero
+    value.
+    """
     found: dict[str, Any] = {}
     for key in keys:
         facts = members.get(key, {})

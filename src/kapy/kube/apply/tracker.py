@@ -20,13 +20,20 @@ from kapy.kube.apply.fields import (
     union,
 )
 from kapy.kube.apply.kinds import Types
-from kapy.kube.apply.managers import Identity, Managers, Owned
-from kapy.kube.apply.merging import merged, owned, stripped, with_named, without, without_nulls
-from kapy.kube.apply.misfits import fits, misfits
-from kapy.kube.apply.refusals import apply_failed, check_applied, check_live
+from kapy.kube.apply.managers import Identity, ManagedEntry, Managers
+from kapy.kube.apply.merging import (
+    merge,
+    owned_fields,
+    with_parent_paths,
+    without,
+    without_nulls,
+    without_server_fields,
+)
+from kapy.kube.apply.preconditions import apply_failed, check_applied, check_live
+from kapy.kube.apply.type_errors import fits, type_error_text
 from kapy.kube.apply.write import Write
 from kapy.kube.errors import ApiError
-from kapy.kube.patch.merge_patch import same
+from kapy.kube.patch.merge_patch import is_equal_json
 
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 _PRUNE: Final = "failed to prune fields: "
@@ -39,7 +46,7 @@ Differences = tuple[Fields | None, Fields | None]
 
 
 class _Unconvertible(Exception):
-    """An object cannot be seen in a version that owns fields of it."""
+    """An object cannot be converted to a version in which some of its fields are owned."""
 
 
 class Tracker:
@@ -50,8 +57,9 @@ class Tracker:
         types: Mapping[str, Types],
         convert: ToVersion | None = None,
     ) -> None:
-        """types: by apiVersion, every version that is served. convert: an object to another
-        apiVersion; without it only the `apiVersion` field is changed."""
+        """types: merge types by apiVersion, for all served versions. convert: converts an object to
+        another apiVersion; without it only `apiVersion` is changed.
+        """
         self._types = types
         self._convert = convert or _renamed
 
@@ -72,18 +80,17 @@ class Tracker:
             return _bare(new)
         # managedFields are of a type that no comparison looks into: they may stay in it.
         before = live if live is not None else self._nothing(new)
-        found = self._stated(live, new["metadata"].get("managedFields"), write)
-        if not found and live is not None and live["metadata"].get("uid"):
+        managers = self._stated(live, new["metadata"].get("managedFields"), write)
+        if not managers and live is not None and live["metadata"].get("uid"):
             return _bare(new)
         try:
-            return _managed(new, self._updated(before, new, found, write))
+            return _managed(new, self._updated(before, new, managers, write))
         except _Unconvertible:
             return _bare(new)
 
     def _unfit_status(self, new: Document, write: Write) -> bool:
-        """Whether the status, which the write does not keep and nobody validates, has no type.
-
-        kube-apiserver gives up on the owners of the whole object then.
+        """Whether the status, which the write discards and nobody validates, has no valid type.
+        kube-apiserver then stops tracking the whole object.
         """
         if "status" not in new or not write.reset or "f:status" not in write.reset:
             return False
@@ -111,19 +118,19 @@ class Tracker:
             raise apply_failed(str(error)) from None
         except Conflicts as conflicts:
             raise conflicts.error() from None
-        return last_applied.refreshed(result, applied) if _by_kubectl(write) else result
+        return last_applied.refresh_annotation(result, applied) if _by_kubectl(write) else result
 
     def _applied_over(
         self, live: Document | None, applied: Document, write: Write, *, force: bool
     ) -> Document:
-        """What `_applied` gives; what kubectl applied client-side before is no conflict for it."""
+        """Call `_applied`; fields that kubectl applied client-side before are no conflicts."""
         try:
             return self._applied(live, applied, write, force=force)
         except Conflicts as conflicts:
             if not _by_kubectl(write) or live is None:
                 raise
             root = self._types[write.api_version].root
-            left = conflicts.without(last_applied.allowed(root, live))
+            left = conflicts.without(last_applied.unchanged_fields(root, live))
             if left is not None:
                 raise left from None
         return self._applied(live, applied, write, force=True)
@@ -133,20 +140,20 @@ class Tracker:
     ) -> Document:
         types = self._types[write.api_version]
         before = _bare(live) if live is not None else self._nothing(applied)
-        found = entries.read(live["metadata"].get("managedFields") or ()) if live else {}
-        if not types.typed and _foreign(found, write.api_version):
+        managers = entries.read(live["metadata"].get("managedFields") or ()) if live else {}
+        if not types.typed and _foreign(managers, write.api_version):
             check_live(types, before)  # what is written in one version alone was checked then
-        if not found and live is not None:
+        if not managers and live is not None:
             first = replace(write, manager=_BEFORE_FIRST_APPLY)
-            found = self._updated(self._nothing(live), before, found, first)
+            managers = self._updated(self._nothing(live), before, managers, first)
         own = write.identity(applies=True)
-        last = found.get(own)
-        after: Document = merged(types.root, before, applied)
-        now_owned = excluding(owned(types.root, applied), write.reset) or {}
-        found[own] = Owned(write.api_version, now_owned, last.time if last else None)
+        last = managers.get(own)
+        after: Document = merge(types.root, before, applied)
+        now_owned = excluding(owned_fields(types.root, applied), write.reset) or {}
+        managers[own] = ManagedEntry(write.api_version, now_owned, last.time if last else None)
         if last is not None and last.fields:
-            after = self._pruned(after, last, found, write.api_version)
-        changed = self._settle(before, after, found, own, write, force=force)
+            after = self._pruned(after, last, managers, write.api_version)
+        changed = self._settle(before, after, managers, own, write, force=force)
         if types.typed:
             after = without_nulls(types.root, before, after)
         return self._finished(live, before, after, changed, own, last, write)
@@ -156,49 +163,55 @@ class Tracker:
         live: Document | None,
         before: Document,
         after: Document,
-        found: Managers,
+        managers: Managers,
         own: Identity,
-        last: Owned | None,
+        last: ManagedEntry | None,
         write: Write,
     ) -> Document:
-        """The object with its new entries; the time moves only when the object itself changed."""
-        unchanged = same(before, after)
-        mine = found.get(own)
+        """Return the object with its new entries; their time changes only if the object itself
+        changed.
+        """
+        unchanged = is_equal_json(before, after)
+        mine = managers.get(own)
         if mine is not None and not unchanged:
-            found[own] = Owned(mine.api_version, mine.fields, write.time)
+            managers[own] = ManagedEntry(mine.api_version, mine.fields, write.time)
         elif mine is not None and last is not None and _equal(mine, last):
-            found[own] = last
-        result = _managed(before if unchanged else after, found)
-        if live is not None and unchanged and same(live, result):
+            managers[own] = last
+        result = _managed(before if unchanged else after, managers)
+        if live is not None and unchanged and is_equal_json(live, result):
             return live
         return result
 
     def _stated(self, live: Document | None, sent: object, write: Write) -> Managers:
-        """The entries to start from."""
+        """Return the entries before the write."""
         stored = live["metadata"].get("managedFields") if live is not None else None
         if sent is stored or write.subresource or sent is None:
             return entries.read(stored or ())
         if sent == [{}] or (sent == [] and self._types[write.api_version].typed):
             return {}
-        return entries.checked(sent) or entries.read(stored or ())
+        return entries.parse_entries(sent) or entries.read(stored or ())
 
-    def _updated(self, before: Document, new: Document, found: Managers, write: Write) -> Managers:
-        """The entries after an update: who changed a field owns it, and nobody else does."""
+    def _updated(
+        self, before: Document, new: Document, managers: Managers, write: Write
+    ) -> Managers:
+        """Return the entries after an update: the manager of the update owns the fields that it
+        changed, and nobody else does.
+        """
         changed, removed = self._differences(before, new, write)
-        if changed is None and removed is None and not _foreign(found, write.api_version):
-            return {one: entry for one, entry in found.items() if entry.fields}
+        if changed is None and removed is None and not _foreign(managers, write.api_version):
+            return {one: entry for one, entry in managers.items() if entry.fields}
         if changed is None:
-            return self._reduced(found, before, new, write, (changed, removed))
+            return self._reduced(managers, before, new, write, (changed, removed))
         own = write.identity(applies=False)
-        found = self._reduced(found, before, new, write, (changed, removed), own)
-        mine, fields = found.get(own), changed
+        managers = self._reduced(managers, before, new, write, (changed, removed), own)
+        mine, fields = managers.get(own), changed
         if mine is not None:
             # What it owned before and owns now stays the same object, which is stored once.
             kept = mine.fields if removed is None else difference(mine.fields, removed)
             fields = union(kept, changed)
-        found[own] = Owned(write.api_version, fields, write.time)
-        entries.cap(found)
-        return found
+        managers[own] = ManagedEntry(write.api_version, fields, write.time)
+        entries.cap(managers)
+        return managers
 
     def _differences(self, before: Document, after: Document, write: Write) -> Differences:
         changed, removed = changes(self._types[write.api_version].root, before, after)
@@ -208,17 +221,19 @@ class Tracker:
 
     def _reduced(
         self,
-        found: Managers,
+        managers: Managers,
         before: Document,
         after: Document,
         write: Write,
         differences: Differences,
         own: Identity | None = None,
     ) -> Managers:
-        """The entries without the fields that this write changed or removed, except `own`'s."""
+        """Return the entries without the fields that this write changed or removed, except those of
+        `own`.
+        """
         by_version = {write.api_version: differences}
         result: Managers = {}
-        for one, entry in found.items():
+        for one, entry in managers.items():
             if one == own:
                 result[one] = entry
                 continue
@@ -227,7 +242,7 @@ class Tracker:
             for gone in known:
                 fields = difference(fields, gone) if gone is not None else fields
             if fields:
-                result[one] = entry.owning(fields)
+                result[one] = entry.with_fields(fields)
         return result
 
     def _known(
@@ -238,9 +253,8 @@ class Tracker:
         after: Document,
         write: Write,
     ) -> Differences:
-        """The differences as another version sees them. Raises _Unconvertible.
-
-        What a status ignores it ignores in every version; the object itself in its own alone.
+        """Return the differences in another version. Raises _Unconvertible. Fields that a status
+        write ignores are ignored in every version; those of other writes only in their own version.
         """
         if version not in by_version:
             old = self._seen(_bare(before), version, "failed to convert old object: ")
@@ -251,9 +265,8 @@ class Tracker:
         return by_version[version]
 
     def _seen(self, document: Document, version: str, failure: str) -> Document:
-        """An object in another version, if it fits the types there. Raises _Unconvertible.
-
-        failure: what the error begins with.
+        """Convert an object to another version and check its types. Raises _Unconvertible. failure:
+        the beginning of the error.
         """
         types = self._types.get(version)
         if types is None:
@@ -265,7 +278,7 @@ class Tracker:
                 document = self._convert(document, version)
             except ApiError as error:
                 raise _Unconvertible(f"{failure}{error}") from None
-            text = misfits(types.root, document)
+            text = type_error_text(types.root, document)
         if text:
             raise _Unconvertible(f"{failure}{text}")
         return document
@@ -274,19 +287,19 @@ class Tracker:
         self,
         before: Document,
         after: Document,
-        found: Managers,
+        managers: Managers,
         own: Identity,
         write: Write,
         *,
         force: bool,
     ) -> Managers:
-        """The entries after an apply. Raises Conflicts."""
+        """Return the entries after an apply. Raises Conflicts."""
         differences = self._differences(before, after, write)
         if not force:
-            self._refuse_conflicts(before, after, found, own, write, differences)
-        result = self._reduced(found, before, after, write, differences, own)
-        fields = stripped(result[own].fields)
-        result[own] = result[own].owning(fields)
+            self._refuse_conflicts(before, after, managers, own, write, differences)
+        result = self._reduced(managers, before, after, write, differences, own)
+        fields = without_server_fields(result[own].fields)
+        result[own] = result[own].with_fields(fields)
         if not fields:
             del result[own]
         return result
@@ -295,14 +308,14 @@ class Tracker:
         self,
         before: Document,
         after: Document,
-        found: Managers,
+        managers: Managers,
         own: Identity,
         write: Write,
         differences: Differences,
     ) -> None:
         by_version = {write.api_version: differences}
         contested: dict[Identity, Fields] = {}
-        for one, entry in found.items():
+        for one, entry in managers.items():
             if one == own:
                 continue
             changed, _ = self._known(by_version, entry.api_version, before, after, write)
@@ -311,9 +324,10 @@ class Tracker:
         if contested:
             raise Conflicts(contested)
 
-    def _pruned(self, after: Document, last: Owned, found: Managers, version: str) -> Document:
-        """`after` without what the manager applied last time, unless someone owns it now.
-
+    def _pruned(
+        self, after: Document, last: ManagedEntry, managers: Managers, version: str
+    ) -> Document:
+        """Return `after` without the fields that the manager applied last time and nobody owns now.
         Raises _Unconvertible.
         """
         types = self._types.get(last.api_version)
@@ -321,10 +335,10 @@ class Tracker:
             return after
         before, what = last.api_version, f"{_PRUNE}failed to convert merged object to last applied"
         whole = self._seen(after, before, f"{what} version: ")
-        last_fields = with_named(types.root, last.fields)
+        last_fields = with_parent_paths(types.root, last.fields)
         pruned = without(types.root, whole, last_fields)
         by_version: dict[str, Fields] = {}
-        for entry in found.values():
+        for entry in managers.values():
             so_far = by_version.get(entry.api_version, {})
             by_version[entry.api_version] = union(so_far, entry.fields)
         for other in sorted(by_version, key=lambda one: one != before):
@@ -340,16 +354,18 @@ class Tracker:
     def _with_owned(
         self, whole: Document, pruned: Document, fields: Fields, version: str
     ) -> tuple[Document, Document]:
-        """`pruned` with what `fields` owns of `whole` put back, both in `version`."""
+        """Return `pruned` with the values in `whole` at the paths of `fields` restored, both in
+        `version`.
+        """
         failure = f"{_PRUNE}failed add back owned items: failed to convert"
         whole = self._seen(whole, version, f"{failure} merged object at version {version}: ")
         pruned = self._seen(pruned, version, f"{failure} pruned object at version {version}: ")
         types = self._types[version]
-        kept = union(_all(types, pruned), with_named(types.root, fields))
+        kept = union(_all(types, pruned), with_parent_paths(types.root, fields))
         return whole, without(types.root, whole, difference(_all(types, whole), kept))
 
     def _nothing(self, like: Document) -> Document:
-        """What an object is before it is there."""
+        """Return the object before its creation."""
         api_version = like["apiVersion"]
         return {**self._types[api_version].zero, "apiVersion": api_version, "kind": like["kind"]}
 
@@ -358,20 +374,20 @@ class Tracker:
 
 
 def _all(types: Types, document: Document) -> Fields:
-    return with_named(types.root, owned(types.root, document) or {})
+    return with_parent_paths(types.root, owned_fields(types.root, document) or {})
 
 
 def _by_kubectl(write: Write) -> bool:
     return write.manager == last_applied.MANAGER
 
 
-def _equal(one: Owned, two: Owned) -> bool:
-    return one.api_version == two.api_version and one.fields == two.fields
+def _equal(left: ManagedEntry, right: ManagedEntry) -> bool:
+    return left.api_version == right.api_version and left.fields == right.fields
 
 
-def _foreign(found: Managers, version: str) -> bool:
+def _foreign(managers: Managers, version: str) -> bool:
     """Whether an entry is of another version than the request, or empty."""
-    return any(entry.api_version != version for entry in found.values())
+    return any(entry.api_version != version for entry in managers.values())
 
 
 def _renamed(document: Document, api_version: str) -> Document:
@@ -379,7 +395,7 @@ def _renamed(document: Document, api_version: str) -> Document:
 
 
 def _bare(document: Document) -> Document:
-    """The document without managedFields."""
+    """Return the document without managedFields."""
     metadata = document.get("metadata") or {}
     if "managedFields" not in metadata:
         return document
@@ -388,9 +404,12 @@ def _bare(document: Document) -> Document:
     return {**document, "metadata": rest}
 
 
-def _managed(document: Document, found: Managers) -> Document:
-    """The document with these entries."""
-    if not found:
+def _managed(document: Document, managers: Managers) -> Document:
+    """Return the document with these managedFields."""
+    if not managers:
         return _bare(document)
-    metadata = {**(document.get("metadata") or {}), "managedFields": entries.written(found)}
+    metadata = {
+        **(document.get("metadata") or {}),
+        "managedFields": entries.encode_entries(managers),
+    }
     return {**document, "metadata": metadata}

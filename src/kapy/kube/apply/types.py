@@ -14,11 +14,11 @@ from typing import Any, Final, TypeAlias
 
 from kapy.kube import Document
 from kapy.kube.apply.fields import html_safe
-from kapy.kube.remembering import LONGEST
+from kapy.kube.text_cache import MAX_TEXT
 
 
 class Scalar:
-    """One value. what: "string", "numeric", "boolean" or "untyped"."""
+    """A single value. what: "string", "numeric", "boolean" or "untyped"."""
 
     __slots__ = ("what",)
 
@@ -26,10 +26,9 @@ class Scalar:
         self.what = what
 
 
-class Stripped:
-    """A field that ownership does not know: the server's own part of the metadata.
-
-    what: the type that an applied value must have; None: it is not looked at.
+class Untracked:
+    """A field without ownership: the server's own part of the metadata. what: the type that an
+    applied value must have; None if it is not checked.
     """
 
     __slots__ = ("what",)
@@ -39,7 +38,7 @@ class Stripped:
 
 
 class Deduced:
-    """Whatever the value is."""
+    """A value without a schema: its type is deduced from the value."""
 
     __slots__ = ()
 
@@ -89,13 +88,13 @@ class ListType:
         self.defaults = defaults or {}
 
 
-Type: TypeAlias = Scalar | Stripped | Deduced | MapType | ListType
+Type: TypeAlias = Scalar | Untracked | Deduced | MapType | ListType
 
 STRING: Final = Scalar("string")
 NUMERIC: Final = Scalar("numeric")
 BOOLEAN: Final = Scalar("boolean")
 UNTYPED: Final = Scalar("untyped")
-STRIPPED: Final = Stripped()
+STRIPPED: Final = Untracked()
 DEDUCED: Final = Deduced()
 
 _DEDUCED_MAP: Final = MapType({}, DEDUCED)
@@ -112,8 +111,8 @@ STRING_MAP: Final = MapType({}, STRING)
 STRING_SET: Final = ListType(STRING, ())
 
 
-def settled(node: Type, value: Any) -> Scalar | MapType | ListType | Stripped:
-    """The type with deduction done: what `node` is for this value."""
+def resolve_deduced(node: Type, value: Any) -> Scalar | MapType | ListType | Untracked:
+    """Return the type of a value, with deduction applied to nodes without a schema."""
     if isinstance(node, Deduced):
         if isinstance(value, dict):
             return _DEDUCED_MAP
@@ -122,13 +121,12 @@ def settled(node: Type, value: Any) -> Scalar | MapType | ListType | Stripped:
 
 
 class InvalidItem(ValueError):
-    """An item cannot stand in a list that is a set or a map."""
+    """An item that cannot be in a list of type set or map."""
 
 
 def item_key(node: ListType, item: Any) -> str:
-    """The path element of an item, as FieldsV1 spells it: `k:{"name":"a"}` or `v:"a"`.
-
-    Raises InvalidItem.
+    """Return the path element of an item, as in FieldsV1: `k:{"name":"a"}` or `v:"a"`. Raises
+    InvalidItem.
     """
     if not node.keys:
         return _set_key(item)
@@ -136,7 +134,7 @@ def item_key(node: ListType, item: Any) -> str:
         name = node.keys[0]
         value = item.get(name)
         if isinstance(value, str):
-            return _single_key(name, value) if len(value) <= LONGEST else _spelled({name: value})
+            return _single_key(name, value) if len(value) <= MAX_TEXT else _spell({name: value})
     if not isinstance(item, dict):
         what = "a null element" if item is None else "non-map elements"
         raise InvalidItem(f"associative list with keys may not have {what}")
@@ -151,14 +149,14 @@ def item_key(node: ListType, item: Any) -> str:
             "(and doesn't have default values for any key fields)"
         )
     # 1, 1.0 and true are one key of a cache.
-    if all((type(one) is str and len(one) <= LONGEST) or type(one) is int for _, one in values):
+    if all((type(one) is str and len(one) <= MAX_TEXT) or type(one) is int for _, one in values):
         return _map_key(*values)
-    return _spelled(dict(values))
+    return _spell(dict(values))
 
 
 def _set_key(item: Any) -> str:
     if isinstance(item, str):
-        return _value_key(item) if len(item) <= LONGEST else _spelled_value(item)
+        return _value_key(item) if len(item) <= MAX_TEXT else _spell_value(item)
     if isinstance(item, dict):
         raise InvalidItem("associative list without keys has an element that's a map type")
     if isinstance(item, list):
@@ -174,24 +172,24 @@ def _go(keys: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=65536)
 def _value_key(item: str) -> str:
-    return _spelled_value(item)
+    return _spell_value(item)
 
 
-def _spelled_value(item: str) -> str:
+def _spell_value(item: str) -> str:
     return "v:" + html_safe(json.dumps(item, ensure_ascii=False))
 
 
 @lru_cache(maxsize=65536)
 def _single_key(name: str, value: str) -> str:
-    return _spelled({name: value})
+    return _spell({name: value})
 
 
 @lru_cache(maxsize=65536)
 def _map_key(*values: tuple[str, Any]) -> str:
-    return _spelled(dict(values))
+    return _spell(dict(values))
 
 
-def _spelled(values: dict[str, Any]) -> str:
+def _spell(values: dict[str, Any]) -> str:
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return "k:" + html_safe(text)
 
@@ -200,11 +198,11 @@ OBJECT_META: Final = MapType(
     {
         **dict.fromkeys(
             ("name", "namespace", "selfLink", "uid", "resourceVersion"),
-            Stripped(STRING),
+            Untracked(STRING),
         ),
-        "creationTimestamp": Stripped(UNTYPED),
-        "generation": Stripped(NUMERIC),
-        "managedFields": Stripped(ListType(DEDUCED)),
+        "creationTimestamp": Untracked(UNTYPED),
+        "generation": Untracked(NUMERIC),
+        "managedFields": Untracked(ListType(DEDUCED)),
         "annotations": STRING_MAP,
         "labels": STRING_MAP,
         "finalizers": STRING_SET,
@@ -217,14 +215,14 @@ OBJECT_META: Final = MapType(
 )
 EMBEDDED_META: Final = MapType(
     {
-        name: DEDUCED if isinstance(kind, Stripped) else kind
+        name: DEDUCED if isinstance(kind, Untracked) else kind
         for name, kind in OBJECT_META.members.items()
     }
 )
 
 
 def type_of_schema(schema: Document) -> Type:
-    """The merge type of one node of a structural schema."""
+    """Return the merge type of one node of a structural schema."""
     match schema.get("type"):
         case "object":
             return _object(schema)
@@ -272,7 +270,7 @@ def _array(schema: Document) -> Type:
 
 
 def type_of_kind(schema: Document) -> MapType:
-    """The merge type of a whole kind: a schema's own fields and ObjectMeta."""
+    """Return the merge type of a whole kind: the schema's fields and ObjectMeta."""
     found = type_of_schema({**schema, "type": "object"})
     assert isinstance(found, MapType)
     members = {

@@ -1,7 +1,7 @@
-"""Boot data of machines as steps: what cloud-init or Ignition would do, for who does it instead.
+"""Boot data of machines as steps, for programs that act in place of cloud-init or Ignition.
 
-Pure: nothing is fetched, written or run. Input from anybody is bounded, in its size and in that of
-everything that is packed in it.
+Pure: nothing is fetched, written or run. The size of untrusted input is limited, before and after
+decompression.
 """
 
 from collections.abc import Mapping

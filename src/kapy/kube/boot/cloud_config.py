@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.boot.contents import MOST_STEPS, Contents, text_of
+from kapy.kube.boot.contents import MAX_STEPS, ContentDecoder, text_of
 from kapy.kube.boot.fields import flag_field, text_field
 from kapy.kube.boot.steps import BadBootData, BootPlan, RunCommand, Step, WriteFile, shell
 from kapy.kube.yaml import YamlError, load
@@ -31,8 +31,8 @@ _SPACE: Final = re.compile(r"\s*")
 _WORDS: Final = re.compile(r"\w+")
 _OWNER: Final = re.compile(r"[^\s:-][^\s:]*(?::[^\s:]*)?")
 _HIGHEST_MODE: Final = 0o7777
-_LARGEST_NUMBER: Final = 1 << 64
-_MOST_WORDS: Final = 100_000
+_MAX_NUMBER: Final = 1 << 64
+_MAX_WORDS: Final = 100_000
 
 
 def read_cloud_config(data: bytes, instance: Mapping[str, str] | None = None) -> BootPlan:
@@ -46,9 +46,9 @@ def read_cloud_config(data: bytes, instance: Mapping[str, str] | None = None) ->
     if text.startswith("#!"):
         raise BadBootData(f"{FORMAT}: the boot data is a script, not a cloud-config")
     if instance and _JINJA.match(text):
-        text = _with_values(text, instance)
+        text = _substitute_variables(text, instance)
     config = _document(text)
-    contents = Contents()
+    contents = ContentDecoder()
     written = list(_files(_entries(config, "write_files"), contents))
     steps: list[Step] = [
         *_commands(_entries(config, "bootcmd"), "bootcmd"),
@@ -60,17 +60,17 @@ def read_cloud_config(data: bytes, instance: Mapping[str, str] | None = None) ->
     return BootPlan(tuple(steps), ignored)
 
 
-def _with_values(text: str, instance: Mapping[str, str]) -> str:
+def _substitute_variables(text: str, instance: Mapping[str, str]) -> str:
     parts: list[str] = []
     end = 0
-    for found in _VARIABLE.finditer(text):
-        value = _value(found[2], instance)
+    for match in _VARIABLE.finditer(text):
+        value = _value(match[2], instance)
         if value is None:
             continue
-        before = text[end : found.start()]
-        parts += [before.rstrip() if found[1] == "{{-" else before, value]
-        end = found.end()
-        if found[3] == "-}}" and (space := _SPACE.match(text, end)):
+        before = text[end : match.start()]
+        parts += [before.rstrip() if match[1] == "{{-" else before, value]
+        end = match.end()
+        if match[3] == "-}}" and (space := _SPACE.match(text, end)):
             end = space.end()
     return "".join((*parts, text[end:]))
 
@@ -102,8 +102,8 @@ def _entries(config: Document, section: str) -> list[Any]:
         return []
     if not isinstance(value, list):
         raise BadBootData(f"{section}: the value must be a list")
-    if len(value) > MOST_STEPS:
-        raise BadBootData(f"{section}: there are {len(value)} entries, more than {MOST_STEPS}")
+    if len(value) > MAX_STEPS:
+        raise BadBootData(f"{section}: there are {len(value)} entries, more than {MAX_STEPS}")
     return value
 
 
@@ -112,12 +112,12 @@ def _commands(entries: list[Any], section: str) -> Iterator[RunCommand]:
     for index, command in enumerate(entries):
         entry = f"{section}[{index}]"
         if isinstance(command, str):
-            yield shell(_checked(command, entry), entry)
+            yield shell(_check_text(command, entry), entry)
         elif isinstance(command, list):
             words += len(command)
-            if words > _MOST_WORDS:  # which aliases can make of a short text
-                raise BadBootData(f"{entry}: the commands have more than {_MOST_WORDS} words")
-            argv = tuple(_checked(_word(one, entry), entry) for one in command)
+            if words > _MAX_WORDS:  # which aliases can make of a short text
+                raise BadBootData(f"{entry}: the commands have more than {_MAX_WORDS} words")
+            argv = tuple(_check_text(_word(one, entry), entry) for one in command)
             if argv:
                 yield RunCommand(argv, entry)
         elif command is not None or section == "runcmd":
@@ -127,19 +127,19 @@ def _commands(entries: list[Any], section: str) -> Iterator[RunCommand]:
 def _word(value: Any, entry: str) -> str:
     if isinstance(value, str):
         return value
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _LARGEST_NUMBER:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _MAX_NUMBER:
         raise BadBootData(f"{entry}: each word of a command must be a string or a whole number")
     return str(value)
 
 
-def _checked(text: str, entry: str) -> str:
+def _check_text(text: str, entry: str) -> str:
     if "\0" in text:
         raise BadBootData(f"{entry}: a command cannot contain a NUL character")
     return text
 
 
-def _files(entries: list[Any], contents: Contents) -> Iterator[tuple[WriteFile, bool]]:
-    """Each file, and whether it is written after all others."""
+def _files(entries: list[Any], contents: ContentDecoder) -> Iterator[tuple[WriteFile, bool]]:
+    """Yield each file, and whether it is written after all others."""
     for index, file in enumerate(entries):
         entry = f"write_files[{index}]"
         if not isinstance(file, dict):
@@ -151,7 +151,7 @@ def _files(entries: list[Any], contents: Contents) -> Iterator[tuple[WriteFile, 
         encoding, content = text_field(file, "encoding", entry), text_field(file, "content", entry)
         written = WriteFile(
             path,
-            contents.decoded(content, encoding, entry),
+            contents.decode(content, encoding, entry),
             entry,
             mode=_mode(file.get("permissions"), entry),
             owner=_owner(text_field(file, "owner", entry), entry),
@@ -168,7 +168,9 @@ def _path(text: str, entry: str) -> str:
 
 
 def _mode(value: Any, entry: str) -> int:
-    """Permission bits: an octal number in a string, or a number that YAML read as octal."""
+    """Return the permission bits: an octal number in a string, or a number that YAML read
+    as octal.
+    """
     if value is None or (isinstance(value, str) and not value.strip()):
         return 0o644
     mode = -1

@@ -1,8 +1,7 @@
-"""What upstream's docker provider changes in boot data for machines that are containers.
+"""Changes that upstream's docker provider makes to boot data for machines that are containers.
 
-kubeadm ignores preflight checks that a container cannot pass, the kubelet leaves the host's disk
-and swap alone, and kube-proxy the host's sysctls. A file says that kubeadm was started. Containers
-of a rootless engine need what kind changes for them, too.
+kubeadm ignores preflight checks that a container cannot pass, the kubelet ignores the host's disk
+and swap, and kube-proxy does not change the host's sysctls.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ _PRIVATE_CGROUPS: Final = {
     "cgroup-root": "/kubelet",
     "runtime-cgroups": "/system.slice/containerd.service",
 }
-_LARGEST: Final = 256 << 10
+_MAX_KUBEADM_CONFIG: Final = 256 << 10
 """Bytes of kubeadm's configuration, which is parsed."""
 _FEATURE_GATES: Final = "feature-gates"
 _IN_USER_NAMESPACE: Final = {_FEATURE_GATES: "KubeletInUserNamespace=true"}
@@ -95,11 +94,13 @@ def for_containers(
 def _file(step: WriteFile, kubelet: dict[str, str], *, user_namespace: bool) -> WriteFile:
     kube_proxy = _KUBE_PROXY + _KUBE_PROXY_IN_USER_NAMESPACE * user_namespace
     if step.path in (_INIT_FILE, _JOIN_FILE):
-        content = _registered(step, kubelet)
+        content = _with_kubelet_settings(step, kubelet)
         return replace(step, content=content + kube_proxy * (step.path == _INIT_FILE))
     if step.path == _IGNITION_FILE:
         # Upstream changes no registration in an Ignition config.
-        content = _registered(step, _IN_USER_NAMESPACE) if user_namespace else step.content
+        content = (
+            _with_kubelet_settings(step, _IN_USER_NAMESPACE) if user_namespace else step.content
+        )
         return replace(step, content=content + kube_proxy)
     if step.path == _IGNITION_SCRIPT:
         return replace(step, content=_script(step.content))
@@ -128,12 +129,14 @@ def _command(step: RunCommand, ignoring: str) -> RunCommand:
     return step
 
 
-def _registered(step: WriteFile, kubelet: dict[str, str]) -> bytes:
-    """kubeadm's configuration with settings of the kubelet; other documents stay as they are."""
-    if len(step.content) > _LARGEST:
+def _with_kubelet_settings(step: WriteFile, kubelet: dict[str, str]) -> bytes:
+    """Return kubeadm's configuration with settings of the kubelet; other YAML documents stay
+    unchanged.
+    """
+    if len(step.content) > _MAX_KUBEADM_CONFIG:
         raise BadBootData(
             f"{step.entry}: kubeadm's configuration has {len(step.content)} bytes, more than "
-            f"{_LARGEST >> 10} KiB"
+            f"{_MAX_KUBEADM_CONFIG >> 10} KiB"
         )
     parts = _SEPARATOR.split(step.content.decode("utf-8", "replace"))
     changed = [_with_registration(part, kubelet, step.entry) for part in parts]
@@ -160,23 +163,23 @@ def _with_registration(text: str, kubelet: dict[str, str], entry: str) -> str:
     return dump({**document, "nodeRegistration": registered})
 
 
-def _arguments(given: Any, kubelet: dict[str, str], entry: str) -> Any:
-    """Arguments as kubeadm's version spells them: a mapping, or a list of names and values.
-
-    Ours win over those that are there, as upstream's do; feature gates are added to those there.
+def _arguments(arguments: Any, kubelet: dict[str, str], entry: str) -> Any:
+    """Return extra arguments of the kubelet in the form of kubeadm's version: a mapping, or a list
+    of names and values. Our arguments replace existing ones, as upstream's do; feature gates are
+    added to existing ones.
     """
-    if isinstance(given, dict):
-        return {**given, **{name: _value(given, name, kubelet) for name in kubelet}}
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+    if isinstance(arguments, dict):
+        return {**arguments, **{name: _value(arguments, name, kubelet) for name in kubelet}}
+    if not isinstance(arguments, list) or not all(isinstance(one, dict) for one in arguments):
         raise BadBootData(f"{entry}: kubeletExtraArgs of kubeadm's configuration must be a list")
-    values = {str(one.get("name")): one.get("value") for one in given}
+    values = {str(one.get("name")): one.get("value") for one in arguments}
     ours = {name: _value(values, name, kubelet) for name in kubelet}
-    kept = [{**one, "value": ours.get(str(one.get("name")), one.get("value"))} for one in given]
+    kept = [{**one, "value": ours.get(str(one.get("name")), one.get("value"))} for one in arguments]
     added = [{"name": name, "value": ours[name]} for name in kubelet if name not in values]
     return [*kept, *added]
 
 
-def _value(given: Mapping[str, Any], name: str, kubelet: Mapping[str, str]) -> str:
-    """The value of an argument of ours beside those that are given."""
-    gates = given.get(name)
+def _value(arguments: Mapping[str, Any], name: str, kubelet: Mapping[str, str]) -> str:
+    """Return the value of one of our arguments, combined with the existing arguments."""
+    gates = arguments.get(name)
     return f"{gates},{kubelet[name]}" if gates and name == _FEATURE_GATES else kubelet[name]

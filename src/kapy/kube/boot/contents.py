@@ -1,4 +1,4 @@
-"""Contents of files as boot data encodes them, decoded within a bound."""
+"""Decodes file contents in boot data, with a size limit."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from urllib.parse import unquote_to_bytes
 
 from kapy.kube.boot.steps import BadBootData
 
-LARGEST_DATA: Final = 4 << 20
+MAX_DATA: Final = 4 << 20
 """The most bytes of boot data that are read."""
 
-LARGEST_CONTENTS: Final = 16 << 20
+MAX_CONTENTS: Final = 16 << 20
 """The most bytes that all files of one machine's boot data may have together."""
 
-MOST_STEPS: Final = 10_000
+MAX_STEPS: Final = 10_000
 
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _MEBIBYTE: Final = 1 << 20
@@ -30,44 +30,50 @@ _BOTH_NAMES: Final = ("gz+base64", "gzip+base64", "gz+b64", "gzip+b64")
 _DATA: Final = "data:"
 
 
-def text_of(data: bytes, what: str) -> str:
-    """Boot data as text. what: the name of the format. Raises BadBootData."""
-    if len(data) > LARGEST_DATA:
-        most = LARGEST_DATA // _MEBIBYTE
-        raise BadBootData(f"{what}: the boot data has {len(data)} bytes, more than {most} MiB")
+def text_of(data: bytes, format_name: str) -> str:
+    """Decode boot data as text. format_name: the name of the format, for errors. Raises
+    BadBootData.
+    """
+    if len(data) > MAX_DATA:
+        limit = MAX_DATA // _MEBIBYTE
+        raise BadBootData(
+            f"{format_name}: the boot data has {len(data)} bytes, more than {limit} MiB"
+        )
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         if data.startswith(b"\x1f\x8b"):
-            raise BadBootData(f"{what}: the boot data is compressed; give it as text") from error
-        where = f"byte {error.start}"
-        raise BadBootData(f"{what}: the boot data is not UTF-8 text at {where}") from error
+            raise BadBootData(
+                f"{format_name}: the boot data is compressed; give it as text"
+            ) from error
+        path = f"byte {error.start}"
+        raise BadBootData(f"{format_name}: the boot data is not UTF-8 text at {path}") from error
 
 
 @dataclass(slots=True)
-class Contents:
-    """Decodes contents of files and counts their bytes. Methods raise BadBootData."""
+class ContentDecoder:
+    """Decodes file contents and counts their bytes. Methods raise BadBootData."""
 
-    left: int = LARGEST_CONTENTS
+    remaining: int = MAX_CONTENTS
 
-    def decoded(self, text: str, encoding: str, entry: str) -> bytes:
-        """Content by a `write_files` encoding of cloud-init; the empty one is plain text."""
+    def decode(self, text: str, encoding: str, entry: str) -> bytes:
+        """Decode a `write_files` content with its cloud-init encoding; "" means plain text."""
         name = encoding.strip().lower()
         if name in _BOTH_NAMES or name in _GZIP_NAMES:
             # Compressed bytes come as base64 in any case: a YAML text cannot hold them.
             self._count(len(text), entry)
-            return self._counted(self._unpacked(_from_base64(text, entry), entry), entry)
+            return self._count_content(self._decompress(_from_base64(text, entry), entry), entry)
         if name in _BASE64_NAMES:
             self._count(len(text), entry)
             return _from_base64(text, entry)
         if name in ("", "text/plain"):
-            return self._counted(text.encode(), entry)
+            return self._count_content(text.encode(), entry)
         raise BadBootData(
             f'{entry}: encoding "{encoding:.80}" is not known; use base64, gzip or gzip+base64'
         )
 
     def of_source(self, source: str, compression: str, entry: str) -> bytes:
-        """Content by an Ignition source, which must be a data URL; the empty one is no content."""
+        """Decode an Ignition source, which must be a data URL; "" means no content."""
         source = source.strip()
         if not source:
             return b""
@@ -83,39 +89,39 @@ class Contents:
         if media.rpartition(";")[2] == "base64":
             data = _from_base64(data.decode("latin-1"), entry)
         if compression == "gzip":
-            data = self._unpacked(data, entry)
+            data = self._decompress(data, entry)
         elif compression:
             raise BadBootData(f'{entry}: compression "{compression:.80}" is not known; use gzip')
-        return self._counted(data, entry)
+        return self._count_content(data, entry)
 
-    def _unpacked(self, data: bytes, entry: str) -> bytes:
+    def _decompress(self, data: bytes, entry: str) -> bytes:
         unpacked = bytearray()
         while data:
             unpacker = zlib.decompressobj(_GZIP)
             try:
-                unpacked += unpacker.decompress(data, self.left + 1 - len(unpacked))
+                unpacked += unpacker.decompress(data, self.remaining + 1 - len(unpacked))
             except zlib.error as error:
                 raise BadBootData(f"{entry}: the content is not gzip data ({error})") from error
-            if len(unpacked) > self.left:
+            if len(unpacked) > self.remaining:
                 raise _too_large(entry)
             if not unpacker.eof:
                 raise BadBootData(f"{entry}: the gzip data of the content ends too early")
             data = unpacker.unused_data.lstrip(b"\0")
         return bytes(unpacked)
 
-    def _counted(self, content: bytes, entry: str) -> bytes:
+    def _count_content(self, content: bytes, entry: str) -> bytes:
         self._count(len(content), entry)
         return content
 
     def _count(self, size: int, entry: str) -> None:
-        self.left -= size
-        if self.left < 0:
+        self.remaining -= size
+        if self.remaining < 0:
             raise _too_large(entry)
 
 
 def _too_large(entry: str) -> BadBootData:
-    most = LARGEST_CONTENTS // _MEBIBYTE
-    return BadBootData(f"{entry}: the contents of all files are larger than {most} MiB together")
+    limit = MAX_CONTENTS // _MEBIBYTE
+    return BadBootData(f"{entry}: the contents of all files are larger than {limit} MiB together")
 
 
 def _from_base64(text: str, entry: str) -> bytes:

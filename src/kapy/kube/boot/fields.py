@@ -1,4 +1,4 @@
-"""Fields of entries of boot data, read with their types."""
+"""Reads typed fields of entries in boot data."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from kapy.kube.boot.steps import BadBootData
 
 
 def text_field(parent: Document, field: str, entry: str) -> str:
-    """The string in a field, "" where it is absent. Raises BadBootData.
-
-    entry: where the parent stands in the boot data, for the message.
+    """Return a string field, "" if it is absent. Raises BadBootData. entry: the location of the
+    parent in the boot data, for errors.
     """
     value = parent.get(field)
     if value is None:
@@ -20,7 +19,7 @@ def text_field(parent: Document, field: str, entry: str) -> str:
 
 
 def flag_field(parent: Document, field: str, entry: str) -> bool:
-    """The boolean in a field, False where it is absent. Raises BadBootData."""
+    """Return a boolean field, False if it is absent. Raises BadBootData."""
     value = parent.get(field)
     if value is not None and not isinstance(value, bool):
         raise BadBootData(f"{entry}: {field} must be true or false")

@@ -1,7 +1,7 @@
 """Reads Ignition configs of versions 2 and 3 into steps.
 
-Folders, files, links and systemd units become steps, in this order. A unit that is enabled is
-started at once, because the machine runs already when the steps are carried out.
+Folders, files, links and systemd units become steps, in this order. An enabled unit is started at
+once, because the machine already runs when the steps are executed.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.boot.contents import MOST_STEPS, Contents, check_hash, text_of
+from kapy.kube.boot.contents import MAX_STEPS, ContentDecoder, check_hash, text_of
 from kapy.kube.boot.fields import flag_field, text_field
 from kapy.kube.boot.steps import BadBootData, BootPlan, RunCommand, Step, WriteFile
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 
 FORMAT: Final = "ignition"
 
@@ -27,16 +27,16 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
 _APPLIED: Final = frozenset(
     {"storage.directories", "storage.files", "storage.links", "systemd.units"}
 )
-_ELSEWHERE: Final = ("append", "replace", "merge")
+_UNSUPPORTED_FIELDS: Final = ("append", "replace", "merge")
 _HIGHEST_MODE: Final = 0o7777
 _NO_ID: Final = (1 << 32) - 1
 
 
 def read_ignition(data: bytes) -> BootPlan:
-    """The steps of an Ignition config. Raises BadBootData."""
+    """Return the steps of an Ignition config. Raises BadBootData."""
     text = text_of(data, FORMAT)
     try:
-        config = decoded(text)
+        config = decode_json(text)
     except BadJson as error:
         raise BadBootData(f"{FORMAT}: the boot data is not JSON: {error}") from error
     if not isinstance(config, dict):
@@ -49,7 +49,7 @@ def read_ignition(data: bytes) -> BootPlan:
         *_links(_entries(storage, "links", "storage.links")),
         *_units(_entries(systemd, "units", "systemd.units")),
     ]
-    return BootPlan(tuple(steps), tuple(_ignored(config)))
+    return BootPlan(tuple(steps), tuple(_ignored_sections(config)))
 
 
 def _check_header(header: Document) -> None:
@@ -57,14 +57,14 @@ def _check_header(header: Document) -> None:
     if not isinstance(version, str) or version.partition(".")[0] not in ("2", "3"):
         raise BadBootData(f"{FORMAT}: version {version!r:.20} is not read; use version 2 or 3")
     parts = _mapping(header, "config", "ignition")
-    for field in _ELSEWHERE:
+    for field in _UNSUPPORTED_FIELDS:
         if parts.get(field):
             raise BadBootData(
                 f"ignition.config.{field}: configs from elsewhere are not read; give one config"
             )
 
 
-def _ignored(config: Document) -> Iterator[str]:
+def _ignored_sections(config: Document) -> Iterator[str]:
     for section, value in config.items():
         if section == "ignition" or not value:
             continue
@@ -86,7 +86,7 @@ def _folders(folders: list[Document]) -> Iterator[Step]:
 
 
 def _files(files: list[Document]) -> Iterator[Step]:
-    contents = Contents()
+    contents = ContentDecoder()
     for index, file in enumerate(files):
         path, entry = _path(file, f"storage.files[{index}]")
         mode, owner = _mode(file, 0o644, entry), _owner(file, entry)
@@ -101,7 +101,7 @@ def _files(files: list[Document]) -> Iterator[Step]:
             yield WriteFile(path, content, added, mode, owner, append=True)
 
 
-def _content(resource: Document, contents: Contents, entry: str) -> bytes:
+def _content(resource: Document, contents: ContentDecoder, entry: str) -> bytes:
     source = text_field(resource, "source", entry)
     compression = text_field(resource, "compression", entry)
     content = contents.of_source(source, compression, entry)
@@ -124,7 +124,7 @@ def _links(links: list[Document]) -> Iterator[Step]:
 
 
 def _units(units: list[Document]) -> Iterator[Step]:
-    contents = Contents()
+    contents = ContentDecoder()
     started: list[RunCommand] = []
     for index, unit in enumerate(units):
         entry = f"systemd.units[{index}]"
@@ -143,12 +143,12 @@ def _units(units: list[Document]) -> Iterator[Step]:
     yield from started
 
 
-def _unit_files(unit: Document, name: str, contents: Contents, entry: str) -> Iterator[Step]:
+def _unit_files(unit: Document, name: str, contents: ContentDecoder, entry: str) -> Iterator[Step]:
     if flag_field(unit, "mask", entry):
         argv = ("ln", "-sfn", "--", "/dev/null", f"{UNITS}/{name}")
         yield RunCommand(argv, entry, repeatable=True)
     elif text := text_field(unit, "contents", entry):
-        yield WriteFile(f"{UNITS}/{name}", contents.decoded(text, "", entry), entry)
+        yield WriteFile(f"{UNITS}/{name}", contents.decode(text, "", entry), entry)
     # Version 2 has both spellings.
     for field in ("dropins", "dropin"):
         for index, drop_in in enumerate(_entries(unit, field, entry)):
@@ -156,12 +156,12 @@ def _unit_files(unit: Document, name: str, contents: Contents, entry: str) -> It
             file = text_field(drop_in, "name", inner)
             if not _DROP_IN_NAME.fullmatch(file):
                 raise BadBootData(f"{inner}: name {file!r:.80} is not the name of a drop-in file")
-            content = contents.decoded(text_field(drop_in, "contents", inner), "", inner)
+            content = contents.decode(text_field(drop_in, "contents", inner), "", inner)
             yield WriteFile(f"{UNITS}/{name}.d/{file}", content, inner)
 
 
 def _path(node: Document, entry: str) -> tuple[str, str]:
-    """The path of a file, folder or link, and the entry with it."""
+    """Return the path of a file, folder or link, and its entry for errors."""
     path = text_field(node, "path", entry)
     if not path.startswith("/") or "\0" in path or posixpath.normpath(path) in ("/", "//"):
         raise BadBootData(f"{entry}: path {path!r:.80} is not an absolute path")
@@ -200,8 +200,8 @@ def _mapping(parent: Document, field: str, entry: str) -> Document:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        where = f"{entry}: " if entry else ""
-        raise BadBootData(f"{where}{field} must be an object")
+        path = f"{entry}: " if entry else ""
+        raise BadBootData(f"{path}{field} must be an object")
     return value
 
 
@@ -211,6 +211,6 @@ def _entries(parent: Document, field: str, entry: str) -> list[Document]:
         return []
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
         raise BadBootData(f"{entry}: {field} must be a list of objects")
-    if len(value) > MOST_STEPS:
-        raise BadBootData(f"{entry}: there are {len(value)} entries, more than {MOST_STEPS}")
+    if len(value) > MAX_STEPS:
+        raise BadBootData(f"{entry}: there are {len(value)} entries, more than {MAX_STEPS}")
     return value

@@ -72,7 +72,7 @@ _WRITE: Final = (
 
 
 def as_command(step: Step) -> RunCommand:
-    """The step as one command, for machines to which files cannot be copied.
+    """Return the step as one command, for machines to which files cannot be copied.
 
     The machine needs a POSIX shell, `cat`, `mkdir`, `chown` and `chmod`.
     """
@@ -85,10 +85,10 @@ def as_command(step: Step) -> RunCommand:
 
 
 def as_commands(steps: Sequence[Step]) -> list[RunCommand]:
-    """The steps as commands; files that follow each other are written by one command.
+    """Return the steps as commands; consecutive files are written by one command.
 
-    Starting a command in a machine often costs more than the command. The machine needs `base64`,
-    too. The command that fails prints the entry of the file.
+    Starting a command in a machine often costs more than the command itself. The machine also needs
+    `base64`. A failing command prints the entry of the file that failed.
     """
     commands: list[RunCommand] = []
     files: list[WriteFile] = []
@@ -96,14 +96,14 @@ def as_commands(steps: Sequence[Step]) -> list[RunCommand]:
         if isinstance(step, WriteFile):
             files.append(step)
             continue
-        commands += _written_together(files)
+        commands += _write_together(files)
         files = []
         commands.append(step)
-    return commands + _written_together(files)
+    return commands + _write_together(files)
 
 
-def _written_together(files: list[WriteFile]) -> list[RunCommand]:
-    if len(files) < _FEWEST:
+def _write_together(files: list[WriteFile]) -> list[RunCommand]:
+    if len(files) < _MIN_JOINED_FILES:
         return [as_command(file) for file in files]
     script = "".join((_FUNCTION, *map(_call, files)))
     return [
@@ -116,7 +116,7 @@ def _written_together(files: list[WriteFile]) -> list[RunCommand]:
     ]
 
 
-_FEWEST: Final = 2
+_MIN_JOINED_FILES: Final = 2
 _FUNCTION: Final = (
     'write() { mkdir -p -- "$1" && (umask 077; if [ "$5" ]; then base64 -d >> "$2";'
     ' else base64 -d > "$2"; fi) && chown -- "$3" "$2" && chmod -- "$4" "$2"; }\n'
@@ -132,5 +132,5 @@ def _call(file: WriteFile) -> str:
 
 
 def shell(script: str, entry: str) -> RunCommand:
-    """A command line for the POSIX shell."""
+    """Return a step that runs a POSIX shell script."""
     return RunCommand(("/bin/sh", "-c", script), entry)

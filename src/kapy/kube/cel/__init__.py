@@ -1,6 +1,6 @@
 """The Common Expression Language as Kubernetes has it, for the rules of CustomResourceDefinitions.
 
-    program = compiled("self.min <= self.max", {"self": declared(schema)})
+    program = compile_expression("self.min <= self.max", {"self": declared_type(schema)})
     value, _ = program.run(document)
 
     Structural.compile(schema, rules=rule_checker)      # runs `x-kubernetes-validations`
@@ -10,19 +10,19 @@ Expressions are checked against the types that the schema declares and become Py
 Importing this is not free: who may never meet a rule imports it when the first one comes.
 """
 
-from kapy.kube.cel.compiler import Program, compiled
+from kapy.kube.cel.compiler import Program, compile_expression
 from kapy.kube.cel.definition import definition_rule_errors, rule_errors
 from kapy.kube.cel.errors import CompileError, CostExceeded, EvaluationError
 from kapy.kube.cel.rules import rule_checker
-from kapy.kube.cel.schema_types import declared
+from kapy.kube.cel.schema_types import declared_type
 
 __all__ = [
     "CompileError",
     "CostExceeded",
     "EvaluationError",
     "Program",
-    "compiled",
-    "declared",
+    "compile_expression",
+    "declared_type",
     "definition_rule_errors",
     "rule_checker",
     "rule_errors",

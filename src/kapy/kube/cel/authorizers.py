@@ -1,4 +1,4 @@
-"""The values of Kubernetes' authorization library: what is asked, step by step, and the answer."""
+"""Values of Kubernetes' authorization library: authorizers, checks and decisions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What an authorizer is asked. account: namespace and name of a service account that is asked
-    about instead of the user. path: where no resource is asked for."""
+class AuthorizationCheck:
+    """The attributes of an authorization check. account: namespace and name of the service account
+    to check instead of the user. path: set for checks of non-resource paths.
+    """
 
     verb: str = ""
     group: str = ""
@@ -26,19 +27,21 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether something may be done, and why. error: why nothing could be decided."""
+    """The result of an authorization check. error: the reason for which no decision was
+    possible.
+    """
 
     allowed: bool
     reason: str = ""
     error: str = ""
 
 
-Decide: TypeAlias = Callable[[Question], Decision]
+Decide: TypeAlias = Callable[[AuthorizationCheck], Decision]
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizerValue:
-    """`authorizer`: it answers for one user."""
+    """The variable `authorizer`: checks permissions of one user."""
 
     decide: Decide
     account: tuple[str, str] | None = None
@@ -46,23 +49,23 @@ class AuthorizerValue:
 
 @dataclass(frozen=True, slots=True)
 class PathCheck:
-    """A question about a path, without its verb."""
+    """A check of a non-resource path, without a verb so far."""
 
     decide: Decide
-    question: Question
+    question: AuthorizationCheck
 
 
 @dataclass(frozen=True, slots=True)
 class GroupCheck:
-    """A question about an API group, without the resource."""
+    """A check of an API group, without a resource so far."""
 
     decide: Decide
-    question: Question
+    question: AuthorizationCheck
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceCheck:
-    """A question about a resource, without its verb."""
+    """A check of a resource, without a verb so far."""
 
     decide: Decide
-    question: Question
+    question: AuthorizationCheck

@@ -1,4 +1,4 @@
-"""Calls of functions."""
+"""Compiles function calls."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from kapy.kube.cel import logic
 from kapy.kube.cel.aggregates import list_term
 from kapy.kube.cel.charges import CHARGES, Charge
 from kapy.kube.cel.costs import call_cost, call_size
-from kapy.kube.cel.equality import joined
+from kapy.kube.cel.equality import concatenation
 from kapy.kube.cel.errors import CostExceeded, EvaluationError
-from kapy.kube.cel.folds import MACROS, fold
 from kapy.kube.cel.functions import library
 from kapy.kube.cel.functions.regexes import check_pattern
 from kapy.kube.cel.functions.times import duration, timestamp
+from kapy.kube.cel.macros import MACROS, macro_term
 from kapy.kube.cel.members import has_term
-from kapy.kube.cel.names import NAMESPACES, qualified
-from kapy.kube.cel.terms import Frame, Run, Term, bounded, charge
+from kapy.kube.cel.names import NAMESPACES, qualified_name
+from kapy.kube.cel.terms import Frame, Run, Term, bound_cost, charge
 from kapy.kube.cel.tree import Call, ListOf, Literal, Tree
 from kapy.kube.cel.types import BOOL, Type
 
@@ -31,10 +31,10 @@ def call_term(compiler: Compiler, tree: Call) -> Term:
         return special(compiler, tree)
     if tree.target is not None:
         if (tree.name, len(tree.arguments)) in MACROS:
-            return fold(compiler, tree)
-        name = f"{qualified(tree.target)}.{tree.name}"
+            return macro_term(compiler, tree)
+        name = f"{qualified_name(tree.target)}.{tree.name}"
         root = name.partition(".")[0]
-        if root in NAMESPACES and compiler.found(root) is None:
+        if root in NAMESPACES and compiler.lookup(root) is None:
             return _function(compiler, tree, name, [], member=False)
         return _function(compiler, tree, tree.name, [tree.target], member=True)
     if tree.name == "has" and len(tree.arguments) == 1:
@@ -51,8 +51,8 @@ def _function(
             compiler.term(target[0])
         text = f"undeclared reference to '{name}' (in container '')"
         raise compiler.problem(tree.at, text)
-    terms = [_argument(compiler, one, name) for one in (*target, *tree.arguments)]
-    types = [one.type for one in terms]
+    terms = [_argument(compiler, term, name) for term in (*target, *tree.arguments)]
+    types = [term.type for term in terms]
     for pattern in tree.arguments[-1:] if name == "matches" else ():
         if isinstance(pattern, Literal):
             _check_pattern(compiler, pattern)
@@ -61,25 +61,27 @@ def _function(
         raise compiler.no_overload(tree.at, name, types, member=member)
     run, result = found
     if name == "_+_" and types[0].list_type:
-        run, result = joined(types[0]), types[0]
+        run, result = concatenation(types[0]), types[0]
     size = call_size(name, terms)
-    if size is not None and result.most is None:
-        result = Type(result.name, result.parameters, result.fields, size, result.least)
-    cost = bounded(sum(one.cost for one in terms) + call_cost(name, terms))
-    charges = CHARGES.get(name) if _may_be_long(types) else None
-    runs = [one.run for one in terms]
-    return Term(result, _charged(run, runs, charges) if charges else _applied(run, runs), cost)
+    if size is not None and result.max_size is None:
+        result = Type(result.name, result.parameters, result.fields, size, result.min_size)
+    cost = bound_cost(sum(term.cost for term in terms) + call_cost(name, terms))
+    charges = CHARGES.get(name) if _may_be_large(types) else None
+    runs = [term.run for term in terms]
+    return Term(
+        result, _with_charge(run, runs, charges) if charges else _apply_function(run, runs), cost
+    )
 
 
-def _may_be_long(types: list[Type]) -> bool:
-    return not all(one.name in _SHORT for one in types)
+def _may_be_large(types: list[Type]) -> bool:
+    return not all(one.name in _CONSTANT_SIZE_TYPES for one in types)
 
 
-_SHORT: Final = frozenset(("int", "uint", "double", "bool", "timestamp", "null_type"))
+_CONSTANT_SIZE_TYPES: Final = frozenset(("int", "uint", "double", "bool", "timestamp", "null_type"))
 
 
-def _charged(function: Callable[..., Any], runs: list[Run], charges: Charge) -> Run:
-    """A call of a function that costs what the sizes of its arguments say."""
+def _with_charge(function: Callable[..., Any], runs: list[Run], charges: Charge) -> Run:
+    """Return the run of a call that charges a cost computed from the sizes of its arguments."""
     if len(runs) == 2:
         one, two = runs
 
@@ -101,7 +103,7 @@ def _charged(function: Callable[..., Any], runs: list[Run], charges: Charge) -> 
 
 
 def _argument(compiler: Compiler, tree: Tree, name: str) -> Term:
-    """An argument; a literal that can never do is found here, not when it is too late."""
+    """Compile an argument; an invalid literal pattern or format is reported at compile time."""
     if name == "format" and isinstance(tree, ListOf):
         return list_term(compiler, tree, mixed=True)
     read = _LITERALS.get(name)
@@ -126,8 +128,10 @@ _LITERALS: Final[dict[str, Callable[[str], Any]]] = {
 }
 
 
-def _applied(function: Callable[..., Any], runs: list[Run]) -> Run:
-    """A call of a function; the usual numbers of arguments are spelled out because that is fast."""
+def _apply_function(function: Callable[..., Any], runs: list[Run]) -> Run:
+    """Return the run of a call without a charge; calls with up to three arguments have a
+    fast path.
+    """
     match runs:
         case [one]:
             return lambda frame: function(one(frame))
@@ -137,7 +141,7 @@ def _applied(function: Callable[..., Any], runs: list[Run]) -> Run:
 
 
 def _in(compiler: Compiler, tree: Call) -> Term:
-    """Membership; among literals of strings it is a look into a set."""
+    """Compile membership; for a list of string literals it is a set lookup."""
     _, items = tree.arguments
     if isinstance(items, ListOf) and all(
         isinstance(item, Literal) and type(item.value) is str for item, _ in items.items
@@ -145,7 +149,7 @@ def _in(compiler: Compiler, tree: Call) -> Term:
         value, term = compiler.term(tree.arguments[0]), compiler.term(items)
         if value.type.name == "string":
             words = frozenset(item.value for item, _ in items.items if isinstance(item, Literal))
-            run, cost = value.run, bounded(value.cost + term.cost + len(words))
+            run, cost = value.run, bound_cost(value.cost + term.cost + len(words))
             return Term(BOOL, lambda frame: run(frame) in words, cost)
     return _function(compiler, tree, "@in", [], member=False)
 

@@ -1,7 +1,7 @@
-"""What calls cost when they are run, by the size of their arguments, as in kube-apiserver.
+"""The actual cost of calls at run time, by the size of their arguments, as in kube-apiserver.
 
-Where Python has to work more than Go for a call (it copies a list to add to it), the call costs
-more here. What a call would make is charged before it is made.
+A call costs more here where Python does more work than Go, such as copying a list to add to it. The
+cost of a result is charged before the result is created.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ from typing import Any, Final, TypeAlias
 
 Charge: TypeAlias = Callable[..., int]
 
-_MOST_NODES: Final = 100_000
+_MAX_NODES: Final = 100_000
 _AUTHORIZATION: Final = 350_000
 """What asking an authorizer costs: two questions are all that an expression may have."""
 
 
 def traversal(value: Any) -> int:
-    """What going through a value costs: a tenth of all characters, and one for all else."""
+    """Return the cost of traversing a value: a tenth of its characters, and 1 for each
+    other value.
+    """
     if isinstance(value, (str, bytes)):
         return len(value) // 10 + 1
     if not isinstance(value, (list, dict)):
         return 1
     total, rest = 0, [value]
-    while rest and total < _MOST_NODES:
+    while rest and total < _MAX_NODES:
         one = rest.pop()
         if isinstance(one, (str, bytes)):
             total += len(one) // 10
@@ -45,7 +47,7 @@ def _first(*values: Any) -> int:
     return _size(values[0]) // 10 + 1
 
 
-def _made(*values: Any) -> int:
+def _created_size(*values: Any) -> int:
     return _size(values[0]) // 5 + 1
 
 
@@ -77,13 +79,15 @@ def _within(text: Any, part: Any) -> int:
     return (_size(text) // 10 + 1) * (_size(part) // 10 + 1)
 
 
-def _both(one: Any, two: Any) -> int:
-    """Python copies both lists; Go only texts."""
-    return (_size(one) + _size(two)) // 10 + 1
+def _sum_of_sizes(left: Any, right: Any) -> int:
+    """Return the cost of `+`: Python copies both operands if they are lists; Go copies only
+    strings.
+    """
+    return (_size(left) + _size(right)) // 10 + 1
 
 
-def _smaller(one: Any, two: Any) -> int:
-    return min(_size(one), _size(two)) // 10 + 1
+def _smaller(left: Any, right: Any) -> int:
+    return min(_size(left), _size(right)) // 10 + 1
 
 
 def _in(value: Any, items: Any) -> int:
@@ -93,25 +97,25 @@ def _in(value: Any, items: Any) -> int:
     return _size(items) * max(each, traversal(value) // 10)
 
 
-def _found(items: Any, value: Any = "", *_: Any) -> int:
+def _searched_size(items: Any, value: Any = "", *_: Any) -> int:
     if isinstance(items, list):
         return _size(items) * max(1, traversal(value) // 10)
     return _within(items, value)
 
 
-def _pairs(one: Any, two: Any) -> int:
-    return _size(one) * _size(two) * max(1, traversal(one) // max(1, _size(one)) // 10)
+def _pairs(left: Any, right: Any) -> int:
+    return _size(left) * _size(right) * max(1, traversal(left) // max(1, _size(left)) // 10)
 
 
-def equality(one: Any, two: Any) -> int:
-    """Of `==` where it is run often."""
-    return min(traversal(one), traversal(two))
+def equality(left: Any, right: Any) -> int:
+    """Return the cost of `==` inside loops."""
+    return min(traversal(left), traversal(right))
 
 
 CHARGES: Final[dict[str, Charge]] = {
     **dict.fromkeys(("matches", "find", "findAll"), _regexp),
     **dict.fromkeys(("isSorted", "sum", "min", "max"), lambda items: traversal(items)),
-    **dict.fromkeys(("indexOf", "lastIndexOf"), _found),
+    **dict.fromkeys(("indexOf", "lastIndexOf"), _searched_size),
     **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _smaller),
     **dict.fromkeys(("sets.contains", "sets.equivalent", "sets.intersects"), _pairs),
     **dict.fromkeys(
@@ -124,13 +128,13 @@ CHARGES: Final[dict[str, Charge]] = {
         ),
         _first,
     ),
-    "_+_": _both,
+    "_+_": _sum_of_sizes,
     "check": lambda *_: _AUTHORIZATION,
     "@in": _in,
     "contains": _within,
     "format": _formatted,
     "join": _joined,
     "replace": _replaced,
-    "split": _made,
+    "split": _created_size,
 }
 """By the name of a function; what is not here costs one."""

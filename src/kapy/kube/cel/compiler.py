@@ -1,4 +1,4 @@
-"""From a syntax tree to Python closures, checking types on the way as cel-go's checker does."""
+"""Compiles a syntax tree to Python closures and checks types like cel-go's checker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kapy.kube.cel.members import index_term, select_term
 from kapy.kube.cel.names import literal_term, name_term
 from kapy.kube.cel.parser import parse
 from kapy.kube.cel.terms import Frame, Run, Term, charge
-from kapy.kube.cel.tree import Call, Index, ListOf, Literal, MapOf, Name, Select, Tree, steps
+from kapy.kube.cel.tree import Call, Index, ListOf, Literal, MapOf, Name, Select, Tree, max_steps
 from kapy.kube.cel.types import Type
 
 DEFAULT_LIMIT: Final = 1_000_000
@@ -23,7 +23,7 @@ DEFAULT_LIMIT: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A compiled expression. cost: the most that it may cost. uses: variables that it reads."""
+    """A compiled expression. cost: its maximum cost. uses: the variables that it reads."""
 
     type: Type
     cost: int
@@ -33,9 +33,10 @@ class Program:
     _steps: int
 
     def run(self, *values: Any, limit: int = DEFAULT_LIMIT) -> tuple[Any, int]:
-        """The value for the given variables (in their order), and what is left of `limit`.
+        """Evaluate the expression. Returns its value and the rest of the cost limit.
 
-        Raises EvaluationError; CostExceeded when it takes longer than allowed.
+        values: the variables, in their order of declaration. Raises EvaluationError; CostExceeded
+        if the limit is exceeded.
         """
         frame: Frame = [limit, *values, *([None] * self._slots)]
         try:
@@ -49,13 +50,13 @@ class Program:
             raise EvaluationError(str(error)) from None
 
 
-def compiled(source: str, variables: Mapping[str, Type]) -> Program:
-    """The program of an expression. Raises CompileError."""
+def compile_expression(source: str, variables: Mapping[str, Type]) -> Program:
+    """Compile an expression. Raises CompileError."""
     compiler = Compiler(source, variables)
     try:
         tree = parse(source)
         term = compiler.term(tree)
-        work = steps(tree)
+        work = max_steps(tree)
     except RecursionError:
         raise CompileError("expression recursion limit exceeded", source, 0) from None
     used = frozenset(compiler.used)
@@ -63,7 +64,7 @@ def compiled(source: str, variables: Mapping[str, Type]) -> Program:
 
 
 class Compiler:
-    """Compiles one expression; knows which variables are in sight."""
+    """Compiles one expression and tracks the variables in scope."""
 
     def __init__(self, source: str, variables: Mapping[str, Type]) -> None:
         self.source = source
@@ -75,29 +76,31 @@ class Compiler:
         self._readable = set(variables)
 
     def problem(self, at: int, text: str) -> CompileError:
-        """That the expression is wrong at a place."""
+        """Return the error for a position in the source."""
         return CompileError(text, self.source, at)
 
     def no_overload(
         self, at: int, name: str, types: list[Type], *, member: bool = False
     ) -> CompileError:
-        """That a function is not there for arguments of these types."""
+        """Return the error for a call without a matching overload."""
         target = f"{types[0]}." if member else ""
         given = ", ".join(str(one) for one in (types[1:] if member else types))
         text = f"found no matching overload for '{name}' applied to '{target}({given})'"
         return self.problem(at, text)
 
     def term(self, tree: Tree) -> Term:
-        """The compiled form of any part."""
+        """Compile any node of the syntax tree."""
         return _TERMS[type(tree)](self, tree)
 
     def within(self, names: tuple[str, ...], types: tuple[Type, ...]) -> _Scope:
-        """A scope with more variables; gives their slots."""
+        """Return a scope with additional variables; entering it yields their slots."""
         return _Scope(self, names, types)
 
     @contextmanager
     def loop(self) -> Iterator[None]:
-        """What is compiled within runs many times; `loops` says whether anything does."""
+        """Mark the code compiled in this context as the body of a loop; `loops` tells whether there
+        are any.
+        """
         self.loops += 1
         try:
             yield
@@ -120,8 +123,8 @@ class Compiler:
     def restore(self, scope: dict[str, tuple[Type, int]]) -> None:
         self._scope = scope
 
-    def found(self, name: str) -> tuple[Type, int] | None:
-        """A variable's type and slot."""
+    def lookup(self, name: str) -> tuple[Type, int] | None:
+        """Return the type and slot of a variable, None if it is undeclared."""
         one = self._scope.get(name)
         if one is not None and one[1] <= self._given:
             self.used.add(name)
@@ -129,7 +132,7 @@ class Compiler:
 
 
 class _Scope:
-    """The time in which variables of a comprehension are in sight."""
+    """A context manager for the scope of comprehension variables."""
 
     def __init__(self, compiler: Compiler, names: tuple[str, ...], types: tuple[Type, ...]) -> None:
         self._compiler, self._names, self._types = compiler, names, types

@@ -1,4 +1,4 @@
-"""What a call may cost at most, in the unit of kube-apiserver's estimates (cel-go's)."""
+"""The maximum cost of a call, in the unit of kube-apiserver's (cel-go's) estimates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Final
 
-from kapy.kube.cel.terms import UNBOUNDED, Term, bounded
+from kapy.kube.cel.terms import UNBOUNDED, Term, bound_cost
 
 _TRAVERSAL: Final = 0.1
 _REGEX: Final = 0.25
@@ -47,48 +47,48 @@ def _times(size: int, factor: float) -> int:
 
 
 def call_cost(name: str, terms: Sequence[Term]) -> int:
-    """The most that a call itself costs, without its arguments."""
+    """Return the maximum cost of a call, without the cost of its arguments."""
     special = _COSTS.get(name)
     if special is not None:
-        return max(1, bounded(special(terms)))
+        return max(1, bound_cost(special(terms)))
     if name in _WALKS:
-        sizes = [one.most for one in terms if one.type.name in _SIZED]
+        sizes = [term.max_size for term in terms if term.type.name in _SIZED]
         return max(1, _times(max(sizes), _TRAVERSAL)) if sizes else 1
     return 1
 
 
 def _regex(terms: Sequence[Term]) -> int:
-    return _times(terms[0].most + 1, _TRAVERSAL) * _times(terms[1].most, _REGEX)
+    return _times(terms[0].max_size + 1, _TRAVERSAL) * _times(terms[1].max_size, _REGEX)
 
 
 def _contains(terms: Sequence[Term]) -> int:
-    return _times(terms[0].most, _TRAVERSAL) * _times(terms[1].most, _TRAVERSAL)
+    return _times(terms[0].max_size, _TRAVERSAL) * _times(terms[1].max_size, _TRAVERSAL)
 
 
 def _sum(terms: Sequence[Term]) -> int:
-    texts = [one for one in terms if one.type.name in ("string", "bytes")]
-    return sum(_times(one.most, _TRAVERSAL) for one in texts)
+    texts = [term for term in terms if term.type.name in ("string", "bytes")]
+    return sum(_times(term.max_size, _TRAVERSAL) for term in texts)
 
 
 def _affix(terms: Sequence[Term]) -> int:
-    return _times(terms[1].most, _TRAVERSAL)
+    return _times(terms[1].max_size, _TRAVERSAL)
 
 
 def _items(terms: Sequence[Term]) -> int:
-    return terms[-1].most if terms[-1].type.name == "list" else 1
+    return terms[-1].max_size if terms[-1].type.name == "list" else 1
 
 
 def _search(terms: Sequence[Term]) -> int:
     factor = 1 if terms[0].type.name == "list" else _TRAVERSAL
-    return _times(terms[0].most, factor)
+    return _times(terms[0].max_size, factor)
 
 
 def _pairs(terms: Sequence[Term]) -> int:
-    return terms[0].most * terms[1].most
+    return terms[0].max_size * terms[1].max_size
 
 
 def _equality(terms: Sequence[Term]) -> int:
-    sizes = [one.most for one in terms if one.type.name in _SIZED]
+    sizes = [term.max_size for term in terms if term.type.name in _SIZED]
     return max(1, _times(min(sizes), _TRAVERSAL)) if sizes else 1
 
 
@@ -106,11 +106,13 @@ _COSTS: Final[dict[str, Callable[[Sequence[Term]], int]]] = {
 
 
 def call_size(name: str, terms: Sequence[Term]) -> int | None:
-    """The most characters or items of a call's result; None when nothing bounds them."""
-    sizes = [one.type.most for one in terms if one.type.name in _SIZED]
+    """Return the maximum number of characters or items in the result of a call; None if there is no
+    limit.
+    """
+    sizes = [one.type.max_size for one in terms if one.type.name in _SIZED]
     known = [one for one in sizes if one is not None]
     if not sizes or len(known) < len(sizes):
         return None
     if name == "replace" and len(known) > 2:
-        return bounded(known[0] * max(1, known[2]))
-    return bounded(sum(known))
+        return bound_cost(known[0] * max(1, known[2]))
+    return bound_cost(sum(known))

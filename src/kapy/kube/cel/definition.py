@@ -1,4 +1,4 @@
-"""Whether rules may stand in a CustomResourceDefinition, in kube-apiserver's words."""
+"""Validates the CEL rules of a CustomResourceDefinition, with kube-apiserver's messages."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kapy.kube import Document
-from kapy.kube.cel.compiler import Program, compiled
+from kapy.kube.cel.compiler import Program, compile_expression
 from kapy.kube.cel.errors import CompileError
 from kapy.kube.cel.rules import variables
-from kapy.kube.cel.schema_types import LARGEST_REQUEST, declared
+from kapy.kube.cel.schema_types import MAX_REQUEST, declared_type
 from kapy.kube.cel.types import Type
-from kapy.kube.field_errors import FieldError, Shown, forbidden, invalid, required
+from kapy.kube.field_errors import FieldError, FixedText, forbidden, invalid, required
 from kapy.kube.regexp import cost
 from kapy.kube.schema.definition import TOO_LARGE
 
@@ -30,8 +30,8 @@ _CHARACTER: Final = 3000
 _LARGER: Final = 5
 """How much longer the rules of a definition may take than those of one object."""
 
-_LONGEST: Final = 2048
-_SHOWN_EXPENSIVE: Final = 4
+_MAX_LENGTH: Final = 2048
+_MAX_SHOWN_EXPENSIVE: Final = 4
 _REASONS: Final = (
     "FieldValueDuplicate",
     "FieldValueForbidden",
@@ -63,7 +63,9 @@ class _Costs:
     rules: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, cost: int, path: str) -> None:
-        """Those that are a hundredth of the limit are named when it is exceeded."""
+        """Add a cost; rules above one percent of the limit are listed in the error if it is
+        exceeded.
+        """
         self.total += cost
         if cost >= TOTAL_LIMIT // 100:
             self.rules.append((cost, path))
@@ -72,10 +74,10 @@ class _Costs:
 def rule_errors(
     schema: Document, path: str, *, root: bool = True, counted: str = "rule"
 ) -> list[FieldError]:
-    """What is wrong with the rules anywhere in the schema of a variable.
+    """Return the errors of all rules in the schema of a variable.
 
-    path: where the schema stands. root: whether it is the schema of a whole object. counted: what
-    errors say that the costs of all rules are those of.
+    path: the path of the schema. root: it is the schema of a whole object. counted: the subject of
+    the error about the total cost.
     """
     return _Rules(path, counted=counted).errors(_Place(schema, path, root=root))
 
@@ -94,7 +96,7 @@ def definition_rule_errors(
 
 @dataclass(slots=True)
 class _Rules:
-    """One look at the rules of a schema. texts: what they say in words is looked at, too."""
+    """One validation of a schema's rules. texts: also validate messages and other texts."""
 
     path: str
     counted: str = "rule"
@@ -104,16 +106,16 @@ class _Rules:
     costs: _Costs = field(default_factory=_Costs)
 
     def errors(self, place: _Place) -> list[FieldError]:
-        """Of a node and all below."""
-        with cost.allowance(cost.ALLOWED * _LARGER):
+        """Return the errors of a node and its descendants."""
+        with cost.allowance(cost.MAX_NANOSECONDS * _LARGER):
             try:
                 errors = list(self._node_errors(place))
             except cost.TooCostly:
                 return [forbidden(self.path, TOO_LARGE)]
         if self.costs.total > TOTAL_LIMIT:
-            for _, where in sorted(self.costs.rules, key=lambda one: -one[0])[:_SHOWN_EXPENSIVE]:
+            for _, path in sorted(self.costs.rules, key=lambda one: -one[0])[:_MAX_SHOWN_EXPENSIVE]:
                 text = f"contributed to estimated {self.counted} cost total exceeding cost limit"
-                errors.append(forbidden(where, f"{text} for entire OpenAPIv3 schema"))
+                errors.append(forbidden(path, f"{text} for entire OpenAPIv3 schema"))
             what = (
                 f"x-kubernetes-validations estimated {self.counted} cost total for entire "
                 "OpenAPIv3 schema"
@@ -125,64 +127,64 @@ class _Rules:
     def _node_errors(self, place: _Place) -> Iterator[FieldError]:
         schema = place.schema
         if not _BELOW.isdisjoint(schema):
-            for below in _below(place):
+            for below in _child_places(place):
                 yield from self._node_errors(below)
         rules = schema.get("x-kubernetes-validations")
         inside = f"{place.path}."
         if not rules or any(one.startswith(inside) for one in self.flawed):
             return
-        kind = declared(schema, resource=place.root)
-        where = f"{place.path}.x-kubernetes-validations"
+        kind = declared_type(schema, resource=place.root)
+        path = f"{place.path}.x-kubernetes-validations"
         if kind is None and not self.texts:
-            yield FieldError("InternalError", where, _NO_TYPES)
+            yield FieldError("InternalError", path, _NO_TYPES)
             return
         for index, rule in enumerate(rules):
-            yield from self._rule_errors(place, rule, f"{where}[{index}]", kind)
+            yield from self._rule_errors(place, rule, f"{path}[{index}]", kind)
 
     def _rule_errors(
-        self, place: _Place, rule: Document, where: str, kind: Type | None
+        self, place: _Place, rule: Document, path: str, kind: Type | None
     ) -> Iterator[FieldError]:
         if self.texts:
-            yield from _text_errors(place, rule, where)
+            yield from _text_errors(place, rule, path)
         source = rule.get("rule") or ""
         if not source.strip():
-            yield required(f"{where}.rule", "rule is not specified")
+            yield required(f"{path}.rule", "rule is not specified")
             return
         if kind is None:
             text = "rule compiler initialization error: the schema has no type"
-            yield _unfit(f"{where}.rule", rule, text)
+            yield _invalid_rule(f"{path}.rule", rule, text)
             return
         names = variables(kind, rule)
         wanted = "cel expression must evaluate to a bool"
-        program, problem = _compiled(source, names, "bool", wanted)
+        program, problem = _compile(source, names, "bool", wanted)
         if program is None:
-            yield _unfit(f"{where}.rule", rule, problem)
+            yield _invalid_rule(f"{path}.rule", rule, problem)
         else:
             times = place.times
-            times = times if times is not None else LARGEST_REQUEST // (kind.least + 1)
-            yield from self._cost_errors("rule", program.cost * times, f"{where}.rule")
-            yield from self._message_errors(rule, names, f"{where}.messageExpression")
+            times = times if times is not None else MAX_REQUEST // (kind.min_size + 1)
+            yield from self._cost_errors("rule", program.cost * times, f"{path}.rule")
+            yield from self._message_errors(rule, names, f"{path}.messageExpression")
         yield from _old_errors(
-            place, rule, where, uses="oldSelf" in program.uses if program else False
+            place, rule, path, uses="oldSelf" in program.uses if program else False
         )
 
     def _message_errors(
-        self, rule: Document, names: dict[str, Type], where: str
+        self, rule: Document, names: dict[str, Type], path: str
     ) -> Iterator[FieldError]:
         expression = rule.get("messageExpression")
         if not expression:
             return
         wanted = "messageExpression must evaluate to a string"
-        program, problem = _compiled(expression, names, "string", wanted, "messageExpression ")
+        program, problem = _compile(expression, names, "string", wanted, "messageExpression ")
         if program is None:
-            yield _unfit(where, rule, problem)
+            yield _invalid_rule(path, rule, problem)
         else:
-            yield from self._cost_errors("messageExpression", program.cost, where)
+            yield from self._cost_errors("messageExpression", program.cost, path)
 
-    def _cost_errors(self, what: str, cost: int, where: str) -> Iterator[FieldError]:
+    def _cost_errors(self, subject: str, cost: int, path: str) -> Iterator[FieldError]:
         if self.cheap and cost > RULE_LIMIT:
-            yield forbidden(where, _too_costly(f"estimated {what} cost", cost, RULE_LIMIT))
-        self.costs.add(cost, where)
+            yield forbidden(path, _too_costly(f"estimated {subject} cost", cost, RULE_LIMIT))
+        self.costs.add(cost, path)
 
 
 _NO_TYPES: Final = (
@@ -192,8 +194,8 @@ _NO_TYPES: Final = (
 _BELOW: Final = frozenset(("properties", "additionalProperties", "items"))
 
 
-def _below(place: _Place) -> Iterator[_Place]:
-    """The nodes right below, additional properties first, as kube-apiserver looks at them."""
+def _child_places(place: _Place) -> Iterator[_Place]:
+    """Yield the child nodes in kube-apiserver's order: additional properties first."""
     schema, path = place.schema, place.path
     times = _times(place.times, schema)
     more = schema.get("additionalProperties")
@@ -208,18 +210,20 @@ def _below(place: _Place) -> Iterator[_Place]:
         yield _Place(items, f"{path}.items", times, unmatched)
 
 
-def _old_errors(place: _Place, rule: Document, where: str, *, uses: bool) -> Iterator[FieldError]:
-    """Of how a rule speaks of old values. uses: whether it does."""
+def _old_errors(place: _Place, rule: Document, path: str, *, uses: bool) -> Iterator[FieldError]:
+    """Yield the errors of a rule's use of `oldSelf`. uses: the rule refers to it."""
     if uses and place.unmatched:
         text = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
-        yield invalid(f"{where}.rule", rule.get("rule") or "", f"{text} {place.unmatched}")
+        yield invalid(f"{path}.rule", rule.get("rule") or "", f"{text} {place.unmatched}")
     elif not uses and rule.get("optionalOldSelf") is not None:
         text = "may not be set if oldSelf is not used in rule"
-        yield invalid(f"{where}.optionalOldSelf", rule["optionalOldSelf"], text)
+        yield invalid(f"{path}.optionalOldSelf", rule["optionalOldSelf"], text)
 
 
 def _times(times: int | None, schema: Document) -> int | None:
-    """How often the members of a node can be in an object, which itself can so often."""
+    """Return how often the members of a node can occur in an object, given how often the node can;
+    None if unlimited.
+    """
     match schema.get("type"):
         case "object" if schema.get("additionalProperties") is not None:
             most = schema.get("maxProperties")
@@ -230,21 +234,21 @@ def _times(times: int | None, schema: Document) -> int | None:
     return None if times is None or most is None else times * max(0, most)
 
 
-def _compiled(
-    source: str, names: dict[str, Type], wanted: str, otherwise: str, prefix: str = ""
+def _compile(
+    source: str, names: dict[str, Type], expected: str, otherwise: str, prefix: str = ""
 ) -> tuple[Program | None, str]:
-    """The program of an expression, or what is wrong with it."""
+    """Return the program of an expression, or None and the error."""
     cost.current().charge(_CHARACTER * len(source))
     try:
-        program = compiled(source, names)
+        program = compile_expression(source, names)
     except CompileError as error:
         return None, f"{prefix}compilation failed: {error}"
-    if program.type.name not in (wanted, "dyn"):
+    if program.type.name not in (expected, "dyn"):
         return None, otherwise
     return program, ""
 
 
-def _too_costly(what: str, cost: int, limit: int) -> str:
+def _too_costly(subject: str, cost: int, limit: int) -> str:
     factor = cost / limit
     if factor > 100:
         shown = "more than 100x"
@@ -252,7 +256,7 @@ def _too_costly(what: str, cost: int, limit: int) -> str:
         shown = f"{factor:f}x"
     else:
         shown = f"{factor:.1f}x"
-    return f"{what} exceeds budget by factor of {shown} {_ADVICE}"
+    return f"{subject} exceeds budget by factor of {shown} {_ADVICE}"
 
 
 def _text_errors(place: _Place, rule: Document, where: str) -> Iterator[FieldError]:
@@ -265,9 +269,9 @@ def _text_errors(place: _Place, rule: Document, where: str) -> Iterator[FieldErr
     elif "\n" in (rule.get("rule") or "").strip() and not message:
         text = "message must be specified if rule contains line breaks"
         yield required(f"{where}.message", text)
-    if len(message) > _LONGEST:
+    if len(message) > _MAX_LENGTH:
         shown = message[:10] + "..."
-        text = f"message must have a maximum length of {_LONGEST} characters"
+        text = f"message must have a maximum length of {_MAX_LENGTH} characters"
         yield invalid(f"{where}.message", shown, text)
     if rule.get("messageExpression") is not None and not rule["messageExpression"].strip():
         text = "must be non-empty if specified"
@@ -278,30 +282,32 @@ def _text_errors(place: _Place, rule: Document, where: str) -> Iterator[FieldErr
         text = f"supported values: {words}"
         yield FieldError("FieldValueNotSupported", f"{where}.reason", text, reason)
     path = rule.get("fieldPath")
-    if path and not _leads(place.schema, path):
+    if path and not _resolves(place.schema, path):
         yield invalid(f"{where}.fieldPath", path, "must be a valid path")
 
 
-def _leads(schema: Document, path: str) -> bool:
-    """Whether a fieldPath names something that the schema declares."""
+def _resolves(schema: Document, path: str) -> bool:
+    """Whether a fieldPath names a declared field."""
     at = 0
     while at < len(path):
-        found = _STEP.match(path, at)
-        if found is None:
+        match = _STEP.match(path, at)
+        if match is None:
             return False
-        name = found[1] or found[2] or found[3] or ""
+        name = match[1] or match[2] or match[3] or ""
         more = schema.get("additionalProperties")
         inner = (schema.get("properties") or {}).get(name)
         if inner is None and isinstance(more, dict):
             inner = more
         if inner is None:
             return False
-        schema, at = inner, found.end()
+        schema, at = inner, match.end()
     return True
 
 
-def _unfit(where: str, rule: Document, problem: str) -> FieldError:
-    """That a rule cannot stand; the message shows it as Go prints it: its fields in their order."""
+def _invalid_rule(path: str, rule: Document, problem: str) -> FieldError:
+    """Return the error of an invalid rule; the message shows the rule as Go prints it, with its
+    fields in Go's order.
+    """
     fields = {
         "Rule": rule.get("rule") or "",
         "Message": rule.get("message") or "",
@@ -310,4 +316,4 @@ def _unfit(where: str, rule: Document, problem: str) -> FieldError:
         "FieldPath": rule.get("fieldPath") or "",
         "OptionalOldSelf": rule.get("optionalOldSelf"),
     }
-    return invalid(where, Shown.of(fields), problem)
+    return invalid(path, FixedText.of(fields), problem)

@@ -24,19 +24,20 @@ _SCALARS: Final = frozenset(
 )
 
 
-def reading(one: Type) -> Reading | None:
-    """How a value of the type is read from a document; None when it is used as it is.
+def reading(type_: Type) -> Reading | None:
+    """Return the function that converts a document's value to CEL's form; None if the value is used
+    unchanged.
 
-    Objects are read field by field, when a field is asked for.
+    Objects are not converted here: each field is converted when it is read.
     """
-    if one.name in _READINGS:
-        return _READINGS[one.name]
-    if one.name not in ("list", "map"):
+    if type_.name in _READINGS:
+        return _READINGS[type_.name]
+    if type_.name not in ("list", "map"):
         return None
-    item = reading(one.item)
+    item = reading(type_.item)
     if item is None:
         return None
-    if one.name == "list":
+    if type_.name == "list":
         return lambda value: [item(inner) for inner in value]
     return lambda value: {key: item(inner) for key, inner in value.items()}
 
@@ -45,7 +46,7 @@ def _double(value: Any) -> Any:
     return float(value) if type(value) is int else value
 
 
-def _read_by(read: Reading) -> Reading:
+def _read_with(read: Reading) -> Reading:
     def converted(value: Any) -> Any:
         if not isinstance(value, str):
             return value
@@ -59,54 +60,58 @@ def _read_by(read: Reading) -> Reading:
 
 _READINGS: Final[dict[str, Reading]] = {
     "double": _double,
-    "timestamp": _read_by(timestamp),
-    "duration": _read_by(worded_duration),
-    "bytes": _read_by(base64.b64decode),
+    "timestamp": _read_with(timestamp),
+    "duration": _read_with(worded_duration),
+    "bytes": _read_with(base64.b64decode),
 }
 
 
-def comparison(one: Type, two: Type) -> Comparison:
-    """The test whether two values of these types are equal."""
-    if one.name == two.name and one.name in _SCALARS:
+def comparison(type_: Type, two: Type) -> Comparison:
+    """Return the function that compares two values of these types."""
+    if type_.name == two.name and type_.name in _SCALARS:
         return operator.eq
-    if one.name == two.name and one.name == "object":
-        return _of_declared(one)
-    if one.name == two.name == "list" and one.list_type:
-        return _of_declared(one)
-    if one.name == two.name and one.name in ("list", "map") and _depends(one.item):
-        return _of_declared(one)
+    if type_.name == two.name and type_.name == "object":
+        return _compare_declared(type_)
+    if type_.name == two.name == "list" and type_.list_type:
+        return _compare_declared(type_)
+    if (
+        type_.name == two.name
+        and type_.name in ("list", "map")
+        and _needs_typed_equality(type_.item)
+    ):
+        return _compare_declared(type_)
     return equal
 
 
-def _depends(one: Type) -> bool:
-    """Whether equality of the type is not that of its JSON."""
-    if one.name == "list":
-        return one.list_type in ("set", "map") or _depends(one.item)
-    if one.name == "map":
-        return _depends(one.item)
-    if one.name == "object":
-        return any(_depends(inner.type) for inner in one.fields.values())
-    return one.name in _READINGS and one.name != "double"
+def _needs_typed_equality(type_: Type) -> bool:
+    """Whether values of the type need a typed comparison instead of a comparison of their JSON."""
+    if type_.name == "list":
+        return type_.list_type in ("set", "map") or _needs_typed_equality(type_.item)
+    if type_.name == "map":
+        return _needs_typed_equality(type_.item)
+    if type_.name == "object":
+        return any(_needs_typed_equality(inner.type) for inner in type_.fields.values())
+    return type_.name in _READINGS and type_.name != "double"
 
 
-def _of_declared(one: Type) -> Comparison:
-    """Of values that a schema declares."""
-    if not _depends(one):
+def _compare_declared(type_: Type) -> Comparison:
+    """Return the comparison for a type that a schema declares."""
+    if not _needs_typed_equality(type_):
         return operator.eq
-    if one.name == "list":
-        return _of_lists(one)
-    if one.name == "map":
-        inner = _of_declared(one.item)
+    if type_.name == "list":
+        return _compare_lists(type_)
+    if type_.name == "map":
+        inner = _compare_declared(type_.item)
         return lambda a, b: a.keys() == b.keys() and all(inner(a[k], b[k]) for k in a)
-    if one.name == "object":
-        return _of_objects(one)
-    read = _READINGS[one.name]
+    if type_.name == "object":
+        return _compare_objects(type_)
+    read = _READINGS[type_.name]
     return lambda a, b: bool(read(a) == read(b))
 
 
-def _of_lists(one: Type) -> Comparison:
-    inner = _of_declared(one.item)
-    if one.list_type not in ("set", "map"):
+def _compare_lists(type_: Type) -> Comparison:
+    inner = _compare_declared(type_.item)
+    if type_.list_type not in ("set", "map"):
         return lambda a, b: len(a) == len(b) and all(map(inner, a, b))
     return lambda a, b: (
         len(a) == len(b)
@@ -115,11 +120,11 @@ def _of_lists(one: Type) -> Comparison:
     )
 
 
-def _of_objects(one: Type) -> Comparison:
+def _compare_objects(type_: Type) -> Comparison:
     fields = {
-        field.name: _of_declared(field.type)
-        for field in one.fields.values()
-        if _depends(field.type)
+        field.name: _compare_declared(field.type)
+        for field in type_.fields.values()
+        if _needs_typed_equality(field.type)
     }
 
     plain: Comparison = operator.eq
@@ -134,17 +139,21 @@ def _of_objects(one: Type) -> Comparison:
     return compare
 
 
-def joined(one: Type) -> Callable[[list[Any], list[Any]], list[Any]]:
-    """`+` of lists that a schema declares: a set keeps each item once, a map one for each key."""
-    if one.list_type == "set":
+def concatenation(type_: Type) -> Callable[[list[Any], list[Any]], list[Any]]:
+    """Return the function for `+` of lists: a list of type set keeps each item once, one of type
+    map one item per key.
+    """
+    if type_.list_type == "set":
         return lambda a, b: [*a, *(item for item in b if not any(equal(item, x) for x in a))]
-    if one.list_type == "map":
-        return lambda a, b: _merged(a, b, one.keys)
+    if type_.list_type == "map":
+        return lambda a, b: _merge_by_keys(a, b, type_.keys)
     return operator.add
 
 
-def _merged(one: list[Any], two: list[Any], keys: tuple[str, ...]) -> list[Any]:
+def _merge_by_keys(left: list[Any], right: list[Any], keys: tuple[str, ...]) -> list[Any]:
     def key(item: Any) -> tuple[Any, ...]:
         return tuple(item.get(name) for name in keys)
 
-    return list({**{key(item): item for item in one}, **{key(item): item for item in two}}.values())
+    return list(
+        {**{key(item): item for item in left}, **{key(item): item for item in right}}.values()
+    )

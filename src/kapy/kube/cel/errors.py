@@ -1,4 +1,4 @@
-"""What goes wrong with an expression: CompileError when written, EvaluationError when run."""
+"""Errors of expressions: CompileError while compiling, EvaluationError while running."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kapy.kube.errors import KapyError
 
 
 class CompileError(KapyError, ValueError):
-    """The expression cannot be used; the text is cel-go's, with the line and a mark."""
+    """The expression is invalid; the message is cel-go's, with the line and a position mark."""
 
     def __init__(self, problem: str, source: str, at: int) -> None:
         line = source.count("\n", 0, at)
@@ -22,12 +22,12 @@ class EvaluationError(KapyError, ValueError):
 
 
 class CostExceeded(EvaluationError):
-    """The expression worked longer than it may."""
+    """The evaluation exceeded its cost limit."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
 
 
 def no_such_overload() -> EvaluationError:
-    """A function was called with values that it is not there for."""
+    """Return the error for a call with values of types that the function does not accept."""
     return EvaluationError("no such overload")

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kapy.kube.cel.errors import CompileError
 from kapy.kube.cel.values import UInt
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 
 RESERVED: Final = frozenset(
     (
@@ -45,7 +45,7 @@ _ESCAPE: Final = re.compile(
     r"\\(?:([abfnrtv\\'\"`?])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2}))"
 )
 _PLAIN: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_LARGEST: Final = 2**63
+_MAX_INTEGER: Final = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,65 +59,65 @@ class Token:
 
 
 def tokens(source: str) -> list[Token]:
-    """All tokens, the last one of kind "end". Raises CompileError."""
+    """Return all tokens; the last one has the kind "end". Raises CompileError."""
     return [*_tokens(source), Token("end", "<EOF>", len(source))]
 
 
 def _tokens(source: str) -> Iterator[Token]:
     at = 0
     while at < len(source):
-        found = _TOKEN.match(source, at)
-        if found is None:
+        match = _TOKEN.match(source, at)
+        if match is None:
             problem = f"Syntax error: token recognition error at: '{source[at]}'"
             raise CompileError(problem, source, at)
-        end = found.end()
-        if found["text"] is not None:
-            end, value = _string(source, found)
+        end = match.end()
+        if match["text"] is not None:
+            end, value = _string(source, match)
             yield Token("literal", source[at:end], at, value)
-        elif found["space"] is None:
-            yield _token(source, found)
+        elif match["space"] is None:
+            yield _token(source, match)
         at = end
 
 
-def _token(source: str, found: re.Match[str]) -> Token:
-    at, text = found.start(), found[0]
-    if found["float"]:
+def _token(source: str, match: re.Match[str]) -> Token:
+    at, text = match.start(), match[0]
+    if match["float"]:
         return Token("literal", text, at, float(text))
-    if found["int"]:
-        return Token("literal", text, at, _integer(source, found))
-    return Token("name" if found["name"] else "op", text, at)
+    if match["int"]:
+        return Token("literal", text, at, _integer(source, match))
+    return Token("name" if match["name"] else "op", text, at)
 
 
-def _integer(source: str, found: re.Match[str]) -> int:
-    digits = found["int"].rstrip("uU")
-    number = int(digits, 16) if digits.startswith("0x") else whole(digits)
-    if found["unsigned"]:
-        if number >= 2 * _LARGEST:
-            raise CompileError("invalid uint literal", source, found.start())
+def _integer(source: str, match: re.Match[str]) -> int:
+    digits = match["int"].rstrip("uU")
+    number = int(digits, 16) if digits.startswith("0x") else parse_integer(digits)
+    if match["unsigned"]:
+        if number >= 2 * _MAX_INTEGER:
+            raise CompileError("invalid uint literal", source, match.start())
         return UInt(number)
-    if number > _LARGEST:  # the largest one itself is fine after a minus
-        raise CompileError("invalid int literal", source, found.start())
+    if number > _MAX_INTEGER:  # the largest one itself is fine after a minus
+        raise CompileError("invalid int literal", source, match.start())
     return number
 
 
-def _string(source: str, found: re.Match[str]) -> tuple[int, str | bytes]:
-    """Where a string literal ends, and what it says."""
-    quote, prefix = found["quote"], (found["prefix"] or "").lower()
-    at = start = found.end()
+def _string(source: str, match: re.Match[str]) -> tuple[int, str | bytes]:
+    """Return the end position and the value of a string literal."""
+    quote, prefix = match["quote"], (match["prefix"] or "").lower()
+    at = start = match.end()
     while not source.startswith(quote, at):
         newline = at < len(source) and source[at] == "\n" and len(quote) == 1
         if at >= len(source) or newline:
-            problem = f"Syntax error: token recognition error at: '{source[found.start() : at]}'"
-            raise CompileError(problem, source, found.start())
+            problem = f"Syntax error: token recognition error at: '{source[match.start() : at]}'"
+            raise CompileError(problem, source, match.start())
         at += 2 if source[at] == "\\" and "r" not in prefix else 1
     body = source[start:at]
     if "r" in prefix:
         value: str | bytes = body.encode() if "b" in prefix else body
     elif "b" in prefix:
-        value = _unescaped_bytes(body)
+        value = _has_unescaped_bytes(body)
     else:
         if _bad_escape(body):
-            raise CompileError("invalid string literal: unable to unescape", source, found.start())
+            raise CompileError("invalid string literal: unable to unescape", source, match.start())
         value = _ESCAPE.sub(_character, body)
     return at + len(quote), value
 
@@ -126,19 +126,19 @@ def _bad_escape(body: str) -> bool:
     return "\\" in _ESCAPE.sub("", body)
 
 
-def _character(found: re.Match[str]) -> str:
-    plain, octal = found[1], found[5]
+def _character(match: re.Match[str]) -> str:
+    plain, octal = match[1], match[5]
     if plain:
         return _PLAIN.get(plain, plain)
-    return chr(int(octal, 8) if octal else int(found[2] or found[3] or found[4], 16))
+    return chr(int(octal, 8) if octal else int(match[2] or match[3] or match[4], 16))
 
 
-def _unescaped_bytes(body: str) -> bytes:
+def _has_unescaped_bytes(body: str) -> bytes:
     result, last = b"", 0
-    for found in _ESCAPE.finditer(body):
-        result += body[last : found.start()].encode()
-        raw = found[2] or found[5]
-        one = _character(found)
+    for match in _ESCAPE.finditer(body):
+        result += body[last : match.start()].encode()
+        raw = match[2] or match[5]
+        one = _character(match)
         result += bytes([ord(one)]) if raw else one.encode()
-        last = found.end()
+        last = match.end()
     return result + body[last:].encode()

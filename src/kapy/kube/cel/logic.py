@@ -1,4 +1,4 @@
-"""Operators that are no functions: equality, `||`, `&&`, `?:`."""
+"""Operators that are not functions: equality, `||`, `&&`, `?:`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kapy.kube.cel.charges import equality
 from kapy.kube.cel.costs import call_cost
 from kapy.kube.cel.equality import Comparison, comparison
 from kapy.kube.cel.errors import CostExceeded, EvaluationError, no_such_overload
-from kapy.kube.cel.terms import Frame, Run, Term, bounded, charge
+from kapy.kube.cel.terms import Frame, Run, Term, bound_cost, charge
 from kapy.kube.cel.tree import Call
 from kapy.kube.cel.types import BOOL, Type, accepts, has_dyn
 
@@ -17,26 +17,28 @@ if TYPE_CHECKING:
 
 
 def equals_term(compiler: Compiler, tree: Call) -> Term:
-    one, two = (compiler.term(part) for part in tree.arguments)
-    if not (accepts(one.type, two.type, {}) or accepts(two.type, one.type, {})):
-        raise compiler.no_overload(tree.at, tree.name, [one.type, two.type])
-    same = comparison(one.type, two.type)
-    if compiler.loops and not (one.type.name in _SHORT and two.type.name in _SHORT):
-        return _charged_equality(tree, one, two, same)
-    left, right = one.run, two.run
-    cost = bounded(one.cost + two.cost + call_cost("_==_", [one, two]))
+    term, two = (compiler.term(part) for part in tree.arguments)
+    if not (accepts(term.type, two.type, {}) or accepts(two.type, term.type, {})):
+        raise compiler.no_overload(tree.at, tree.name, [term.type, two.type])
+    same = comparison(term.type, two.type)
+    if compiler.loops and not (
+        term.type.name in _CONSTANT_SIZE_TYPES and two.type.name in _CONSTANT_SIZE_TYPES
+    ):
+        return _equality_with_charge(tree, term, two, same)
+    left, right = term.run, two.run
+    cost = bound_cost(term.cost + two.cost + call_cost("_==_", [term, two]))
     if tree.name == "_!=_":
         return Term(BOOL, lambda frame: not same(left(frame), right(frame)), cost)
     return Term(BOOL, lambda frame: same(left(frame), right(frame)), cost)
 
 
-_SHORT: Final = frozenset(("int", "uint", "double", "bool", "timestamp", "duration"))
+_CONSTANT_SIZE_TYPES: Final = frozenset(("int", "uint", "double", "bool", "timestamp", "duration"))
 
 
-def _charged_equality(tree: Call, one: Term, two: Term, same: Comparison) -> Term:
-    """Equality within a loop costs what the sizes of the values say."""
+def _equality_with_charge(tree: Call, one: Term, two: Term, same: Comparison) -> Term:
+    """Return the run of an equality in a loop, which charges a cost by the size of the values."""
     left, right = one.run, two.run
-    cost = bounded(one.cost + two.cost + call_cost("_==_", [one, two]))
+    cost = bound_cost(one.cost + two.cost + call_cost("_==_", [one, two]))
     wanted = tree.name == "_==_"
 
     def run(frame: Frame) -> bool:
@@ -48,13 +50,15 @@ def _charged_equality(tree: Call, one: Term, two: Term, same: Comparison) -> Ter
 
 
 def logic_term(compiler: Compiler, tree: Call) -> Term:
-    """`||` and `&&`: an operand that decides alone wins over one that has no value."""
+    """Compile `||` and `&&`: an operand that decides the result wins over an operand with
+    an error.
+    """
     terms = [compiler.term(part) for part in tree.arguments]
-    types = [one.type for one in terms]
-    if not all(accepts(BOOL, one, {}) for one in types):
+    types = [term.type for term in terms]
+    if not all(accepts(BOOL, term, {}) for term in types):
         raise compiler.no_overload(tree.at, tree.name, types)
     decisive: bool = tree.name == "_||_"
-    left, right = (_boolean(one) for one in terms)
+    left, right = (_boolean(term) for term in terms)
 
     def run(frame: Frame) -> bool:
         try:
@@ -68,14 +72,14 @@ def logic_term(compiler: Compiler, tree: Call) -> Term:
             raise
         return bool(right(frame))
 
-    return Term(BOOL, run, bounded(sum(one.cost for one in terms)))
+    return Term(BOOL, run, bound_cost(sum(term.cost for term in terms)))
 
 
-def _boolean(one: Term) -> Run:
-    """Runs a term that must give true or false."""
-    if one.type.name == "bool":
-        return one.run
-    inner = one.run
+def _boolean(term: Term) -> Run:
+    """Return the run of a term that must evaluate to true or false."""
+    if term.type.name == "bool":
+        return term.run
+    inner = term.run
 
     def run(frame: Frame) -> bool:
         value = inner(frame)
@@ -97,11 +101,11 @@ def conditional_term(compiler: Compiler, tree: Call) -> Term:
         kind = other.type
     else:
         raise compiler.no_overload(tree.at, "_?_:_", types)
-    if then.type.most is not None and other.type.most is not None:
-        most = max(then.most, other.most)
+    if then.type.max_size is not None and other.type.max_size is not None:
+        limit = max(then.max_size, other.max_size)
         kind = Type(
-            kind.name, kind.parameters, kind.fields, most, kind.least, kind.list_type, kind.keys
+            kind.name, kind.parameters, kind.fields, limit, kind.min_size, kind.list_type, kind.keys
         )
     asked, yes, no = _boolean(test), then.run, other.run
-    cost = bounded(test.cost + max(then.cost, other.cost))
+    cost = bound_cost(test.cost + max(then.cost, other.cost))
     return Term(kind, lambda frame: yes(frame) if asked(frame) else no(frame), cost)

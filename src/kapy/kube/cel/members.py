@@ -1,4 +1,4 @@
-"""Fields and items: `a.b`, `a.?b`, `a[0]`, `has(a.b)`."""
+"""Compiles fields and items: `a.b`, `a.?b`, `a[0]`, `has(a.b)`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 from kapy.kube.cel.equality import reading
 from kapy.kube.cel.errors import EvaluationError, no_such_overload
 from kapy.kube.cel.lexer import RESERVED
-from kapy.kube.cel.names import constant, qualified, type_word
-from kapy.kube.cel.terms import Frame, Term, bounded
+from kapy.kube.cel.names import constant, qualified_name, type_word
+from kapy.kube.cel.terms import Frame, Term, bound_cost
 from kapy.kube.cel.tree import Call, Index, Select
 from kapy.kube.cel.types import BOOL, DYN, INT, Type, accepts, has_dyn, optional_of, type_of
-from kapy.kube.cel.values import KEYS, NONE, NUMBERS, Optional, held, kind_of, some
+from kapy.kube.cel.values import KEYS, NONE, NUMBERS, Optional, kind_of, some, unwrap
 
 if TYPE_CHECKING:
     from kapy.kube.cel.compiler import Compiler
 
 
 def select_term(compiler: Compiler, tree: Select) -> Term:
-    name = qualified(tree)
+    name = qualified_name(tree)
     word = type_word(name)
-    if word is not None and compiler.found(name.partition(".")[0]) is None:
+    if word is not None and compiler.lookup(name.partition(".")[0]) is None:
         return constant(type_of(DYN), word)
-    if name and (variable := compiler.found(name)) is not None:
+    if name and (variable := compiler.lookup(name)) is not None:
         kind, slot = variable
         return Term(kind, itemgetter(slot), 1)
     operand = compiler.term(tree.operand)
@@ -34,7 +34,7 @@ def select_term(compiler: Compiler, tree: Select) -> Term:
 
 
 def _field(compiler: Compiler, at: int, kind: Type, field: str) -> tuple[Type, str]:
-    """The type of a member, and its key in the document."""
+    """Return the type of a member, and its key in the document."""
     if kind.name == "object":
         found = kind.fields.get(field)
         if found is None and field in RESERVED:  # the word itself may follow a dot
@@ -67,7 +67,7 @@ def _member(compiler: Compiler, at: int, operand: Term, field: str) -> Term:
             raise EvaluationError(f"no such key: {key}")
         return value if read is None else read(value)
 
-    return Term(kind, select_declared if declared else select, bounded(operand.cost + 1))
+    return Term(kind, select_declared if declared else select, bound_cost(operand.cost + 1))
 
 
 def _no_member(value: Any, key: str) -> EvaluationError:
@@ -84,14 +84,14 @@ def _optional_member(compiler: Compiler, at: int, operand: Term, field: str) -> 
     run = operand.run
 
     def select(frame: Frame) -> Optional:
-        value = held(run(frame))
+        value = unwrap(run(frame))
         if isinstance(value, dict) and key in value and not (declared and value[key] is None):
             return some(read(value[key]))
         if isinstance(value, dict) or value is NONE or value is None:
             return NONE
         raise no_such_overload()
 
-    return Term(optional_of(kind), select, bounded(operand.cost + 1))
+    return Term(optional_of(kind), select, bound_cost(operand.cost + 1))
 
 
 def has_term(compiler: Compiler, tree: Call) -> Term:
@@ -111,7 +111,7 @@ def has_term(compiler: Compiler, tree: Call) -> Term:
         return Term(BOOL, of_object, operand.cost)
 
     def test(frame: Frame) -> bool:
-        value = held(run(frame))
+        value = unwrap(run(frame))
         if value is None:
             return False
         if isinstance(value, dict):
@@ -138,15 +138,17 @@ def index_term(compiler: Compiler, tree: Index) -> Term:
             raise compiler.no_overload(tree.at, "_[_]", [operand.type, key.type])
     if not accepts(wanted, key.type, {}) and not _is_number(wanted, key.type):
         raise compiler.no_overload(tree.at, "_[_]", [operand.type, key.type])
-    cost = bounded(operand.cost + key.cost + 1)
+    cost = bound_cost(operand.cost + key.cost + 1)
     run, at = operand.run, key.run
     if tree.optional or chained:
-        return Term(optional_of(result), lambda frame: _looked_up(run(frame), at(frame)), cost)
+        return Term(
+            optional_of(result), lambda frame: _optional_lookup(run(frame), at(frame)), cost
+        )
     return Term(result, lambda frame: _item(run(frame), at(frame)), cost)
 
 
-def _is_number(wanted: Type, given: Type) -> bool:
-    return wanted.name == "int" and given.name in ("uint", "double")
+def _is_number(expected: Type, actual: Type) -> bool:
+    return expected.name == "int" and actual.name in ("uint", "double")
 
 
 def _item(value: Any, key: Any) -> Any:
@@ -163,14 +165,14 @@ def _item(value: Any, key: Any) -> Any:
 
 
 def _position(key: Any) -> int:
-    """A list's index, which may be any number that is whole."""
+    """Return a list index, which may be any integral number."""
     if kind_of(key) not in NUMBERS or (isinstance(key, float) and not key.is_integer()):
         raise no_such_overload()
     return int(key)
 
 
-def _looked_up(value: Any, key: Any) -> Optional:
-    value = held(value)
+def _optional_lookup(value: Any, key: Any) -> Optional:
+    value = unwrap(value)
     if isinstance(value, list):
         index = _position(key)
         return some(value[index]) if 0 <= index < len(value) else NONE

@@ -1,4 +1,4 @@
-"""Literals, variables, and the words that name types."""
+"""Compiles literals and variables, and the names of types."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def literal_term(_: Compiler, tree: Literal) -> Term:
     value = tree.value
     kind = SCALARS[kind_of(value)]
     if isinstance(value, (str, bytes)):
-        kind = Type(kind.name, most=len(value), least=2)
+        kind = Type(kind.name, max_size=len(value), min_size=2)
     return Term(kind, lambda _: value, constant=True)
 
 
 def name_term(compiler: Compiler, tree: Name) -> Term:
-    found = compiler.found(tree.name)
+    found = compiler.lookup(tree.name)
     if found is not None:
         kind, slot = found
         return Term(kind, itemgetter(slot), 1)
@@ -53,16 +53,16 @@ def constant(kind: Type, value: Any) -> Term:
     return Term(kind, lambda _: value, constant=True)
 
 
-def qualified(tree: Tree) -> str:
-    """`a.b.c` for a chain of names, "" for anything else."""
+def qualified_name(tree: Tree) -> str:
+    """Return `a.b.c` for a chain of names, "" for any other expression."""
     if isinstance(tree, Name):
         return tree.name
     if isinstance(tree, Select) and not tree.optional:
-        before = qualified(tree.operand)
+        before = qualified_name(tree.operand)
         return f"{before}.{tree.field}" if before else ""
     return ""
 
 
 def type_word(name: str) -> TypeName | None:
-    """The type that a name stands for, as `type(x) == int` has it."""
+    """Return the type with this name, as in `type(x) == int`; None if there is none."""
     return _TYPE_WORDS.get(name)

@@ -1,7 +1,7 @@
-"""Functions by name and signature, and which of them a call means.
+"""Functions by name and signature, and the selection of an overload for a call.
 
-A signature is written as `isURL(string) -> bool`, that of a member function as
-`string :: startsWith(string) -> bool`. Capital letters are type parameters, `list<A>` is a list.
+A signature is written as `isURL(string) -> bool`, that of a member function as `string ::
+startsWith(string) -> bool`. Capital letters are type parameters; `list<A>` is a list of A.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from kapy.kube.cel.errors import no_such_overload
-from kapy.kube.cel.types import SCALARS, Bindings, Type, accepts, bound, has_dyn
+from kapy.kube.cel.types import SCALARS, Bindings, Type, accepts, has_dyn, substitute
 from kapy.kube.cel.values import kind_of
 
 Function: TypeAlias = Callable[..., Any]
@@ -22,7 +22,7 @@ Functions: TypeAlias = Mapping[str, Function]
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One meaning of a function; the target of a member function is its first parameter."""
+    """One signature of a function; the target of a member function is its first parameter."""
 
     name: str
     member: bool
@@ -31,22 +31,22 @@ class Overload:
     run: Function
 
     def fits(self, values: tuple[Any, ...]) -> bool:
-        """Whether values may be its arguments, by their kinds."""
-        return all(map(_is, self.parameters, values))
+        """Whether the values have the kinds of the parameters."""
+        return all(map(_is_instance, self.parameters, values))
 
 
-def _is(wanted: Type, value: Any) -> bool:
-    """Whether a value has a type, and so has what it holds."""
-    if has_dyn(wanted):
+def _is_instance(expected: Type, value: Any) -> bool:
+    """Whether a value, including its items, has a type."""
+    if has_dyn(expected):
         return True
-    if wanted.name != kind_of(value):
+    if expected.name != kind_of(value):
         return False
-    if not wanted.parameters or has_dyn(wanted.item):
+    if not expected.parameters or has_dyn(expected.item):
         return True
-    if wanted.name == "list":
-        return all(_is(wanted.item, one) for one in value)
-    if wanted.name == "optional_type":
-        return not value.present or _is(wanted.item, value.inner)
+    if expected.name == "list":
+        return all(_is_instance(expected.item, one) for one in value)
+    if expected.name == "optional_type":
+        return not value.present or _is_instance(expected.item, value.inner)
     return True
 
 
@@ -80,68 +80,70 @@ _SIGNATURE: Final = re.compile(
 
 
 def overload(signature: str, run: Function) -> Overload:
-    """From a signature and what implements it."""
-    found = _SIGNATURE.fullmatch(signature)
-    assert found is not None, signature
-    target = _types(found["target"]) if found["target"] else ()
-    (result,) = _types(found["result"])
-    return Overload(found["name"], bool(target), target + _types(found["given"]), result, run)
+    """Build an overload from its signature and implementation."""
+    match = _SIGNATURE.fullmatch(signature)
+    assert match is not None, signature
+    target = _types(match["target"]) if match["target"] else ()
+    (result,) = _types(match["result"])
+    return Overload(match["name"], bool(target), target + _types(match["given"]), result, run)
 
 
 class Library:
-    """All functions that an expression may call."""
+    """All functions that expressions can call."""
 
     def __init__(self, parts: Iterable[Functions]) -> None:
         self._named: dict[tuple[str, bool], list[Overload]] = {}
         for part in parts:
             for signature, run in part.items():
-                one = overload(signature, run)
-                self._named.setdefault((one.name, one.member), []).append(one)
+                candidate = overload(signature, run)
+                self._named.setdefault((candidate.name, candidate.member), []).append(candidate)
 
     def knows(self, name: str, *, member: bool) -> bool:
-        """Whether there is any function of that name."""
+        """Whether there is a function with that name."""
         return (name, member) in self._named
 
     def resolve(
-        self, name: str, given: tuple[Type, ...], *, member: bool
+        self, name: str, arguments: tuple[Type, ...], *, member: bool
     ) -> tuple[Function, Type] | None:
-        """What a call runs, and its type; None when no overload fits the types."""
+        """Return the function and result type for the argument types; None if no overload
+        matches.
+        """
         fitting: list[Overload] = []
         results: list[Type] = []
         for one in self._named.get((name, member), ()):
             bindings: Bindings = {}
-            if len(one.parameters) == len(given) and all(
+            if len(one.parameters) == len(arguments) and all(
                 accepts(wanted, got, bindings)
-                for wanted, got in zip(one.parameters, given, strict=True)
+                for wanted, got in zip(one.parameters, arguments, strict=True)
             ):
                 fitting.append(one)
-                results.append(bound(one.result, bindings))
+                results.append(substitute(one.result, bindings))
         if not fitting:
             return None
-        if len(fitting) == 1 and not _must_look(fitting[0], given):
+        if len(fitting) == 1 and not _needs_dispatch(fitting[0], arguments):
             return fitting[0].run, results[0]
         same = all(str(one) == str(results[0]) for one in results)
-        return _dispatched(fitting), results[0] if same else SCALARS["dyn"]
+        return _dispatch(fitting), results[0] if same else SCALARS["dyn"]
 
 
-def _must_look(one: Overload, given: tuple[Type, ...]) -> bool:
-    """Whether arguments must be looked at before the call, because their types are not known."""
-    return any(map(_unsure, one.parameters, given))
+def _needs_dispatch(candidate: Overload, arguments: tuple[Type, ...]) -> bool:
+    """Whether the arguments must be checked at run time, because their types are not known."""
+    return any(map(_is_uncertain, candidate.parameters, arguments))
 
 
-def _unsure(wanted: Type, given: Type) -> bool:
-    if has_dyn(wanted):
+def _is_uncertain(expected: Type, actual: Type) -> bool:
+    if has_dyn(expected):
         return False
-    if has_dyn(given) or given.name == "null_type":
+    if has_dyn(actual) or actual.name == "null_type":
         return True
-    return any(map(_unsure, wanted.parameters, given.parameters))
+    return any(map(_is_uncertain, expected.parameters, actual.parameters))
 
 
-def _dispatched(overloads: list[Overload]) -> Function:
+def _dispatch(overloads: list[Overload]) -> Function:
     def run(*values: Any) -> Any:
-        for one in overloads:
-            if one.fits(values):
-                return one.run(*values)
+        for candidate in overloads:
+            if candidate.fits(values):
+                return candidate.run(*values)
         raise no_such_overload()
 
     return run

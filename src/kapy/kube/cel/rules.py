@@ -1,4 +1,4 @@
-"""The rules of a schema node: compiled when they are first needed, then run on values."""
+"""The CEL rules of a schema node: compiled at their first use, then run on values."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.cel.compiler import DEFAULT_LIMIT, Program, compiled
+from kapy.kube.cel.compiler import DEFAULT_LIMIT, Program, compile_expression
 from kapy.kube.cel.equality import reading
 from kapy.kube.cel.errors import CompileError, CostExceeded, EvaluationError
-from kapy.kube.cel.misfits import fitting_types, misfit
-from kapy.kube.cel.schema_types import declared
+from kapy.kube.cel.schema_types import declared_type
+from kapy.kube.cel.type_mismatches import matching_types, type_mismatch
 from kapy.kube.cel.types import Type, optional_of
 from kapy.kube.cel.values import NONE, some
 from kapy.kube.field_errors import NO_VALUE, FieldError
 from kapy.kube.regexp import cost
-from kapy.kube.schema.rules import ABSENT, Checked, Findings, Rules
+from kapy.kube.schema.rules import ABSENT, CheckedValue, Findings, Rules
 
 _UNIT: Final = 100
 """Nanoseconds that one unit of an expression's cost takes at most."""
 
-_LONGEST_MESSAGE: Final = 5 * 1024
+_MAX_MESSAGE: Final = 5 * 1024
 _INVALID: Final = "FieldValueInvalid"
 _NO_OVERLOAD: Final = "no such overload"
-_EXHAUSTED: Final = (
+_BUDGET_EXHAUSTED: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
-_KEYED: Final = re.compile(r"\[['\"]([^'\"]+)['\"]\]")
+_KEYED_PATH: Final = re.compile(r"\[['\"]([^'\"]+)['\"]\]")
 
 _UNTYPED: Final = "failed to convert to declType for CEL validation rules"
 
 
 def rule_checker(schema: Document, *, root: bool) -> Rules:
-    """The check of a node's rules (a `RuleChecker`)."""
+    """Return the check for the rules of a schema node (a `RuleChecker`)."""
     return NodeRules(schema, root=root)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One compiled rule. text: what messages call it."""
+    """One compiled rule. text: its name in messages."""
 
     program: Program
     message: str
@@ -52,18 +52,18 @@ class Rule:
 
 
 def variables(kind: Type, rule: Document) -> dict[str, Type]:
-    """What a rule may speak of."""
+    """Return the variables of a rule with their types."""
     old = optional_of(kind) if rule.get("optionalOldSelf") else kind
     return {"self": kind, "oldSelf": old}
 
 
 def rule_of(document: Document, kind: Type) -> Rule:
-    """A rule about values of a type. Raises CompileError."""
+    """Compile a rule for values of a type. Raises CompileError."""
     names = variables(kind, document)
     source = document["rule"].strip()
     message = (document.get("message") or "").strip()
     expression = document.get("messageExpression")
-    program = compiled(document["rule"], names)
+    program = compile_expression(document["rule"], names)
     said = _message_program(expression, names) if expression else None
     used = program.uses | (said.uses if said else frozenset())
     return Rule(
@@ -72,28 +72,29 @@ def rule_of(document: Document, kind: Type) -> Rule:
         message_program=said,
         text=message or source,
         reason=document.get("reason") or _INVALID,
-        field_path=normalised(document.get("fieldPath") or ""),
+        field_path=normalize_path(document.get("fieldPath") or ""),
         uses_old="oldSelf" in used,
         optional_old=bool(document.get("optionalOldSelf")),
     )
 
 
 def _message_program(expression: str, names: dict[str, Type]) -> Program | None:
-    """Of a message; one that does not compile (an object stored before that was checked) is let
-    be, because the rule has another message."""
+    """Compile a message expression. Returns None if it is invalid (in an object stored before the
+    validation existed): the rule then uses its other message.
+    """
     try:
-        return compiled(expression, names)
+        return compile_expression(expression, names)
     except CompileError:
         return None
 
 
-def normalised(path: str) -> str:
-    """A rule's fieldPath as errors show it: `.a['b.c']` is `a[b.c]`."""
-    return _KEYED.sub(r"[\1]", path.strip()).removeprefix(".")
+def normalize_path(path: str) -> str:
+    """Return a rule's fieldPath as errors show it: `.a['b.c']` becomes `a[b.c]`."""
+    return _KEYED_PATH.sub(r"[\1]", path.strip()).removeprefix(".")
 
 
 class NodeRules:
-    """The rules of one node; called with a value they add what they find."""
+    """The rules of one node; a call checks a value and adds the violations to the findings."""
 
     def __init__(self, schema: Document, *, root: bool) -> None:
         self._schema = schema
@@ -103,12 +104,12 @@ class NodeRules:
         self._kind: Type | None = None
         self._fitting: frozenset[type] = frozenset()
 
-    def __call__(self, checked: Checked, findings: Findings) -> None:
+    def __call__(self, checked: CheckedValue, findings: Findings) -> None:
         rules = self._compiled
         if rules is None:
             rules = self._compiled = self._compile()
-        value, wrong = self._usable(checked.value)
-        old, wrong_old = self._usable(checked.old)
+        value, wrong = self._rule_value(checked.value)
+        old, wrong_old = self._rule_value(checked.old)
         for rule in rules:
             if isinstance(rule, str):
                 shown = self._schema.get("type") or ""
@@ -126,23 +127,25 @@ class NodeRules:
             if findings.budget < 0:
                 return
 
-    def _usable(self, value: Any) -> tuple[Any, str]:
-        """A value as rules read it, and why they cannot, if so."""
+    def _rule_value(self, value: Any) -> tuple[Any, str]:
+        """Return the value in CEL's form, and the reason if it cannot be used in rules."""
         kind = self._kind
         if kind is None or value is ABSENT:
             return value, ""
-        problem = "" if type(value) in self._fitting else misfit(kind, value)
+        problem = "" if type(value) in self._fitting else type_mismatch(kind, value)
         return value if problem or self._read is None else self._read(value), problem
 
     def _compile(self) -> list[Rule | str]:
-        kind = self._kind = declared(self._schema, resource=self._root)
+        kind = self._kind = declared_type(self._schema, resource=self._root)
         if kind is not None:
-            self._read, self._fitting = reading(kind), fitting_types(kind)
+            self._read, self._fitting = reading(kind), matching_types(kind)
         rules = self._schema["x-kubernetes-validations"]
-        return [self._one(one, kind) for one in rules if (one.get("rule") or "").strip()]
+        return [self._compile_one(one, kind) for one in rules if (one.get("rule") or "").strip()]
 
-    def _one(self, document: Document, kind: Type | None) -> Rule | str:
-        """A rule, or why it cannot be run (it was stored before it was checked)."""
+    def _compile_one(self, document: Document, kind: Type | None) -> Rule | str:
+        """Compile a rule; returns the error text if it is invalid (it was stored before the
+        validation existed).
+        """
         if kind is None:
             return f"rule compiler initialization error: {_UNTYPED}"
         try:
@@ -154,7 +157,7 @@ class NodeRules:
         return rule
 
 
-def _run(rule: Rule, value: Any, old: Any, checked: Checked, findings: Findings) -> None:
+def _run(rule: Rule, value: Any, old: Any, checked: CheckedValue, findings: Findings) -> None:
     given = old
     if rule.optional_old:
         given = NONE if old is ABSENT or old is None else some(old)
@@ -169,31 +172,31 @@ def _run(rule: Rule, value: Any, old: Any, checked: Checked, findings: Findings)
         _add(rule, _error(checked, _failure(rule, error)), checked, findings)
         return
     findings.budget -= limit - rest
-    if not _allowed(limit - rest, checked, findings):
+    if not _within_time(limit - rest, checked, findings):
         return
     if result is not True:
-        _add(rule, _broken(rule, value, given, checked, findings), checked, findings)
+        _add(rule, _violation(rule, value, given, checked, findings), checked, findings)
 
 
-def _allowed(spent: int, checked: Checked, findings: Findings) -> bool:
-    """Whether all rules and patterns of the object have not taken too long together."""
+def _within_time(spent: int, checked: CheckedValue, findings: Findings) -> bool:
+    """Whether the rules and patterns of the object are still within their time limit."""
     try:
         cost.current().charge(spent * _UNIT)
     except cost.TooCostly:
-        findings.errors.append(_error(checked, _EXHAUSTED))
+        findings.errors.append(_error(checked, _BUDGET_EXHAUSTED))
         findings.budget = -1
         return False
     return True
 
 
-def _add(rule: Rule, error: FieldError, checked: Checked, findings: Findings) -> None:
+def _add(rule: Rule, error: FieldError, checked: CheckedValue, findings: Findings) -> None:
     forgiven = not rule.uses_old and checked.unchanged
     (findings.warnings if forgiven else findings.errors).append(error)
 
 
 def _too_costly(rule: Rule, error: CostExceeded, limit: int) -> str:
     if limit < DEFAULT_LIMIT:
-        return _EXHAUSTED
+        return _BUDGET_EXHAUSTED
     return (
         f"'{error}': no further validation rules will be run due to call cost exceeds limit "
         f"for rule: {rule.text}"
@@ -209,16 +212,20 @@ def _failure(rule: Rule, error: EvaluationError) -> str:
     return f"{error} evaluating rule: {rule.text}"
 
 
-def _error(checked: Checked, detail: str) -> FieldError:
-    return FieldError("FieldValueInvalid", checked.path or "<nil>", detail, _shown(checked.value))
+def _error(checked: CheckedValue, detail: str) -> FieldError:
+    return FieldError(
+        "FieldValueInvalid", checked.path or "<nil>", detail, _shown_value(checked.value)
+    )
 
 
-def _shown(value: Any) -> Any:
-    """The value that a message shows: objects and lists are not."""
+def _shown_value(value: Any) -> Any:
+    """Return the value as messages show it; objects and lists are not shown."""
     return NO_VALUE if isinstance(value, (dict, list)) else value
 
 
-def _broken(rule: Rule, value: Any, old: Any, checked: Checked, findings: Findings) -> FieldError:
+def _violation(
+    rule: Rule, value: Any, old: Any, checked: CheckedValue, findings: Findings
+) -> FieldError:
     detail = _message(rule, value, old, findings)
     path = checked.path
     if rule.field_path:
@@ -229,12 +236,14 @@ def _broken(rule: Rule, value: Any, old: Any, checked: Checked, findings: Findin
         case "FieldValueForbidden" | "FieldValueRequired":
             return FieldError(rule.reason, path, detail)
         case "FieldValueDuplicate":
-            return FieldError(rule.reason, path, "", _shown(checked.value))
-    return FieldError("FieldValueInvalid", path, detail, _shown(checked.value))
+            return FieldError(rule.reason, path, "", _shown_value(checked.value))
+    return FieldError("FieldValueInvalid", path, detail, _shown_value(checked.value))
 
 
 def _message(rule: Rule, value: Any, old: Any, findings: Findings) -> str:
-    """What the message expression says, or the message when that says nothing of use."""
+    """Return the result of the message expression, or the static message if the expression fails or
+    returns an empty text.
+    """
     if rule.message_program is None:
         return rule.message
     limit = max(0, min(DEFAULT_LIMIT, findings.budget))
@@ -243,6 +252,6 @@ def _message(rule: Rule, value: Any, old: Any, findings: Findings) -> str:
     except EvaluationError:
         return rule.message
     findings.budget -= limit - rest
-    if not isinstance(text, str) or "\n" in text or len(text) > _LONGEST_MESSAGE:
+    if not isinstance(text, str) or "\n" in text or len(text) > _MAX_MESSAGE:
         return rule.message
     return text.strip() or rule.message

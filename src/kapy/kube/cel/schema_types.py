@@ -1,4 +1,4 @@
-"""The types that a schema declares, as kube-apiserver's `SchemaDeclType` derives them."""
+"""The CEL types of schemas, derived like kube-apiserver's `SchemaDeclType`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kapy.kube.cel.types import (
     Type,
 )
 
-LARGEST_REQUEST: Final = 3 * 1024 * 1024
+MAX_REQUEST: Final = 3 * 1024 * 1024
 """Bytes; what has no bound of its own is bounded by what fits in a request."""
 
 _KEYWORDS: Final = RESERVED | {"true", "false", "null", "in"}
@@ -35,22 +35,21 @@ _ROOT: Final[Document] = {
 _META: Final[Document] = {"name": {"type": "string"}, "generateName": {"type": "string"}}
 
 
-def escaped(name: str) -> str | None:
-    """How an expression writes a property's name; None when it cannot."""
+def escape(name: str) -> str | None:
+    """Return the name by which expressions refer to a property; None if they cannot."""
     if name in _KEYWORDS:
         return f"__{name}__"
     if not _NAME.fullmatch(name):
         return None
-    return _SPECIAL.sub(lambda found: _WORDS[found[0]], name)
+    return _SPECIAL.sub(lambda match: _WORDS[match[0]], name)
 
 
-def declared(schema: Document, *, resource: bool = False) -> Type | None:
-    """The type of values of a schema; None when the schema does not say enough.
-
-    resource: it is that of a whole object, which has apiVersion, kind and a name.
+def declared_type(schema: Document, *, resource: bool = False) -> Type | None:
+    """Return the CEL type of a schema's values; None if the schema does not specify enough.
+    resource: it is the schema of a whole object, with apiVersion, kind and name.
     """
     if schema.get("x-kubernetes-int-or-string"):
-        return Type("dyn", most=LARGEST_REQUEST - 2)
+        return Type("dyn", max_size=MAX_REQUEST - 2)
     resource = resource or bool(schema.get("x-kubernetes-embedded-resource"))
     kind = "object" if resource else schema.get("type")
     match kind:
@@ -70,17 +69,17 @@ def declared(schema: Document, *, resource: bool = False) -> Type | None:
 
 
 def _array(schema: Document) -> Type | None:
-    item = declared(schema["items"]) if isinstance(schema.get("items"), dict) else None
+    item = declared_type(schema["items"]) if isinstance(schema.get("items"), dict) else None
     if item is None:
         return None
     most = schema.get("maxItems")
     if most is None:
-        most = (LARGEST_REQUEST - 2) // (item.least + 1)
+        most = (MAX_REQUEST - 2) // (item.min_size + 1)
     return Type(
         "list",
         (item,),
-        most=max(0, most),
-        least=2,
+        max_size=max(0, most),
+        min_size=2,
         list_type=schema.get("x-kubernetes-list-type") or "",
         keys=tuple(schema.get("x-kubernetes-list-map-keys") or ()),
     )
@@ -89,13 +88,13 @@ def _array(schema: Document) -> Type | None:
 def _object(schema: Document, *, resource: bool) -> Type | None:
     more = schema.get("additionalProperties")
     if isinstance(more, dict):
-        value = declared(more)
+        value = declared_type(more)
         if value is None:
             return None
         most = schema.get("maxProperties")
         if most is None:
-            most = (LARGEST_REQUEST - 2) // (value.least + 6)
-        return Type("map", (STRING, value), most=max(0, most), least=2)
+            most = (MAX_REQUEST - 2) // (value.min_size + 6)
+        return Type("map", (STRING, value), max_size=max(0, most), min_size=2)
     properties = schema.get("properties") or {}
     if resource:
         known = (properties.get("metadata") or {}).get("properties") or {}
@@ -104,15 +103,15 @@ def _object(schema: Document, *, resource: bool) -> Type | None:
     required = schema.get("required") or ()
     fields, least = {}, 2
     for name, one in properties.items():
-        inner = declared(one)
+        inner = declared_type(one)
         if inner is None:
             continue
-        word = escaped(name)
+        word = escape(name)
         if word is not None:
             fields[word] = Field(name, inner)
         if name in required and one.get("default") is None:
-            least += len(name) + inner.least + 4
-    return Type("object", fields=fields, least=least)
+            least += len(name) + inner.min_size + 4
+    return Type("object", fields=fields, min_size=least)
 
 
 def _string(schema: Document) -> Type:
@@ -123,10 +122,10 @@ def _string(schema: Document) -> Type:
         if kind == "string" and schema.get("enum"):
             most = max(len(str(one)) for one in schema["enum"])
         else:
-            most = _LENGTHS.get(form or "", LARGEST_REQUEST - 2)
+            most = _LENGTHS.get(form or "", MAX_REQUEST - 2)
     elif kind == "string":
         most *= 4  # counted in characters, and each may take four bytes
-    return Type(kind, most=max(0, most), least=least)
+    return Type(kind, max_size=max(0, most), min_size=least)
 
 
 _FORMATS: Final = {

@@ -19,8 +19,9 @@ UNBOUNDED: Final = 2**64 - 1
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """type: of its value. run: computes the value. cost: the most that a run may cost, in
-    kube-apiserver's unit. constant: the value is a literal's."""
+    """A compiled part of an expression. type: of its value. run: computes the value. cost: the
+    maximum cost of a run, in kube-apiserver's unit. constant: the value is a literal.
+    """
 
     type: Type
     run: Run
@@ -28,18 +29,18 @@ class Term:
     constant: bool = False
 
     @property
-    def most(self) -> int:
-        """The most characters, items or entries of the value."""
-        return UNBOUNDED if self.type.most is None else self.type.most
+    def max_size(self) -> int:
+        """The maximum number of characters, items or entries of the value."""
+        return UNBOUNDED if self.type.max_size is None else self.type.max_size
 
 
 def charge(frame: Frame, cost: int) -> None:
-    """Take from the work that is still allowed. Raises CostExceeded."""
+    """Subtract a cost from the limit. Raises CostExceeded."""
     frame[0] -= cost
     if frame[0] < 0:
         raise CostExceeded
 
 
-def bounded(cost: int) -> int:
-    """A cost that is no more than can be counted."""
+def bound_cost(cost: int) -> int:
+    """Return a cost, limited to the largest representable one."""
     return min(cost, UNBOUNDED)

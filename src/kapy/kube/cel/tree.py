@@ -1,4 +1,4 @@
-"""The syntax tree of an expression. `at` is where cel-go points when it complains."""
+"""The syntax tree of an expression. `at` is the position that cel-go shows in errors."""
 
 from __future__ import annotations
 
@@ -71,24 +71,25 @@ class MapOf:
 Tree: TypeAlias = Literal | Name | Select | Index | Call | ListOf | MapOf
 
 
-def steps(tree: Tree) -> int:
-    """What evaluating an expression costs at most, in cel-go's unit, but for calls whose cost
-    depends on the size of values, and for all rounds of a macro."""
+def max_steps(tree: Tree) -> int:
+    """Return the maximum cost of an evaluation in cel-go's unit, except for calls whose cost
+    depends on the size of values, and for all rounds of a macro.
+    """
     match tree:
         case Literal():
             return 0
         case Name():
             return 1
         case Select():
-            return 1 + steps(tree.operand)
+            return 1 + max_steps(tree.operand)
         case Index():
-            return 1 + steps(tree.operand) + steps(tree.key)
+            return 1 + max_steps(tree.operand) + max_steps(tree.key)
         case ListOf():
-            return 10 + sum(steps(item) for item, _ in tree.items)
+            return 10 + sum(max_steps(item) for item, _ in tree.items)
         case MapOf():
-            return 30 + sum(steps(key) + steps(value) for key, value, _ in tree.entries)
+            return 30 + sum(max_steps(key) + max_steps(value) for key, value, _ in tree.entries)
     parts = tree.arguments if tree.target is None else (tree.target, *tree.arguments)
-    return (tree.name not in _FREE) + sum(map(steps, parts))
+    return (tree.name not in _FREE_CALLS) + sum(map(max_steps, parts))
 
 
-_FREE: Final = ("_&&_", "_||_", "_?_:_", "has")
+_FREE_CALLS: Final = ("_&&_", "_||_", "_?_:_", "has")

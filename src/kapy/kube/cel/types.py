@@ -1,4 +1,4 @@
-"""The types that expressions are checked with, and how they are written in messages."""
+"""The types used to check expressions, and their names in messages."""
 
 from __future__ import annotations
 
@@ -13,47 +13,48 @@ class Type:
 
     name: `int`, `list`, `object` …; a capital letter is a type parameter. parameters: of list, map,
     optional_type and type. fields: of an object, by their escaped names. required: fields that are
-    always there. most: the most characters, items or entries; least: the bytes that the smallest
-    value takes as JSON; both only matter for cost. list_type: `set` or `map`, with its keys.
+    always there. max_size: the most characters, items or entries; min_size: the bytes that the
+    smallest value takes as JSON; both only matter for cost. list_type: `set` or `map`, with its
+    keys.
     """
 
     name: str
     parameters: tuple[Type, ...] = ()
     fields: Mapping[str, Field] = field(default_factory=dict)
-    most: int | None = None
-    least: int = 1
+    max_size: int | None = None
+    min_size: int = 1
     list_type: str = ""
     keys: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        name = _SHOWN.get(self.name, self.name)
+        name = _DISPLAY_NAMES.get(self.name, self.name)
         if not self.parameters:
             return name
         return f"{name}({', '.join(map(str, self.parameters))})"
 
     @property
     def item(self) -> Type:
-        """Of a list its items, of a map its values, of an optional what it holds."""
+        """The type of a list's items, of a map's values, or of an optional's value."""
         return self.parameters[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of an object. name: as the document has it."""
+    """A field of an object. name: its key in the document."""
 
     name: str
     type: Type
 
 
-_SHOWN: Final = {"null_type": "null", "map_entry": "map"}
+_DISPLAY_NAMES: Final = {"null_type": "null", "map_entry": "map"}
 
 DYN: Final = Type("dyn")
-BOOL: Final = Type("bool", least=4)
+BOOL: Final = Type("bool", min_size=4)
 INT: Final = Type("int")
 UINT: Final = Type("uint")
 DOUBLE: Final = Type("double")
-STRING: Final = Type("string", least=2)
-BYTES: Final = Type("bytes", least=2)
+STRING: Final = Type("string", min_size=2)
+BYTES: Final = Type("bytes", min_size=2)
 NULL: Final = Type("null_type")
 TIMESTAMP: Final = Type("timestamp")
 DURATION: Final = Type("duration")
@@ -65,23 +66,23 @@ SCALARS: Final = {
 _NULLABLE: Final = frozenset(("object", "timestamp", "duration", "optional_type"))
 
 
-def list_of(item: Type, most: int | None = None) -> Type:
-    """A list."""
-    return Type("list", (item,), most=most)
+def list_of(item: Type, limit: int | None = None) -> Type:
+    """Return a list type."""
+    return Type("list", (item,), max_size=limit)
 
 
-def map_of(key: Type, value: Type, most: int | None = None) -> Type:
-    """A map."""
-    return Type("map", (key, value), most=most)
+def map_of(key: Type, value: Type, limit: int | None = None) -> Type:
+    """Return a map type."""
+    return Type("map", (key, value), max_size=limit)
 
 
 def optional_of(inner: Type) -> Type:
-    """An optional value."""
+    """Return an optional type."""
     return Type("optional_type", (inner,))
 
 
 def type_of(inner: Type) -> Type:
-    """The type of a type."""
+    """Return the type of a type."""
     return Type("type", (inner,))
 
 
@@ -89,51 +90,53 @@ Bindings = dict[str, Type]
 """What type parameters stand for, by name."""
 
 
-def is_parameter(one: Type) -> bool:
+def is_parameter(type_: Type) -> bool:
     """Whether it is a type parameter."""
-    return len(one.name) == 1
+    return len(type_.name) == 1
 
 
-def accepts(wanted: Type, given: Type, bindings: Bindings) -> bool:
-    """Whether a value of type `given` may stand where `wanted` is; binds type parameters."""
-    if is_parameter(wanted):
-        bound = bindings.get(wanted.name)
-        if bound is None or (bound.name in ("dyn", "null_type") and given.name != "null_type"):
-            bindings[wanted.name] = given
-            return bound is None or accepts(given, bound, bindings)
-        return accepts(bound, given, bindings)
-    if wanted is given or wanted.name == "dyn" or given.name == "dyn":
+def accepts(expected: Type, actual: Type, bindings: Bindings) -> bool:
+    """Whether a value of type `actual` can be used where `expected` is required; binds type
+    parameters.
+    """
+    if is_parameter(expected):
+        bound = bindings.get(expected.name)
+        if bound is None or (bound.name in ("dyn", "null_type") and actual.name != "null_type"):
+            bindings[expected.name] = actual
+            return bound is None or accepts(actual, bound, bindings)
+        return accepts(bound, actual, bindings)
+    if expected is actual or expected.name == "dyn" or actual.name == "dyn":
         return True
-    if given.name == "null_type" and (wanted.name in _NULLABLE or "." in wanted.name):
+    if actual.name == "null_type" and (expected.name in _NULLABLE or "." in expected.name):
         return True
-    if wanted.name != given.name:
+    if expected.name != actual.name:
         return False
-    if wanted.name == "object":
-        return _same_fields(wanted, given)
-    if wanted.name == "type":
+    if expected.name == "object":
+        return _same_fields(expected, actual)
+    if expected.name == "type":
         return True
     return all(
         accepts(one, two, bindings)
-        for one, two in zip(wanted.parameters, given.parameters, strict=True)
+        for one, two in zip(expected.parameters, actual.parameters, strict=True)
     )
 
 
-def _same_fields(one: Type, two: Type) -> bool:
-    return one.fields.keys() == two.fields.keys() and all(
-        accepts(inner.type, two.fields[name].type, {}) for name, inner in one.fields.items()
+def _same_fields(left: Type, right: Type) -> bool:
+    return left.fields.keys() == right.fields.keys() and all(
+        accepts(inner.type, right.fields[name].type, {}) for name, inner in left.fields.items()
     )
 
 
-def bound(one: Type, bindings: Bindings) -> Type:
-    """The type with its parameters replaced; what stands for nothing is dyn."""
-    if is_parameter(one):
-        return bindings.get(one.name, DYN)
-    if not one.parameters:
-        return one
-    parameters = tuple(bound(inner, bindings) for inner in one.parameters)
-    return Type(one.name, parameters, most=one.most)
+def substitute(type_: Type, bindings: Bindings) -> Type:
+    """Return the type with its type parameters replaced; unbound ones become dyn."""
+    if is_parameter(type_):
+        return bindings.get(type_.name, DYN)
+    if not type_.parameters:
+        return type_
+    parameters = tuple(substitute(inner, bindings) for inner in type_.parameters)
+    return Type(type_.name, parameters, max_size=type_.max_size)
 
 
-def has_dyn(one: Type) -> bool:
-    """Whether values of the type are known only when they are there."""
-    return one.name == "dyn" or is_parameter(one)
+def has_dyn(type_: Type) -> bool:
+    """Whether the types of values are only known at run time."""
+    return type_.name == "dyn" or is_parameter(type_)

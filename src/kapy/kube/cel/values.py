@@ -1,7 +1,7 @@
-"""What expressions work on.
+"""The values of expressions.
 
-JSON stands for itself: int, float (double), str, bool, None, list, dict. The rest are the classes
-here. Nothing in a document is ever changed.
+JSON values are used unchanged: int, float (double), str, bool, None, list, dict. The classes in
+this module represent the other types. Documents are never changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kapy.kube.version import Version
 
 
 class UInt(int):
-    """A `uint`: 64 bits without sign."""
+    """A `uint`: an unsigned 64-bit integer."""
 
 
 class Timestamp(int):
@@ -53,12 +53,12 @@ NONE: Final = Optional(present=False)
 
 
 def some(value: Any) -> Optional:
-    """An optional that holds a value."""
+    """Return an optional with a value."""
     return Optional(present=True, inner=value)
 
 
-def held(value: Any) -> Any:
-    """What an optional holds; NONE when it holds nothing."""
+def unwrap(value: Any) -> Any:
+    """Return the value of an optional; NONE if it has none."""
     if isinstance(value, Optional):
         return value.inner if value.present else NONE
     return value
@@ -73,21 +73,21 @@ class TypeName:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A `kubernetes.Quantity`."""
+    """A value of Kubernetes' type `kubernetes.Quantity`."""
 
     amount: Decimal
 
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """A `kubernetes.URL`."""
+    """A value of Kubernetes' type `kubernetes.URL`."""
 
     parts: SplitResult
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A `kubernetes.NamedFormat`: what is wrong with a text."""
+    """A value of Kubernetes' type `kubernetes.NamedFormat`: a validator of texts."""
 
     name: str
     problems: Callable[[str], list[str]]
@@ -131,18 +131,18 @@ _TYPE_NAMES: Final = {
 
 
 def kind_of(value: Any) -> str:
-    """The name of a value's type, without parameters."""
+    """Return the name of a value's type, without parameters."""
     found = _KINDS.get(type(value))
     return found if found is not None else _subclass_kind(value)
 
 
 def _subclass_kind(value: Any) -> str:
-    """Of documents that are subclasses of dict and list (frozen ones)."""
+    """Return the kind of documents that are subclasses of dict and list (frozen documents)."""
     return next(kind for base, kind in _KINDS.items() if isinstance(value, base))
 
 
 def type_name(value: Any) -> TypeName:
-    """What `type(value)` gives."""
+    """Return the result of `type(value)`."""
     if isinstance(value, dict):
         return TypeName("map")
     kind = kind_of(value)
@@ -153,17 +153,19 @@ KEYS: Final = ("bool", "int", "uint", "double", "string")
 NUMBERS: Final = ("int", "uint", "double")
 
 
-def equal(one: Any, two: Any) -> bool:
-    """CEL's `==` where the types are not known: numbers by value, all else by kind and content."""
-    kind, other = kind_of(one), kind_of(two)
+def equal(left: Any, right: Any) -> bool:
+    """Compare two values of unknown types: numbers by value, all others by kind and content."""
+    kind, other = kind_of(left), kind_of(right)
     if kind != other:
-        return kind in NUMBERS and other in NUMBERS and float(one) == float(two) and one == two
+        return (
+            kind in NUMBERS and other in NUMBERS and float(left) == float(right) and left == right
+        )
     if kind == "list":
-        return len(one) == len(two) and all(map(equal, one, two))
+        return len(left) == len(right) and all(map(equal, left, right))
     if kind == "map":
-        return len(one) == len(two) and all(
-            key in two and equal(inner, two[key]) for key, inner in one.items()
+        return len(left) == len(right) and all(
+            key in right and equal(inner, right[key]) for key, inner in left.items()
         )
     if kind == "optional_type":
-        return bool(one.present == two.present and equal(one.inner, two.inner))
-    return bool(one == two)
+        return bool(left.present == right.present and equal(left.inner, right.inner))
+    return bool(left == right)

@@ -1,7 +1,7 @@
-"""A document that many operations change, each in time that does not depend on its size.
+"""A document under many changes; the time of each change does not depend on the document's size.
 
 The first change of a container copies it, later ones change the copy. A long list is kept in parts
-while items are put in and taken out, so that none of that moves all the items behind.
+while items are inserted and removed, so that no change moves all its items.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from msgspec.json import Decoder, Encoder
 
-from kapy.kube.patch.pointer import Inapplicable, index, member
+from kapy.kube.patch.pointer import CannotApply, child, index
 
-LONG: Final = 16_384
+LONG_LIST: Final = 16_384
 """Items of a list that is kept in parts."""
 
 _PART: Final = 4096
@@ -22,8 +22,8 @@ _encode = Encoder().encode
 _decode = Decoder().decode
 
 
-class Parts:
-    """A long list in parts."""
+class ChunkedList:
+    """A long list in parts of limited length."""
 
     __slots__ = ("_parts", "length")
 
@@ -32,11 +32,11 @@ class Parts:
         self.length = len(items)
 
     def items(self) -> list[Any]:
-        """All items as one list."""
+        """Return all items as one list."""
         return [item for part in self._parts for item in part]
 
     def _find(self, at: int) -> tuple[int, int]:
-        """The part of a position, and the position in it."""
+        """Return the part of a position, and the position in the part."""
         for number, part in enumerate(self._parts):
             if at < len(part):
                 return number, at
@@ -52,7 +52,7 @@ class Parts:
         self._parts[number][at] = value
 
     def insert(self, at: int, value: Any) -> None:
-        """Put a value before the item at a position."""
+        """Insert a value before the item at a position."""
         if not self._parts:
             self._parts.append([])
         number, at = (len(self._parts) - 1, -1) if at == self.length else self._find(at)
@@ -63,7 +63,7 @@ class Parts:
             self._parts[number : number + 1] = [part[:_PART], part[_PART:]]
 
     def pop(self, at: int) -> None:
-        """Take an item out."""
+        """Remove and return an item."""
         number, at = self._find(at)
         part = self._parts[number]
         del part[at]
@@ -72,19 +72,19 @@ class Parts:
             del self._parts[number]
 
 
-class Editor:
-    """Changes one document in place of a copy; what no change touches stays shared with it."""
+class DocumentEditor:
+    """Changes a document without changing the original; unchanged parts are shared."""
 
     def __init__(self, document: Any) -> None:
         self._root = [document]
         self._own: dict[int, Any] = {}
         """Containers that were copied, by their id: only this editor holds them."""
-        self._long: dict[int, Parts] = {}
+        self._long: dict[int, ChunkedList] = {}
         """Of those the long lists, by the id of the list that stands in the document."""
 
     @property
     def document(self) -> Any:
-        """The document as it is now. What was read of it earlier may change with it."""
+        """Return the current document. Values that were read earlier may change with it."""
         self._join()
         return self._root[0]
 
@@ -95,42 +95,43 @@ class Editor:
 
     @property
     def root(self) -> Any:
-        """The document, for `equals` and `copied`."""
+        """Return the document, as an argument of `equals` and `copy_of`."""
         return self._root[0]
 
     def replace_root(self, value: Any) -> None:
-        """Make another document of it."""
+        """Replace the whole document."""
         self._root[0] = value
 
     def item(self, container: Any, token: str) -> Any:
-        """What a container holds. Raises Inapplicable."""
+        """Return an item of a container. Raises CannotApply."""
         if isinstance(container, list) and (parts := self._long.get(id(container))) is not None:
             return parts[index(token, parts.length)]
-        return member(container, token)
+        return child(container, token)
 
     def container(self, tokens: Sequence[str]) -> Any:
-        """What holds the last token, to be read only. Raises Inapplicable."""
+        """Return the container of the last token, read-only. Raises CannotApply."""
         node = self._root[0]
         for token in tokens[:-1]:
             node = self.item(node, token)
         return node
 
-    def found(self, tokens: Sequence[str]) -> Any:
-        """What stands at a place, for `equals`, `copied` and `add`; null for a member of a map
-        that is not there. Raises Inapplicable."""
+    def value_at(self, tokens: Sequence[str]) -> Any:
+        """Return the value at a path, as an argument of `equals`, `copy_of` and `add`; None for a
+        missing member of a map. Raises CannotApply.
+        """
         container = self.container(tokens)
         if isinstance(container, dict):
             return container.get(tokens[-1])
         return self.item(container, tokens[-1])
 
-    def copied(self, value: Any) -> tuple[Any, int]:
-        """A copy of something found, and how many bytes of JSON it has."""
-        self._settle(value)
+    def copy_of(self, value: Any) -> tuple[Any, int]:
+        """Return a copy of a value, and its size in bytes of JSON."""
+        self._join_lists(value)
         encoded = _encode(value)
         return _decode(encoded), len(encoded)
 
-    def _settle(self, value: Any) -> None:
-        """Let the long lists within a value be whole again."""
+    def _join_lists(self, value: Any) -> None:
+        """Join the parts of all long lists within a value."""
         if not self._long:
             return
         todo = [value]
@@ -143,7 +144,7 @@ class Editor:
                 todo += [one for one in inner if isinstance(one, dict | list)]
 
     def equals(self, value: Any, other: Any) -> bool:
-        """Whether something found is what a text says: 2 is not 2.0, and true is not 1."""
+        """Compare a value with another one as JSON texts: 2 is not 2.0, and true is not 1."""
         if isinstance(value, list) and (parts := self._long.get(id(value))) is not None:
             if not isinstance(other, list) or len(other) != parts.length:
                 return False
@@ -159,20 +160,20 @@ class Editor:
         return bool(value == other)
 
     def _writable(self, tokens: Sequence[str]) -> Any:
-        """The container of the last token, as one that may be changed. Raises Inapplicable."""
+        """Return the container of the last token for changes. Raises CannotApply."""
         self._check(tokens)
-        self._root[0] = node = self._owned(self._root[0])
+        self._root[0] = node = self._own_copy(self._root[0])
         for token in tokens[:-1]:
-            inner = self._owned(self.item(node, token))
+            inner = self._own_copy(self.item(node, token))
             self._set(node, token, inner)
             node = inner
         return node
 
     def _check(self, tokens: Sequence[str]) -> None:
         if not isinstance(self.container(tokens), dict | list):
-            raise Inapplicable
+            raise CannotApply
 
-    def _owned(self, node: Any) -> Any:
+    def _own_copy(self, node: Any) -> Any:
         if id(node) in self._own:
             return node
         copy = node.copy()
@@ -187,29 +188,29 @@ class Editor:
         else:
             container[index(token, len(container))] = value
 
-    def _parts(self, container: list[Any]) -> Parts | list[Any]:
-        """A list whose length is to change: itself, or its parts where it is long."""
+    def _parts(self, container: list[Any]) -> ChunkedList | list[Any]:
+        """Return a list whose length will change: itself, or its parts if it is long."""
         parts = self._long.get(id(container))
-        if parts is None and len(container) > LONG:
-            parts = self._long[id(container)] = Parts(container)
+        if parts is None and len(container) > LONG_LIST:
+            parts = self._long[id(container)] = ChunkedList(container)
         return container if parts is None else parts
 
     def replace(self, tokens: Sequence[str], value: Any) -> None:
-        """Put a value in the place of what is there; into a map also where nothing is."""
+        """Replace an existing value; in a map, also add a new member."""
         self._set(self._writable(tokens), tokens[-1], value)
 
     def add(self, tokens: Sequence[str], value: Any) -> None:
-        """Put a value into a map, or before an item of a list (`-` is its end)."""
+        """Add a member to a map, or insert an item into a list (`-` is its end)."""
         node, token = self._writable(tokens), tokens[-1]
         if isinstance(node, dict):
             node[token] = value
             return
         items = self._parts(node)
-        length = items.length if isinstance(items, Parts) else len(items)
+        length = items.length if isinstance(items, ChunkedList) else len(items)
         items.insert(length if token == "-" else index(token, length + 1), value)
 
     def remove(self, tokens: Sequence[str]) -> None:
-        """Take something out, which must be there."""
+        """Remove an existing value."""
         token = tokens[-1]
         self.item(self.container(tokens), token)
         node = self._writable(tokens)
@@ -217,5 +218,5 @@ class Editor:
             del node[token]
             return
         items = self._parts(node)
-        length = items.length if isinstance(items, Parts) else len(items)
+        length = items.length if isinstance(items, ChunkedList) else len(items)
         items.pop(index(token, length))

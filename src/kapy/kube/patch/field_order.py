@@ -11,33 +11,33 @@ from typing import Any
 
 from msgspec.json import Decoder, Encoder
 
-from kapy.kube.patch.pointer import Inapplicable, index, member, tokens_of
+from kapy.kube.patch.pointer import CannotApply, child, index, parse_pointer
 
 _encode = Encoder().encode
 _decode = Decoder().decode
 
 
-def json_patched(document: Any, operations: list[Any]) -> Any:
-    """The document after operations that apply to it."""
-    text = _Text(document)
+def apply_json_patch(document: Any, operations: list[Any]) -> Any:
+    """Return the document after the operations, which must apply to it."""
+    text = _OrderedDocument(document)
     for operation in operations:
         try:
             text.apply(operation)
-        except Inapplicable:
+        except CannotApply:
             break
-    return text.written(text.root)
+    return text.encode(text.root)
 
 
-def merge_patched(document: Any, patch: Any) -> Any:
-    """The document after a merge patch."""
-    text = _Text(document)
+def apply_merge_patch(document: Any, patch: Any) -> Any:
+    """Return the document after a merge patch."""
+    text = _OrderedDocument(document)
     if isinstance(patch, dict):
         text.merge(text.root, _decode(_encode(patch)))
-    return text.written(text.root)
+    return text.encode(text.root)
 
 
-class _Text:
-    """A private copy of a document, and which of its parts were read."""
+class _OrderedDocument:
+    """A private copy of a document that records which of its parts the library would have read."""
 
     def __init__(self, document: Any) -> None:
         self._read: dict[int, Any] = {}
@@ -51,7 +51,7 @@ class _Text:
         return node
 
     def _open_all(self, node: Any, *, nulls: bool = True) -> None:
-        """Read everything below a node. nulls: null members stay."""
+        """Mark everything below a node as read. nulls: keep null members."""
         if not isinstance(node, dict | list) or id(node) in self._whole:
             return
         self._open(node)
@@ -62,13 +62,13 @@ class _Text:
             self._open_all(one, nulls=nulls)
         self._whole[id(node)] = node
 
-    def written(self, node: Any) -> Any:
-        """A node with its fields in the order of the text."""
+    def encode(self, node: Any) -> Any:
+        """Return a node with its fields in the order in which the library writes them."""
         if id(node) not in self._read:
             return node
         if isinstance(node, dict):
-            return {key: self.written(node[key]) for key in sorted(node)}
-        return [self.written(one) for one in node]
+            return {key: self.encode(node[key]) for key in sorted(node)}
+        return [self.encode(one) for one in node]
 
     def merge(self, target: Any, patch: Any) -> None:
         """Apply a merge patch to a map."""
@@ -85,7 +85,7 @@ class _Text:
                 target[key] = value
 
     def apply(self, operation: Any) -> None:
-        """Do one operation. Raises Inapplicable."""
+        """Apply one operation. Raises CannotApply."""
         op, path = operation.get("op"), operation.get("path")
         if path == "" and op in ("replace", "test"):
             if op == "replace":
@@ -102,23 +102,23 @@ class _Text:
             self._remove(operation.get("from"))
             self._put(path, value, insert=True)
         elif op == "copy":
-            value = self.written(self._found(operation.get("from")))
+            value = self.encode(self._found(operation.get("from")))
             self._put(path, _decode(_encode(value)), insert=True)
         else:
             self._put(path, _decode(_encode(operation.get("value"))), insert=op == "add")
 
     def _holder(self, path: Any) -> tuple[Any, str]:
-        tokens = tokens_of(path) if isinstance(path, str) else []
+        tokens = parse_pointer(path) if isinstance(path, str) else []
         if not tokens:
-            raise Inapplicable
+            raise CannotApply
         node = self.root
         for token in tokens[:-1]:
-            node = self._open(member(node, token))
+            node = self._open(child(node, token))
         return node, tokens[-1]
 
     def _found(self, path: Any) -> Any:
         holder, token = self._holder(path)
-        return holder.get(token) if isinstance(holder, dict) else member(holder, token)
+        return holder.get(token) if isinstance(holder, dict) else child(holder, token)
 
     def _remove(self, path: Any) -> None:
         holder, token = self._holder(path)

@@ -1,10 +1,10 @@
-"""JSON data as Go prints it: with %v, with %s, and the names of its types."""
+"""JSON data in the formats of Go's %v and %s, and the names of its Go types."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from kapy.kube.go_floats import printed
+from kapy.kube.go_floats import float_text
 
 _TYPES: Final[dict[type, str]] = {
     str: "string",
@@ -17,12 +17,12 @@ _TYPES: Final[dict[type, str]] = {
 
 
 def type_of(value: Any) -> str:
-    """The name of the type, as `%s` of `reflect.TypeOf` prints it."""
+    """Return the name of the type, as `%s` of `reflect.TypeOf` prints it."""
     return _TYPES.get(type(value), "%!s(<nil>)")
 
 
 def text(value: Any) -> str:
-    """A value as %v prints it."""
+    """Return a value as %v prints it."""
     if isinstance(value, dict):
         return f"map[{' '.join(f'{key}:{text(value[key])}' for key in sorted(value))}]"
     if isinstance(value, list):
@@ -30,12 +30,12 @@ def text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return printed(value)
+        return float_text(value)
     return "<nil>" if value is None else str(value)
 
 
 def as_string(value: Any) -> str:
-    """A value as %s prints it: what is no string says so."""
+    """Return a value as %s prints it; for a value that is not a string, with Go's error text."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a JSON value is, as a key of dicts: lists are compared and merged in linear time by it."""
+"""JSON values as dictionary keys, so that lists are compared and merged in linear time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ _FALSE: Final = (False,)
 
 
 def identity(value: Any) -> Hashable:
-    """Equal for two values exactly when `merge_patch.same` says so: 1 is 1.0, but not true."""
+    """Return a hashable key that is equal for two values exactly if `merge_patch.is_equal_json` is
+    true: 1 equals 1.0, but not true.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -23,10 +25,10 @@ def identity(value: Any) -> Hashable:
     return number
 
 
-class Positions:
-    """Where the items of a list stand, by their merge key (`key`), or by their value.
+class ItemPositions:
+    """The positions of the items of a list, by their merge key (`key`) or by their value.
 
-    Items without the merge key have no position. Of equal items the first counts.
+    Items without the merge key have no position. Of equal items only the first one counts.
     """
 
     __slots__ = ("_at", "_key")
@@ -38,16 +40,16 @@ class Positions:
             self.add(item, at)
 
     def add(self, item: Any, at: int) -> None:
-        """Note where an item stands, unless an equal one is known already."""
+        """Record the position of an item, unless an equal one is known."""
         if not (self._key and isinstance(item, dict) and self._key not in item):
             self._at.setdefault(self._identity(item), at)
 
-    def forget(self, item: Any) -> None:
-        """Forget an item, and those that are equal to it."""
+    def discard(self, item: Any) -> None:
+        """Remove an item and all equal ones."""
         self._at.pop(self._identity(item), None)
 
     def of(self, item: Any) -> int:
-        """The position of the item that is equal to this one; -1 when there is none."""
+        """Return the position of the item that equals this one; -1 if there is none."""
         return self._at.get(self._identity(item), -1)
 
     def _identity(self, item: Any) -> Hashable:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kapy.kube.errors import BadRequest, Invalid, TooLarge
-from kapy.kube.patch.editing import Editor
-from kapy.kube.patch.pointer import Inapplicable, tokens_of
+from kapy.kube.patch.editing import DocumentEditor
+from kapy.kube.patch.pointer import CannotApply, parse_pointer
 
-LIMIT: Final = 10_000
+MAX_OPERATIONS: Final = 10_000
 """How many operations one patch may have."""
 
 COPY_LIMIT: Final = 3 * 1024 * 1024
@@ -21,47 +21,47 @@ COPY_LIMIT: Final = 3 * 1024 * 1024
 
 
 def apply(document: Any, operations: Any) -> Any:
-    """`document` after all operations, sharing what they left alone.
+    """Return `document` after all operations; unchanged parts are shared.
 
-    Raises BadRequest when `operations` is no list of objects, TooLarge when there are too many,
-    Invalid when one does not apply (in which case none does).
+    Raises BadRequest if `operations` is not a list of objects, TooLarge if there are too many,
+    Invalid if one does not apply; then none is applied.
     """
     if not isinstance(operations, list):
-        raise BadRequest(_not_decodable(operations))
-    if len(operations) > LIMIT:
+        raise BadRequest(_decode_error(operations))
+    if len(operations) > MAX_OPERATIONS:
         raise TooLarge(
             "Request entity too large: The allowed maximum operations in a JSON patch is "
-            f"{LIMIT}, got {len(operations)}"
+            f"{MAX_OPERATIONS}, got {len(operations)}"
         )
     strange = next((one for one in operations if not isinstance(one, dict | None)), None)
     if strange is not None:
-        raise BadRequest(_not_decodable(strange, "handlers.jsonPatchOp"))
-    patching = _Patching(document)
+        raise BadRequest(_decode_error(strange, "handlers.jsonPatchOp"))
+    patching = _PatchRun(document)
     try:
         for operation in operations:
             patching.apply(operation or {})
-    except Inapplicable as error:
+    except CannotApply as error:
         raise Invalid(
             "the server rejected our request due to an error in our request", details={}
         ) from error
     return patching.editor.document
 
 
-def _not_decodable(found: Any, wanted: str = "[]handlers.jsonPatchOp") -> str:
+def _decode_error(value: Any, expected: str = "[]handlers.jsonPatchOp") -> str:
     names: dict[type, str] = {dict: "object", list: "array", str: "string", bool: "bool"}
-    kind = "null" if found is None else names.get(type(found), "number")
-    return f"error decoding patch: json: cannot unmarshal {kind} into Go value of type {wanted}"
+    kind = "null" if value is None else names.get(type(value), "number")
+    return f"error decoding patch: json: cannot unmarshal {kind} into Go value of type {expected}"
 
 
-class _Patching:
-    """The application of one patch: the document so far, and what its copies have added."""
+class _PatchRun:
+    """The application of one patch: the current document, and the bytes copied so far."""
 
     def __init__(self, document: Any) -> None:
-        self.editor = Editor(document)
+        self.editor = DocumentEditor(document)
         self._copied = 0
 
     def apply(self, operation: dict[str, Any]) -> None:
-        """Do one operation. Raises Inapplicable."""
+        """Apply one operation. Raises CannotApply."""
         match operation.get("op"):
             case "add":
                 self.editor.add(_path(operation), operation.get("value"))
@@ -72,7 +72,7 @@ class _Patching:
             case "replace":
                 self.editor.replace(_path(operation), operation.get("value"))
             case "move":
-                value = self.editor.found(_path(operation, "from"))
+                value = self.editor.value_at(_path(operation, "from"))
                 self.editor.remove(_path(operation, "from"))
                 self.editor.add(_path(operation), value)
             case "copy":
@@ -80,26 +80,28 @@ class _Patching:
             case "test":
                 self._test(operation)
             case _:
-                raise Inapplicable
+                raise CannotApply
 
     def _copy(self, operation: dict[str, Any]) -> Any:
-        """The value of a copy: few of them could double a document again and again."""
-        value, size = self.editor.copied(self.editor.found(_path(operation, "from")))
+        """Return the value of a copy operation. The copied bytes are limited, because a few copies
+        could double a document repeatedly.
+        """
+        value, size = self.editor.copy_of(self.editor.value_at(_path(operation, "from")))
         self._copied += size
         if self._copied > COPY_LIMIT:
-            raise Inapplicable
+            raise CannotApply
         return value
 
     def _test(self, operation: dict[str, Any]) -> None:
         whole = operation.get("path") == ""
-        value = self.editor.root if whole else self.editor.found(_path(operation))
+        value = self.editor.root if whole else self.editor.value_at(_path(operation))
         if not self.editor.equals(value, operation.get("value")):
-            raise Inapplicable
+            raise CannotApply
 
 
-def _path(operation: dict[str, Any], which: str = "path") -> list[str]:
-    pointer = operation.get(which)
-    tokens = tokens_of(pointer) if isinstance(pointer, str) else []
+def _path(operation: dict[str, Any], field: str = "path") -> list[str]:
+    pointer = operation.get(field)
+    tokens = parse_pointer(pointer) if isinstance(pointer, str) else []
     if not tokens:
-        raise Inapplicable
+        raise CannotApply
     return tokens

@@ -12,10 +12,10 @@ _encode = Encoder(order="sorted").encode
 
 
 def apply(target: Any, patch: Any) -> Any:
-    """`target` with `patch` applied; `target` itself when nothing changes.
+    """Return `target` with `patch` applied; `target` itself if nothing changes.
 
-    A null removes a member, a map merges, everything else replaces. Nulls that are items of lists
-    stay; null members of maps in lists go, but for a list that replaces a map.
+    A null removes a member, a map is merged, any other value replaces. Nulls in lists are kept.
+    Null members of maps in lists are removed, unless the list replaces a map.
     """
     if not isinstance(patch, dict):
         return patch
@@ -35,7 +35,7 @@ def apply(target: Any, patch: Any) -> Any:
                 continue
         else:
             after = value if value.__class__ is str else without_nulls(value)
-            if same(before, after):
+            if is_equal_json(before, after):
                 continue
         merged = dict(target) if merged is None else merged
         merged[key] = after
@@ -43,10 +43,10 @@ def apply(target: Any, patch: Any) -> Any:
 
 
 def difference(before: Document, after: Document) -> Document:
-    """The smallest merge patch that makes `before` equal to `after`; {} when they are equal.
+    """Return the smallest merge patch from `before` to `after`; {} if they are equal.
 
-    The patch shares parts of `after`. A null that `after` holds in a map cannot be said by a merge
-    patch: it is taken for absent.
+    The patch shares parts of `after`. A merge patch cannot set a null in a map, so a null in
+    `after` counts as absent.
     """
     patch: Document = {}
     for key, new in after.items():
@@ -59,7 +59,7 @@ def difference(before: Document, after: Document) -> Document:
         elif new is None:
             if old is not None:
                 patch[key] = None
-        elif not same(old, new):
+        elif not is_equal_json(old, new):
             patch[key] = new
     for key in before:
         if key not in after:
@@ -68,7 +68,7 @@ def difference(before: Document, after: Document) -> Document:
 
 
 def without_nulls(value: Any) -> Any:
-    """`value` as a merge patch adds it: maps without null members (also those inside lists)."""
+    """Return `value` as a merge patch adds it: without null members of maps, also inside lists."""
     if isinstance(value, dict):
         return {key: without_nulls(one) for key, one in value.items() if one is not None}
     if isinstance(value, list):
@@ -76,19 +76,19 @@ def without_nulls(value: Any) -> Any:
     return value
 
 
-def same(one: Any, two: Any) -> bool:
-    """Equality of JSON values: unlike Python's, it tells true from 1 (but 1 is 1.0)."""
-    if one is two:
+def is_equal_json(left: Any, right: Any) -> bool:
+    """Compare JSON values. Unlike Python's `==`, true does not equal 1 (but 1 equals 1.0)."""
+    if left is right:
         return True
-    if one != two:
+    if left != right:
         return False
-    if isinstance(one, (dict, list)):
-        return _encode(one) == _encode(two) or _same_inside(one, two)
-    return isinstance(one, bool) is isinstance(two, bool)
+    if isinstance(left, (dict, list)):
+        return _encode(left) == _encode(right) or _is_equal_inside(left, right)
+    return isinstance(left, bool) is isinstance(right, bool)
 
 
-def _same_inside(one: Any, two: Any) -> bool:
-    """Of two containers that Python finds equal, but that are written differently."""
-    if isinstance(one, dict):
-        return all(same(value, two[key]) for key, value in one.items())
-    return all(map(same, one, two))
+def _is_equal_inside(left: Any, right: Any) -> bool:
+    """Compare two containers that Python's `==` finds equal, but whose JSON differs."""
+    if isinstance(left, dict):
+        return all(is_equal_json(value, right[key]) for key, value in left.items())
+    return all(map(is_equal_json, left, right))

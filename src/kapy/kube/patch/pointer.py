@@ -1,38 +1,38 @@
-"""JSON pointers (RFC 6901): what stands at a place of a document."""
+"""JSON pointers (RFC 6901)."""
 
 from __future__ import annotations
 
 import re
 from typing import Any, Final
 
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 
 _INDEX: Final = re.compile(r"[+-]?[0-9]{1,18}")
 
 
-class Inapplicable(Exception):
-    """Nothing can be done at this place."""
+class CannotApply(Exception):
+    """An operation cannot be applied at this path."""
 
 
-def tokens_of(pointer: str) -> list[str]:
-    """The tokens of a pointer; what stands before its first slash is ignored."""
+def parse_pointer(pointer: str) -> list[str]:
+    """Split a pointer into tokens; text before the first slash is ignored."""
     return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
 
 
-def member(node: Any, token: str) -> Any:
-    """What a container holds. Raises Inapplicable."""
+def child(node: Any, token: str) -> Any:
+    """Return the value of a token in a container. Raises CannotApply."""
     if isinstance(node, dict) and token in node:
         return node[token]
     if isinstance(node, list):
         return node[index(token, len(node))]
-    raise Inapplicable
+    raise CannotApply
 
 
 def index(token: str, length: int) -> int:
-    """A position among `length` items; negative ones count from the end."""
+    """Parse a list index for a list of `length` items; a negative index counts from the end."""
     if not _INDEX.fullmatch(token):
-        raise Inapplicable
-    at = whole(token)
+        raise CannotApply
+    at = parse_integer(token)
     if not -length <= at < length:
-        raise Inapplicable
+        raise CannotApply
     return at % length

@@ -13,23 +13,23 @@ from typing import Any, Final
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest
 from kapy.kube.patch.go_text import as_string, text
-from kapy.kube.patch.identity import Positions, identity
-from kapy.kube.patch.merge_patch import same
+from kapy.kube.patch.identity import ItemPositions, identity
+from kapy.kube.patch.merge_patch import is_equal_json
 from kapy.kube.patch.strategic_lists import (
+    apply_item_directives,
+    check_keys,
     check_order,
     check_types,
-    in_order,
-    keyed,
-    special,
-    without_repeats,
+    merge_order,
+    unique,
 )
 from kapy.kube.patch.strategic_types import (
     DELETE_FROM,
     DIRECTIVE,
     ORDER,
     RETAIN,
-    Failure,
     Field,
+    PatchFailure,
     Types,
     wrong_type,
 )
@@ -45,7 +45,7 @@ def apply(live: Document, patch: Any, structs: Mapping[str, Document], struct: s
     Raises BadRequest when the patch is no object, and an ApiError of 500 (as kube-apiserver
     answers) when a directive or a merge key is wrong.
     """
-    return merge(live, _copied(patch), structs, struct)
+    return merge(live, _copy(patch), structs, struct)
 
 
 def merge(live: Document, patch: Any, structs: Mapping[str, Document], struct: str) -> Document:
@@ -56,29 +56,33 @@ def merge(live: Document, patch: Any, structs: Mapping[str, Document], struct: s
         raise BadRequest(
             f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
         )
-    return _Merge(Types(structs)).mapped(live, patch, struct)
+    return _Merge(Types(structs)).merge_map(live, patch, struct)
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _copied(one) for key, one in value.items()}
-    return [_copied(one) for one in value] if isinstance(value, list) else value
+        return {key: _copy(one) for key, one in value.items()}
+    return [_copy(one) for one in value] if isinstance(value, list) else value
 
 
 class _Merge:
     def __init__(self, types: Types) -> None:
         self._types = types
 
-    def mapped(self, live: Document, patch: Document, kind: str) -> Document:
-        """A map with the patch of a map."""
+    def merge_map(self, live: Document, patch: Document, kind: str) -> Document:
+        """Return a map with the patch of a map applied."""
         if DIRECTIVE in patch:
-            return _directed(patch)
+            return _apply_directive(patch)
         result = dict(live)
         _retain(result, patch)
         for key in [key for key in patch if key.startswith(ORDER)]:
             self._order(result, patch, key, kind)
         for key, value in patch.items():
-            name = _named(key, DELETE_FROM, _DELETE_FORMAT) if key.startswith(DELETE_FROM) else key
+            name = (
+                _directive_field(key, DELETE_FROM, _DELETE_FORMAT)
+                if key.startswith(DELETE_FROM)
+                else key
+            )
             if value is None:
                 result.pop(name, None)
             elif name in result and type(result[name]) is type(value):
@@ -89,18 +93,18 @@ class _Merge:
         return live if unchanged else result
 
     def _merge(self, result: Document, name: str, value: Any, kind: str, *, deleted: bool) -> None:
-        """Merge a value into one of the same type."""
+        """Merge a value into an existing value of the same type."""
         old, new = result[name], value
         if isinstance(value, dict):
             field = self._types.field(kind, name)
             if "replace" not in field.strategies:
-                result[name] = self.mapped(old, value, field.kind)
+                result[name] = self.merge_map(old, value, field.kind)
                 return
         elif isinstance(value, list):
             field = self._types.list_field(kind, name)
             if deleted or "merge" in field.strategies:
                 new = self._list(old, value, field, deleted=deleted)
-        if not same(old, new):
+        if not is_equal_json(old, new):
             result[name] = new
 
     def _list(self, old: list[Any], patch: list[Any], field: Field, *, deleted: bool) -> list[Any]:
@@ -110,37 +114,41 @@ class _Merge:
             if deleted:
                 gone = set(map(identity, patch))
                 return [one for one in old if identity(one) not in gone]
-            merged = without_repeats([*old, *patch])
-            keyed(merged, patch, field.key)
-            return in_order(merged, patch, old, field.key)
+            merged = unique([*old, *patch])
+            check_keys(merged, patch, field.key)
+            return merge_order(merged, patch, old, field.key)
         if not field.key:
-            raise Failure(f"cannot merge lists without merge key for {field.go_kind}")
-        before, items = special(old, patch, field.key)
+            raise PatchFailure(f"cannot merge lists without merge key for {field.go_kind}")
+        before, items = apply_item_directives(old, patch, field.key)
         merged = self._items(before, items, field)
-        keyed(merged, items, field.key)
-        return in_order(merged, items, before, field.key)
+        check_keys(merged, items, field.key)
+        return merge_order(merged, items, before, field.key)
 
     def _items(self, before: list[Any], items: list[Any], field: Field) -> list[Any]:
-        """The items of a list with those of a patch merged into them, or added."""
+        """Return the items of a list with the items of a patch merged into them or appended."""
         merged = list(before)
-        known = Positions(before, field.key)
+        known = ItemPositions(before, field.key)
         for item in items:
             if field.key not in item:
-                raise Failure(f"map: {text(item)} does not contain declared merge key: {field.key}")
+                raise PatchFailure(
+                    f"map: {text(item)} does not contain declared merge key: {field.key}"
+                )
             at = known.of(item)
             if at < 0:
                 known.add(item, len(merged))
                 merged.append(item)
             else:
-                merged[at] = self.mapped(merged[at], item, field.kind)
+                merged[at] = self.merge_map(merged[at], item, field.kind)
         return merged
 
     def _order(self, result: Document, patch: Document, directive: str, kind: str) -> None:
-        """Take a list with an order out of the patch, and merge and order it."""
+        """Apply the order directive of a list: remove it from the patch, then merge and sort the
+        list.
+        """
         order = patch.pop(directive)
         if not isinstance(order, list):
             raise wrong_type([], order)
-        name = _named(directive, ORDER, _ORDER_FORMAT)
+        name = _directive_field(directive, ORDER, _ORDER_FORMAT)
         old, new = result.get(name), patch.get(name)
         for holder in (result, patch):
             if name in holder and not isinstance(holder[name], list):
@@ -153,21 +161,21 @@ class _Merge:
         if new is None:
             merged = before
         elif old is None:
-            merged = _plain(new)
+            merged = _without_directives(new)
         elif "merge" in field.strategies:
             merged = self._list(old, new, field, deleted=False)
         else:
             merged = new
-        keyed(merged, order, field.key)
-        check_types(before, new or [], some=True)
-        ordered = in_order(merged, order, before, field.key)
-        if not same(old, ordered):
+        check_keys(merged, order, field.key)
+        check_types(before, new or [], needs_items=True)
+        ordered = merge_order(merged, order, before, field.key)
+        if not is_equal_json(old, ordered):
             result[name] = ordered
         patch.pop(name, None)
 
 
-def _named(key: str, prefix: str, wrong: str) -> str:
-    """The field that a directive is about. Raises BadRequest."""
+def _directive_field(key: str, prefix: str, wrong: str) -> str:
+    """Return the name of the field to which a directive belongs. Raises BadRequest."""
     before, slash, name = key.partition("/")
     if before != prefix or not slash:
         raise BadRequest(wrong)
@@ -175,16 +183,16 @@ def _named(key: str, prefix: str, wrong: str) -> str:
 
 
 def _set(result: Document, name: str, value: Any) -> None:
-    """A field that is new, or has another type than before."""
+    """Set a field that is new or changes its type."""
     _drop_nulls(value)
     if isinstance(value, dict) and DIRECTIVE in value:
         result.pop(name, None)
     else:
-        result[name] = _plain(value)
+        result[name] = _without_directives(value)
 
 
 def _retain(result: Document, patch: Document) -> None:
-    """Drop what `$retainKeys` does not name."""
+    """Remove the fields that `$retainKeys` does not list."""
     if RETAIN not in patch:
         return
     keys = patch.pop(RETAIN)
@@ -198,18 +206,18 @@ def _retain(result: Document, patch: Document) -> None:
         del result[name]
 
 
-def _directed(patch: Document) -> Document:
+def _apply_directive(patch: Document) -> Document:
     directive = patch[DIRECTIVE]
     if directive == "replace":
         del patch[DIRECTIVE]
         return patch
     if directive == "delete":
         return {}
-    raise Failure(f"unknown patch type: {as_string(directive)} in map: {text(patch)}")
+    raise PatchFailure(f"unknown patch type: {as_string(directive)} in map: {text(patch)}")
 
 
 def _drop_nulls(value: Any) -> None:
-    """Take the nulls out of all maps of a value."""
+    """Remove the null members of all maps in a value, in place."""
     if isinstance(value, dict):
         for key in [key for key, one in value.items() if one is None]:
             del value[key]
@@ -218,16 +226,16 @@ def _drop_nulls(value: Any) -> None:
             _drop_nulls(one)
 
 
-def _plain(value: Any) -> Any:
-    """A value that is new: without what `$patch` stands in."""
+def _without_directives(value: Any) -> Any:
+    """Return a new value without its `$patch` directives."""
     if isinstance(value, dict):
         for key in list(value):
             if isinstance(value[key], dict) and DIRECTIVE in value[key]:
                 del value[key]
             else:
-                value[key] = _plain(value[key])
+                value[key] = _without_directives(value[key])
         return value
     if isinstance(value, list):
         kept = (one for one in value if not (isinstance(one, dict) and DIRECTIVE in one))
-        return [_plain(one) for one in kept]
+        return [_without_directives(one) for one in kept]
     return value

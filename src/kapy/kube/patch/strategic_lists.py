@@ -9,24 +9,26 @@ from typing import Any
 from kapy.kube import Document
 from kapy.kube.errors import Invalid
 from kapy.kube.patch.go_text import as_string, text
-from kapy.kube.patch.identity import Positions, identity
-from kapy.kube.patch.strategic_types import DIRECTIVE, Failure, wrong_type
+from kapy.kube.patch.identity import ItemPositions, identity
+from kapy.kube.patch.strategic_types import DIRECTIVE, PatchFailure, wrong_type
 
 
-def check_types(*lists: list[Any], some: bool = False) -> type:
-    """The type that all items have. some: there must be items. Raises Failure, Invalid."""
+def check_types(*lists: list[Any], needs_items: bool = False) -> type:
+    """Return the common type of all items. needs_items: an empty list is an error. Raises
+    PatchFailure, Invalid.
+    """
     kinds = [type(one) for items in lists for one in items]
     if kinds and kinds[0] is list:
         raise Invalid("the server rejected our request due to an error in our request", details={})
     if any(kind is not kinds[0] for kind in kinds):
-        raise Failure(f"list element types are not identical: {text(list(lists))}")
-    if not kinds and some:
-        raise Failure("no elements in any of the given slices")
+        raise PatchFailure(f"list element types are not identical: {text(list(lists))}")
+    if not kinds and needs_items:
+        raise PatchFailure("no elements in any of the given slices")
     return kinds[0] if kinds else dict
 
 
 def check_order(patch: list[Any], order: list[Any], key: str) -> None:
-    """The items of a patch stand in the order that it says. Raises Failure."""
+    """Check that the items of a patch have the order of the directive. Raises PatchFailure."""
     if not patch or not order:
         return
     items = patch
@@ -45,28 +47,27 @@ def check_order(patch: list[Any], order: list[Any], key: str) -> None:
     while at < len(items) and isinstance(items[at], dict) and DIRECTIVE in items[at]:
         at += 1
     if at < len(items):
-        raise Failure(
+        raise PatchFailure(
             f"The order in patch list:\n{text(patch)}\n doesn't match $setElementOrder list:\n"
             f"{text(order)}\n"
         )
 
 
-def _equal(one: Any, other: Any, key: str) -> bool:
+def _equal(left: Any, right: Any, key: str) -> bool:
     if not key:
-        return identity(one) == identity(other)
-    for item in (one, other):
+        return identity(left) == identity(right)
+    for item in (left, right):
         if not isinstance(item, dict):
             raise wrong_type({}, item)
-    for item in (one, other):
+    for item in (left, right):
         if key not in item:
             raise _no_key(item, key)
-    return identity(one[key]) == identity(other[key])
+    return identity(left[key]) == identity(right[key])
 
 
-def keyed(items: list[Any], order: list[Any], key: str) -> None:
-    """Items that have a merge key have it, and so have those that say their order.
-
-    Raises Failure.
+def check_keys(items: list[Any], order: list[Any], key: str) -> None:
+    """Check that all items of a list with a merge key have it, also those of the order directive.
+    Raises PatchFailure.
     """
     if not key:
         return
@@ -79,15 +80,19 @@ def keyed(items: list[Any], order: list[Any], key: str) -> None:
     if items and strange is not None:
         named = {identity(one.get(key)) for one in order[:strange]}
         if any(identity(one[key]) not in named for one in items):
-            raise Failure(f"value for key {strange} is not a map")
+            raise PatchFailure(f"value for key {strange} is not a map")
 
 
-def _no_key(item: Document, key: str) -> Failure:
-    return Failure(f"map: {text(item)} does not contain declared merge key: {key}")
+def _no_key(item: Document, key: str) -> PatchFailure:
+    return PatchFailure(f"map: {text(item)} does not contain declared merge key: {key}")
 
 
-def special(old: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """The list without the items that the patch deletes, and the patch without directives."""
+def apply_item_directives(
+    old: list[Any], patch: list[Any], key: str
+) -> tuple[list[Any], list[Any]]:
+    """Apply the directives in items: returns the list without deleted items, and the patch without
+    directives.
+    """
     items, replaces = [], False
     gone = set()
     for item in patch:
@@ -101,9 +106,9 @@ def special(old: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list
         elif directive == "replace":
             replaces = True
         elif directive == "merge":
-            raise Failure("merging lists cannot yet be specified in the patch")
+            raise PatchFailure("merging lists cannot yet be specified in the patch")
         else:
-            raise Failure(f"unknown patch type: {as_string(directive)} in map: {text(item)}")
+            raise PatchFailure(f"unknown patch type: {as_string(directive)} in map: {text(item)}")
     if replaces:
         return items, []
     if not gone:
@@ -111,10 +116,11 @@ def special(old: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list
     return [one for one in old if key not in one or identity(one[key]) not in gone], items
 
 
-def in_order(merged: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:
-    """Items that the patch names in its order, the others in the server's; an item of the server
-    comes before one of the patch only if it did before."""
-    wanted, known = Positions(order, key), Positions(before, key)
+def merge_order(merged: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:
+    """Return the merged items sorted: those of the patch in the patch's order, the others in the
+    server's order. An item of the server precedes an item of the patch only if it did so before.
+    """
+    wanted, known = ItemPositions(order, key), ItemPositions(before, key)
     placed = [(wanted.of(one), known.of(one), one) for one in merged]
     named = sorted((one for one in placed if one[0] >= 0), key=itemgetter(0))
     others = sorted((one for one in placed if one[0] < 0), key=itemgetter(1))
@@ -130,8 +136,8 @@ def in_order(merged: list[Any], order: list[Any], before: list[Any], key: str) -
     return [*result, *(one for _, _, one in (*others[left:], *named[right:]))]
 
 
-def without_repeats(items: list[Any]) -> list[Any]:
-    """The items, each once."""
+def unique(items: list[Any]) -> list[Any]:
+    """Return the items without duplicates."""
     known: dict[Hashable, Any] = {}
     for item in items:
         known.setdefault(identity(item), item)

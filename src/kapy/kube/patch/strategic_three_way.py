@@ -12,14 +12,14 @@ from typing import Any, Final, NamedTuple
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest
 from kapy.kube.patch.go_text import text
-from kapy.kube.patch.merge_patch import same
+from kapy.kube.patch.merge_patch import is_equal_json
 from kapy.kube.patch.strategic_types import (
     DELETE_FROM,
     DIRECTIVE,
     ORDER,
     RETAIN,
-    Failure,
     Field,
+    PatchFailure,
     Types,
 )
 
@@ -35,19 +35,19 @@ def strategic_three_way(
     structs: Mapping[str, Document],
     struct: str,
 ) -> Document:
-    """The patch from `current` to `modified`, which also removes what only `original` has.
+    """Return the patch from `current` to `modified` that also removes what only `original` has.
 
-    original: what was applied last. structs, struct: the facts about the kind, as for
+    original: the last applied object. structs, struct: the facts about the kind, as for
     `kapy.kube.patch.strategic.apply`. Raises BadRequest for an item without its merge key.
     """
     types = Types(structs)
     removals = _Removals(types).maps(original, modified, Field(struct))
     additions = _Additions(types).maps(current, modified, Field(struct))
-    return _joined(removals, additions, Field(struct), types)
+    return _join(removals, additions, Field(struct), types)
 
 
 class _Lists(NamedTuple):
-    """The part of a patch about one list."""
+    """The parts of a patch for one list: changed items, deleted items and the order."""
 
     items: list[Any]
     deleted: list[Any]
@@ -55,7 +55,7 @@ class _Lists(NamedTuple):
 
 
 class _Difference:
-    """One of the two differences."""
+    """Computes one of the two differences."""
 
     removes = False
 
@@ -63,7 +63,9 @@ class _Difference:
         self._types = types
 
     def maps(self, before: Object, after: Object, of: Field) -> Document:
-        """The patch between two objects. of: what holds them, which may retain keys."""
+        """Return the patch between two objects. of: the field that contains them, which may have
+        the strategy retainKeys.
+        """
         patch: Document = {}
         for name, value in after.items():
             there = before.get(name)
@@ -74,7 +76,7 @@ class _Difference:
                 self._inner(patch, name, there, value, _field(self._types, of.kind, name))
             elif isinstance(value, list):
                 self._list(patch, name, there, value, _field(self._types, of.kind, name))
-            elif not self.removes and not same(there, value):
+            elif not self.removes and not is_equal_json(there, value):
                 patch[name] = value
         if self.removes:
             patch |= {name: None for name in before if name not in after}
@@ -93,7 +95,7 @@ class _Difference:
 
     def _list(self, patch: Document, name: str, before: Any, after: Any, field: Field) -> None:
         if "merge" not in field.strategies:
-            if not self.removes and not same(before, after):
+            if not self.removes and not is_equal_json(before, after):
                 patch[name] = after
             return
         items = field._replace(kind=field.kind.removeprefix("[]"))
@@ -109,16 +111,16 @@ class _Difference:
         if not before:
             return _Lists([] if self.removes else after, [], [])
         if items.key:
-            return self._keyed(before, after, items)
+            return self._keyed_items(before, after, items)
         there, wanted = {text(one) for one in before}, {text(one) for one in after}
         if self.removes:
             gone = {text(one): one for one in before if text(one) not in wanted}
             return _Lists([], [gone[key] for key in sorted(gone)], after if gone else [])
         new = [one for one in after if text(one) not in there]
         in_order = sorted(before, key=text)  # kubectl sorts what is there before it looks
-        return _Lists(new, [], [] if same(in_order, after) else after)
+        return _Lists(new, [], [] if is_equal_json(in_order, after) else after)
 
-    def _keyed(self, before: list[Any], after: list[Any], items: Field) -> _Lists:
+    def _keyed_items(self, before: list[Any], after: list[Any], items: Field) -> _Lists:
         there = {_key(one, items.key): one for one in before}
         wanted = {_key(one, items.key): one for one in after}
         patch: list[Any] = []
@@ -148,28 +150,28 @@ class _Removals(_Difference):
     removes = True
 
 
-def _joined(removals: Document, additions: Document, of: Field, types: Types) -> Document:
-    """One patch of two."""
+def _join(removals: Document, additions: Document, of: Field, types: Types) -> Document:
+    """Merge the patch of the removals and the patch of the additions."""
     patch = dict(removals)
     for name, value in additions.items():
         there = patch.get(name)
         if isinstance(there, dict) and isinstance(value, dict):
-            patch[name] = _joined(there, value, _field(types, of.kind, name), types)
+            patch[name] = _join(there, value, _field(types, of.kind, name), types)
         elif isinstance(there, list) and isinstance(value, list) and not name.startswith("$"):
             field = _field(types, of.kind, name)
-            patch[name] = _joined_lists(there, value, field, types, patch, additions, name)
+            patch[name] = _join_lists(there, value, field, types, patch, additions, name)
         else:
             patch[name] = value
     return patch
 
 
-def _joined_lists(
+def _join_lists(
     removals: list[Any],
     additions: list[Any],
     field: Field,
     types: Types,
     patch: Document,
-    more: Document,
+    additions_patch: Document,
     name: str,
 ) -> list[Any]:
     items = field._replace(kind=field.kind.removeprefix("[]"))
@@ -178,8 +180,8 @@ def _joined_lists(
     found = {_key(one, items.key): one for one in removals}
     for one in additions:
         key = _key(one, items.key)
-        found[key] = _joined(found[key], one, items, types) if key in found else one
-    order = more.get(f"{ORDER}/{name}") or patch.get(f"{ORDER}/{name}") or []
+        found[key] = _join(found[key], one, items, types) if key in found else one
+    order = additions_patch.get(f"{ORDER}/{name}") or patch.get(f"{ORDER}/{name}") or []
     places = {_key(one, items.key): place for place, one in enumerate(order)}
     return sorted(found.values(), key=lambda one: places.get(_key(one, items.key), len(places)))
 
@@ -189,7 +191,7 @@ def _field(types: Types, kind: str, name: str) -> Field:
         return Field(kind[2:])
     try:
         return types.field(kind, name)
-    except Failure:
+    except PatchFailure:
         return _PLAIN
 
 

@@ -1,4 +1,4 @@
-"""What a strategic merge patch knows of the fields of Go's structs."""
+"""The patch strategies and merge keys of the fields of Go's structs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ RETAIN: Final = "$retainKeys"
 ORDER: Final = "$setElementOrder"
 DELETE_FROM: Final = "$deleteFromPrimitiveList"
 
-_LEAVES: Final = ("string", "bool", "int", "int32", "int64", "float64")
+_SCALARS: Final = ("string", "bool", "int", "int32", "int64", "float64")
 _KINDS: Final = {"bytes": "slice", "any": "interface", "": "interface"}
 
 
-class Failure(ApiError):
-    """A patch that kube-apiserver fails at: 500 without a reason."""
+class PatchFailure(ApiError):
+    """A patch for which kube-apiserver answers 500 without a reason."""
 
     code = 500
 
@@ -29,20 +29,22 @@ class Failure(ApiError):
             "kind": "Status",
             "apiVersion": "v1",
             "metadata": {},
-            "status": "Failure",
+            "status": "PatchFailure",
             "message": message,
             "code": 500,
         }
         super().__init__(message, status=status)
 
 
-def wrong_type(expected: Any, found: Any) -> Failure:
-    """A value of a patch is not of the type that it must have."""
-    return Failure(f"expected a {type_of(expected)}, but received a {type_of(found)}")
+def wrong_type(expected: Any, actual: Any) -> PatchFailure:
+    """Return the error for a value of a patch with the wrong type."""
+    return PatchFailure(f"expected a {type_of(expected)}, but received a {type_of(actual)}")
 
 
 class Field(NamedTuple):
-    """How one field merges: what it (or an item of it) holds, its strategies, its merge key."""
+    """The merge behaviour of one field: the type of it or of its items, its strategies, its merge
+    key.
+    """
 
     kind: str
     strategies: frozenset[str] = frozenset()
@@ -50,17 +52,17 @@ class Field(NamedTuple):
 
     @property
     def go_kind(self) -> str:
-        """What Go calls the type."""
+        """The Go kind of the type."""
         return go_kind(self.kind)
 
 
 def go_kind(kind: str) -> str:
-    """What Go's reflection calls a type of the facts."""
+    """Return the kind that Go's reflection reports for a type of the facts."""
     if kind.startswith("[]"):
         return "slice"
     if kind.startswith("{}"):
         return "map"
-    return kind if kind in _LEAVES else _KINDS.get(kind, "struct")
+    return kind if kind in _SCALARS else _KINDS.get(kind, "struct")
 
 
 class Types:
@@ -70,28 +72,28 @@ class Types:
         self._structs = structs
 
     def field(self, kind: str, name: str) -> Field:
-        """A field of a struct. Raises Failure."""
+        """Return a field of a struct. Raises PatchFailure."""
         if go_kind(kind) != "struct":
-            raise Failure(
+            raise PatchFailure(
                 "merging an object in json but data type is not struct, instead is: "
                 f"{go_kind(kind)}"
             )
         facts = self._facts(self._structs.get(kind, {}), name)
         if facts is None:
             short = kind.rpartition(".")[2]
-            raise Failure(
+            raise PatchFailure(
                 f"unable to find api field in struct {short} for the json field {go_quoted(name)}"
             )
         return Field(facts["t"], frozenset(facts.get("ps", "").split(",")), facts.get("mk", ""))
 
     def list_field(self, kind: str, name: str) -> Field:
-        """A field that is a list, as its items are. Raises Failure."""
+        """Return a list field, described by its items. Raises PatchFailure."""
         field = self.field(kind, name)
         if not field.kind.startswith("[]"):
             facts = self._facts(self._structs[kind], name) or {}
             if "p" in facts.get("f", ""):
                 return field
-            raise Failure(f"expected slice or array type, but got: {go_kind(kind)}")
+            raise PatchFailure(f"expected slice or array type, but got: {go_kind(kind)}")
         return field._replace(kind=field.kind[2:])
 
     def _facts(self, fields: Document, name: str) -> Document | None:

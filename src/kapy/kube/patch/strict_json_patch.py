@@ -13,26 +13,26 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kapy.kube.errors import KapyError
-from kapy.kube.json_numbers import fitting
-from kapy.kube.patch.editing import Editor
-from kapy.kube.patch.pointer import Inapplicable, member, tokens_of
+from kapy.kube.json_numbers import fit_integers
+from kapy.kube.patch.editing import DocumentEditor
+from kapy.kube.patch.pointer import CannotApply, child, parse_pointer
 
 Pointer = tuple[str, ...]
 
 COPY_LIMIT: Final = 3 * 1024 * 1024
 """Bytes that all copies of one patch may add; few could double a document again and again."""
 
-_VALUED: Final = ("add", "replace")
-_MOVED: Final = ("move", "copy")
+_OPERATIONS_WITH_VALUE: Final = ("add", "replace")
+_OPERATIONS_WITH_SOURCE: Final = ("move", "copy")
 
 
 class BadPatch(KapyError):
-    """A patch says nothing that could be applied, or does not apply; it has changed nothing."""
+    """A patch is invalid or does not apply; the document is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One change. path and source: as they were given; source: the `from` of a move or copy."""
+    """One operation. path and source: as given; source is the `from` of a move or copy."""
 
     op: str
     path: str
@@ -43,14 +43,14 @@ class Operation:
 
 
 def operation(op: str, path: str, value: Any = None, source: str = "") -> Operation:
-    """An operation with its pointers read. Raises BadPatch when nothing is done like that."""
-    if op not in (*_VALUED, *_MOVED, "remove", "test"):
+    """Build an operation and parse its pointers. Raises BadPatch for an unknown operation."""
+    if op not in (*_OPERATIONS_WITH_VALUE, *_OPERATIONS_WITH_SOURCE, "remove", "test"):
         raise BadPatch(f'"{op}" is no operation of a JSON patch')
-    return Operation(op, path, fitting(value), source, _tokens(path), _tokens(source))
+    return Operation(op, path, fit_integers(value), source, _tokens(path), _tokens(source))
 
 
-def compiled(patch: Any) -> list[Operation]:
-    """The operations of a patch; none of null. Raises BadPatch."""
+def parse_patch(patch: Any) -> list[Operation]:
+    """Parse a patch; null has no operations. Raises BadPatch."""
     if patch is None:
         return []
     if not isinstance(patch, list) or not all(isinstance(one, dict) for one in patch):
@@ -58,135 +58,138 @@ def compiled(patch: Any) -> list[Operation]:
     return [_read(number, one) for number, one in enumerate(patch)]
 
 
-def _read(number: int, given: dict[str, Any]) -> Operation:
-    op, path, source = given.get("op"), given.get("path"), given.get("from")
+def _read(number: int, item: dict[str, Any]) -> Operation:
+    op, path, source = item.get("op"), item.get("path"), item.get("from")
     if not isinstance(op, str):
         raise BadPatch(f"operation {number} does not say what it does (`op`)")
     if not isinstance(path, str):
         raise BadPatch(f"operation {number} ({op}) has no `path`")
-    if op in _VALUED and "value" not in given:
+    if op in _OPERATIONS_WITH_VALUE and "value" not in item:
         raise BadPatch(f"operation {number} ({op} {path}) has no `value`")
-    if op in _MOVED and not isinstance(source, str):
+    if op in _OPERATIONS_WITH_SOURCE and not isinstance(source, str):
         raise BadPatch(f"operation {number} ({op} {path}) has no `from`")
-    return operation(op, path, given.get("value"), source if isinstance(source, str) else "")
+    return operation(op, path, item.get("value"), source if isinstance(source, str) else "")
 
 
 def _tokens(pointer: str) -> Pointer:
     """Split a JSON pointer; empty tokens before the last one are ignored."""
-    tokens = tokens_of(pointer)
+    tokens = parse_pointer(pointer)
     return (*filter(None, tokens[:-1]), *tokens[-1:])
 
 
 def apply(document: Any, operations: Iterable[Operation]) -> Any:
-    """`document` after all operations, sharing what they left alone.
-
-    Raises BadPatch, which names the operation, when one does not apply or copies too much.
+    """Return `document` after all operations; unchanged parts are shared. Raises BadPatch, which
+    names the operation, if one does not apply or copies too much.
     """
-    editor, copied = Editor(document), 0
-    for one in operations:
+    editor, copied = DocumentEditor(document), 0
+    for operation in operations:
         try:
-            copied += _apply(editor, one)
-        except Inapplicable:
-            raise BadPatch(_problem(editor, one)) from None
+            copied += _apply(editor, operation)
+        except CannotApply:
+            raise BadPatch(_problem(editor, operation)) from None
         if copied > COPY_LIMIT:
             raise BadPatch(f"the copies of one patch may add {COPY_LIMIT} bytes, not {copied}")
     return editor.document
 
 
-def _apply(editor: Editor, one: Operation) -> int:
-    """Do one operation; the bytes that it copied. Raises Inapplicable."""
-    if one.path == "":
-        return _whole(editor, one)
-    if not one.tokens:
-        raise Inapplicable
-    match one.op:
+def _apply(editor: DocumentEditor, operation: Operation) -> int:
+    """Apply one operation; returns the number of copied bytes. Raises CannotApply."""
+    if operation.path == "":
+        return _apply_to_root(editor, operation)
+    if not operation.tokens:
+        raise CannotApply
+    match operation.op:
         case "add":
-            editor.add(one.tokens, one.value)
+            editor.add(operation.tokens, operation.value)
         case "remove":
-            editor.remove(one.tokens)
+            editor.remove(operation.tokens)
         case "replace":
-            _found(editor, one.tokens)
-            editor.replace(one.tokens, one.value)
+            _value_at(editor, operation.tokens)
+            editor.replace(operation.tokens, operation.value)
         case "move":
-            editor.add(one.tokens, _moved(editor, one))
+            editor.add(operation.tokens, _move(editor, operation))
         case "copy":
-            value, size = editor.copied(_source(editor, one))
-            editor.add(one.tokens, value)
+            value, size = editor.copy_of(_source(editor, operation))
+            editor.add(operation.tokens, value)
             return size
         case _:
-            if not editor.equals(_tested(editor, one.tokens), one.value):
-                raise Inapplicable
+            if not editor.equals(_value_or_null(editor, operation.tokens), operation.value):
+                raise CannotApply
     return 0
 
 
-def _whole(editor: Editor, one: Operation) -> int:
-    """An operation on everything; moving or copying there is a member called ""."""
+def _apply_to_root(editor: DocumentEditor, operation: Operation) -> int:
+    """Apply an operation on the whole document; the target of a move or copy is then the
+    member "".
+    """
     root = editor.root
-    if one.op in _VALUED and isinstance(one.value, (dict, list)):
-        editor.replace_root(one.value)
-    elif one.op == "move" and isinstance(root, dict):
-        editor.add(_ROOT, _moved(editor, one))
-    elif one.op == "copy" and isinstance(root, dict):
-        value, size = editor.copied(_source(editor, one))
+    if operation.op in _OPERATIONS_WITH_VALUE and isinstance(operation.value, (dict, list)):
+        editor.replace_root(operation.value)
+    elif operation.op == "move" and isinstance(root, dict):
+        editor.add(_ROOT, _move(editor, operation))
+    elif operation.op == "copy" and isinstance(root, dict):
+        value, size = editor.copy_of(_source(editor, operation))
         editor.add(_ROOT, value)
         return size
-    elif one.op == "remove":
+    elif operation.op == "remove":
         editor.remove(_ROOT)
-    elif one.op != "test" or not editor.equals(root, one.value):
-        raise Inapplicable
+    elif operation.op != "test" or not editor.equals(root, operation.value):
+        raise CannotApply
     return 0
 
 
 _ROOT: Final = ("",)
 
 
-def _moved(editor: Editor, one: Operation) -> Any:
-    """The value of a move, taken out of where it was."""
-    value = _source(editor, one)
-    editor.remove(one.source_tokens)
+def _move(editor: DocumentEditor, operation: Operation) -> Any:
+    """Remove the source of a move and return its value."""
+    value = _source(editor, operation)
+    editor.remove(operation.source_tokens)
     return value
 
 
-def _source(editor: Editor, one: Operation) -> Any:
-    if one.source == "" and one.op == "copy":
+def _source(editor: DocumentEditor, operation: Operation) -> Any:
+    if operation.source == "" and operation.op == "copy":
         return editor.root
-    if not one.source_tokens:
-        raise Inapplicable
-    return _found(editor, one.source_tokens)
+    if not operation.source_tokens:
+        raise CannotApply
+    return _value_at(editor, operation.source_tokens)
 
 
-def _found(editor: Editor, tokens: Pointer) -> Any:
+def _value_at(editor: DocumentEditor, tokens: Pointer) -> Any:
     container = editor.container(tokens)
     if tokens[-1] == "" and isinstance(container, (dict, list)):
         return container
     return editor.item(container, tokens[-1])
 
 
-def _tested(editor: Editor, tokens: Pointer) -> Any:
-    """As _found, but a member that a map does not have is null."""
+def _value_or_null(editor: DocumentEditor, tokens: Pointer) -> Any:
+    """Return the value at a path like `_value_at`, but None for a missing member of a map."""
     container = editor.container(tokens)
     if isinstance(container, dict) and tokens[-1] and tokens[-1] not in container:
         return None
-    return _found(editor, tokens)
+    return _value_at(editor, tokens)
 
 
-def _problem(editor: Editor, one: Operation) -> str:
+def _problem(editor: DocumentEditor, operation: Operation) -> str:
     document = editor.document
-    asked = f"{one.op} {one.path}"
-    if one.op in _MOVED:
-        asked = f"{one.op} {one.source} to {one.path}"
-    if one.op == "test":
+    asked = f"{operation.op} {operation.path}"
+    if operation.op in _OPERATIONS_WITH_SOURCE:
+        asked = f"{operation.op} {operation.source} to {operation.path}"
+    if operation.op == "test":
         return f"{asked}: the value there is another one, or none"
-    missing = _first_missing(document, one.tokens[:-1] if one.op == "add" else one.tokens)
+    missing = _first_missing(
+        document, operation.tokens[:-1] if operation.op == "add" else operation.tokens
+    )
     return f"{asked}: there is no {missing}" if missing else f"{asked}: it cannot be done there"
 
 
 def _first_missing(document: Any, tokens: Sequence[str]) -> str:
-    """The shortest part of a pointer that leads nowhere, "" if all of it leads somewhere."""
+    """Return the shortest prefix of a pointer that does not exist, "" if all of it exists."""
     for depth, token in enumerate(tokens):
         try:
-            document = member(document, token)
-        except Inapplicable:
+            document = child(document, token)
+        except CannotApply:
             return "/" + "/".join(
                 one.replace("~", "~0").replace("/", "~1") for one in tokens[: depth + 1]
             )

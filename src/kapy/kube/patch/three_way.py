@@ -11,20 +11,20 @@ Object = Mapping[str, Any]
 
 
 def three_way(original: Object, modified: Object, current: Object) -> Document:
-    """What takes `current` to `modified`, and removes what only `original` has.
+    """Return the patch from `current` to `modified` that also removes what only `original` has.
 
-    original: what was applied last. modified: what is applied now. Lists are replaced as a whole;
-    fields that neither of them names stay as they are.
+    original: the last applied object. modified: the object to apply. Lists are replaced as a whole;
+    fields that neither of the two sets stay unchanged.
     """
-    return _merged(_removals(original, modified), _additions(current, modified))
+    return _merge(_removals(original, modified), _additions(current, modified))
 
 
 def _additions(current: Object, modified: Object) -> Document:
-    """New and changed fields. A null adds nothing, and neither does an object of nulls."""
+    """Return new and changed fields. Nulls and objects of nulls add nothing."""
     patch: Document = {}
     for name, value in modified.items():
         before = current.get(name)
-        if name in current and _same(before, value):
+        if name in current and _is_equal(before, value):
             continue
         if isinstance(value, dict) and value:
             inner = _additions(before if isinstance(before, dict) else {}, value)
@@ -38,7 +38,7 @@ def _additions(current: Object, modified: Object) -> Document:
 
 
 def _removals(original: Object, modified: Object) -> Document:
-    """Null for every field that is not wanted any more."""
+    """Return null for every field that is no longer set."""
     patch: Document = {}
     for name, value in modified.items():
         before = original.get(name)
@@ -53,29 +53,29 @@ def _removals(original: Object, modified: Object) -> Document:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A value without null fields; nulls in lists stay."""
+    """Return a value without null fields; nulls in lists are kept."""
     if isinstance(value, dict):
         return {key: _without_nulls(one) for key, one in value.items() if one is not None}
     return [_without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
-def _merged(removals: Document, additions: Document) -> Document:
+def _merge(removals: Document, additions: Document) -> Document:
     patch = dict(removals)
     for name, value in additions.items():
         there = patch.get(name)
         if isinstance(there, dict) and isinstance(value, dict):
-            patch[name] = _merged(there, value)
+            patch[name] = _merge(there, value)
         else:
             patch[name] = value
     return patch
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same; true is not 1."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    return bool(one == other)
+def _is_equal(left: Any, right: Any) -> bool:
+    """Compare two JSON values; true does not equal 1."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_is_equal(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_is_equal, left, right))
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return bool(left == right)

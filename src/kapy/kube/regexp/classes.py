@@ -1,10 +1,10 @@
-"""Classes of characters in patterns: `[a-z\\d[:alpha:]]`, `\\p{Greek}`."""
+r"""Character classes in patterns: `[a-z\\d[:alpha:]]`, `\\p{Greek}`."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from kapy.kube.regexp.escapes import BadSyntax, escape, member
+from kapy.kube.regexp.escapes import InvalidSyntax, escape, member
 from kapy.kube.regexp.unicode_names import members
 
 _RANGE: Final = "invalid character class range"
@@ -19,16 +19,18 @@ _TABLE: Final = 500
 """Instructions that a table of Unicode may take."""
 
 
-class Classes:
-    """The classes of one pattern. Each method gives what to write for RE2, how many instructions
-    that may take, and where the pattern goes on; it raises BadSyntax. folds: case does not
-    count."""
+class CharacterClasses:
+    """Parses the character classes of one pattern.
+
+    Each method returns the text for RE2, the maximum number of instructions, and the position after
+    the class; it raises InvalidSyntax. folds: matching ignores case.
+    """
 
     def __init__(self, pattern: str) -> None:
         self._text = pattern
 
     def unicode(self, at: int, *, folds: bool) -> tuple[str, int, int]:
-        """`\\pN`, `\\p{Greek}`, `\\P{^Greek}` outside of brackets."""
+        r"""Parse `\\pN`, `\\p{Greek}` or `\\P{^Greek}` outside of brackets."""
         (written, inverted), end = self._named(at, folds=folds)
         return f"[{'^' if inverted else ''}{written}]", _TABLE, end
 
@@ -38,7 +40,7 @@ class Classes:
         if text[at + 2 : at + 3] == "{":
             close = text.find("}", at)
             if close < 0:
-                raise BadSyntax(_RANGE, text[at:])
+                raise InvalidSyntax(_RANGE, text[at:])
             name, end = text[at + 3 : close], close + 1
         else:
             name, end = text[at + 2 : at + 3], at + 2 + len(text[at + 2 : at + 3])
@@ -46,11 +48,11 @@ class Classes:
             name, negated = name[1:], not negated
         found = members(name, negated=negated, folds=folds)
         if found is None:
-            raise BadSyntax(_RANGE, text[at:end])
+            raise InvalidSyntax(_RANGE, text[at:end])
         return found, end
 
     def bracket(self, start: int, *, folds: bool) -> tuple[str, int, int]:
-        """A class in brackets."""
+        """Parse a class in brackets."""
         text, at = self._text, start + 1
         out, size = ["["], 1
         if text.startswith("^", at):
@@ -72,7 +74,7 @@ class Classes:
         if kind and kind in "pP":
             (written, inverted), end = self._named(at, folds=folds)
             if inverted:
-                raise BadSyntax(
+                raise InvalidSyntax(
                     "this class is not supported within brackets (write it outside of them)",
                     text[at:end],
                 )
@@ -84,7 +86,7 @@ class Classes:
     def _posix(self, at: int, end: int) -> tuple[str, int, int]:
         name = self._text[at + 2 : end]
         if name.removeprefix("^") not in _POSIX:
-            raise BadSyntax(_RANGE, self._text[at : end + 2])
+            raise InvalidSyntax(_RANGE, self._text[at : end + 2])
         return self._text[at : end + 2], 8, end + 2
 
     def _range(self, start: int, at: int) -> tuple[str, int, int]:
@@ -94,13 +96,13 @@ class Classes:
             return member(low), 1 if low.isascii() else 4, end
         high, end = self._character(start, end + 1)
         if high < low:
-            raise BadSyntax(_RANGE, text[at:end])
+            raise InvalidSyntax(_RANGE, text[at:end])
         return f"{member(low)}-{member(high)}", 1 if high.isascii() else 16, end
 
     def _character(self, start: int, at: int) -> tuple[str, int]:
         text = self._text
         if at >= len(text):
-            raise BadSyntax("missing closing ]", text[start:])
+            raise InvalidSyntax("missing closing ]", text[start:])
         if text[at] == "\\":
             return escape(text, at)
         return text[at], at + 1

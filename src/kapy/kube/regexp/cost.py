@@ -1,9 +1,7 @@
-"""How much time patterns may take.
+"""Limits for the time of pattern matching.
 
-RE2 is linear, but linear in the text times the pattern, and both come from users. So one search is
-bounded in advance (`MOST_STEPS`), and all searches on behalf of one object together share an
-allowance of processor time. Short searches, which are nearly all, are charged what they cost at
-most; long ones are charged what they took.
+RE2 takes time linear in the text times the pattern, and users supply both. So each search is
+limited in advance (`MAX_STEPS`), and all searches for one object share a time budget.
 """
 
 from __future__ import annotations
@@ -14,13 +12,13 @@ from typing import Final
 
 from kapy.kube.errors import KapyError
 
-MOST_STEPS: Final = 30_000_000
+MAX_STEPS: Final = 30_000_000
 """Instructions of the program times bytes of the text, for one search."""
 
-LONG: Final = 100_000
+EXPENSIVE_STEPS: Final = 100_000
 """From so many steps on, a search is charged what it took."""
 
-ALLOWED: Final = 200_000_000
+MAX_NANOSECONDS: Final = 200_000_000
 """Nanoseconds that the patterns and rules of one object may take together."""
 
 STEP: Final = 5
@@ -36,18 +34,19 @@ clock = thread_time_ns
 
 
 class TooCostly(KapyError, ValueError):
-    """Matching would take, or has taken, longer than it may."""
+    """Matching would exceed, or has exceeded, its limit."""
 
 
-class Allowance:
-    """What is left for one object. As a context: all searches within share it, unless an outer one
-    counts them already."""
+class TimeBudget:
+    """The remaining time for one object. As a context manager: all searches in the block share it,
+    unless an outer budget already applies.
+    """
 
     __slots__ = ("_token", "left")
 
-    def __init__(self, left: int = ALLOWED) -> None:
-        self.left = left
-        self._token: Token[Allowance | None] | None = None
+    def __init__(self, nanoseconds: int = MAX_NANOSECONDS) -> None:
+        self.left = nanoseconds
+        self._token: Token[TimeBudget | None] | None = None
 
     def __enter__(self) -> None:
         if _current.get() is None:
@@ -58,7 +57,7 @@ class Allowance:
             _current.reset(self._token)
 
     def charge(self, nanoseconds: int) -> None:
-        """Take something away. Raises TooCostly when that was too much."""
+        """Subtract time. Raises TooCostly if none is left."""
         self.left -= nanoseconds
         if self.left < 0:
             raise TooCostly(
@@ -67,16 +66,16 @@ class Allowance:
             )
 
 
-_current: ContextVar[Allowance | None] = ContextVar("allowance", default=None)
+_current: ContextVar[TimeBudget | None] = ContextVar("allowance", default=None)
 
 
-def current() -> Allowance:
-    """The allowance of the object in hand; without one, a fresh one for a single search."""
-    return _current.get() or Allowance()
+def current() -> TimeBudget:
+    """Return the budget of the current object; without one, a new budget for a single search."""
+    return _current.get() or TimeBudget()
 
 
-def charge_here(steps: int) -> None:
-    """Charge one short search to the object in hand, if there is one."""
+def charge_current(steps: int) -> None:
+    """Charge one short search to the current object's budget, if there is one."""
     account = _current.get()
     if account is not None:
         account.left -= STEP * steps
@@ -84,5 +83,5 @@ def charge_here(steps: int) -> None:
             account.charge(0)
 
 
-allowance: Final = Allowance
+allowance: Final = TimeBudget
 """A context whose searches share one allowance. Every validation enters one."""

@@ -1,4 +1,4 @@
-"""Single characters of a pattern: how they are escaped, and how RE2 is told of them."""
+"""Single characters of a pattern: parsing their escapes, and writing them for RE2."""
 
 from __future__ import annotations
 
@@ -14,35 +14,36 @@ _INVALID: Final = "invalid escape sequence"
 _LAST: Final = 0x10FFFF
 
 
-class BadSyntax(Exception):
-    """What is wrong, and the part of the pattern where."""
+class InvalidSyntax(Exception):
+    """A syntax error in a pattern, with the invalid part."""
 
-    def __init__(self, problem: str, where: str) -> None:
-        super().__init__(problem, where)
+    def __init__(self, problem: str, part: str) -> None:
+        super().__init__(problem, part)
         self.problem = problem
-        self.where = where
+        self.where = part
 
 
 def literal(text: str) -> str:
-    """Text that stands for itself, for RE2."""
+    """Return literal text escaped for RE2."""
     if _SAFE.fullmatch(text):
         return text
-    return _OTHER.sub(lambda found: f"\\x{{{ord(found[0]):X}}}", text)
+    return _OTHER.sub(lambda match: f"\\x{{{ord(match[0]):X}}}", text)
 
 
 def member(character: str) -> str:
-    """A character within brackets, for RE2."""
+    """Return a character escaped for a bracket of RE2."""
     if character.isascii() and character.isalnum():
         return character
     return f"\\x{{{ord(character):X}}}"
 
 
 def escape(text: str, at: int) -> tuple[str, int]:
-    """The character that the escape at a place means, and where the text goes on. Raises
-    BadSyntax."""
+    """Parse the escape at a position; returns its character and the position after it. Raises
+    InvalidSyntax.
+    """
     kind = text[at + 1 : at + 2]
     if not kind:
-        raise BadSyntax("trailing backslash at end of expression", "")
+        raise InvalidSyntax("trailing backslash at end of expression", "")
     if kind == "x":
         return _hexadecimal(text, at)
     if kind in _CONTROLS:
@@ -52,20 +53,20 @@ def escape(text: str, at: int) -> tuple[str, int]:
         return chr(int(octal[0][1:], 8)), octal.end()
     if kind.isascii() and not kind.isalnum():
         return kind, at + 2
-    raise BadSyntax(_INVALID, text[at : at + 2])
+    raise InvalidSyntax(_INVALID, text[at : at + 2])
 
 
 def _hexadecimal(text: str, at: int) -> tuple[str, int]:
     if text[at + 2 : at + 3] == "{":
-        return _braced(text, at)
+        return _braced_hexadecimal(text, at)
     digits = text[at + 2 : at + 4]
     if len(digits) == 2 and digits[0] in _HEX and digits[1] in _HEX:
         return chr(int(digits, 16)), at + 4
-    raise BadSyntax(_INVALID, text[at : at + 2 + len(digits)])
+    raise InvalidSyntax(_INVALID, text[at : at + 2 + len(digits)])
 
 
-def _braced(text: str, at: int) -> tuple[str, int]:
-    """`\\x{10FFFF}`."""
+def _braced_hexadecimal(text: str, at: int) -> tuple[str, int]:
+    r"""Parse `\\x{10FFFF}`."""
     value, end = 0, at + 3
     while end < len(text):
         character = text[end]
@@ -77,4 +78,4 @@ def _braced(text: str, at: int) -> tuple[str, int]:
         value = value * 16 + int(character, 16)
         if value > _LAST:
             break
-    raise BadSyntax(_INVALID, text[at:end])
+    raise InvalidSyntax(_INVALID, text[at:end])

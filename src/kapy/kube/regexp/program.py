@@ -1,7 +1,7 @@
-"""Patterns that run: RE2 behind the questions that Go's `regexp` answers.
+"""Compiled patterns: the operations of Go's `regexp`, on RE2.
 
-RE2 sees UTF-8; whatever goes in and comes out here is text. Which matches there are beside each
-other, and what `$1` means in a replacement, is Go's.
+RE2 works on UTF-8; inputs and outputs here are text. The rules for adjacent matches, and for `$1`
+in replacements, are Go's.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ if TYPE_CHECKING:
 Spans: TypeAlias = list[tuple[int, int]]
 """Where a match and its groups are, in bytes; (-1, -1) for a group that took no part."""
 
-_NOWHERE: Final = (-1, -1)
+_NO_SPAN: Final = (-1, -1)
 _SURELY_SMALL: Final = 5000
-_LARGEST: Final = 6 << 20
-_SMALLEST: Final = 128 << 10
+_MAX_MEMORY: Final = 6 << 20
+_MIN_MEMORY: Final = 128 << 10
 _BYTES_OF_INSTRUCTION: Final = 48
-_KEPT: Final = 64 << 20
+_CACHE_BYTES: Final = 64 << 20
 _LOOK: Final = 32
 _REFERENCE: Final = re.compile(r"\$(?:(\$)|\{(\w+)\}|(\w+))")
 
 
 class Regexp:
-    """A compiled pattern. memory: bytes that it may grow to. dropped: it is no longer among those
-    that are kept; who holds it asks for a new one."""
+    """A compiled pattern. memory: the maximum bytes of its program. dropped: the cache has evicted
+    it; its holder must request it again.
+    """
 
     __slots__ = ("_programs", "_quick", "_syntax", "dropped", "memory", "text")
 
@@ -46,56 +47,60 @@ class Regexp:
         self._quick: tuple[Callable[..., Spans], re2._re2.RE2.Anchor, int] | None = None
 
     def matches(self, text: str) -> bool:
-        """Whether the pattern is found anywhere in the text."""
+        """Whether the pattern matches anywhere in the text."""
         data = _bytes(text)
         quick = self._quick
         if quick is not None:
             match, anchor, size = quick
             steps = size * len(data)
-            if steps < cost.LONG:
-                cost.charge_here(steps)
+            if steps < cost.EXPENSIVE_STEPS:
+                cost.charge_current(steps)
                 found: int = match(anchor, data, 0, len(data))[0][0]
                 return found >= 0
-        return self._search(data, 0, groups=False)[0] != _NOWHERE
+        return self._search(data, 0, groups=False)[0] != _NO_SPAN
 
     def find(self, text: str) -> str | None:
-        """The first match."""
+        """Return the first match, None if there is none."""
         data = _bytes(text)
         span = self._search(data, 0, groups=False)[0]
-        return None if span == _NOWHERE else _text(data, span)
+        return None if span == _NO_SPAN else _text(data, span)
 
-    def find_all(self, text: str, most: int = -1) -> list[str]:
-        """All matches, or the first `most` of them."""
+    def find_all(self, text: str, limit: int = -1) -> list[str]:
+        """Return all matches, or the first `limit` ones."""
         data = _bytes(text)
-        return [_text(data, spans[0]) for spans in self._all(data, most, groups=False)]
+        return [_text(data, spans[0]) for spans in self._all(data, limit, groups=False)]
 
     def submatches(self, text: str) -> list[list[str]]:
-        """All matches with their groups; "" for a group that took no part."""
+        """Return all matches with their groups; "" for a group that did not participate."""
         data = _bytes(text)
         return [[_text(data, span) for span in spans] for spans in self._all(data, -1, groups=True)]
 
     def replace(self, text: str, template: str) -> str:
-        """The text with all matches replaced; `$1`, `${name}` and `$$` in the template count."""
+        """Return the text with all matches replaced; `$1`, `${name}` and `$$` in the template are
+        expanded.
+        """
         data = _bytes(text)
         parts = list(self._parts(template))
-        return self._replaced(data, lambda spans: _expanded(data, parts, spans), groups=True)
+        return self._replace(data, lambda spans: _expand(data, parts, spans), groups=True)
 
     def replace_literal(self, text: str, replacement: str) -> str:
-        """The text with all matches replaced by a text that is taken as it is."""
+        """Return the text with all matches replaced by a literal text."""
         new = _bytes(replacement)
-        return self._replaced(_bytes(text), lambda _: new, groups=False)
+        return self._replace(_bytes(text), lambda _: new, groups=False)
 
-    def split(self, text: str, most: int = -1) -> list[str]:
-        """What stands between the matches; most: how many parts at most, negative for all."""
-        if most == 0:
+    def split(self, text: str, limit: int = -1) -> list[str]:
+        """Split the text at the matches. limit: the maximum number of parts, negative for
+        no limit.
+        """
+        if limit == 0:
             return []
         if self.text and not text:
             return [""]
         data = _bytes(text)
         parts: list[str] = []
         begin = end = 0
-        for spans in self._all(data, most, groups=False):
-            if most > 0 and len(parts) == most - 1:
+        for spans in self._all(data, limit, groups=False):
+            if limit > 0 and len(parts) == limit - 1:
                 break
             end = spans[0][0]
             if spans[0][1] != 0:
@@ -105,9 +110,11 @@ class Regexp:
             parts.append(data[begin:].decode())
         return parts
 
-    def _all(self, data: bytes, most: int, *, groups: bool) -> Iterator[Spans]:
-        """Non-overlapping matches; an empty one right after another match is none."""
-        if most == 0:
+    def _all(self, data: bytes, limit: int, *, groups: bool) -> Iterator[Spans]:
+        """Yield the non-overlapping matches; an empty match directly after another match does not
+        count.
+        """
+        if limit == 0:
             return
         previous, found = -1, 0
         for spans in self._searches(data, groups=groups):
@@ -115,11 +122,11 @@ class Regexp:
             if start != end or start != previous:
                 yield spans
                 found += 1
-                if found == most:
+                if found == limit:
                     return
             previous = end
 
-    def _replaced(self, data: bytes, new: Callable[[Spans], bytes], *, groups: bool) -> str:
+    def _replace(self, data: bytes, new: Callable[[Spans], bytes], *, groups: bool) -> str:
         result: list[bytes] = []
         size = last = 0
         for spans in self._searches(data, groups=groups):
@@ -128,15 +135,16 @@ class Regexp:
             if end > last or start == 0:
                 result.append(new(spans))
                 size += len(result[-1])
-                if size > cost.MOST_STEPS:
+                if size > cost.MAX_STEPS:
                     raise cost.TooCostly("the result of the replacement is too long")
             last = end
         result.append(data[last:])
         return b"".join(result).decode()
 
     def _searches(self, data: bytes, *, groups: bool) -> Iterator[Spans]:
-        """What a search from each place on finds, from the end of one match to the next; empty
-        matches are there, too, also right after another one."""
+        """Yield the result of each search, which starts at the end of the previous match; empty
+        matches directly after another match are included.
+        """
         account, since = cost.current(), cost.clock()
         position = 0
         for turn in count():
@@ -153,33 +161,35 @@ class Regexp:
             position = _next(data, position) if end == position else end
 
     def _search(
-        self, data: bytes, start: int, *, groups: bool, account: cost.Allowance | None = None
+        self, data: bytes, start: int, *, groups: bool, account: cost.TimeBudget | None = None
     ) -> Spans:
-        program, size = self._programs.get(groups) or self._compiled(groups=groups)
+        program, size = self._programs.get(groups) or self._compile(groups=groups)
         steps = size * (len(data) - start)
         account = account or cost.current()
-        if steps < cost.LONG:
+        if steps < cost.EXPENSIVE_STEPS:
             account.charge(cost.STEP * steps)
-            return self._found(program, data, start)
-        if steps > cost.MOST_STEPS:
+            return self._run_search(program, data, start)
+        if steps > cost.MAX_STEPS:
             raise cost.TooCostly(
                 f"pattern `{self.text[:100]}` is too large for a text of {len(data)} bytes: make "
                 "the pattern simpler (fewer and smaller repetitions) or the text shorter"
             )
         since = cost.clock()
-        spans = self._found(program, data, start)
+        spans = self._run_search(program, data, start)
         account.charge(cost.clock() - since)
         return spans
 
-    def _found(self, program: re2._re2.RE2, data: bytes, start: int) -> Spans:
+    def _run_search(self, program: re2._re2.RE2, data: bytes, start: int) -> Spans:
         spans: Spans = program.Match(_anchor(), data, start, len(data))
         if self._syntax.looks_inside:  # RE2 finds `\B` between the bytes of one character, too
-            while spans[0] != _NOWHERE and _is_inside(data, spans[0][0]):
+            while spans[0] != _NO_SPAN and _is_inside(data, spans[0][0]):
                 spans = program.Match(_anchor(), data, spans[0][0] + 1, len(data))
         return spans
 
-    def _compiled(self, *, groups: bool) -> tuple[re2._re2.RE2, int]:
-        """The program, and how many instructions it has. Raises BadPattern when it is too large."""
+    def _compile(self, *, groups: bool) -> tuple[re2._re2.RE2, int]:
+        """Return the program and its number of instructions. Raises BadPattern if it is
+        too large.
+        """
         import re2
 
         since = cost.clock()
@@ -200,26 +210,28 @@ class Regexp:
         return program, size
 
     def drop(self) -> None:
-        """Free the memory, whoever still holds this."""
+        """Free the memory; later calls fail."""
         self.dropped = True
         self._programs.clear()
         self._quick = None
 
     def probe(self) -> None:
-        """Raises BadPattern when RE2 cannot hold the pattern; small ones are not tried."""
+        """Check that RE2 can compile the pattern; small patterns are not tried. Raises
+        BadPattern.
+        """
         if self._syntax.size > _SURELY_SMALL and not self._programs:
-            self._compiled(groups=False)
+            self._compile(groups=False)
 
     def _parts(self, template: str) -> Iterator[bytes | tuple[int, ...]]:
-        """Texts, and the groups that references may mean."""
+        """Parse a template: yield literal texts, and the groups that each reference can mean."""
         last = 0
-        for found in _REFERENCE.finditer(template):
-            yield _bytes(template[last : found.start()])
-            last = found.end()
-            yield b"$" if found[1] else self._meant(found[2] or found[3])
+        for match in _REFERENCE.finditer(template):
+            yield _bytes(template[last : match.start()])
+            last = match.end()
+            yield b"$" if match[1] else self._referenced_groups(match[2] or match[3])
         yield _bytes(template[last:])
 
-    def _meant(self, name: str) -> tuple[int, ...]:
+    def _referenced_groups(self, name: str) -> tuple[int, ...]:
         names = self._syntax.names
         if name.isascii() and name.isdigit() and (name == "0" or name[0] != "0"):
             number = int(name) if len(name) < 9 else len(names)
@@ -227,12 +239,12 @@ class Regexp:
         return tuple(index for index, one in enumerate(names) if one == name and index)
 
 
-def _expanded(data: bytes, parts: list[bytes | tuple[int, ...]], spans: Spans) -> bytes:
+def _expand(data: bytes, parts: list[bytes | tuple[int, ...]], spans: Spans) -> bytes:
     return b"".join(one if isinstance(one, bytes) else _first(data, one, spans) for one in parts)
 
 
 def _first(data: bytes, groups: tuple[int, ...], spans: Spans) -> bytes:
-    """What the first of some groups that took part has matched."""
+    """Return the text of the first of several groups that participated in the match."""
     for group in groups:
         start, end = spans[group]
         if start >= 0:
@@ -241,12 +253,12 @@ def _first(data: bytes, groups: tuple[int, ...], spans: Spans) -> bytes:
 
 
 def _is_inside(data: bytes, position: int) -> bool:
-    """Whether a position is between the bytes of a character."""
+    """Whether a position is inside a multi-byte character."""
     return position < len(data) and data[position] & 0xC0 == 0x80
 
 
 def _next(data: bytes, position: int) -> int:
-    """Where the character after the one at a position begins."""
+    """Return the position of the next character."""
     position += 1
     while _is_inside(data, position):
         position += 1
@@ -261,7 +273,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _text(data: bytes, span: tuple[int, int]) -> str:
-    return "" if span == _NOWHERE else data[span[0] : span[1]].decode()
+    return "" if span == _NO_SPAN else data[span[0] : span[1]].decode()
 
 
 _ANCHOR: list[re2._re2.RE2.Anchor] = []
@@ -276,51 +288,53 @@ def _anchor() -> re2._re2.RE2.Anchor:
 
 
 def _memory(size: int) -> int:
-    """What a program of about so many instructions may use, its states included."""
-    return min(_LARGEST, max(_SMALLEST, size * _BYTES_OF_INSTRUCTION))
+    """Return the memory limit for a program with about this many instructions, including its
+    states.
+    """
+    return min(_MAX_MEMORY, max(_MIN_MEMORY, size * _BYTES_OF_INSTRUCTION))
 
 
-_KNOWN: Final[OrderedDict[str, Regexp]] = OrderedDict()
-_held = 0
+_CACHE: Final[OrderedDict[str, Regexp]] = OrderedDict()
+_cached_bytes = 0
 
 
-def compiled(pattern: str) -> Regexp:
-    """The compiled pattern, kept while there is room. Raises BadPattern."""
-    found = _KNOWN.get(pattern)
+def compile_pattern(pattern: str) -> Regexp:
+    """Compile a pattern, or return the cached one. Raises BadPattern."""
+    found = _CACHE.get(pattern)
     if found is not None:
-        _KNOWN.move_to_end(pattern)
+        _CACHE.move_to_end(pattern)
         return found
-    return _kept(_read(pattern))
+    return _cache(_compile(pattern))
 
 
-def _read(pattern: str) -> Regexp:
+def _compile(pattern: str) -> Regexp:
     cost.current().charge(cost.CHARACTER * len(pattern))
     return Regexp(pattern, read(pattern))
 
 
-def _kept(made: Regexp) -> Regexp:
-    global _held
-    _KNOWN[made.text] = made
-    _held += made.memory
-    while _held > _KEPT and len(_KNOWN) > 1:
-        _, oldest = _KNOWN.popitem(last=False)
-        _held -= oldest.memory
+def _cache(regexp: Regexp) -> Regexp:
+    global _cached_bytes
+    _CACHE[regexp.text] = regexp
+    _cached_bytes += regexp.memory
+    while _cached_bytes > _CACHE_BYTES and len(_CACHE) > 1:
+        _, oldest = _CACHE.popitem(last=False)
+        _cached_bytes -= oldest.memory
         oldest.drop()
-    return made
+    return regexp
 
 
 def check(pattern: str) -> None:
-    """Raises BadPattern when a text is no pattern, or one that is too large."""
-    if pattern in _KNOWN:
+    """Check that a text is a valid pattern of acceptable size. Raises BadPattern."""
+    if pattern in _CACHE:
         return
-    made = _read(pattern)
+    made = _compile(pattern)
     made.probe()
-    _kept(made)
+    _cache(made)
 
 
-def quoted(text: str) -> str:
-    """A pattern that matches just the text (`regexp.QuoteMeta`)."""
+def quote(text: str) -> str:
+    """Return a pattern that matches exactly the text (`regexp.QuoteMeta`)."""
     return "".join(f"\\{one}" if one in "\\.+*?()|[]{}^$" else one for one in text)
 
 
-__all__ = ["BadPattern", "Regexp", "check", "compiled", "quoted"]
+__all__ = ["BadPattern", "Regexp", "check", "compile_pattern", "quote"]

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from kapy.kube.errors import KapyError
-from kapy.kube.regexp.classes import Classes
-from kapy.kube.regexp.escapes import BadSyntax, escape, literal
+from kapy.kube.regexp.classes import CharacterClasses
+from kapy.kube.regexp.escapes import InvalidSyntax, escape, literal
 
-LONGEST: Final = 1 << 16
+MAX_LENGTH: Final = 1 << 16
 """Characters that a pattern may have."""
 
-_LARGEST: Final = 3_000_000
-_MOST_REPEATS: Final = 1000
-_DEEPEST: Final = 1000
-_SHOWN: Final = 200
+_MAX_INSTRUCTIONS: Final = 3_000_000
+_MAX_REPEATS: Final = 1000
+_MAX_DEPTH: Final = 1000
+_MAX_SHOWN: Final = 200
 
 _PLAIN: Final = re.compile(r"[^\\.+*?()|\[\]{}^$]+")
 _COUNT: Final = re.compile(r"\{(0|[1-9][0-9]*)(?:(,)(0|[1-9][0-9]*)?)?\}")
@@ -31,14 +31,15 @@ _PERL: Final = "dDsSwW"
 
 
 class BadPattern(KapyError, ValueError):
-    """The text is no regular expression; the sentence is Go's."""
+    """The text is not a valid regular expression; the message is Go's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """A pattern that was read. re2: the same for RE2. names: of all groups, "" for one without.
-    size: instructions that RE2 needs for it, roughly and rather more than less. looks_inside: it
-    has a `\\B`."""
+    r"""A parsed pattern. re2: the equivalent pattern for RE2. names: the names of all groups, ""
+    for unnamed ones. size: an upper estimate of RE2's instructions. looks_inside: it contains
+    `\\B`.
+    """
 
     re2: str
     names: tuple[str, ...]
@@ -48,8 +49,9 @@ class Syntax:
 
 @dataclass(slots=True)
 class _Piece:
-    """A part of an expression. repeats: how often what is in it may be repeated. start, end: what
-    was written of it, end only once it is repeated."""
+    """A part of an expression. repeats: the product of its nested repetition counts. start, end:
+    its output; end is only set when it is repeated.
+    """
 
     size: int = 1
     repeats: int = 1
@@ -60,8 +62,9 @@ class _Piece:
 
 @dataclass(slots=True)
 class _Group:
-    """What is read between two parentheses. folds: case does not count from here on. last: the
-    piece that a repetition would apply to. start: where it was written."""
+    """The state of the parser between two parentheses. folds: matching ignores case from here on.
+    last: the piece to which a repetition would apply. start: the position of its output.
+    """
 
     start: int = 0
     folds: bool = False
@@ -70,7 +73,7 @@ class _Group:
     repeats: int = 1
     height: int = 1
     pieces: int = 0
-    widest: int = 0
+    max_pieces: int = 0
     branches: int = 1
     last: _Piece | None = field(default=None)
 
@@ -80,7 +83,7 @@ class _Group:
         self.last = piece
 
     def settle(self) -> None:
-        """The last piece can no longer be repeated."""
+        """Finish the last piece: it can no longer be repeated."""
         if self.last is not None:
             self.size += self.last.size
             self.repeats = max(self.repeats, self.last.repeats)
@@ -90,35 +93,35 @@ class _Group:
     def branch(self) -> None:
         self.settle()
         self.branches += 1
-        self.widest = max(self.widest, self.pieces)
+        self.max_pieces = max(self.max_pieces, self.pieces)
         self.pieces = 0
 
-    def closed(self) -> _Piece:
-        """The whole group as one piece."""
+    def as_piece(self) -> _Piece:
+        """Return the whole group as one piece."""
         self.settle()
-        above = (max(self.widest, self.pieces) > 1) + (self.branches > 1) + self.captures
+        above = (max(self.max_pieces, self.pieces) > 1) + (self.branches > 1) + self.captures
         size = self.size + self.branches - 1 + 2 * self.captures
         return _Piece(max(1, size), self.repeats, self.height + above, self.start)
 
 
 def normal(text: str) -> str:
-    """The text without halves of surrogate pairs, which Go never has."""
+    """Return the text without surrogates, which Go's strings never contain."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def read(pattern: str) -> Syntax:
-    """What a pattern says. Raises BadPattern."""
+    """Parse a pattern. Raises BadPattern."""
     pattern = normal(pattern)
-    if len(pattern) > LONGEST:
-        raise _bad("expression too large", f"{pattern[:_SHOWN]}...")
+    if len(pattern) > MAX_LENGTH:
+        raise _pattern_error("expression too large", f"{pattern[:_MAX_SHOWN]}...")
     try:
         return _Reader(pattern).read()
-    except BadSyntax as error:
-        raise _bad(error.problem, error.where) from None
+    except InvalidSyntax as error:
+        raise _pattern_error(error.problem, error.where) from None
 
 
-def _bad(problem: str, where: str) -> BadPattern:
-    return BadPattern(f"error parsing regexp: {problem}: `{where}`")
+def _pattern_error(problem: str, part: str) -> BadPattern:
+    return BadPattern(f"error parsing regexp: {problem}: `{part}`")
 
 
 class _Reader:
@@ -130,7 +133,7 @@ class _Reader:
         self._stack = [_Group()]
         self._repeated_at = -1
         self._looks_inside = False
-        self._classes = Classes(pattern)
+        self._classes = CharacterClasses(pattern)
 
     def read(self) -> Syntax:
         text = self._text
@@ -144,20 +147,20 @@ class _Reader:
             else:
                 self._special(text[self._at], repeated_at)
         if len(self._stack) > 1:
-            raise BadSyntax("missing closing )", text)
-        whole = self._closed(self._stack[0])
+            raise InvalidSyntax("missing closing )", text)
+        whole = self._close_group(self._stack[0])
         return Syntax("".join(self._out), ("", *self._names), whole.size, self._looks_inside)
 
-    def _closed(self, group: _Group) -> _Piece:
-        piece = group.closed()
+    def _close_group(self, group: _Group) -> _Piece:
+        piece = group.as_piece()
         self._bound(piece)
         return piece
 
     def _bound(self, piece: _Piece) -> None:
-        if piece.size > _LARGEST:
-            raise BadSyntax("expression too large", self._text)
-        if piece.height > _DEEPEST:
-            raise BadSyntax("expression nests too deeply", self._text)
+        if piece.size > _MAX_INSTRUCTIONS:
+            raise InvalidSyntax("expression too large", self._text)
+        if piece.height > _MAX_DEPTH:
+            raise InvalidSyntax("expression nests too deeply", self._text)
 
     @property
     def _group(self) -> _Group:
@@ -169,9 +172,9 @@ class _Reader:
                 self._group.add(_Piece(2 * len(part.encode()), start=len(self._out)))
                 self._out.append(literal(part))
 
-    def _piece(self, written: str, size: int, end: int) -> None:
+    def _piece(self, text: str, size: int, end: int) -> None:
         self._group.add(_Piece(size, start=len(self._out)))
-        self._out.append(written)
+        self._out.append(text)
         self._at = end
 
     def _special(self, character: str, repeated_at: int) -> None:
@@ -201,8 +204,8 @@ class _Reader:
                 self._at += 1
 
     def _open(self) -> None:
-        if len(self._stack) > _DEEPEST:
-            raise BadSyntax("expression nests too deeply", self._text)
+        if len(self._stack) > _MAX_DEPTH:
+            raise InvalidSyntax("expression nests too deeply", self._text)
         if self._text.startswith("(?", self._at):
             self._perl_group()
             return
@@ -224,14 +227,14 @@ class _Reader:
             return
         end = text.find(">", at)
         if end < 0:
-            raise BadSyntax("invalid named capture", text[at:])
+            raise InvalidSyntax("invalid named capture", text[at:])
         name = text[at + start : end]
         if not name or not (name.isascii() and name.replace("_", "a").isalnum()):
-            raise BadSyntax("invalid named capture", text[at : end + 1])
+            raise InvalidSyntax("invalid named capture", text[at : end + 1])
         self._capture(name, end + 1)
 
     def _flags(self) -> None:
-        """`(?i)`, `(?s-m:`."""
+        """Parse flags: `(?i)`, `(?s-m:`."""
         text, at = self._text, self._at + 2
         negative, seen = False, True
         while at < len(text):
@@ -246,7 +249,7 @@ class _Reader:
                 return
             else:
                 break
-        raise BadSyntax("invalid or unsupported Perl syntax", text[self._at : at])
+        raise InvalidSyntax("invalid or unsupported Perl syntax", text[self._at : at])
 
     def _flags_read(self, flags: str, end: str, at: int) -> None:
         on, _, off = flags.partition("-")
@@ -261,8 +264,8 @@ class _Reader:
 
     def _close(self) -> None:
         if len(self._stack) == 1:
-            raise BadSyntax("unexpected )", self._text)
-        piece = self._closed(self._stack.pop())
+            raise InvalidSyntax("unexpected )", self._text)
+        piece = self._close_group(self._stack.pop())
         self._group.add(piece)
         self._out.append(")")
         self._at += 1
@@ -276,7 +279,7 @@ class _Reader:
         elif kind and kind in _PERL:
             self._piece(f"\\{kind}", 12, at + 2)
         elif kind == "C":
-            raise BadSyntax("invalid escape sequence", "\\C")
+            raise InvalidSyntax("invalid escape sequence", "\\C")
         elif kind == "Q":
             end = text.find("\\E", at + 2)
             quoted = text[at + 2 :] if end < 0 else text[at + 2 : end]
@@ -290,30 +293,30 @@ class _Reader:
             self._literals(character)
 
     def _count(self, repeated_at: int) -> None:
-        """`{2,5}`, or a brace that is just one."""
-        found = _COUNT.match(self._text, self._at)
-        if found is None:
+        """Parse a repetition `{2,5}`, or a literal brace."""
+        match = _COUNT.match(self._text, self._at)
+        if match is None:
             self._literals("{")
             self._at += 1
             return
-        least, most = _number(found[1]), _number(found[3] or "")
-        if found[2] is None:
-            most = least
-        if least > _MOST_REPEATS or most > _MOST_REPEATS or 0 <= most < least:
-            raise BadSyntax("invalid repeat count", found[0])
-        self._repeat(found.end(), (least, most), repeated_at)
+        least, limit = _number(match[1]), _number(match[3] or "")
+        if match[2] is None:
+            limit = least
+        if least > _MAX_REPEATS or limit > _MAX_REPEATS or 0 <= limit < least:
+            raise InvalidSyntax("invalid repeat count", match[0])
+        self._repeat(match.end(), (least, limit), repeated_at)
 
     def _repeat(self, end: int, counts: tuple[int, int] | None, repeated_at: int) -> None:
         text, start = self._text, self._at
         if text.startswith("?", end):
             end += 1
         if repeated_at >= 0:
-            raise BadSyntax("invalid nested repetition operator", text[repeated_at:end])
+            raise InvalidSyntax("invalid nested repetition operator", text[repeated_at:end])
         piece = self._group.last
         if piece is None:
-            raise BadSyntax("missing argument to repetition operator", text[start:end])
+            raise InvalidSyntax("missing argument to repetition operator", text[start:end])
         if not self._multiply(piece, counts):
-            raise BadSyntax("invalid repeat count", text[start:end])
+            raise InvalidSyntax("invalid repeat count", text[start:end])
         piece.height += 1
         self._bound(piece)
         if piece.end:  # repeated already, with flags in between, which RE2 must not see as `**`
@@ -325,29 +328,29 @@ class _Reader:
         self._repeated_at, self._at = start, end
 
     def _multiply(self, piece: _Piece, counts: tuple[int, int] | None) -> bool:
-        """Whether there are not too many repetitions in repetitions."""
-        least, most = counts or (0, -1)
-        piece.size = 2 + piece.size * max(1, least, most) + max(0, most - least)
+        """Multiply nested repetitions; returns whether they are within the limit."""
+        least, limit = counts or (0, -1)
+        piece.size = 2 + piece.size * max(1, least, limit) + max(0, limit - least)
         if counts is None:
             return True
-        if most == 0:
+        if limit == 0:
             piece.repeats = 1
             return True
-        piece.repeats *= max(1, most if most > 0 else least)
-        return piece.repeats <= _MOST_REPEATS or max(least, most) < 2
+        piece.repeats *= max(1, limit if limit > 0 else least)
+        return piece.repeats <= _MAX_REPEATS or max(least, limit) < 2
 
 
 def _number(digits: str) -> int:
-    """-1 for none; one that is too large stays too large."""
+    """Return the number, -1 if there are no digits; a number above the limit stays above it."""
     if not digits:
         return -1
-    return int(digits) if len(digits) < 9 else _MOST_REPEATS + 1
+    return int(digits) if len(digits) < 9 else _MAX_REPEATS + 1
 
 
-def _is_flags(written: str) -> bool:
-    return written.startswith("(?") and written.endswith(")")
+def _is_flags(text: str) -> bool:
+    return text.startswith("(?") and text.endswith(")")
 
 
-def fail(problem: str, where: str) -> NoReturn:
+def fail(problem: str, part: str) -> NoReturn:
     """Raise BadPattern."""
-    raise _bad(problem, where)
+    raise _pattern_error(problem, part)

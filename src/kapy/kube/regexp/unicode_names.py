@@ -1,4 +1,4 @@
-r"""Names of Unicode's classes, as Go knows them (`\p{Greek}`, `\pL`), and what RE2 calls them."""
+r"""Names of Unicode classes in Go (`\\p{Greek}`, `\\pL`), and their names in RE2."""
 
 from __future__ import annotations
 
@@ -93,7 +93,9 @@ _FOLDED_ASCII: Final = (
 
 
 def canonical(name: str) -> str:
-    """The name without spaces, dashes and underscores, with one capital, the first letter."""
+    """Return the name without spaces, dashes and underscores, with only its first letter in upper
+    case.
+    """
     letters = name.replace("_", "").replace("-", "").replace(" ", "")
     return _ascii_upper(letters[:1]) + "".join(map(_ascii_lower, letters[1:]))
 
@@ -107,8 +109,9 @@ def _ascii_lower(text: str) -> str:
 
 
 def members(name: str, *, negated: bool, folds: bool) -> tuple[str, bool] | None:
-    """Members of a bracket that stand for a class, and whether the bracket has to be negated to
-    mean it; None when there is no such class. folds: case does not count."""
+    """Return the bracket members that represent a class, and whether the bracket must be negated;
+    None if there is no such class. folds: matching ignores case.
+    """
     known = _KNOWN.get(canonical(name))
     if known is None:
         return None

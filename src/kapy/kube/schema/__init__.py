@@ -13,32 +13,32 @@ from kapy.kube.schema.definition import (
     SchemaFindings,
     field_schema_errors,
     has_rules,
-    look_at,
     schema_errors,
     unknown_formats,
+    validate_schema,
 )
-from kapy.kube.schema.demands import Demands, demands_after
 from kapy.kube.schema.field import FieldSchema
-from kapy.kube.schema.rules import Checked, Findings, RuleChecker, Rules
+from kapy.kube.schema.rules import CheckedValue, Findings, RuleChecker, Rules
 from kapy.kube.schema.scale import scale_errors
+from kapy.kube.schema.strictness import Strictness, strictness_after
 from kapy.kube.schema.structural import Structural
 from kapy.kube.schema.traversal import any_schema
 
 __all__ = [
-    "Checked",
-    "Demands",
+    "CheckedValue",
     "FieldSchema",
     "Findings",
     "RuleChecker",
     "Rules",
     "SchemaFindings",
+    "Strictness",
     "Structural",
     "any_schema",
-    "demands_after",
     "field_schema_errors",
     "has_rules",
-    "look_at",
     "scale_errors",
     "schema_errors",
+    "strictness_after",
     "unknown_formats",
+    "validate_schema",
 ]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, invalid, together
-from kapy.kube.field_paths import spelled
+from kapy.kube.field_errors import FieldError, aggregate, invalid
+from kapy.kube.field_paths import path_text
 from kapy.kube.schema.embedded import embedded_errors, embedded_metadata
-from kapy.kube.schema.node import Node, compiled
+from kapy.kube.schema.node import Node, compile_schema
 from kapy.kube.schema.pruning import Pruning
 from kapy.kube.schema.rules import ABSENT, RuleChecker, RuleWalk
 from kapy.kube.schema.traversal import any_schema, items_schema
@@ -21,7 +21,7 @@ MetadataCheck: TypeAlias = Callable[[Any, str], list[FieldError]]
 
 _META: Final = ("metadata", "apiVersion", "kind")
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
-_EITHER: Final = "x-kubernetes-int-or-string"
+_INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 _WHOLE: Final = {"apiVersion": "validation/v1", "kind": "Validation"}
 
 
@@ -48,11 +48,11 @@ class DefaultChecks:
         """
         if root:
             schema = {**schema, _EMBEDDED: True}
-        return list(self._of(schema, _Around(None), path))
+        return list(self._of(schema, _Position(None), path))
 
-    def _of(self, schema: Document, around: _Around, path: str) -> Iterator[FieldError]:
+    def _of(self, schema: Document, around: _Position, path: str) -> Iterator[FieldError]:
         if schema.get(_EMBEDDED):
-            around = _Around(schema)
+            around = _Position(schema)
         default = schema.get("default")
         if default is not None:
             where = f"{path}.default"
@@ -68,61 +68,65 @@ class DefaultChecks:
             yield from self._of(one, below, f"{path}.properties[{name}]")
 
     def _in_meta(
-        self, schema: Document, default: Any, around: _Around, where: str
+        self, schema: Document, default: Any, around: _Position, path: str
     ) -> Iterator[FieldError]:
         """Validate a default for a part of an object's metadata or type."""
         whole = around.object_with(default)
         found = self.metadata(whole["metadata"], "metadata") if "metadata" in whole else []
         errors: list[FieldError] = []
         embedded_errors(
-            compiled({**(around.whole or {}), _EMBEDDED: True}, None), whole, "", errors
+            compile_schema({**(around.whole or {}), _EMBEDDED: True}, None), whole, "", errors
         )
         if found or errors:
-            text = f"must result in valid metadata: {together([*errors, *found])}"
-            yield invalid(where, default, text)
+            text = f"must result in valid metadata: {aggregate([*errors, *found])}"
+            yield invalid(path, default, text)
             return
-        yield from self._values(schema, default, where)
+        yield from self._values(schema, default, path)
 
     def _outside(self, schema: Document, default: Any, where: str) -> Iterator[FieldError]:
-        node = compiled(_by_type(schema), None)
+        node = compile_schema(_by_type(schema), None)
         if self.pruned:
             pruning = Pruning()
-            pruning.pruned(node, default, "")
+            pruning.prune(node, default, "")
             if pruning.unknown or pruning.metadata:
                 yield invalid(where, default, "must not have unknown fields")
         errors: list[FieldError] = []
         embedded_errors(node, default, where, errors)
         for path, name, value in embedded_metadata(node, default, where):
             if name == "metadata" and value is not None:
-                errors += self.metadata(value, spelled((path, ".metadata")))
+                errors += self.metadata(value, path_text((path, ".metadata")))
         yield from errors or self._values(schema, default, where)
 
-    def _values(self, schema: Document, default: Any, where: str) -> Iterator[FieldError]:
+    def _values(self, schema: Document, default: Any, path: str) -> Iterator[FieldError]:
         found: list[FieldError] = []
-        validate(compiled(_by_type(schema), None, any_format=True), default, ABSENT, "", found)
+        validate(
+            compile_schema(_by_type(schema), None, any_format=True), default, ABSENT, "", found
+        )
         if not found:
-            yield from self._rules(schema, default, where)
+            yield from self._rules(schema, default, path)
         for error in found:
             field = error.field.removeprefix(".")
-            yield replace(error, field=where if field in ("", "<nil>") else f"{where}.{field}")
+            yield replace(error, field=path if field in ("", "<nil>") else f"{path}.{field}")
 
-    def _rules(self, schema: Document, default: Any, where: str) -> list[FieldError]:
+    def _rules(self, schema: Document, default: Any, path: str) -> list[FieldError]:
         """Return the errors of CEL rules for a default, with the old default for transition
         rules.
         """
         if self.rules is None:
             return []
-        node = compiled(schema, self.rules)
+        node = compile_schema(schema, self.rules)
         if not node.has_rules:
             return []
-        return _broken(node, default, default, where) or _broken(node, default, ABSENT, where)
+        return _rule_violations(node, default, default, path) or _rule_violations(
+            node, default, ABSENT, path
+        )
 
 
 def _by_type(schema: Document) -> Document:
     """Return the schema used to validate defaults, in which int-or-string is ignored."""
-    if not any_schema(schema, lambda one: bool(one.get(_EITHER))):
+    if not any_schema(schema, lambda one: bool(one.get(_INT_OR_STRING))):
         return schema
-    copy = {key: value for key, value in schema.items() if key != _EITHER}
+    copy = {key: value for key, value in schema.items() if key != _INT_OR_STRING}
     for name in ("items", "additionalProperties"):
         if isinstance(copy.get(name), dict):
             copy[name] = _by_type(copy[name])
@@ -131,14 +135,14 @@ def _by_type(schema: Document) -> Document:
     return copy
 
 
-def _broken(node: Node, value: Any, old: Any, where: str) -> list[FieldError]:
+def _rule_violations(node: Node, value: Any, old: Any, path: str) -> list[FieldError]:
     walk = RuleWalk(counterparts, ratcheting=False)
-    walk.check(node, value, old, where, (value, ABSENT))
+    walk.check(node, value, old, path, (value, ABSENT))
     return walk.findings.errors
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _Position:
     """The position of a schema in the schema of the object.
 
     whole: the object's schema, None without one. steps: the path to here, 0 for an item. in_meta:
@@ -149,8 +153,8 @@ class _Around:
     steps: tuple[str | int, ...] = ()
     in_meta: bool = False
 
-    def below(self, step: str | int, *, in_meta: bool = False) -> _Around:
-        return _Around(self.whole, (*self.steps, step), self.in_meta or in_meta)
+    def below(self, step: str | int, *, in_meta: bool = False) -> _Position:
+        return _Position(self.whole, (*self.steps, step), self.in_meta or in_meta)
 
     def object_with(self, value: Any) -> Document:
         """Return an object that has only this value at this path."""

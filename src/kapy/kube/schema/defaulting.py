@@ -8,11 +8,11 @@ import msgspec
 
 from kapy.kube import Document
 from kapy.kube.errors import TooLarge
-from kapy.kube.patch.merge_patch import same
+from kapy.kube.patch.merge_patch import is_equal_json
 from kapy.kube.schema.node import Node
 from kapy.kube.schema.rules import ABSENT
 
-MOST_FILLED: Final = 3 * 1024 * 1024
+MAX_ADDED_BYTES: Final = 3 * 1024 * 1024
 """The most bytes of JSON that defaults may add to one document: a body of many empty objects could
 otherwise grow to thousands of times its size.
 """
@@ -33,7 +33,7 @@ def complete(node: Node) -> None:
     }
     node.defaults_size = sum(node.properties[name].default_size for name in node.defaults)
     if node.default is not ABSENT:
-        node.default = defaulted(node, node.default, filling=Filling())
+        node.default = apply_defaults(node, node.default, filling=DefaultingPass())
         node.default_size = len(_encode(node.default))
 
 
@@ -63,36 +63,40 @@ def without_nulls(node: Node | None, value: Any) -> Any:
     return {name: one for name, one in (value | changed).items() if one is not ABSENT}
 
 
-class Filling:
+class DefaultingPass:
     """One pass over one document. keep_nulls: keep disallowed nulls that have no default."""
 
     __slots__ = ("_room", "keep_nulls")
 
     def __init__(self, *, keep_nulls: bool = False) -> None:
         self.keep_nulls = keep_nulls
-        self._room = MOST_FILLED
+        self._room = MAX_ADDED_BYTES
 
     def add(self, size: int) -> None:
         """Count the bytes of a default. Raises TooLarge."""
         self._room -= size
         if self._room < 0:
             raise TooLarge(
-                f"Request entity too large: defaults would add more than {MOST_FILLED} bytes"
+                f"Request entity too large: defaults would add more than {MAX_ADDED_BYTES} bytes"
             )
 
 
-def defaulted(node: Node, value: Any, settled: Any = ABSENT, *, filling: Filling) -> Any:
+def apply_defaults(
+    node: Node, value: Any, settled: Any = ABSENT, *, filling: DefaultingPass
+) -> Any:
     """Return the value with defaults; `settled` itself if the value equals it. Raises TooLarge."""
-    if value is settled or (settled is not ABSENT and same(value, settled)):
+    if value is settled or (settled is not ABSENT and is_equal_json(value, settled)):
         return settled
     if isinstance(value, dict):
-        return _defaulted_object(node, value, settled, filling=filling)
+        return _default_object(node, value, settled, filling=filling)
     if isinstance(value, list) and node.items is not None:
-        return _defaulted_list(node.items, value, settled, filling=filling)
+        return _default_list(node.items, value, settled, filling=filling)
     return value
 
 
-def _defaulted_object(node: Node, value: Document, settled: Any, *, filling: Filling) -> Document:
+def _default_object(
+    node: Node, value: Document, settled: Any, *, filling: DefaultingPass
+) -> Document:
     known = settled if isinstance(settled, dict) else {}
     changed: Document = {}
     for name, inner in value.items():
@@ -106,7 +110,7 @@ def _defaulted_object(node: Node, value: Document, settled: Any, *, filling: Fil
                 changed[name] = child.default
                 filling.add(child.default_size)
             continue
-        new = defaulted(child, inner, known.get(name, ABSENT), filling=filling)
+        new = apply_defaults(child, inner, known.get(name, ABSENT), filling=filling)
         if new is not inner:
             changed[name] = new
     if node.defaults and not node.defaults.keys() <= value.keys():
@@ -121,7 +125,9 @@ def _defaulted_object(node: Node, value: Document, settled: Any, *, filling: Fil
     return merged
 
 
-def _defaulted_list(node: Node, value: list[Any], settled: Any, *, filling: Filling) -> list[Any]:
+def _default_list(
+    node: Node, value: list[Any], settled: Any, *, filling: DefaultingPass
+) -> list[Any]:
     known = settled if isinstance(settled, list) else []
     result: list[Any] | None = None
     for index, inner in enumerate(value):
@@ -132,7 +138,7 @@ def _defaulted_list(node: Node, value: list[Any], settled: Any, *, filling: Fill
             filling.add(node.default_size)
         elif isinstance(inner, (dict, list)):
             before = known[index] if index < len(known) else ABSENT
-            new = defaulted(node, inner, before, filling=filling)
+            new = apply_defaults(node, inner, before, filling=filling)
         else:
             continue
         if new is not inner:

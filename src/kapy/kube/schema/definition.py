@@ -14,11 +14,11 @@ from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid
 from kapy.kube.regexp import TooCostly, allowance
 from kapy.kube.schema.default_errors import DefaultChecks, MetadataCheck, no_metadata_errors
-from kapy.kube.schema.demands import Demands
 from kapy.kube.schema.formats import format_of
 from kapy.kube.schema.openapi_errors import openapi_errors
 from kapy.kube.schema.rules import RuleChecker
-from kapy.kube.schema.shown_schema import FIELDS, PLAIN, shown_schema
+from kapy.kube.schema.schema_text import FIELDS, PLAIN_FIELDS, schema_text
+from kapy.kube.schema.strictness import Strictness
 from kapy.kube.schema.structure_errors import structure_errors, unreadable
 from kapy.kube.schema.traversal import any_schema, schemas_below
 
@@ -51,12 +51,12 @@ class SchemaFindings:
     flawed: list[str] = field(default_factory=list)
 
 
-def look_at(
+def validate_schema(
     schema: Document,
     path: str,
     *,
     status: bool = False,
-    demands: Demands | None = None,
+    demands: Strictness | None = None,
     rules: RuleChecker | None = None,
     metadata: MetadataCheck = no_metadata_errors,
 ) -> SchemaFindings:
@@ -68,30 +68,32 @@ def look_at(
     """
     with allowance():
         try:
-            return _look_at(schema, path, demands or Demands(), rules, metadata, status=status)
+            return _validate_schema(
+                schema, path, demands or Strictness(), rules, metadata, status=status
+            )
         except TooCostly:
             return SchemaFindings([forbidden(path, TOO_LARGE)])
 
 
-def _look_at(
+def _validate_schema(
     schema: Document,
     path: str,
-    wanted: Demands,
+    strictness: Strictness,
     rules: RuleChecker | None,
     metadata: MetadataCheck,
     *,
     status: bool,
 ) -> SchemaFindings:
     found = SchemaFindings(list(_root_errors(schema, path, status=status)))
-    if wanted.structural:
-        checks = DefaultChecks(wanted.pruned_defaults, rules, metadata)
+    if strictness.structural:
+        checks = DefaultChecks(strictness.pruned_defaults, rules, metadata)
         if problem := unreadable(schema):
             found.unread.append(invalid(path, "", problem))
         else:
             errors = structure_errors(schema, path) or checks.errors(schema, path, root=True)
             found.sound = not errors
             found.errors += errors
-    others = openapi_errors(schema, path, wanted)
+    others = openapi_errors(schema, path, strictness)
     found.errors += others
     found.flawed = [one.field for one in others]
     return found
@@ -99,7 +101,7 @@ def _look_at(
 
 def schema_errors(schema: Document, path: str, *, status: bool = False) -> list[FieldError]:
     """Return the errors of one version's schema, except those of CEL rules."""
-    found = look_at(schema, path, status=status)
+    found = validate_schema(schema, path, status=status)
     return found.errors or found.unread
 
 
@@ -137,13 +139,13 @@ def _root_with_status_errors(schema: Document, path: str) -> Iterator[FieldError
                 f"only [{' '.join(_AT_ROOT)}] fields are allowed at the root of the schema if the "
                 "status subresource is enabled"
             )
-            yield invalid(path, shown_schema(schema), text)
+            yield invalid(path, schema_text(schema), text)
             return
 
 
 def _is_set(schema: Document, name: str) -> bool:
     value = schema.get(name)
-    return bool(value) if name in PLAIN else value is not None
+    return bool(value) if name in PLAIN_FIELDS else value is not None
 
 
 def has_rules(schema: Document) -> bool:
@@ -158,12 +160,12 @@ def unknown_formats(schema: Any) -> list[str]:
     return list(found)
 
 
-def _collect_formats(schema: Document, found: dict[str, None]) -> None:
+def _collect_formats(schema: Document, formats: dict[str, None]) -> None:
     form = schema.get("format")
     if form and not _is_known(form, schema.get("type") or ""):
-        found[form] = None
+        formats[form] = None
     for one in schemas_below(schema):
-        _collect_formats(one, found)
+        _collect_formats(one, formats)
 
 
 _NUMBERS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}

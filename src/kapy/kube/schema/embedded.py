@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid, required
-from kapy.kube.field_paths import Path, member, spelled
+from kapy.kube.field_paths import Path, member, path_text
 from kapy.kube.schema.node import Node
 
 _OWN: Final = ("apiVersion", "kind", "metadata")
@@ -47,7 +47,7 @@ def _validate(value: Document, path: Path, errors: list[FieldError]) -> None:
         found = value.get(name)
         if isinstance(found, str) and _is_good(name, found):
             continue
-        field = spelled((path, f".{name}")).removeprefix(".")
+        field = path_text((path, f".{name}")).removeprefix(".")
         if name not in value:
             errors.append(required(field))
         elif not isinstance(found, str):
@@ -60,10 +60,10 @@ def _validate(value: Document, path: Path, errors: list[FieldError]) -> None:
             errors.append(invalid(field, found, _KIND))
 
 
-def _is_good(name: str, found: str) -> bool:
+def _is_good(name: str, text: str) -> bool:
     if name == "apiVersion":
-        return bool(found) and found.count("/") <= 1
-    return re.fullmatch("[a-z]([-a-z0-9]{0,61}[a-z0-9])?", found.lower()) is not None
+        return bool(text) and text.count("/") <= 1
+    return re.fullmatch("[a-z]([-a-z0-9]{0,61}[a-z0-9])?", text.lower()) is not None
 
 
 _KIND = (

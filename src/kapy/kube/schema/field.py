@@ -8,8 +8,8 @@ from typing import Any, Final
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 from kapy.kube.regexp import TooCostly, allowance
-from kapy.kube.schema.defaulting import Filling, complete, defaulted
-from kapy.kube.schema.node import Node, compiled
+from kapy.kube.schema.defaulting import DefaultingPass, apply_defaults, complete
+from kapy.kube.schema.node import Node, compile_schema
 from kapy.kube.schema.pruning import Pruning
 from kapy.kube.schema.rules import ABSENT, RuleChecker, RuleWalk
 from kapy.kube.schema.structural import too_costly
@@ -30,7 +30,7 @@ class FieldSchema:
         """Compile a structural schema. rules: compiles CEL rules; without it they are not
         checked.
         """
-        node = compiled({"type": "object", "properties": {_FIELD: schema}}, rules)
+        node = compile_schema({"type": "object", "properties": {_FIELD: schema}}, rules)
         complete(node)
         return cls(node)
 
@@ -40,12 +40,14 @@ class FieldSchema:
         Nulls without a default stay.
         """
         given = {} if value is ABSENT else {_FIELD: value}
-        return defaulted(self._around, given, filling=Filling(keep_nulls=True)).get(_FIELD, ABSENT)
+        return apply_defaults(self._around, given, filling=DefaultingPass(keep_nulls=True)).get(
+            _FIELD, ABSENT
+        )
 
     def unknown(self, value: Any) -> list[str]:
         """Return the sorted paths of unknown fields in a value."""
         pruning = Pruning()
-        pruning.pruned(self._node, value, "")
+        pruning.prune(self._node, value, "")
         return sorted(pruning.unknown)
 
     def shape_errors(self, value: Any, path: str) -> list[FieldError]:

@@ -11,7 +11,7 @@ from kapy.kube.errors import KapyError
 
 _TOKEN: Final = re.compile(r"'(?:[^'\\]|\\.)*'|[.\[\]]|[^.\[\]]+", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
-_MEANT: Final = {"'": "'", "\\": "\\", "n": "\n", "r": "\r", "t": "\t", "a": "\a",
+_UNESCAPED: Final = {"'": "'", "\\": "\\", "n": "\n", "r": "\r", "t": "\t", "a": "\a",
                  "b": "\b", "f": "\f", "v": "\v"}  # fmt: skip
 
 
@@ -33,7 +33,7 @@ def field_at(
         if token == "[":
             if not brackets:
                 raise FieldPathError("array notation is not allowed")
-            name = _quoted(_next(tokens))
+            name = _unquote(_next(tokens))
             found = _member(found, name)
             if (end := _next(tokens)) != "]":
                 raise FieldPathError(f"expected ] but got {end}")
@@ -53,13 +53,13 @@ def _next(tokens: Iterator[str]) -> str:
     return found
 
 
-def _quoted(token: str) -> str:
+def _unquote(token: str) -> str:
     if len(token) < 2 or token[0] != "'" or token[-1] != "'":
         raise FieldPathError(f"expected single quoted string but got {token}")
     for escape in _ESCAPE.findall(token[1:-1]):
-        if escape not in _MEANT:
+        if escape not in _UNESCAPED:
             raise FieldPathError(f"invalid string literal: invalid escape char \\{escape}")
-    return _ESCAPE.sub(lambda one: _MEANT[one[1]], token[1:-1])
+    return _ESCAPE.sub(lambda one: _UNESCAPED[one[1]], token[1:-1])
 
 
 def _member(schema: Document | None, name: str) -> Document | None:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from kapy.kube import duration
-from kapy.kube.remembering import remembered
+from kapy.kube.text_cache import text_cache
 
 Format: TypeAlias = Callable[[str], bool]
 
@@ -43,12 +43,12 @@ def _is_date(value: str) -> bool:
     return True
 
 
-@remembered(4096)
+@text_cache(4096)
 def _is_date_time(value: str) -> bool:
-    found = _DATE_TIME.fullmatch(value)
-    if not found or not _is_date(found[1]):
+    match = _DATE_TIME.fullmatch(value)
+    if not match or not _is_date(match[1]):
         return False
-    hour, minute, second = int(found[2]), int(found[3]), int(found[4])
+    hour, minute, second = int(match[2]), int(match[3]), int(match[4])
     return hour < 24 and minute < 60 and second < 61
 
 
@@ -62,7 +62,7 @@ def _is_byte(value: str) -> bool:
     return True
 
 
-def _parsed_by(parse: Callable[[str], object]) -> Format:
+def _valid_if_parsed(parse: Callable[[str], object]) -> Format:
     def check(value: str) -> bool:
         try:
             parse(value)
@@ -140,7 +140,7 @@ _WORDS = re.compile(
 
 
 def _is_duration(value: str) -> bool:
-    return _parsed_by(duration.parse)(value) or _WORDS.fullmatch(value) is not None
+    return _valid_if_parsed(duration.parse)(value) or _WORDS.fullmatch(value) is not None
 
 
 def _uuid(version: str = "") -> Format:
@@ -153,9 +153,9 @@ _FORMATS: Final[dict[str, Format]] = {
     "uri": _is_uri,
     "email": _pattern(r"[^@\s<>]+@[^@\s<>]+|[^@<>]*<[^@\s<>]+@[^@\s<>]+>"),
     "hostname": _is_hostname,
-    "ipv4": _parsed_by(_ipv4),
-    "ipv6": _parsed_by(ipaddress.IPv6Address),
-    "cidr": _parsed_by(_cidr),
+    "ipv4": _valid_if_parsed(_ipv4),
+    "ipv6": _valid_if_parsed(ipaddress.IPv6Address),
+    "cidr": _valid_if_parsed(_cidr),
     "mac": _pattern(
         r"(?:[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2})"
         r"|(?:[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\2){6}[0-9a-f]{2})"

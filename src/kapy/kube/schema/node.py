@@ -56,9 +56,9 @@ class Node:
     types: allowed JSON types, () for any. defaults: completed defaults of properties. default_size,
     defaults_size: bytes of JSON of the own default, and of those. list_keys: () of a set, the keys
     of a list map, None of an atomic list. plain: a fast test for valid scalars, None if none
-    suffices. shortest, longest: a text of such a length is always valid; `longest` is negative if
-    there is no such length. ruled: properties with CEL rules in them. keyed: properties with list
-    maps in them.
+    suffices. min_length, max_length: a text of such a length is always valid; `max_length` is
+    negative if there is no such length. ruled: properties with CEL rules in them. keyed: properties
+    with list maps in them.
     """
 
     types: tuple[str, ...]
@@ -86,8 +86,8 @@ class Node:
     keyed: frozenset[str] = frozenset()
     has_list_keys: bool = False
     plain: Callable[[Any], bool] | None = None
-    shortest: int = 0
-    longest: int = -1
+    min_length: int = 0
+    max_length: int = -1
 
     def child(self, name: str) -> Node | None:
         """Return the schema of an object's member; None if it is unspecified."""
@@ -95,7 +95,7 @@ class Node:
         return found if found is not None else self.additional
 
 
-def compiled(
+def compile_schema(
     schema: Document, rules: RuleChecker | None, *, root: bool = False, any_format: bool = False
 ) -> Node:
     """Compile a schema document.
@@ -103,7 +103,7 @@ def compiled(
     root: it is the schema of whole objects. any_format: keep unknown formats and formats of other
     types, as the validation of defaults does.
     """
-    below = partial(compiled, rules=rules, any_format=any_format)
+    below = partial(compile_schema, rules=rules, any_format=any_format)
     properties = {name: below(one) for name, one in (schema.get("properties") or {}).items()}
     more = schema.get("additionalProperties")
     items = schema.get("items")
@@ -138,7 +138,7 @@ def compiled(
     limits = node.limits
     free = limits.enum is None and limits.pattern is None
     if free and node.plain is not None and node.types == ("string",):
-        node.shortest, node.longest = _lengths(limits)
+        node.min_length, node.max_length = _lengths(limits)
     return node
 
 
@@ -227,18 +227,18 @@ def _plain(node: Node) -> Callable[[Any], bool] | None:
     if kind is None:
         return None
     if limits.enum is not None:
-        return _among(limits.enum, limits) if kind is str and limits.pattern is None else None
+        return _one_of(limits.enum, limits) if kind is str and limits.pattern is None else None
     if limits.pattern is not None or limits.min_length or limits.max_length is not None:
-        return _bounded(limits) if kind is str else None
+        return _within_limits(limits) if kind is str else None
     return lambda value: type(value) is kind
 
 
-def _among(words: list[Any], limits: Limits) -> Callable[[Any], bool]:
-    least, most = limits.min_length or 0, limits.max_length
+def _one_of(words: list[Any], limits: Limits) -> Callable[[Any], bool]:
+    least, limit = limits.min_length or 0, limits.max_length
     known = frozenset(
         word
         for word in words
-        if isinstance(word, str) and least <= len(word) and (most is None or len(word) <= most)
+        if isinstance(word, str) and least <= len(word) and (limit is None or len(word) <= limit)
     )
     return lambda value: type(value) is str and value in known
 
@@ -248,9 +248,9 @@ def _lengths(limits: Limits) -> tuple[int, int]:
     return limits.min_length or 0, limits.max_length if limits.max_length is not None else 1 << 60
 
 
-def _bounded(limits: Limits) -> Callable[[Any], bool]:
-    least, most = _lengths(limits)
+def _within_limits(limits: Limits) -> Callable[[Any], bool]:
+    least, limit = _lengths(limits)
     if limits.pattern is None:
-        return lambda value: type(value) is str and least <= len(value) <= most
+        return lambda value: type(value) is str and least <= len(value) <= limit
     matches = limits.pattern.matches
-    return lambda value: type(value) is str and least <= len(value) <= most and matches(value)
+    return lambda value: type(value) is str and least <= len(value) <= limit and matches(value)

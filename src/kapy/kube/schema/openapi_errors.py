@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
-from kapy.kube.schema.demands import TYPES, Demands, has_granular_set
 from kapy.kube.schema.field_paths import FieldPathError, field_at
-from kapy.kube.schema.shown_schema import shown_items
+from kapy.kube.schema.schema_text import items_text
+from kapy.kube.schema.strictness import TYPES, Strictness, has_granular_set
 from kapy.kube.schema.structure_errors import unreadable
 from kapy.kube.schema.traversal import JUNCTORS
 
@@ -55,12 +55,12 @@ class _Place:
         return replace(self, path=f"{self.path}.{step}", root=False)
 
 
-def openapi_errors(schema: Document, path: str, demands: Demands) -> list[FieldError]:
+def openapi_errors(schema: Document, path: str, demands: Strictness) -> list[FieldError]:
     """Return the errors of a schema and all schemas in it."""
     return list(_errors(schema, _Place(path, root=True), demands))
 
 
-def _errors(schema: Document, place: _Place, demands: Demands) -> Iterator[FieldError]:
+def _errors(schema: Document, place: _Place, demands: Strictness) -> Iterator[FieldError]:
     if _PLAIN.issuperset(schema) and schema.get("type") in TYPES:
         return
     path = place.path
@@ -79,7 +79,7 @@ def _errors(schema: Document, place: _Place, demands: Demands) -> Iterator[Field
         yield from _rule_errors(schema, rule, f"{path}.{_RULES}[{index}]")
 
 
-def _below(schema: Document, place: _Place, demands: Demands) -> Iterator[FieldError]:
+def _below(schema: Document, place: _Place, demands: Strictness) -> Iterator[FieldError]:
     """Yield the errors of the nested schemas."""
     more = schema.get("additionalProperties")
     if more is not None and schema.get("properties") and more is not True:
@@ -88,8 +88,8 @@ def _below(schema: Document, place: _Place, demands: Demands) -> Iterator[FieldE
     if isinstance(more, dict):
         below = place.below("additionalProperties")
         if place.in_meta:
-            why = "inside additionalProperties applying to object metadata"
-            below = replace(below, no_default=why)
+            reason = "inside additionalProperties applying to object metadata"
+            below = replace(below, no_default=reason)
         yield from _errors(more, below, demands)
     whole = place.root or bool(schema.get(_EMBEDDED))
     for name, one in (schema.get("properties") or {}).items():
@@ -121,7 +121,7 @@ def _others(schema: Document) -> Iterator[tuple[str, Document]]:
         yield f"items[{index}]", one
 
 
-def _unsupported(schema: Document, place: _Place, demands: Demands) -> Iterator[FieldError]:
+def _unsupported(schema: Document, place: _Place, demands: Strictness) -> Iterator[FieldError]:
     path, kind = place.path, schema.get("type") or ""
     if demands.valid_types and kind and kind not in TYPES:
         yield _unknown(f"{path}.type", kind, TYPES)
@@ -141,13 +141,13 @@ def _unsupported(schema: Document, place: _Place, demands: Demands) -> Iterator[
         yield forbidden(f"{path}.{_EMBEDDED}", "must not be used inside of resource meta")
 
 
-def _unknown(path: str, value: Any, known: tuple[str, ...]) -> FieldError:
-    words = ", ".join(json.dumps(one) for one in known)
+def _unknown(path: str, value: Any, supported: tuple[str, ...]) -> FieldError:
+    words = ", ".join(json.dumps(one) for one in supported)
     return FieldError("FieldValueNotSupported", path, f"supported values: {words}", value)
 
 
-def _wrong_type(schema: Document, path: str, wanted: str, field: str) -> FieldError:
-    kind, text = schema.get("type") or "", f"must be {wanted} if {field} is specified"
+def _wrong_type(schema: Document, path: str, expected: str, field: str) -> FieldError:
+    kind, text = schema.get("type") or "", f"must be {expected} if {field} is specified"
     return invalid(f"{path}.type", kind, text) if kind else required(f"{path}.type", text)
 
 
@@ -161,7 +161,7 @@ def _map_type_errors(schema: Document, path: str) -> Iterator[FieldError]:
         yield _unknown(f"{path}.{_MAP}", kind, ("atomic", "granular"))
 
 
-def _list_type_errors(schema: Document, path: str, demands: Demands) -> Iterator[FieldError]:
+def _list_type_errors(schema: Document, path: str, demands: Strictness) -> Iterator[FieldError]:
     kind, keys = schema.get(_LIST), schema.get(_KEYS) or []
     if kind is not None and schema.get("type") != "array":
         yield _wrong_type(schema, path, "array", _LIST)
@@ -187,7 +187,7 @@ def _list_map_errors(schema: Document, keys: list[str], path: str) -> Iterator[F
         yield required(f"{path}.items", f"must have a schema if {_LIST} is map")
     if isinstance(items, list):
         text = f"must only have a single schema if {_LIST} is map"
-        yield invalid(f"{path}.items", shown_items(items), text)
+        yield invalid(f"{path}.items", items_text(items), text)
     if not isinstance(items, dict):
         return
     if items.get("type") != "object":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.kube.regexp import BadPattern, Regexp, check, compiled
+from kapy.kube.regexp import BadPattern, Regexp, check, compile_pattern
 
-_SHORT: Final = 64
-_KEPT: Final = 64
+_MAX_CACHED_LENGTH: Final = 64
+_CACHE_SIZE: Final = 64
 
 
 class Pattern:
@@ -47,11 +47,11 @@ class Pattern:
             if regexp is None or regexp.dropped:
                 if self.error:
                     return False
-                regexp = self._regexp = compiled(self.text)
+                regexp = self._regexp = compile_pattern(self.text)
             found = regexp.matches(value)
         except BadPattern as error:
             self._error = str(error)
             return False
-        if found and len(value) <= _SHORT and len(self._known) < _KEPT:
+        if found and len(value) <= _MAX_CACHED_LENGTH and len(self._known) < _CACHE_SIZE:
             self._known.add(value)
         return found

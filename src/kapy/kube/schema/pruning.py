@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.field_paths import Path, member, spelled
+from kapy.kube.field_paths import Path, member, path_text
 from kapy.kube.schema.node import Node
 from kapy.kube.schema.rules import ABSENT
 
@@ -30,8 +30,8 @@ _OBJECT_META: Final = frozenset(
     )
 )
 
-MOST: Final = 1000
-MOST_TEXT: Final = 256 * 1024
+MAX_PATHS: Final = 1000
+MAX_PATH_TEXT: Final = 256 * 1024
 """The most paths of pruned fields to report, and their total characters."""
 
 
@@ -47,14 +47,14 @@ class Pruning:
     def __init__(self) -> None:
         self.unknown: list[str] = []
         self.metadata: list[str] = []
-        self._room = MOST_TEXT
+        self._room = MAX_PATH_TEXT
 
-    def _note(self, found: list[str], path: Path) -> None:
-        if len(found) < MOST and self._room > 0:
-            found.append(spelled(path))
-            self._room -= len(found[-1])
+    def _note(self, paths: list[str], path: Path) -> None:
+        if len(paths) < MAX_PATHS and self._room > 0:
+            paths.append(path_text(path))
+            self._room -= len(paths[-1])
 
-    def pruned(self, node: Node | None, value: Any, path: Path, settled: Any = ABSENT) -> Any:
+    def prune(self, node: Node | None, value: Any, path: Path, settled: Any = ABSENT) -> Any:
         """Return the value without unknown fields; itself if there are none."""
         if value is settled:
             return value
@@ -82,7 +82,7 @@ class Pruning:
                 self._note(self.unknown, member(path, name))
                 new = ABSENT
             elif isinstance(inner, (dict, list)):
-                new = self.pruned(child, inner, member(path, name), known.get(name, ABSENT))
+                new = self.prune(child, inner, member(path, name), known.get(name, ABSENT))
             else:
                 continue
             if new is not inner:
@@ -105,7 +105,7 @@ class Pruning:
             before = known[index] if index < len(known) else ABSENT
             if inner is before:
                 continue
-            new = self.pruned(items, inner, (path, index), before)
+            new = self.prune(items, inner, (path, index), before)
             if new is not inner:
                 result = value.copy() if result is None else result
                 result[index] = new

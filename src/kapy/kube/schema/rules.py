@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
-from kapy.kube.field_paths import Path, member, spelled
-from kapy.kube.patch.merge_patch import same
+from kapy.kube.field_paths import Path, member, path_text
+from kapy.kube.patch.merge_patch import is_equal_json
 
 if TYPE_CHECKING:
     from kapy.kube.schema.node import Node
@@ -41,7 +41,7 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedValue:
     """One value to check.
 
     at: its path. old: the old value, or ABSENT. pair: new and old value, of this value or of the
@@ -56,15 +56,15 @@ class Checked:
     @property
     def path(self) -> str:
         """Return the path as messages show it."""
-        return spelled(self.at)
+        return path_text(self.at)
 
     @property
     def unchanged(self) -> bool:
         """Report whether the value or one of its ancestors is unchanged."""
-        return self.pair[1] is not ABSENT and same(*self.pair)
+        return self.pair[1] is not ABSENT and is_equal_json(*self.pair)
 
 
-Rules: TypeAlias = Callable[[Checked, Findings], None]
+Rules: TypeAlias = Callable[[CheckedValue, Findings], None]
 """Evaluates the rules of one schema node."""
 
 
@@ -96,7 +96,7 @@ class RuleWalk:
             return
         pair = around if old is ABSENT or not self._ratcheting else (value, old)
         if node.rules is not None:
-            node.rules(Checked(path, value, old, pair), self.findings)
+            node.rules(CheckedValue(path, value, old, pair), self.findings)
         if isinstance(value, dict):
             self._members(node, value, old, path, pair)
         elif isinstance(value, list) and node.items is not None and node.items.has_rules:

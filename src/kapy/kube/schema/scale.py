@@ -9,7 +9,7 @@ from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid
 from kapy.kube.patch.go_text import text
 
-_MOST: Final = (1 << 31) - 1
+_MAX_INT32: Final = (1 << 31) - 1
 _GO_TYPES: Final = {
     str: "string",
     bool: "bool",
@@ -33,15 +33,15 @@ def _errors(document: Document, scale: Document) -> Iterator[FieldError]:
             yield invalid(path, 0, problem)
         elif path and value is not None and value < 0:
             yield invalid(path, value, "should be a non-negative integer")
-        elif path and value is not None and value > _MOST:
-            yield invalid(path, value, f"should be less than or equal to {_MOST}")
+        elif path and value is not None and value > _MAX_INT32:
+            yield invalid(path, value, f"should be less than or equal to {_MAX_INT32}")
     selector = scale.get("labelSelectorPath") or ""
     _, problem = value_at(document, selector, str)
     if problem:
         yield invalid(selector, "", problem)
 
 
-def value_at(document: Document, path: str, wanted: type) -> tuple[Any, str]:
+def value_at(document: Document, path: str, expected: type) -> tuple[Any, str]:
     """Return the value at a path and its error; (None, "") if it is absent."""
     value: Any = document
     names = path.removeprefix(".").split(".") if path else []
@@ -53,12 +53,12 @@ def value_at(document: Document, path: str, wanted: type) -> tuple[Any, str]:
         if name not in value:
             return None, ""
         value = value[name]
-    if value is document or type(value) is wanted:
+    if value is document or type(value) is expected:
         return (None if value is document else value), ""
-    return None, _accessor_error(names, value, "int64" if wanted is int else "string")
+    return None, _accessor_error(names, value, "int64" if expected is int else "string")
 
 
 def _accessor_error(names: list[str], value: Any, expected: str) -> str:
-    where = "." + ".".join(names)
+    path = "." + ".".join(names)
     found = _GO_TYPES.get(type(value), "<nil>")
-    return f"{where} accessor error: {text(value)} is of the type {found}, expected {expected}"
+    return f"{path} accessor error: {text(value)} is of the type {found}, expected {expected}"

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.field_errors import NO_VALUE, EnoughErrors, FieldError, FieldErrors, invalid
+from kapy.kube.field_errors import NO_VALUE, FieldError, FieldErrors, TooManyErrors, invalid
 from kapy.kube.field_paths import Path
 from kapy.kube.regexp import TooCostly, allowance
-from kapy.kube.schema.defaulting import Filling, complete, defaulted, without_nulls
+from kapy.kube.schema.defaulting import DefaultingPass, apply_defaults, complete, without_nulls
 from kapy.kube.schema.embedded import embedded_errors, embedded_metadata
-from kapy.kube.schema.node import Node, compiled
+from kapy.kube.schema.node import Node, compile_schema
 from kapy.kube.schema.pruning import Pruning
 from kapy.kube.schema.rules import ABSENT, RuleChecker, Rules, RuleWalk
 from kapy.kube.schema.validation import counterparts, duplicates, validate_changed
@@ -50,7 +50,7 @@ class Structural:
 
         rules: compiles CEL rules; without it they are not checked.
         """
-        node = compiled(schema, rules, root=True)
+        node = compile_schema(schema, rules, root=True)
         node.embedded = True
         metadata = node.properties.get("metadata")
         if metadata is not None and not metadata.properties:
@@ -68,8 +68,8 @@ class Structural:
         of a server-side apply (kube-apiserver refuses them later).
         """
         known: Any = ABSENT if settled is None else settled
-        filling = Filling(keep_nulls=keep_nulls)
-        result: Document = defaulted(self._node, document, known, filling=filling)
+        filling = DefaultingPass(keep_nulls=keep_nulls)
+        result: Document = apply_defaults(self._node, document, known, filling=filling)
         return result
 
     def is_settled(self, document: Document, settled: Document) -> bool:
@@ -103,7 +103,7 @@ class Structural:
         pruning = Pruning()
         known = {} if settled is None else settled
         bare = {**document, "metadata": None}
-        result: Document = pruning.pruned(self._node, bare, "", known)
+        result: Document = pruning.prune(self._node, bare, "", known)
         dropped = [*sorted(pruning.unknown), *sorted(pruning.metadata)]
         if result is bare:
             return document, dropped
@@ -126,25 +126,26 @@ class Structural:
         new: Document,
         old: Document | None = None,
         warnings: list[str] | None = None,
-        known: Iterable[FieldError] = (),
+        other_errors: Iterable[FieldError] = (),
     ) -> list[FieldError]:
         """Return the errors of `new`. With `old`, errors of unchanged values are accepted
         (ratcheting).
 
-        warnings: receives messages of accepted rule violations. known: other errors of `new`.
+        warnings: receives messages of accepted rule violations. other_errors: other errors of
+        `new`.
         """
         try:
             with allowance():
-                return self._validated(new, old, warnings, known)
+                return self._validate(new, old, warnings, other_errors)
         except TooCostly as error:
             return [too_costly(error)]
 
-    def _validated(
+    def _validate(
         self,
         new: Document,
         old: Document | None,
         warnings: list[str] | None,
-        known: Iterable[FieldError],
+        other_errors: Iterable[FieldError],
     ) -> list[FieldError]:
         errors: list[FieldError] = FieldErrors()
         before: Any = ABSENT if old is None else old
@@ -155,7 +156,7 @@ class Structural:
         if self._node.has_list_keys and (repeated := self._duplicates(new, old)):
             errors += repeated
         if self._node.has_rules:
-            if any(error.type in _BLOCKING for error in (*known, *errors)):
+            if any(error.type in _BLOCKING for error in (*other_errors, *errors)):
                 errors.append(invalid("<nil>", None, _NOT_CHECKED))
             else:
                 walk = RuleWalk(counterparts)
@@ -175,7 +176,7 @@ class Structural:
         if not found or old is None:
             return found
         before: list[FieldError] = FieldErrors()
-        with contextlib.suppress(EnoughErrors):
+        with contextlib.suppress(TooManyErrors):
             duplicates(self._node, old, "", before)
         return [] if before else found
 

@@ -173,7 +173,7 @@ def _meta_errors(schema: Document, level: Level, path: str) -> Iterator[FieldErr
     where = f"{path}.properties[metadata]"
     if whole and metadata.get("type") != "object":
         yield invalid(f"{where}.type", metadata.get("type") or "", "must be object")
-    if level == "root" and _says_more(metadata):
+    if level == "root" and _restricts_more(metadata):
         text = (
             "must not specify anything other than name and generateName, but metadata is "
             "implicitly specified"
@@ -181,7 +181,7 @@ def _meta_errors(schema: Document, level: Level, path: str) -> Iterator[FieldErr
         yield forbidden(where, text)
 
 
-def _says_more(metadata: Document) -> bool:
+def _restricts_more(metadata: Document) -> bool:
     """Report whether a schema of metadata restricts more than name and generateName."""
     zeros: tuple[Any, ...] = (None, "", [], {})
     said = {name for name, one in metadata.items() if one is not False and one not in zeros}
@@ -223,41 +223,41 @@ def _nested_errors(schema: Document, path: str, *, skip_any: bool = False) -> It
         yield from _nested_errors(one, f"{path}.properties[{name}]")
     for name, wanted in _NOT_NESTED.items():
         value = schema.get(name)
-        if _is_said(name, value):
+        if _is_specified(name, value):
             yield forbidden(f"{path}.{name}", f"must be {wanted} to be structural")
     if "metadata" in properties:
         text = "must not be specified in a nested context"
         yield forbidden(f"{path}.properties[metadata]", text)
 
 
-def _is_said(name: str, value: Any) -> bool:
+def _is_specified(name: str, value: Any) -> bool:
     if name == "additionalProperties":
         return value is not None and value is not False
     return value is not None if _NOT_NESTED[name] == "undefined" else bool(value)
 
 
 def _incomplete(
-    values: Document, structure: Document | None, path: str, said: str
+    values: Document, structure: Document | None, path: str, specified: str
 ) -> Iterator[FieldError]:
-    """Yield errors for fields that only junctors specify. said: their paths."""
+    """Yield errors for fields that only junctors specify. specified: their paths."""
     if (rejected := values.get("not")) is not None:
-        yield from _incomplete_nested(rejected, structure, path, f"{said}.not")
+        yield from _incomplete_nested(rejected, structure, path, f"{specified}.not")
     for name in JUNCTORS:
         for index, one in enumerate(values.get(name) or ()):
-            yield from _incomplete_nested(one, structure, path, f"{said}.{name}[{index}]")
+            yield from _incomplete_nested(one, structure, path, f"{specified}.{name}[{index}]")
 
 
 def _incomplete_nested(
-    values: Document, structure: Document | None, path: str, said: str
+    values: Document, structure: Document | None, path: str, specified: str
 ) -> Iterator[FieldError]:
     if structure is None:
-        yield required(path, f"because it is defined in {said}")
+        yield required(path, f"because it is defined in {specified}")
         return
-    yield from _incomplete(values, structure, path, said)
+    yield from _incomplete(values, structure, path, specified)
     if (items := items_schema(values)) is not None:
         below = items_schema(structure)
-        yield from _incomplete_nested(items, below, f"{path}.items", f"{said}.items")
+        yield from _incomplete_nested(items, below, f"{path}.items", f"{specified}.items")
     known = structure.get("properties") or {}
     for name, one in (values.get("properties") or {}).items():
         step = f"properties[{name}]"
-        yield from _incomplete_nested(one, known.get(name), f"{path}.{step}", f"{said}.{step}")
+        yield from _incomplete_nested(one, known.get(name), f"{path}.{step}", f"{specified}.{step}")

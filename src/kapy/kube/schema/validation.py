@@ -15,17 +15,17 @@ from typing import Any, Final, TypeAlias
 from kapy.kube import Document
 from kapy.kube.field_errors import (
     NO_VALUE,
-    EnoughErrors,
     FieldError,
     FieldErrors,
+    TooManyErrors,
     duplicate,
     invalid,
     required,
 )
-from kapy.kube.field_paths import Path, member, spelled
-from kapy.kube.go_floats import printed
+from kapy.kube.field_paths import Path, member, path_text
+from kapy.kube.go_floats import float_text
 from kapy.kube.go_quoted import go_quoted
-from kapy.kube.patch.merge_patch import same
+from kapy.kube.patch.merge_patch import is_equal_json
 from kapy.kube.schema.node import Junctors, Node
 from kapy.kube.schema.rules import ABSENT
 
@@ -45,7 +45,7 @@ _NAMES: Final[dict[type, str]] = {
 
 def validate(node: Node, value: Any, old: Any, path: Path, errors: Errors) -> None:
     """Add the errors of `value` to `errors`. old: the old value, or ABSENT."""
-    if old is ABSENT or not same(value, old):
+    if old is ABSENT or not is_equal_json(value, old):
         validate_changed(node, value, old, path, errors)
 
 
@@ -72,11 +72,11 @@ def _validate_null(node: Node, path: Path, errors: Errors) -> None:
         errors.append(_type_error(path, ",".join(node.types), "null"))
     if node.limits.enum is not None:
         # Go finds no null in an enum, not even the one that is there.
-        errors.append(_not_among(node.limits.enum, None, path))
+        errors.append(_enum_error(node.limits.enum, None, path))
 
 
 def _type_error(path: Path, expected: str, got: str) -> FieldError:
-    where = spelled(path)
+    where = path_text(path)
     text = f"{where} in body must be of type {expected}: {go_quoted(got)}"
     return FieldError(_TYPE_INVALID, where or "<nil>", text, got)
 
@@ -121,16 +121,16 @@ def _is_whole(value: float) -> bool:
 def _validate_enum(enum: list[Any], value: Any, path: Path, errors: Errors) -> None:
     if isinstance(value, float) and math.isfinite(value) and int(value) in enum:
         return  # Go makes a whole number of it, as those of the enum are
-    if not any(same(value, one) for one in enum):
-        errors.append(_not_among(enum, value, path))
+    if not any(is_equal_json(value, one) for one in enum):
+        errors.append(_enum_error(enum, value, path))
 
 
-def _not_among(enum: list[Any], value: Any, path: Path) -> FieldError:
-    detail = f"supported values: {', '.join(_quoted(one) for one in enum)}"
-    return FieldError("FieldValueNotSupported", spelled(path), detail, value)
+def _enum_error(enum: list[Any], value: Any, path: Path) -> FieldError:
+    detail = f"supported values: {', '.join(_quote(one) for one in enum)}"
+    return FieldError("FieldValueNotSupported", path_text(path), detail, value)
 
 
-def _quoted(value: Any) -> str:
+def _quote(value: Any) -> str:
     text = value if isinstance(value, str) else _json(value)
     return _json(text)
 
@@ -143,7 +143,7 @@ def _validate_string(node: Node, value: str, _: Any, path: Path, errors: Errors)
     limits = node.limits
     if limits.max_length is not None and len(value) > limits.max_length:
         detail = f"may not be more than {limits.max_length} bytes"
-        errors.append(FieldError("FieldValueTooLong", spelled(path), detail))
+        errors.append(FieldError("FieldValueTooLong", path_text(path), detail))
     elif limits.min_length is not None and len(value) < limits.min_length:
         errors.append(_bound(path, value, f"be at least {limits.min_length} chars long"))
     elif limits.pattern is not None and not limits.pattern.matches(value):
@@ -155,7 +155,7 @@ def _validate_string(node: Node, value: str, _: Any, path: Path, errors: Errors)
 
 
 def _bound(path: Path, value: Any, should: str) -> FieldError:
-    where = spelled(path)
+    where = path_text(path)
     return invalid(where, value, f"{where} in body should {should}")
 
 
@@ -168,17 +168,17 @@ def _validate_number(node: Node, value: float, _: Any, path: Path, errors: Error
     if limits.multiple_of is not None:
         factor = _bound_of(node, limits.multiple_of, value)
         if not _is_multiple(value, factor):
-            errors.append(_bound(path, value, f"be a multiple of {_shown(factor)}"))
+            errors.append(_bound(path, value, f"be a multiple of {_bound_text(factor)}"))
     if limits.maximum is not None:
         most, exclusive = _bound_of(node, limits.maximum, value), limits.exclusive_maximum
         if value > most or (exclusive and value == most):
             should = "be less than" if exclusive else "be less than or equal to"
-            errors.append(_bound(path, value, f"{should} {_shown(most)}"))
+            errors.append(_bound(path, value, f"{should} {_bound_text(most)}"))
     if limits.minimum is not None:
         least, exclusive = _bound_of(node, limits.minimum, value), limits.exclusive_minimum
         if value < least or (exclusive and value == least):
             should = "be greater than" if exclusive else "be greater than or equal to"
-            errors.append(_bound(path, value, f"{should} {_shown(least)}"))
+            errors.append(_bound(path, value, f"{should} {_bound_text(least)}"))
 
 
 def _bound_of(node: Node, bound: float, value: float) -> float:
@@ -190,8 +190,8 @@ def _bound_of(node: Node, bound: float, value: float) -> float:
     return int(bound)
 
 
-def _shown(bound: float) -> str:
-    return str(bound) if isinstance(bound, int) else printed(bound)
+def _bound_text(bound: float) -> str:
+    return str(bound) if isinstance(bound, int) else float_text(bound)
 
 
 def _validate_bounds(node: Node, path: Path, errors: Errors) -> None:
@@ -209,13 +209,13 @@ def _validate_bounds(node: Node, path: Path, errors: Errors) -> None:
 _WHOLE_FORMATS: Final = ("int32", "int64")
 
 
-def _validate_range(what: str, form: str, value: float, path: Path, errors: Errors) -> None:
+def _validate_range(subject: str, form: str, value: float, path: Path, errors: Errors) -> None:
     form = form if form in _WHOLE_FORMATS else ""
     bits = 31 if form == "int32" else 63
     if math.isfinite(value) and value == int(value) and -(1 << bits) <= value < (1 << bits):
         return
     shown = f"with format {form}" if form else "(default format)"
-    text = f"{what} value must be of type integer {shown} in {spelled(path)}"
+    text = f"{subject} value must be of type integer {shown} in {path_text(path)}"
     errors.append(invalid("<nil>", "", text))
 
 
@@ -228,10 +228,10 @@ def _is_multiple(value: float, factor: float) -> bool:
     if not math.isfinite(quotient) or abs(quotient) > _LARGEST_WHOLE:
         return False
     whole = math.trunc(quotient)
-    return quotient == whole or abs(quotient - whole) / abs(quotient + whole) < _CLOSE
+    return quotient == whole or abs(quotient - whole) / abs(quotient + whole) < _TOLERANCE
 
 
-_CLOSE: Final = 1e-9
+_TOLERANCE: Final = 1e-9
 
 
 def _validate_list(node: Node, value: list[Any], old: Any, path: Path, errors: Errors) -> None:
@@ -250,13 +250,15 @@ def _validate_list(node: Node, value: list[Any], old: Any, path: Path, errors: E
     if limits.max_items is not None and len(value) > limits.max_items:
         errors.append(_too_many(path, len(value), limits.max_items))
     if limits.unique_items and len(set(map(_json, value))) < len(value):
-        where = spelled(path)
+        where = path_text(path)
         text = f"{where} in body shouldn't contain duplicates"
         errors.append(FieldError("FieldValueInvalid", where, text, NO_VALUE))
 
 
-def _too_many(path: Path, actual: int, most: int) -> FieldError:
-    return FieldError("FieldValueTooMany", spelled(path), f"must have at most {most} items", actual)
+def _too_many(path: Path, actual: int, limit: int) -> FieldError:
+    return FieldError(
+        "FieldValueTooMany", path_text(path), f"must have at most {limit} items", actual
+    )
 
 
 def _key(node: Node, item: Any) -> Any:
@@ -304,7 +306,7 @@ def _validate_object(node: Node, value: Document, old: Any, path: Path, errors: 
         if child is None:
             continue
         # Most members are texts of any content, which are judged without a call.
-        if inner.__class__ is str and child.shortest <= len(inner) <= child.longest:
+        if inner.__class__ is str and child.min_length <= len(inner) <= child.max_length:
             continue
         if child.plain is not None and child.plain(inner):
             continue
@@ -315,7 +317,7 @@ def _validate_object(node: Node, value: Document, old: Any, path: Path, errors: 
         validate(child, inner, was, where, errors)
     for name in node.required:
         if name not in value:
-            errors.append(required(spelled(member(path, name))))
+            errors.append(required(path_text(member(path, name))))
 
 
 _CHECKS: Final[dict[type, Callable[[Node, Any, Any, Path, Errors], None]]] = {
@@ -333,7 +335,7 @@ def _validate_junctors(
     def results(nodes: list[Node]) -> Iterator[Errors]:
         for node in nodes:
             found: Errors = FieldErrors()
-            with contextlib.suppress(EnoughErrors):
+            with contextlib.suppress(TooManyErrors):
                 validate(node, value, old, path, found)
             yield found
 
@@ -361,7 +363,7 @@ def _validate_junctors(
 
 
 def _composite(path: Path, text: str) -> FieldError:
-    return invalid("<nil>", "", f"{_json(spelled(path))} {text}")
+    return invalid("<nil>", "", f"{_json(path_text(path))} {text}")
 
 
 def duplicates(node: Node, value: Any, path: Path, errors: Errors) -> None:
@@ -375,7 +377,7 @@ def duplicates(node: Node, value: Any, path: Path, errors: Errors) -> None:
                 duplicates(child, inner, member(path, name), errors)
     elif isinstance(value, list):
         if node.list_keys is not None and _may_be_keyed(node, value, path, errors):
-            _repeated(node, value, path, errors)
+            _duplicate_errors(node, value, path, errors)
         if node.items is not None and node.items.has_list_keys:
             for index, item in enumerate(value):
                 duplicates(node.items, item, (path, index), errors)
@@ -387,13 +389,13 @@ def _may_be_keyed(node: Node, value: list[Any], path: Path, errors: Errors) -> b
         return True
     for index, item in enumerate(value):
         if not isinstance(item, dict | None):
-            why = "must be an object for an array of list-type map"
-            errors.append(invalid(spelled((path, index)), item, why))
+            reason = "must be an object for an array of list-type map"
+            errors.append(invalid(path_text((path, index)), item, reason))
             return False
     return True
 
 
-def _repeated(node: Node, value: list[Any], path: Path, errors: Errors) -> None:
+def _duplicate_errors(node: Node, value: list[Any], path: Path, errors: Errors) -> None:
     keyed = bool(node.list_keys)
     keys = _own_keys(node, value) if keyed else [_set_key(item) for item in value]
     if len(set(keys)) == len(keys):
@@ -404,7 +406,7 @@ def _repeated(node: Node, value: list[Any], path: Path, errors: Errors) -> None:
         if seen[key] == 2:
             item = value[index]
             shown = _key_values(node, item) if keyed else item
-            errors.append(duplicate(spelled((path, index)), shown))
+            errors.append(duplicate(path_text((path, index)), shown))
 
 
 def _own_keys(node: Node, items: list[Any]) -> list[Any]:

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from kapy.kube.errors import KapyError
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 
 NAME: Final = "addresses.json"
 
@@ -72,13 +72,13 @@ class Addresses:
         when the containers of such Pods were looked for. Raises OSError."""
         self.free({uid for uid in before if uid not in known})
 
-    def _write(self, held: dict[str, IPv4Address]) -> None:
+    def _write(self, addresses: dict[str, IPv4Address]) -> None:
         """Keep them in the file first: what is not in it is not given."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = self._folder / f"{NAME}.new"
-        fresh.write_bytes(msgspec.json.encode({uid: str(one) for uid, one in held.items()}))
+        fresh.write_bytes(msgspec.json.encode({uid: str(one) for uid, one in addresses.items()}))
         fresh.replace(self._folder / NAME)
-        self._held = held
+        self._held = addresses
 
 
 def _fits(address: IPv4Address, subnet: IPv4Network, gateway: str) -> bool:
@@ -90,7 +90,7 @@ def _read(folder: Path) -> dict[str, IPv4Address]:
     """What the file has; nothing where it cannot be read: Pods get other addresses then, and their
     containers are started again."""
     try:
-        told = msgspec.convert(decoded((folder / NAME).read_bytes()), dict[str, str])
+        told = msgspec.convert(decode_json((folder / NAME).read_bytes()), dict[str, str])
         found = {uid: IPv4Address(one) for uid, one in told.items()}
     except (OSError, BadJson, ValueError):  # msgspec's and ipaddress's are ValueErrors
         return {}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from kapy.containers import DiskFull, Engine, EngineError, EngineUnreachable, Image
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.node_agent.runtime import ContainerConfig, StartFailed
 
 ERR_PULL: Final = "ErrImagePull"
@@ -40,7 +40,7 @@ async def obtain_image(engine: Engine, config: ContainerConfig) -> Image:
     return found
 
 
-async def _pull(engine: Engine, config: ContainerConfig, name: str, there: Image | None) -> None:
+async def _pull(engine: Engine, config: ContainerConfig, name: str, existing: Image | None) -> None:
     login = login_for(name, config.pull_secrets)
     full = name if login is None or "/" in name else f"{_DOCKER_HUB[0]}/library/{name}"
     try:
@@ -51,7 +51,7 @@ async def _pull(engine: Engine, config: ContainerConfig, name: str, there: Image
         remedy = (
             "; the engine has an image of that name, which imagePullPolicy IfNotPresent would use"
         )
-        raise StartFailed(f"{error}{remedy if there is not None else ''}", ERR_PULL) from None
+        raise StartFailed(f"{error}{remedy if existing is not None else ''}", ERR_PULL) from None
 
 
 def _reports(config: ContainerConfig) -> Callable[[str], None]:
@@ -91,7 +91,7 @@ def login_for(image: str, secrets: Iterable[Mapping[str, bytes]]) -> dict[str, s
 
 def _entries(secret: Mapping[str, bytes]) -> Iterable[tuple[str, Any]]:
     try:
-        config = decoded(secret.get(".dockerconfigjson") or b"{}")
+        config = decode_json(secret.get(".dockerconfigjson") or b"{}")
     except BadJson:
         return ()
     entries = config.get("auths") if isinstance(config, dict) else None

@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from kapy.containers import Engine, EngineError, NameInUse, Network
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.node_agent.containers.names import JOINED, PLANE, network_name, plane_digest
 from kapy.node_agent.containers.subnets import fitting_subnets, host_networks
 
@@ -47,7 +47,7 @@ class Used:
 def read_used(folder: Path) -> Used | None:
     """The engine that was used last, None if there was none. folder: of the agent."""
     try:
-        return msgspec.convert(decoded((folder / NAME).read_bytes()), Used)
+        return msgspec.convert(decode_json((folder / NAME).read_bytes()), Used)
     except (OSError, BadJson, msgspec.ValidationError):
         return None
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from kapy._aio.clock import Clock
 from kapy.containers import Container, Engine, EngineError, EngineUnreachable, NoSuchObject, Session
-from kapy.node_agent.log_files import last_words_of
+from kapy.node_agent.log_files import termination_message_of
 from kapy.node_agent.runtime import Exit, StartFailed
 
 AGAIN: Final = 1.0
@@ -27,7 +27,7 @@ class RunningContainer:
     """A `Running` of a container.
 
     image: what runs, by digest where it has one. address: of the Pod. outdated: why it is to be
-    started again, "" for no reason. gone: called when it has ended.
+    started again, "" for no reason. on_gone: called when it has ended.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class RunningContainer:
         address: str,
         clock: Clock,
         outdated: Callable[[], str],
-        gone: Callable[[], None],
+        on_gone: Callable[[], None],
     ) -> None:
         self._engine = engine
         self._container = container
@@ -49,7 +49,7 @@ class RunningContainer:
         self._address = address
         self._clock = clock
         self._outdated = outdated
-        self._gone = gone
+        self._gone = on_gone
         self._trouble = ""
 
     @property
@@ -88,23 +88,25 @@ class RunningContainer:
                 self._trouble = str(error)
             await asyncio.sleep(AGAIN)
 
-    async def _exit(self, found: Container | None) -> Exit:
+    async def _exit(self, container: Container | None) -> Exit:
         self._gone()
         self._trouble = ""
-        if found is None:
+        if container is None:
             said = "its container was removed from the engine by another program"
             return Exit(UNKNOWN, "ContainerStatusUnknown", self._clock(), said)
-        at = time_of(found.finished) or self._clock()
+        at = time_of(container.finished) or self._clock()
         words = await self._last_words()
-        if found.out_of_memory:
+        if container.out_of_memory:
             said = "it used more memory than its limit"
-            return Exit(found.exit_code, "OOMKilled", at, said, words)
-        reason = "Error" if found.exit_code else "Completed"
-        return Exit(found.exit_code, reason, at, found.error, words)
+            return Exit(container.exit_code, "OOMKilled", at, said, words)
+        reason = "Error" if container.exit_code else "Completed"
+        return Exit(container.exit_code, reason, at, container.error, words)
 
     async def _last_words(self) -> str:
         try:
-            return last_words_of(await self._engine.logs(self._container.id, lines=_LAST_LINES))
+            return termination_message_of(
+                await self._engine.logs(self._container.id, lines=_LAST_LINES)
+            )
         except EngineError:
             return ""
 
@@ -159,8 +161,8 @@ def is_alive(container: Container) -> bool:
 
 def time_of(text: str) -> datetime | None:
     """A time as engines write it, None for that of a container that has none (the year 1)."""
-    found = _TIME.fullmatch(text)
-    if found is None or text.startswith("0001"):
+    match = _TIME.fullmatch(text)
+    if match is None or text.startswith("0001"):
         return None
-    zone = "+00:00" if found[3] == "Z" else found[3]
-    return datetime.fromisoformat(f"{found[1]}{(found[2] or '')[:7]}{zone}").astimezone(UTC)
+    zone = "+00:00" if match[3] == "Z" else match[3]
+    return datetime.fromisoformat(f"{match[1]}{(match[2] or '')[:7]}{zone}").astimezone(UTC)

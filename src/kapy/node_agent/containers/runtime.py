@@ -46,9 +46,9 @@ from kapy.node_agent.containers.security import unsupported_security
 from kapy.node_agent.runtime import (
     ContainerConfig,
     LogQuery,
+    Report,
     Running,
     StartFailed,
-    Tell,
     WorkloadName,
 )
 
@@ -123,21 +123,21 @@ class Containers:
         wrong = unsupported_security(pod)
         if wrong:
             return f"containers here do not support {', '.join(wrong)}"
-        why = host_access.refusal(self._plane, pod, self._workload(pod))
-        if why:
-            return why
+        reason = host_access.refusal(self._plane, pod, self._workload(pod))
+        if reason:
+            return reason
         try:
             info = await self.engine.info()
         except EngineError as error:
             return str(error)
         return _unfit(self.engine, info)
 
-    async def server(self, pod: Document, tell: Tell) -> tuple[str, int] | None:
+    async def server(self, pod: Document, report: Report) -> tuple[str, int] | None:
         if pod["spec"].get("hostNetwork"):
             if read_used(self._agent) is None:
                 write_used(self._agent, Used(self.engine.address, 0))
             return None
-        found = await _patiently(lambda: self._network.server(self.engine), tell)
+        found = await _patiently(lambda: self._network.server(self.engine), report)
         if not self._used:  # a plane was in this folder before, which somebody has deleted
             self._used = True
             self._untidy.set()
@@ -314,21 +314,21 @@ class Containers:
             address=self._sandboxes.address_of(config) or address,
             clock=self._clock,
             outdated=outdated,
-            gone=ended,
+            on_gone=ended,
         )
 
 
-async def _patiently(work: Callable[[], Awaitable[T]], tell: Tell) -> T:
+async def _patiently(work: Callable[[], Awaitable[T]], report: Report) -> T:
     """Do something with an engine; wait for one that is away. Raises StartFailed."""
     while True:
         try:
             return await work()
         except EngineUnreachable as error:
-            tell(UNREACHABLE, str(error))
+            report(UNREACHABLE, str(error))
         except NameInUse as error:  # a request whose answer was lost has made it
-            tell("ContainerCreating", str(error))
+            report("ContainerCreating", str(error))
         except DiskFull as error:
-            tell("DiskFull", str(error))
+            report("DiskFull", str(error))
             await asyncio.sleep(LATER)
         except EngineError as error:
             raise StartFailed(str(error), "CreateContainerError") from None

@@ -37,11 +37,11 @@ def _unsupported(spec: Mapping[str, Any]) -> Iterator[str]:
             yield from _others(f"{path}.securityContext", context, _CONTAINER)
 
 
-def _others(path: str, there: Mapping[str, Any], known: frozenset[str]) -> Iterator[str]:
-    for key, value in there.items():
-        if value and key not in known and (key, value) != ("procMount", "Default"):
+def _others(path: str, fields: Mapping[str, Any], supported: frozenset[str]) -> Iterator[str]:
+    for key, value in fields.items():
+        if value and key not in supported and (key, value) != ("procMount", "Default"):
             yield f"{path}.{key}"
-    profile = (there.get("seccompProfile") or {}).get("type")
+    profile = (fields.get("seccompProfile") or {}).get("type")
     if profile and profile not in _SECCOMP:
         yield f"{path}.seccompProfile.type: {profile}"
 
@@ -60,16 +60,16 @@ def user_of(pod: Document, container: Document, image: Image) -> str:
 
 def _check_user(container: Document, image: Image, user: int | None) -> None:
     name, own = container["name"], image.user.partition(":")[0] or "0"
-    why = ""
+    reason = ""
     if user is not None:
-        why = "" if user else "the container's runAsUser breaks non-root policy"
+        reason = "" if user else "the container's runAsUser breaks non-root policy"
     elif not own.isdecimal():
-        why = f"image has non-numeric user ({own}), cannot verify user is non-root"
+        reason = f"image has non-numeric user ({own}), cannot verify user is non-root"
     elif int(own) == 0:
-        why = "image will run as root"
-    if why:
+        reason = "image will run as root"
+    if reason:
         raise StartFailed(
-            f"container {name} has runAsNonRoot and {why}", "CreateContainerConfigError"
+            f"container {name} has runAsNonRoot and {reason}", "CreateContainerConfigError"
         )
 
 

@@ -37,12 +37,12 @@ def _network(fields: list[str], but: str) -> IPv4Network | None:
 
 
 def fitting_subnets(
-    wanted: IPv4Network, taken: Iterable[IPv4Network], start: int
+    preferred: IPv4Network, taken: Iterable[IPv4Network], start: int
 ) -> Iterator[IPv4Network]:
     """Subnets that overlap with none of the taken ones: the wanted one if it does not, then others
     of private ranges. start: where the others begin, another number for each plane."""
     others = list(taken)
-    for one in (wanted, *_candidates(start)):
+    for one in (preferred, *_candidates(start)):
         if not any(one.overlaps(other) for other in others):
             yield one
 

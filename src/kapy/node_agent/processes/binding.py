@@ -35,7 +35,7 @@ _GO_ON: Final = 1
 _GET_FD: Final = 438
 """The number of `pidfd_getfd`, which is the same on every architecture."""
 _LONGEST_ADDRESS: Final = 128
-_TAKEN: Final = (errno.EADDRINUSE, errno.EACCES)
+_IN_USE: Final = (errno.EADDRINUSE, errno.EACCES)
 """Errors after which another port is tried: in use, or for privileged users only."""
 
 _ANY: Final = ("0.0.0.0", "::")
@@ -45,22 +45,23 @@ Address = tuple[str, int] | tuple[str, int, int, int]
 
 class Binding:
     """The `bind` calls of one program. ports: its actual ports by requested ones, if they differ.
-    changed: called with them. free: allocates ports. declared: the ports that its Pod declares."""
+    on_change: called with them. free: allocates ports. declared: the ports that its Pod declares.
+    """
 
     def __init__(
         self,
         free: FreePort,
-        changed: Callable[[Mapping[int, int]], None],
+        on_change: Callable[[Mapping[int, int]], None],
         declared: Collection[int] = (),
     ) -> None:
         self.ports: dict[int, int] = {}
         self._declared = declared
         self._free = free
-        self._changed = changed
+        self._changed = on_change
         self._listener = -1
         self._own, self.handed = socket.socketpair()
         self._own.settimeout(0)
-        asyncio.get_running_loop().add_reader(self._own, self._received)
+        asyncio.get_running_loop().add_reader(self._own, self._receive)
 
     def close(self) -> None:
         """Stop answering: `bind` calls of a program that still runs fail from now on."""
@@ -74,7 +75,7 @@ class Binding:
             os.close(self._listener)
             self._listener = -1
 
-    def _received(self) -> None:
+    def _receive(self) -> None:
         """Receive the handle of the program's calls; None if the program ends first."""
         try:
             _, handles, _, _ = socket.recv_fds(self._own, 1, 1)
@@ -118,20 +119,20 @@ class Binding:
                 one.bind(asked)
             except OSError as error:
                 movable = asked[0] in _ANY or asked[1] in self._declared
-                if error.errno not in _TAKEN or not movable:
+                if error.errno not in _IN_USE or not movable:
                     return error.errno or errno.EIO, 0
                 return self._bind_elsewhere(one, asked[1], error.errno)
         return 0, 0
 
-    def _bind_elsewhere(self, one: socket.socket, wanted: int, failed: int) -> tuple[int, int]:
-        if one.family == socket.AF_INET6 and one.getsockopt(
+    def _bind_elsewhere(self, socket_: socket.socket, wanted: int, failed: int) -> tuple[int, int]:
+        if socket_.family == socket.AF_INET6 and socket_.getsockopt(
             socket.IPPROTO_IPV6, socket.IPV6_V6ONLY
         ):
             return failed, 0  # the plane reaches programs by IPv4
-        host = LOOPBACK if one.family == socket.AF_INET else f"::ffff:{LOOPBACK}"
+        host = LOOPBACK if socket_.family == socket.AF_INET else f"::ffff:{LOOPBACK}"
         port = self._free(wanted)
         try:
-            one.bind((host, port))
+            socket_.bind((host, port))
         except OSError as error:
             return error.errno or failed, 0
         self.ports[wanted] = port

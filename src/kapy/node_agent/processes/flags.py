@@ -54,7 +54,7 @@ class Arguments:
     ports: Mapping[int, int]
 
 
-def with_own_ports(arguments: Sequence[str], flags: Flags, free: FreePort) -> Arguments:
+def with_free_ports(arguments: Sequence[str], flags: Flags, free: FreePort) -> Arguments:
     """Arguments that make a program listen on its own ports, on the loopback address if it has a
     flag for that."""
     ports: dict[int, int] = {}
@@ -64,17 +64,17 @@ def with_own_ports(arguments: Sequence[str], flags: Flags, free: FreePort) -> Ar
             ports[port] = free(port)
         return ports[port]
 
-    told, given = _moved_arguments(list(arguments), moved)
+    told, given = _move_arguments(list(arguments), moved)
     for name, default in flags.defaults.items():
         if name not in given and _PORT_FLAG.fullmatch(name):
-            value = _moved_value(default, moved)
+            value = _move_value(default, moved)
             if value is not None:
                 told.append(f"--{name}={value}")
     return Arguments(told, ports)
 
 
-def _moved_arguments(
-    arguments: Sequence[str], moved: Callable[[int], int]
+def _move_arguments(
+    arguments: Sequence[str], new_port: Callable[[int], int]
 ) -> tuple[list[str], set[str]]:
     told: list[str] = []
     given: set[str] = set()
@@ -83,26 +83,26 @@ def _moved_arguments(
         name, equals, value = one.partition("=")
         bare = name.lstrip("-")
         if awaited:
-            told.append(_moved_value(one, moved) or one)
+            told.append(_move_value(one, new_port) or one)
             awaited = False
         elif name.startswith("-") and _PORT_FLAG.fullmatch(bare):
             given.add(bare)
             awaited = not equals
-            told.append(f"{name}={_moved_value(value, moved) or value}" if equals else one)
+            told.append(f"{name}={_move_value(value, new_port) or value}" if equals else one)
         else:
             given.add(bare if name.startswith("-") else "")
             told.append(one)
     return told, given
 
 
-def _moved_value(value: str, moved: Callable[[int], int]) -> str | None:
+def _move_value(value: str, new_port: Callable[[int], int]) -> str | None:
     """A port or bind address with another port; None if the value is neither, or disables it."""
     if _NUMBER.fullmatch(value):
-        return str(moved(int(value))) if 0 < int(value) < 65536 else None
-    found = _ADDRESS.fullmatch(value)
-    if found is None or not 0 < int(found["port"]) < 65536:
+        return str(new_port(int(value))) if 0 < int(value) < 65536 else None
+    match = _ADDRESS.fullmatch(value)
+    if match is None or not 0 < int(match["port"]) < 65536:
         return None
-    return f"{LOOPBACK}:{moved(int(found['port']))}"
+    return f"{LOOPBACK}:{new_port(int(match['port']))}"
 
 
 def without_leader_election(arguments: Sequence[str]) -> list[str]:

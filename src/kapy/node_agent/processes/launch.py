@@ -28,8 +28,8 @@ _NO_NEW_PRIVILEGES = 38
 _SET_FILTER, _NEW_LISTENER = 1, 8
 _MACHINES = {"x86_64": (317, 49, 0xC000003E), "aarch64": (277, 200, 0xC00000B7)}
 """The numbers of `seccomp` and `bind`, and of the architecture itself."""
-REFUSED = 125
-MOST_ENTRIES = 500
+REFUSED_EXIT_CODE = 125
+MAX_ENTRIES = 500
 """Entries of a folder that are shown again beside what is added to it."""
 
 
@@ -37,10 +37,10 @@ def _library() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _check(result: int, what: str) -> None:
+def _check(result: int, operation: str) -> None:
     if result != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+        raise OSError(number, f"{operation}: {os.strerror(number)}")
 
 
 def _mount(source: str, target: str, kind: str, flags: int) -> None:
@@ -70,11 +70,11 @@ def bind(source: str, path: str, scratch: str) -> None:
     """Show a folder or file at a path, which need not be there. Raises OSError."""
     path = os.path.realpath(path)
     if not os.path.exists(path):
-        _make_place(path, scratch, folder=os.path.isdir(source))
+        _make_mount_point(path, scratch, folder=os.path.isdir(source))
     _mount(source, path, "", _MS_BIND | _MS_REC)
 
 
-def _make_place(path: str, scratch: str, *, folder: bool) -> None:
+def _make_mount_point(path: str, scratch: str, *, folder: bool) -> None:
     """Let a path be there: over its nearest folder lies a copy that shows the same, and more."""
     above = os.path.dirname(path)
     while not os.path.isdir(above):
@@ -82,7 +82,7 @@ def _make_place(path: str, scratch: str, *, folder: bool) -> None:
     if above == "/":
         raise OSError(1, f"{path} is in no folder of this host")
     if above != "/tmp":
-        _cover(above, os.path.join(scratch, str(len(os.listdir(scratch)))))
+        _overlay(above, os.path.join(scratch, str(len(os.listdir(scratch)))))
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if folder:
         os.makedirs(path, exist_ok=True)
@@ -90,10 +90,10 @@ def _make_place(path: str, scratch: str, *, folder: bool) -> None:
         open(path, "a").close()
 
 
-def _cover(above: str, copy: str) -> None:
-    entries = list(os.scandir(above))
-    if len(entries) > MOST_ENTRIES:
-        raise OSError(7, f"{above} has more than {MOST_ENTRIES} entries")
+def _overlay(lower: str, copy: str) -> None:
+    entries = list(os.scandir(lower))
+    if len(entries) > MAX_ENTRIES:
+        raise OSError(7, f"{lower} has more than {MAX_ENTRIES} entries")
     os.mkdir(copy, 0o755)
     _mount("tmpfs", copy, "tmpfs", 0)
     for one in entries:
@@ -106,7 +106,7 @@ def _cover(above: str, copy: str) -> None:
         else:
             open(place, "x").close()
         _mount(one.path, place, "", _MS_BIND | _MS_REC)
-    _mount(copy, above, "", _MS_BIND | _MS_REC)
+    _mount(copy, lower, "", _MS_BIND | _MS_REC)
 
 
 def hand_over_binds(handle: int) -> None:
@@ -116,7 +116,7 @@ def hand_over_binds(handle: int) -> None:
         machine = _MACHINES.get(platform.machine())
         if machine is None:
             return
-        listener = _filtered(*machine)
+        listener = _filter_call(*machine)
         if listener < 0:
             return
         end.sendmsg([b"b"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener]))])
@@ -127,7 +127,7 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
 
-def _filtered(seccomp: int, number: int, architecture: int) -> int:
+def _filter_call(seccomp: int, number: int, architecture: int) -> int:
     """A filter from here on: the handle of the calls of that number, -1 where it is refused."""
     steps = (
         (0x20, 0, 0, 4),  # load the architecture
@@ -166,7 +166,7 @@ def main(arguments: list[str]) -> None:
         os.execvp(program[0], program)
     except OSError as error:
         sys.stderr.write(f"cannot start {' '.join(program[:1])}: {error}\n")
-        sys.exit(REFUSED)
+        sys.exit(REFUSED_EXIT_CODE)
 
 
 if __name__ == "__main__":

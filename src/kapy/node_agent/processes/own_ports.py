@@ -10,7 +10,7 @@ from functools import partial
 from kapy.node_agent.processes.flags import LOOPBACK, FreePort
 
 
-class OwnPorts:
+class PortAllocator:
     """Ports allocated to programs. A restarted program gets the same ports if they are free."""
 
     def __init__(self) -> None:
@@ -28,12 +28,12 @@ class OwnPorts:
         """Release the ports of a program that is gone."""
         self._given.pop(owner, None)
 
-    def _port(self, given: dict[int, int], wanted: int) -> int:
-        known = given.get(wanted)
+    def _port(self, allocated: dict[int, int], wanted: int) -> int:
+        known = allocated.get(wanted)
         if known is None or not _is_free(known):
             taken = {port for ports in self._given.values() for port in ports.values()}
-            given[wanted] = _free_port(taken)
-        return given[wanted]
+            allocated[wanted] = _free_port(taken)
+        return allocated[wanted]
 
 
 def _is_free(port: int) -> bool:

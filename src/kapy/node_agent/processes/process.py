@@ -96,7 +96,7 @@ class LocalProcess:
         if self._child is not None:
             code = await self._child.wait()
         else:
-            await _gone(self.record)
+            await _wait_until_gone(self.record)
             code = None
         self._forget()
         return _exit_of(code, self._clock())
@@ -121,7 +121,7 @@ class LocalProcess:
         if self._child is not None:
             await self._child.wait()
         else:
-            await _gone(self.record)
+            await _wait_until_gone(self.record)
 
     def _send(self, number: signal.Signals) -> bool:
         """Send a signal to the process and its children; False where it is gone."""
@@ -147,9 +147,9 @@ class LocalProcess:
         return ""
 
     def outdated(self) -> str:
-        why = self._replaced()
-        if why:
-            return why
+        reason = self._replaced()
+        if reason:
+            return reason
         now = stamp_of(self.record.program)
         before, self._seen = self._seen, now
         if not now or now == self.record.stamp or now != before:
@@ -173,7 +173,7 @@ def _name_of(number: int) -> str:
         return f"signal {number}"
 
 
-async def _gone(record: Record) -> None:
+async def _wait_until_gone(record: Record) -> None:
     """Wait for the end of a process that is not a child of this one."""
     if sys.platform == "linux" and record.is_alive:
         with suppress(OSError):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from kapy.kube.errors import KapyError
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 
 NAME = "programs.json"
 
@@ -62,7 +62,7 @@ def read(folder: Path) -> Sequence[Program]:
     """The programs of a plane. Raises BadPrograms."""
     path = folder / NAME
     try:
-        return msgspec.convert(decoded(path.read_bytes()), list[Program])
+        return msgspec.convert(decode_json(path.read_bytes()), list[Program])
     except FileNotFoundError:
         return []
     except (OSError, BadJson, msgspec.ValidationError) as error:

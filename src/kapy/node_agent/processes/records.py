@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 
 NAME = "process.json"
 
@@ -38,7 +38,7 @@ class Record:
     @property
     def is_alive(self) -> bool:
         """Whether the process is still there."""
-        return beginning_of(self.pid) == self.began
+        return start_time_of(self.pid) == self.began
 
 
 def write(folder: Path, record: Record) -> None:
@@ -53,7 +53,7 @@ def write(folder: Path, record: Record) -> None:
 def read(folder: Path) -> Record | None:
     """The record in a folder, None if there is no readable one."""
     try:
-        return msgspec.convert(decoded((folder / NAME).read_bytes()), Record)
+        return msgspec.convert(decode_json((folder / NAME).read_bytes()), Record)
     except (OSError, BadJson, msgspec.ValidationError):
         return None
 
@@ -64,7 +64,7 @@ def forget(folder: Path) -> None:
         (folder / NAME).unlink()
 
 
-def beginning_of(pid: int) -> str:
+def start_time_of(pid: int) -> str:
     """The start time of a process as the kernel writes it; "" if there is no such process."""
     if sys.platform == "linux":
         try:

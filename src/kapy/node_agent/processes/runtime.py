@@ -28,11 +28,11 @@ from kapy.node_agent.processes.flags import (
     Arguments,
     Flags,
     flags_of,
-    with_own_ports,
+    with_free_ports,
     with_paths,
     without_leader_election,
 )
-from kapy.node_agent.processes.own_ports import OwnPorts, is_taken
+from kapy.node_agent.processes.own_ports import PortAllocator, is_taken
 from kapy.node_agent.processes.process import LocalProcess, stamp_of
 from kapy.node_agent.processes.programs import Programs
 from kapy.node_agent.processes.records import Record
@@ -40,18 +40,18 @@ from kapy.node_agent.runtime import (
     ContainerConfig,
     LogQuery,
     NotSupported,
+    Report,
     Running,
     StartFailed,
-    Tell,
     WorkloadName,
 )
 
-_KEPT: Final = (
+_KEPT_VARIABLES: Final = (
     "PATH", "LANG", "LC_ALL", "TZ",
     "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
 )  # fmt: skip
 _HELP_SECONDS: Final = 20.0
-_MOST_HELP: Final = 1 << 20
+_MAX_HELP: Final = 1 << 20
 _LAUNCH: Final = [sys.executable, "-I", "-S", launch.__file__]
 BINDS: Final = "--binds="
 """In a command: the place of the socket by which a program hands its binds over."""
@@ -59,7 +59,7 @@ _SCRATCH: Final = "mounts"
 """The folder of a container in which its mount namespace is made."""
 
 
-class Processes:
+class ProcessRuntime:
     """A `Runtime` of local programs. environ: the plane's environment."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Processes:
         self._workload = workload
         self._clock = clock
         self._environ = environ
-        self._ports = OwnPorts()
+        self._ports = PortAllocator()
         self._flags: dict[tuple[str, ...], Flags] = {}
         self._namespaces: bool | None = None
         self._binds = False
@@ -96,7 +96,7 @@ class Processes:
     def _command(self, pod: Document, container: str) -> tuple[str, ...] | None:
         return self._programs.command(pod["metadata"]["namespace"], self._workload(pod), container)
 
-    async def server(self, _: Document, __: Tell) -> tuple[str, int] | None:
+    async def server(self, _: Document, __: Report) -> tuple[str, int] | None:
         return None
 
     def address(self, _: Document) -> str:
@@ -182,7 +182,7 @@ class Processes:
                 binding.handed.close()
         record = Record(
             pid=child.pid,
-            began=records.beginning_of(child.pid),
+            began=records.start_time_of(child.pid),
             started=stamp(self._clock()),
             digest=plan.digest,
             program=program,
@@ -211,9 +211,9 @@ class Processes:
             now = self._command(config.pod, config.name)
             return "" if now is None or now == command else f"{' '.join(now)} runs in its place"
 
-        async def execute(asked: Sequence[str], seconds: float) -> int:
+        async def execute(command: Sequence[str], seconds: float) -> int:
             prefix = [one for one in plan.prefix if one != BINDS]
-            return await _executed([*prefix, *asked], plan, seconds)
+            return await _execute([*prefix, *command], plan, seconds)
 
         return LocalProcess(
             record,
@@ -255,7 +255,7 @@ class Processes:
         own = [program, *(command[1:] or config.command[1:])]
         flags = await self._flags_of(own)
         arguments = list(config.args)
-        environment = {**self._given(config), **config.environment}
+        environment = {**self._environment(config), **config.environment}
         prefix: list[str] = []
         paths = {one.path: str(one.source) for one in config.mounts}
         _link_temporary(Path(environment["TMPDIR"]), paths)
@@ -270,18 +270,18 @@ class Processes:
             if self._binds:
                 prefix = [*_LAUNCH, BINDS, "--plain", str(config.folder / _SCRATCH), "--"]
             arguments = without_leader_election(with_paths(arguments, paths))
-            given = self._given(config)
+            given = self._environment(config)
             environment = {
                 key: value if key in given else with_paths([value], paths)[0]
                 for key, value in environment.items()
             }
-        free = self._ports.of(_owner(config)) if ports is None else _known(ports)
-        told = with_own_ports(arguments, flags, free)
+        free = self._ports.of(_owner(config)) if ports is None else _known_ports(ports)
+        told = with_free_ports(arguments, flags, free)
         return Plan(prefix, own, told, environment, self._directory(config))
 
-    def _given(self, config: ContainerConfig) -> dict[str, str]:
+    def _environment(self, config: ContainerConfig) -> dict[str, str]:
         """The variables that the agent sets."""
-        found = {key: self._environ[key] for key in _KEPT if self._environ.get(key)}
+        found = {key: self._environ[key] for key in _KEPT_VARIABLES if self._environ.get(key)}
         for name in ("home", "tmp"):
             (config.folder / name).mkdir(parents=True, exist_ok=True)
         found |= {"HOME": str(config.folder / "home"), "TMPDIR": str(config.folder / "tmp")}
@@ -359,7 +359,7 @@ def _owner(config: ContainerConfig) -> str:
     return f"{config.pod['metadata']['uid']}/{config.name}"
 
 
-def _known(ports: Mapping[str, int]) -> Callable[[int], int]:
+def _known_ports(ports: Mapping[str, int]) -> Callable[[int], int]:
     return lambda port: ports.get(str(port), port)
 
 
@@ -389,7 +389,7 @@ async def _help_of(command: Sequence[str], environ: Mapping[str, str]) -> str:
     try:
         process = await asyncio.create_subprocess_exec(
             *command, "--help", stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, start_new_session=True,
-            env={key: environ[key] for key in _KEPT if environ.get(key)},
+            env={key: environ[key] for key in _KEPT_VARIABLES if environ.get(key)},
         )  # fmt: skip
     except OSError:
         return ""
@@ -397,7 +397,7 @@ async def _help_of(command: Sequence[str], environ: Mapping[str, str]) -> str:
     said = b""
     try:
         async with asyncio.timeout(_HELP_SECONDS):
-            while len(said) < _MOST_HELP and (piece := await process.stdout.read(1 << 16)):
+            while len(said) < _MAX_HELP and (piece := await process.stdout.read(1 << 16)):
                 said += piece
     except TimeoutError:
         pass
@@ -408,7 +408,7 @@ async def _help_of(command: Sequence[str], environ: Mapping[str, str]) -> str:
     return said.decode("utf-8", "replace")
 
 
-async def _executed(command: Sequence[str], plan: Plan, seconds: float) -> int:
+async def _execute(command: Sequence[str], plan: Plan, seconds: float) -> int:
     try:
         process = await asyncio.create_subprocess_exec(
             *command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from kapy.kube.errors import KapyError
-from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
+from kapy.kube.gotemplate import BadTemplate, CannotRender, parse
 
 REPOSITORY: Final = "kindest"
 TAG: Final = "v20230606-42a2262b"
@@ -115,8 +115,8 @@ def config_text(balancing: Balancing, template: str = "") -> str:
         "IPv6": balancing.ipv6,
     }
     try:
-        text = parsed(template or TEMPLATE, name="loadbalancer-config", functions=_FUNCTIONS)
-        return text.rendered(data)
+        text = parse(template or TEMPLATE, name="loadbalancer-config", functions=_FUNCTIONS)
+        return text.render(data)
     except (BadTemplate, CannotRender) as error:
         raise BadLoadBalancerTemplate(
             f"the template that loadBalancer.customHAProxyConfigTemplateRef names: {error}"

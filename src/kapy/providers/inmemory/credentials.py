@@ -11,7 +11,7 @@ from datetime import datetime
 from kapy.apiserver.auth.authentication import authenticated_user
 from kapy.kube.errors import Unauthorized, Unreachable
 from kapy.kube.http import ANONYMOUS, User
-from kapy.kube.pki import InvalidPem, KeyPair, belongs_together, facts, load
+from kapy.kube.pki import InvalidPem, KeyPair, facts, is_matching_pair, load
 from kapy.remote.cluster_cache import Kubeconfig
 
 
@@ -42,7 +42,7 @@ def _check(kubeconfig: Kubeconfig, authority: KeyPair, now: datetime) -> User:
         raise Unreachable(
             f"TLS with {kubeconfig.server} fails: the client certificate is signed by another CA"
         ) from None
-    if not belongs_together(KeyPair(kubeconfig.client_certificate, kubeconfig.client_key)):
+    if not is_matching_pair(KeyPair(kubeconfig.client_certificate, kubeconfig.client_key)):
         raise Unreachable(f"TLS with {kubeconfig.server} fails: the client's key is another one")
     found = facts(kubeconfig.client_certificate)
     if not found.not_before <= now <= found.not_after:

@@ -14,7 +14,7 @@ from kapy.api.names import CLUSTER_GROUP
 from kapy.clusterctl.envsubst import BadSubstitution
 from kapy.clusterctl.manifests import BadManifest, objects_of
 from kapy.clusterctl.move.kinds import resource_of
-from kapy.clusterctl.variables import MissingVariables, processed
+from kapy.clusterctl.variables import MissingVariables, replace_variables
 from kapy.kube import Document
 from kapy.kube.names import CRDS, GroupKind, Resource, split_api_version
 from kapy.kube.nested import value_at
@@ -105,7 +105,7 @@ def _documents_of(
 
 def _objects(file: File, values: Mapping[str, str]) -> list[Document]:
     try:
-        return objects_of(processed(file.text, values), file.name)
+        return objects_of(replace_variables(file.text, values), file.name)
     except MissingVariables as error:
         names = " ".join(f"--variable {name}=…" for name in error.names)
         raise ConformanceError(f"{file.name} has variables without a value; add {names}") from None

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kapy.clusterctl.envsubst import BadSubstitution
 from kapy.clusterctl.manifests import BadManifest, documents_of
-from kapy.clusterctl.variables import processed, variables_of
+from kapy.clusterctl.variables import replace_variables, variables_of
 from kapy.kube import Document
 
 _TOKEN: Final = re.compile(r"kapyvariable(\d{1,6})x", re.IGNORECASE)
@@ -53,7 +53,7 @@ def _candidates(text: str, names: list[str]) -> Iterator[str]:
     required = {name: tokens[name] for name in names if defaults[name] is None}
     for body in (text, _ALONE.sub("", text)):
         for values in (required, tokens):
-            yield processed(body, values)
+            yield replace_variables(body, values)
 
 
 def _restored(value: Any, names: list[str]) -> Any:

@@ -6,7 +6,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation, Label
 from kapy.contract.control_plane import ControlPlane
 from kapy.kube import Document
-from kapy.kube.model import copied
+from kapy.kube.model import copy_model
 from kapy.topology.desired.cloning import reference_to
 from kapy.topology.desired.inputs import Inputs
 from kapy.topology.hooks import Hook
@@ -18,7 +18,7 @@ def cluster(inputs: Inputs, infrastructure: Document, control_plane: Document) -
 
     Raises MissingField and WrongType.
     """
-    wanted = copied(inputs.cluster)
+    wanted = copy_model(inputs.cluster)
     metadata = wanted.metadata
     metadata.labels[Label.CLUSTER_NAME] = metadata.name
     metadata.labels[Label.TOPOLOGY_OWNED] = ""

@@ -17,7 +17,7 @@ from kapy.api.health_check import (
 from kapy.api.machine_health_check import MachineHealthCheck, MachineHealthCheckSpec
 from kapy.api.names import Label
 from kapy.kube.meta import ObjectMeta, owner_reference
-from kapy.kube.model import copied
+from kapy.kube.model import copy_model
 
 Topology = ControlPlaneTopologyHealthCheck | WorkerTopologyHealthCheck
 Class = ControlPlaneHealthCheck | WorkerHealthCheck
@@ -46,7 +46,7 @@ def machine_health_check(
             selector=LabelSelector(match_labels={Label.TOPOLOGY_OWNED: "", **labels}),
             checks=_checks(said.checks),
             remediation=Remediation(
-                trigger_if=copied(said.remediation.trigger_if),
+                trigger_if=copy_model(said.remediation.trigger_if),
                 template_ref=said.remediation.template_ref,
             ),
         ),
@@ -65,7 +65,7 @@ def _is_defined(source: Topology | Class) -> bool:
 
 def _checks(defined: HealthChecks) -> HealthChecks:
     """The health checks with admission's defaults filled in, so that a dry run shows no change."""
-    checks = copied(defined)
+    checks = copy_model(defined)
     if checks.node_startup_timeout_seconds is None:
         checks.node_startup_timeout_seconds = NODE_STARTUP_TIMEOUT_SECONDS
     return checks

@@ -16,7 +16,7 @@ from kapy.api.machine_set import MachineSetDeletionSpec
 from kapy.api.names import Label
 from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta
-from kapy.kube.model import copied
+from kapy.kube.model import copy_model
 from kapy.topology.desired.cloning import template_of
 from kapy.topology.desired.health_checks import machine_health_check
 from kapy.topology.desired.inputs import Inputs
@@ -156,5 +156,5 @@ def _rollout(
 ) -> MachineDeploymentRolloutSpec:
     """The rollout settings of the topology as a whole if it sets any, else those of the class."""
     if topology.rollout != MachineDeploymentRolloutSpec():
-        return copied(topology.rollout)
+        return copy_model(topology.rollout)
     return MachineDeploymentRolloutSpec(strategy=of_class.rollout.strategy)

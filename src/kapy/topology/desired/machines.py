@@ -56,7 +56,7 @@ def part_name(
 ) -> str:
     """The name of an object that belongs to a worker group: its current name, or a new one.
 
-    there: the group's current object; a group that is being deleted keeps no name.
+    current: the group's current object; a group that is being deleted keeps no name.
     """
     if current is not None:
         name: str = current["metadata"]["name"]

@@ -196,7 +196,7 @@ async def _generate(patch: InlinePatch, use: Use, variables: SourceValues) -> li
 def apply_patch(template: Document, change: Sequence[Operation] | MergePatch) -> Document:
     """A template after a patch: only its spec, labels and annotations may change.
 
-    Raises BadPatch if the patch does not apply, NoPlace if its result cannot be taken over.
+    Raises BadPatch if the patch does not apply, CannotSetField if its result cannot be taken over.
     """
     if isinstance(change, MergePatch):
         after = merge_patch.apply(template, change.patch) if change.patch != {} else template

@@ -3,7 +3,7 @@
 * KapyError
   - CannotPatch          the patches of a ClusterClass cannot be applied to a cluster
   - NoValue              a patch's value cannot be made of the variables
-    + NotThere           because the variable, or the part of it that is wanted, is not there
+    + MissingValue           because the variable, or the part of it that is wanted, is not there
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from typing import Any, Final, Protocol
 
 from kapy.api.cluster import Cluster
 from kapy.kube import Document
-from kapy.kube.foreign_json import decoded
-from kapy.kube.json_numbers import fitting
-from kapy.kube.patch.strict_json_patch import BadPatch, Operation, compiled
+from kapy.kube.foreign_json import decode_json
+from kapy.kube.json_numbers import fit_integers
+from kapy.kube.patch.strict_json_patch import BadPatch, Operation, parse_patch
 from kapy.topology.patches.item import Holder, Item
 
 _VERSION: Final = "hooks.runtime.cluster.x-k8s.io/v1alpha1"
@@ -102,8 +102,8 @@ def _read(encoded: str, kind: Any, location: str) -> list[Operation] | MergePatc
     if not encoded and kind == "JSONMergePatch":
         return MergePatch({})
     try:
-        patch = decoded(binascii.a2b_base64(encoded))
-        return MergePatch(fitting(patch)) if kind == "JSONMergePatch" else compiled(patch)
+        patch = decode_json(binascii.a2b_base64(encoded))
+        return MergePatch(fit_integers(patch)) if kind == "JSONMergePatch" else parse_patch(patch)
     except BadPatch as error:
         raise BadPatch(f"{location}: {error}") from None
     except ValueError as error:

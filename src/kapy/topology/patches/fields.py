@@ -59,7 +59,7 @@ def copy_fields(
 ) -> Document:
     """`destination` with the given fields of `source`, except for the preserved paths.
 
-    Raises NoPlace.
+    Raises CannotSetField.
     """
     kept = [
         (path, value)

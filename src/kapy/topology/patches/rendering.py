@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any, Final, Protocol, TypeAlias
 
 from kapy.kube import Document
-from kapy.kube.gotemplate import Overrun
-from kapy.kube.json_numbers import fitting
+from kapy.kube.gotemplate import WorkExceeded
+from kapy.kube.json_numbers import fit_integers
 from kapy.kube.template_work import FULL, QUICK, Work
 from kapy.topology.patches.errors import NoValue
 from kapy.topology.patches.templates import render_value
@@ -79,7 +79,7 @@ class Rendering:
         work = Work(self._turn)
         try:
             outcome = _outcome(template, variables.data, work)
-        except Overrun:
+        except WorkExceeded:
             raise LongTemplate(self, template, variables) from None
         finally:
             self._turn = max(0, self._turn - work.spent)
@@ -91,7 +91,7 @@ class Rendering:
         work = Work(min(FULL, self._left))
         try:
             return _outcome(template, variables.data, work)
-        except Overrun as error:
+        except WorkExceeded as error:
             if work.most < FULL:
                 reason = "the templates of this cluster take too long together"
                 return RenderFailure(f'template "{template}" cannot be rendered: {reason}')
@@ -107,9 +107,9 @@ class Rendering:
 
 
 def _outcome(template: str, data: Document, work: Work) -> Outcome:
-    """Render a template. Raises Overrun."""
+    """Render a template. Raises WorkExceeded."""
     try:
-        return RenderedValue(fitting(render_value(template, data, work=work)))
+        return RenderedValue(fit_integers(render_value(template, data, work=work)))
     except NoValue as error:
         return RenderFailure(str(error))
 

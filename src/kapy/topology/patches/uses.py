@@ -63,7 +63,7 @@ class Place:
         return found
 
     def update(self, template: Document) -> Document:
-        """The object after the template was patched. Raises NoPlace."""
+        """The object after the template was patched. Raises CannotSetField."""
         return copy_fields(self.document, template, self.fields, self.preserved)
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from kapy.kube.digits import whole
-from kapy.kube.remembering import remembered
+from kapy.kube.digits import parse_integer
+from kapy.kube.text_cache import text_cache
 from kapy.topology.patches.errors import MissingValue, NoValue
 
 _INDEX: Final = re.compile(r"[+-]?[0-9]+")
@@ -19,8 +19,9 @@ class _Segment(NamedTuple):
 
 
 def value_of(variables: Mapping[str, Any], path: str) -> Any:
-    """The value at a path. Raises NotThere if nothing is there, NoValue if the path is invalid: its
-    syntax is wrong, or it treats a scalar as a list or map."""
+    """The value at a path. Raises MissingValue if nothing is there, NoValue if the path is invalid:
+    its syntax is wrong, or it treats a scalar as a list or map.
+    """
     segments = _segments(path)
     first = segments[0]
     if first.name not in variables:
@@ -49,7 +50,7 @@ def _item(value: Any, segment: _Segment, path: str) -> Any:
     return value[segment.item]
 
 
-@remembered(1024)
+@text_cache(1024)
 def _segments(path: str) -> tuple[_Segment, ...]:
     return tuple(_segment(one, path) for one in path.split("."))
 
@@ -64,6 +65,6 @@ def _segment(text: str, path: str) -> _Segment:
     index = text[opened + 1 : closed]
     if not _INDEX.fullmatch(index):
         raise NoValue(f'{problem} has "{index}" where the index of an array belongs')
-    if whole(index) < 0:
+    if parse_integer(index) < 0:
         raise NoValue(f"{problem} has an array index below zero: {index}")
-    return _Segment(text[:opened], whole(index))
+    return _Segment(text[:opened], parse_integer(index))

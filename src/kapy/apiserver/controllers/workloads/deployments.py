@@ -10,8 +10,8 @@ from kapy.apiserver.controllers.workloads.pod_conditions import not_ready_reason
 from kapy.apiserver.controllers.workloads.statuses import hash_of, set_conditions, without_zeros
 from kapy.apiserver.controllers.workloads.workloads import Workloads, is_active
 from kapy.kube import Document
-from kapy.kube.digits import whole
-from kapy.kube.shares import WHOLE_NUMBER
+from kapy.kube.digits import parse_integer
+from kapy.kube.int_or_percent import WHOLE_NUMBER
 
 HASH: Final = "pod-template-hash"
 REVISION: Final = "deployment.kubernetes.io/revision"
@@ -131,7 +131,7 @@ def _update_min_ready_seconds(here: Workloads, new: Document, spec: Document) ->
 
 def _last_revision(sets: Sequence[Document]) -> int:
     numbers = [(one["metadata"].get("annotations") or {}).get(REVISION, "0") for one in sets]
-    return max((whole(one) for one in numbers if WHOLE_NUMBER.fullmatch(one)), default=0)
+    return max((parse_integer(one) for one in numbers if WHOLE_NUMBER.fullmatch(one)), default=0)
 
 
 def _scale(here: Workloads, sets: Sequence[Document], replicas: int) -> None:

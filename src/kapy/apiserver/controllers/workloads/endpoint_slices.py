@@ -13,7 +13,7 @@ from typing import Any, Final
 from kapy.apiserver.controllers.workloads.pod_conditions import is_ready
 from kapy.apiserver.controllers.workloads.workloads import Workloads
 from kapy.kube import Document, Key
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.generated_names import suffix
 from kapy.kube.selectors import selector_of
 
@@ -138,7 +138,7 @@ def _container_port(pod: Document, name: str, protocol: str) -> int:
 def _port_mapping(pod: Document) -> Mapping[str, int]:
     text = (pod["metadata"].get("annotations") or {}).get(PORTS, "")
     try:
-        found = decoded(text) if text else {}
+        found = decode_json(text) if text else {}
     except BadJson:
         return {}
     if not isinstance(found, dict):

@@ -15,7 +15,7 @@ from kapy.apiserver.resources.metadata import label_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import (
     FieldError,
-    Shown,
+    FixedText,
     duplicate,
     forbidden,
     invalid,
@@ -109,7 +109,7 @@ def _scheduling_errors(scheduling: Document) -> Iterator[FieldError]:
             names = ("Key", "Operator", "Value", "Effect")
             shown = dict(zip(names, key, strict=True))
             shown["TolerationSeconds"] = one.get("tolerationSeconds")
-            yield duplicate(f"scheduling.tolerations[{index}]", Shown.of(shown))
+            yield duplicate(f"scheduling.tolerations[{index}]", FixedText.of(shown))
         seen.append(key)
 
 

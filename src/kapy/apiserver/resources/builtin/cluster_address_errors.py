@@ -7,7 +7,14 @@ from typing import Final
 
 from kapy.apiserver.resources.builtin.addresses import ip_errors, is_ipv6
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, Shown, duplicate, invalid, not_supported, required
+from kapy.kube.field_errors import (
+    FieldError,
+    FixedText,
+    duplicate,
+    invalid,
+    not_supported,
+    required,
+)
 
 _FAMILIES: Final = ["IPv4", "IPv6"]
 _POLICIES: Final = ["PreferDualStack", "RequireDualStack", "SingleStack"]
@@ -62,7 +69,7 @@ def _family_errors(spec: Document) -> Iterator[FieldError]:
             yield duplicate(path, family)
     policy = spec.get("ipFamilyPolicy")
     if policy is not None and policy not in _POLICIES:
-        yield not_supported("spec.ipFamilyPolicy", Shown.of(policy), _POLICIES)
+        yield not_supported("spec.ipFamilyPolicy", FixedText.of(policy), _POLICIES)
 
 
 def _each_error(addresses: list[str], known: list[str]) -> Iterator[FieldError]:

@@ -29,7 +29,7 @@ from kapy.apiserver.resources.builtin.definition_versions import (
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, FieldErrors, invalid, not_supported, required
 from kapy.kube.qualified_names import dns_1035_label_errors, dns_subdomain_errors
-from kapy.kube.schema import Demands, demands_after
+from kapy.kube.schema import Strictness, strictness_after
 from kapy.kube.urls import request_uri
 
 _PROTECTED: Final = ("k8s.io", "kubernetes.io")
@@ -109,7 +109,7 @@ class _SchemaChecks:
         self._all_schemas = True
         self._preserves = bool(spec.get(_PRESERVE))
         self._before: dict[str, Document | None] = {}
-        self._demands = Demands()
+        self._demands = Strictness()
         if old is not None:
             before = old["spec"].get("versions") or ()
             self._before = {one.get("name", ""): _schema(one) for one in before}
@@ -118,13 +118,13 @@ class _SchemaChecks:
             if any(schema not in schemas for schema in versions.schemas()):
                 self._demands = self._relax(schemas)
 
-    def _relax(self, schemas: Sequence[Document]) -> Demands:
+    def _relax(self, schemas: Sequence[Document]) -> Strictness:
         structural = all(map(is_structural, schemas))
-        demands = demands_after(schemas, structural, all(map(has_pruned_defaults, schemas)))
+        demands = strictness_after(schemas, structural, all(map(has_pruned_defaults, schemas)))
         # A feature that needs a structural schema, above all pruning, requires it again.
         return demands if self._preserves else replace(demands, structural=True)
 
-    def of(self, version: str) -> Demands:
+    def of(self, version: str) -> Strictness:
         """Return the checks for the schema of a version."""
         schema = self._versions.schema_of(version)
         if schema is not None and self._before.get(version) == schema:

@@ -15,7 +15,7 @@ import msgspec
 from kapy.apiserver.resources.metadata import embedded_metadata_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
-from kapy.kube.schema import Demands, RuleChecker, has_rules, look_at, unknown_formats
+from kapy.kube.schema import RuleChecker, Strictness, has_rules, unknown_formats, validate_schema
 
 _MOST: Final = 4096
 _sound: Final[dict[bytes, tuple[str, ...]]] = {}
@@ -23,7 +23,7 @@ _sound: Final[dict[bytes, tuple[str, ...]]] = {}
 
 
 def schema_errors(
-    schema: Document, path: str, demands: Demands, *, status: bool
+    schema: Document, path: str, demands: Strictness, *, status: bool
 ) -> list[FieldError]:
     """Return the errors of the schema at `path`.
 
@@ -33,7 +33,7 @@ def schema_errors(
     if digest in _sound:
         return []
     rules = _rule_checker(schema)
-    found = look_at(
+    found = validate_schema(
         schema,
         path,
         status=status,
@@ -65,18 +65,18 @@ def _rule_checker(schema: Document) -> RuleChecker | None:
 
 def is_structural(schema: Document) -> bool:
     """Report whether a schema is structural."""
-    return _is_known(schema) or look_at(schema, "", demands=_ONLY_STRUCTURE).sound
+    return _is_known(schema) or validate_schema(schema, "", demands=_ONLY_STRUCTURE).sound
 
 
 def has_pruned_defaults(schema: Document) -> bool:
     """Report whether no default in a structural schema has unknown fields."""
     if _is_known(schema):
         return True
-    found = look_at(schema, "", demands=replace(_ONLY_STRUCTURE, pruned_defaults=True))
+    found = validate_schema(schema, "", demands=replace(_ONLY_STRUCTURE, pruned_defaults=True))
     return not any("must not have unknown fields" in one.detail for one in found.errors)
 
 
-_ONLY_STRUCTURE: Final = Demands(
+_ONLY_STRUCTURE: Final = Strictness(
     valid_types=False, pruned_defaults=False, atomic_sets=False, whole_keys=False
 )
 

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, Shown, duplicate, invalid, required
+from kapy.kube.field_errors import FieldError, FixedText, duplicate, invalid, required
 from kapy.kube.schema import any_schema
 from kapy.kube.schema.field_paths import FieldPathError, field_at
-from kapy.kube.schema.shown_schema import schema_members
+from kapy.kube.schema.schema_text import schema_members
 from kapy.kube.schema.structure_errors import unreadable
 
 _TYPES: Final = ("boolean", "date", "integer", "number", "string")
@@ -88,9 +88,9 @@ class Versions:
             any_schema(one, lambda node: node.get("default") is not None) for one in self.schemas()
         )
 
-    def to_internal(self) -> Shown:
+    def to_internal(self) -> FixedText:
         """Return the versions in the form that errors show: Go's field names, no shared fields."""
-        return Shown.of(
+        return FixedText.of(
             None if self.absent else [self._version_to_internal(one) for one in self.listed]
         )
 
@@ -257,7 +257,7 @@ def deprecation_errors(version: Document, path: str) -> Iterator[FieldError]:
     warning = version.get("deprecationWarning")
     if warning is None:
         return
-    shown = Shown.of(warning)
+    shown = FixedText.of(warning)
     if not version.get("deprecated"):
         yield invalid(path, shown, "can only be set for deprecated versions")
         return

@@ -8,7 +8,7 @@ from typing import Final
 
 from kapy.apiserver.resources.label_selectors import selector_errors
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, Shown, invalid, not_supported
+from kapy.kube.field_errors import FieldError, FixedText, invalid, not_supported
 
 _PERCENT: Final = re.compile("[0-9]+%")
 _PERCENT_SENTENCE: Final = (
@@ -54,9 +54,9 @@ def _amount_errors(amount: int | str, path: str) -> Iterator[FieldError]:
         yield invalid(path, amount, "must not be greater than 100%")
 
 
-def _to_internal(spec: Document) -> Shown:
+def _to_internal(spec: Document) -> FixedText:
     """Return a spec in the form in which Go prints its struct."""
-    return Shown.of(
+    return FixedText.of(
         {
             "MinAvailable": spec.get("minAvailable"),
             "Selector": spec.get("selector"),

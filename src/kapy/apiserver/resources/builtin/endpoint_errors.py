@@ -18,7 +18,14 @@ from kapy.apiserver.resources.builtin.port_errors import (
 )
 from kapy.apiserver.resources.metadata import label_errors
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, Shown, duplicate, invalid, not_supported, required
+from kapy.kube.field_errors import (
+    FieldError,
+    FixedText,
+    duplicate,
+    invalid,
+    not_supported,
+    required,
+)
 from kapy.kube.qualified_names import (
     dns_label_errors,
     dns_subdomain_errors,
@@ -92,7 +99,7 @@ def _slice_port_errors(ports: Any) -> Iterator[FieldError]:
         if name:
             yield from (invalid(f"{path}.name", name, one) for one in dns_label_errors(name))
         if name in names:
-            yield duplicate(f"{path}.name", Shown.of(name))
+            yield duplicate(f"{path}.name", FixedText.of(name))
         names.add(name)
         yield from protocol_errors(port.get("protocol"), f"{path}.protocol")
         yield from app_protocol_errors(port.get("appProtocol"), f"{path}.appProtocol")

@@ -8,7 +8,7 @@ from typing import Any, Final
 from kapy.apiserver.resources.builtin.event_conversion import to_core
 from kapy.apiserver.resources.builtin.strategy import BuiltInStrategy
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, Shown, invalid, required
+from kapy.kube.field_errors import FieldError, FixedText, invalid, required
 from kapy.kube.names import path_segment_errors
 from kapy.kube.qualified_names import qualified_name_errors
 
@@ -91,7 +91,7 @@ def _immutable_error(field: str, value: Any) -> FieldError:
     if field == _COMPONENT:
         field = "reportingController"
     if members := _SHOWN.get(field):
-        value = Shown.of({name: (value or {}).get(key) or "" for name, key in members.items()})
+        value = FixedText.of({name: (value or {}).get(key) or "" for name, key in members.items()})
     elif field in _TEXTS:
         value = value or ""
     return invalid(field, value, "field is immutable")

@@ -14,7 +14,7 @@ from kapy.apiserver.resources.builtin.resource_names import (
     resource_name_errors,
 )
 from kapy.kube import Document, quantity
-from kapy.kube.field_errors import FieldError, Shown, duplicate, forbidden, invalid, required
+from kapy.kube.field_errors import FieldError, FixedText, duplicate, forbidden, invalid, required
 from kapy.kube.qualified_names import qualified_name_errors
 
 _TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
@@ -216,7 +216,7 @@ def _operator_errors(operator: str, values: list[str], path: str) -> Iterator[Fi
         yield invalid(f"{path}.operator", operator, "not a valid selector operator")
 
 
-def _to_internal(selector: Document) -> Shown:
+def _to_internal(selector: Document) -> FixedText:
     """Return a selector in the form in which Go prints its struct."""
     expressions: Any = selector.get("matchExpressions")
     shown = [
@@ -227,4 +227,4 @@ def _to_internal(selector: Document) -> Shown:
         }
         for one in expressions or ()
     ]
-    return Shown.of({"MatchExpressions": None if expressions is None else shown})
+    return FixedText.of({"MatchExpressions": None if expressions is None else shown})

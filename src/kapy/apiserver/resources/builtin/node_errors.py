@@ -10,7 +10,7 @@ from kapy.apiserver.resources.builtin.resource_names import amount_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import (
     FieldError,
-    Shown,
+    FixedText,
     duplicate,
     forbidden,
     invalid,
@@ -89,7 +89,7 @@ def _taint_errors(taints: Any) -> Iterator[FieldError]:
                 "Effect": effect,
                 "TimeAdded": taint.get("timeAdded"),
             }
-            error = duplicate(path, Shown.of(shown))
+            error = duplicate(path, FixedText.of(shown))
             text = "taints must be unique by key and effect pair"
             yield FieldError(error.type, path, text, error.value)
         seen.add((key, effect))

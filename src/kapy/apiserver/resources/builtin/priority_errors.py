@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, Shown, forbidden, invalid, required
+from kapy.kube.field_errors import FieldError, FixedText, forbidden, invalid, required
 
 _SYSTEM: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 _PREFIX: Final = "system-"
@@ -36,7 +36,7 @@ def priority_class_errors(document: Document, old: Document | None) -> Iterator[
     elif policy is not None and policy not in _POLICIES:
         known = ", ".join(f'"{one}"' for one in _POLICIES)
         text = f"supported values: {known}"
-        yield FieldError("FieldValueNotSupported", "preemptionPolicy", text, Shown.of(policy))
+        yield FieldError("FieldValueNotSupported", "preemptionPolicy", text, FixedText.of(policy))
 
 
 def _unknown(name: str, value: int, *, default: bool) -> str:

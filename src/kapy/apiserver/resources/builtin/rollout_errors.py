@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, Shown, forbidden, invalid, not_supported, required
+from kapy.kube.field_errors import (
+    FieldError,
+    FixedText,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
 from kapy.kube.qualified_names import dns_label_errors
 
 _PERCENT: Final = re.compile("[0-9]+%")
@@ -99,7 +106,7 @@ def _update_strategy(strategy: Document, path: str) -> Iterator[FieldError]:
         yield required(path)
     elif kind == "OnDelete":
         if rolling is not None:
-            shown = Shown.of(_internal(rolling, _OF_SETS))
+            shown = FixedText.of(_internal(rolling, _OF_SETS))
             yield invalid(where, shown, "only allowed for updateStrategy 'RollingUpdate'")
     elif kind != "RollingUpdate":
         shown = _shown(kind, rolling, _OF_SETS)
@@ -112,9 +119,9 @@ _OF_DAEMONS: Final = {"MaxUnavailable": 0, "MaxSurge": 0}
 _OF_SETS: Final = {"Partition": 0, "MaxUnavailable": None}
 
 
-def _shown(kind: str, rolling: Document | None, fields: Document) -> Shown:
+def _shown(kind: str, rolling: Document | None, fields: Document) -> FixedText:
     parts = None if rolling is None else _internal(rolling, fields)
-    return Shown.of({"Type": kind, "RollingUpdate": parts})
+    return FixedText.of({"Type": kind, "RollingUpdate": parts})
 
 
 def _internal(rolling: Document, fields: Document) -> Document:

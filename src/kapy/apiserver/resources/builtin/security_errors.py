@@ -10,7 +10,7 @@ from kapy.apiserver.resources.builtin.file_paths import descending_path_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import (
     FieldError,
-    Shown,
+    FixedText,
     duplicate,
     invalid,
     not_supported,
@@ -101,8 +101,8 @@ def _escalation(context: Document, path: str) -> Iterator[FieldError]:
             yield invalid(path, _shown(context), f"{refused} `capabilities.Add` CAP_SYS_ADMIN")
 
 
-def _shown(context: Document) -> Shown:
-    return Shown.of({name: _part(name, context.get(_member(name))) for name in _STRUCT})
+def _shown(context: Document) -> FixedText:
+    return FixedText.of({name: _part(name, context.get(_member(name))) for name in _STRUCT})
 
 
 def _part(name: str, value: Any) -> Any:
@@ -141,7 +141,7 @@ def _seccomp(profile: Document | None, path: str) -> Iterator[FieldError]:
     where = f"{path}.localhostProfile"
     if kind != "Localhost":
         if local is not None:
-            shown = Shown.of({"Type": kind, "LocalhostProfile": local})
+            shown = FixedText.of({"Type": kind, "LocalhostProfile": local})
             yield invalid(where, shown, "can only be set when seccomp type is Localhost")
     elif local is None:
         yield required(where, "must be set when seccomp type is Localhost")

@@ -13,7 +13,7 @@ from kapy.apiserver.resources.builtin.cluster_address_errors import cluster_addr
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
 from kapy.kube.errors import Invalid
-from kapy.kube.field_errors import FieldError, Shown, invalid
+from kapy.kube.field_errors import FieldError, FixedText, invalid
 
 NODE_PORTS: Final = range(30000, 32768)
 _POLICY: Final = "spec.ipFamilyPolicy"
@@ -127,7 +127,7 @@ def _count_errors(
     addresses: list[str], families: list[str], *, single: bool
 ) -> Iterator[FieldError]:
     many = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
-    shown = Shown.of("SingleStack")
+    shown = FixedText.of("SingleStack")
     if single and len(addresses) == 2:
         yield invalid(_POLICY, shown, many.format("cluster IPs"))
     if single and len(families) == 2:
@@ -141,7 +141,7 @@ def _count_errors(
 def _stack_errors(policy: str, families: list[str]) -> Iterator[FieldError]:
     if policy == "RequireDualStack":
         text = "this cluster is not configured for dual-stack services"
-        yield invalid(_POLICY, Shown.of(policy), text)
+        yield invalid(_POLICY, FixedText.of(policy), text)
     for index, family in enumerate(families):
         if family != "IPv4":
             yield invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster")

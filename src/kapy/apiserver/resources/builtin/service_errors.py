@@ -20,7 +20,7 @@ from kapy.apiserver.resources.metadata import label_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import (
     FieldError,
-    Shown,
+    FixedText,
     duplicate,
     forbidden,
     invalid,
@@ -143,9 +143,9 @@ def _number_errors(ports: Sequence[Document], kind: str) -> Iterator[FieldError]
         seen.add(key)
 
 
-def _to_internal(port: Document) -> Shown:
+def _to_internal(port: Document) -> FixedText:
     """Return the fields that identify a duplicate port, in the form in which Go prints them."""
-    return Shown.of(
+    return FixedText.of(
         {
             "Name": "",
             "Protocol": port.get("protocol", ""),

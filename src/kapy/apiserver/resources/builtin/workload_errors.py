@@ -16,7 +16,7 @@ from kapy.apiserver.resources.metadata import annotation_errors, label_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import (
     FieldError,
-    Shown,
+    FixedText,
     forbidden,
     invalid,
     not_supported,
@@ -91,7 +91,7 @@ def _deployment_errors(spec: Document, _: Document | None) -> Iterator[FieldErro
             if rolling is not None
             else None
         )
-        shown = Shown.of({"Type": kind, "RollingUpdate": parts})
+        shown = FixedText.of({"Type": kind, "RollingUpdate": parts})
         yield not_supported(path, shown, _STRATEGIES, ordered=True)
     elif kind == "RollingUpdate" and rolling is not None:
         yield from deployment_rollout_errors(rolling, f"{path}.rollingUpdate")

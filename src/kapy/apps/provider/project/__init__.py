@@ -1,4 +1,4 @@
-"""A new provider: kinds, decisions on a page, tests by the contracts, templates, container file."""
+"""A new provider project: kinds, provider code, contract tests, templates, container file."""
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.names import Finalizer
 from kapy.contract.cluster_objects import ClusterObjects, cluster_of
 from kapy.contract.external import External
-from kapy.core.topology.errors import doing
+from kapy.core.topology.errors import name_failed_step
 from kapy.core.topology.owned import is_owned
 from kapy.core.topology.templates.finalizing import add_finalizer, remove_finalizer
-from kapy.core.topology.templates.unpaused import of_unpaused, owned_life
+from kapy.core.topology.templates.unpaused import map_to_owner, of_unpaused
 from kapy.core.topology.templates.unused import (
     Tools,
-    delete_unused,
+    delete_unused_templates,
     is_deleting,
     is_paused,
     sets_of,
@@ -37,7 +37,7 @@ def add_to(runtime: Runtime, objects: ClusterObjects, external: External) -> Con
     """Add the controller of MachineDeployments' templates to a runtime."""
     tools = Tools(runtime.client, external, objects)
     controller = Controller(NAME, partial(reconcile, tools), concurrency=25)
-    controller.watch(objects.deployments, owned_life)
+    controller.watch(objects.deployments, map_to_owner)
     clusters = runtime.cache.informer(objects.clusters.resource)
     controller.watch(clusters, of_unpaused(objects.deployments_of))
     return runtime.add(controller, objects.deployments)
@@ -56,8 +56,8 @@ async def reconcile(tools: Tools, key: Key) -> Result:
         return DONE
     if finalizer not in (document["metadata"].get("finalizers") or ()):
         return DONE
-    await delete_unused(tools, document, sets_of(tools.fleet, cluster, key.name))
-    with doing(f"failed to delete MachineHealthCheck {key}"), suppress(NotFound):
+    await delete_unused_templates(tools, document, sets_of(tools.fleet, cluster, key.name))
+    with name_failed_step(f"failed to delete MachineHealthCheck {key}"), suppress(NotFound):
         await tools.client.delete(MachineHealthCheck, key)  # it has the same name
     await remove_finalizer(tools.client, resource, document, finalizer)
     return DONE

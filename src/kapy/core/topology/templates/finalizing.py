@@ -18,14 +18,14 @@ async def add_finalizer(
     added.
     """
 
-    def patch(one: Document) -> Document:
-        metadata = one["metadata"]
+    def patch(document: Document) -> Document:
+        metadata = document["metadata"]
         there = metadata.get("finalizers") or []
         if finalizer in there or metadata.get("deletionTimestamp"):
             return {}
         return _finalizers(metadata, [*there, finalizer])
 
-    return await _claimed(client, resource, document, patch)
+    return await _change_finalizers(client, resource, document, patch)
 
 
 async def remove_finalizer(
@@ -33,16 +33,16 @@ async def remove_finalizer(
 ) -> None:
     """Remove the finalizer; concurrent changes of other finalizers are preserved."""
 
-    def patch(one: Document) -> Document:
-        there = one["metadata"].get("finalizers") or []
+    def patch(document: Document) -> Document:
+        there = document["metadata"].get("finalizers") or []
         if finalizer not in there:
             return {}
-        return _finalizers(one["metadata"], [each for each in there if each != finalizer])
+        return _finalizers(document["metadata"], [each for each in there if each != finalizer])
 
-    await _claimed(client, resource, document, patch)
+    await _change_finalizers(client, resource, document, patch)
 
 
-async def _claimed(
+async def _change_finalizers(
     client: Client, resource: Resource, document: Document, patch: Callable[[Document], Document]
 ) -> bool:
     try:

@@ -13,10 +13,10 @@ from kapy.contract.external import External, owner_keys
 from kapy.core.topology.errors import CannotReconcile
 from kapy.core.topology.owned import is_owned
 from kapy.core.topology.templates.finalizing import add_finalizer, remove_finalizer
-from kapy.core.topology.templates.unpaused import of_unpaused, owned_life
+from kapy.core.topology.templates.unpaused import map_to_owner, of_unpaused
 from kapy.core.topology.templates.unused import (
     Tools,
-    delete_unused,
+    delete_unused_templates,
     is_deleting,
     is_paused,
     sets_of,
@@ -35,7 +35,7 @@ def add_to(runtime: Runtime, objects: ClusterObjects, external: External) -> Con
     """Add the controller of MachineSets' templates to a runtime."""
     tools = Tools(runtime.client, external, objects)
     controller = Controller(NAME, partial(reconcile, tools), concurrency=25)
-    controller.watch(objects.machine_sets, owned_life)
+    controller.watch(objects.machine_sets, map_to_owner)
     clusters = runtime.cache.informer(objects.clusters.resource)
     controller.watch(clusters, of_unpaused(objects.machine_sets_of))
     return runtime.add(controller, objects.machine_sets)
@@ -58,7 +58,9 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     owner = _deployment_of(document)
     users = sets_of(objects, cluster, owner.name)
     deployment = objects.deployments.raw(owner)
-    await delete_unused(tools, document, users if deployment is None else [*users, deployment])
+    await delete_unused_templates(
+        tools, document, users if deployment is None else [*users, deployment]
+    )
     await remove_finalizer(tools.client, resource, document, finalizer)
     return DONE
 

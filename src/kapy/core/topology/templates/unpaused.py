@@ -11,7 +11,7 @@ from kapy.engine.controller import Mapper
 from kapy.kube import Document, Key
 
 
-def owned_life(change: Change) -> Iterable[Key]:
+def map_to_owner(change: Change) -> Iterable[Key]:
     """Map creation, deletion and unpausing of a topology's object to its key."""
     if not is_owned(change.document):
         return ()

@@ -10,7 +10,7 @@ from kapy.api.names import Annotation, Label
 from kapy.client.client import Client
 from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
-from kapy.core.topology.errors import doing
+from kapy.core.topology.errors import name_failed_step
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.model import decode
@@ -35,7 +35,7 @@ def sets_of(objects: ClusterObjects, cluster: Key, deployment: str) -> list[Docu
     ]
 
 
-async def delete_unused(tools: Tools, of: Document, users: Iterable[Document]) -> None:
+async def delete_unused_templates(tools: Tools, of: Document, users: Iterable[Document]) -> None:
     """Delete the templates that an object refers to, except for those of remaining users.
 
     Raises CannotReconcile.
@@ -51,7 +51,7 @@ async def delete_unused(tools: Tools, of: Document, users: Iterable[Document]) -
         if (ref.api_group, ref.kind, ref.name) in used:
             continue
         key = Key(namespace, ref.name)
-        with doing(f"failed to delete {ref.kind} {key} for {of['kind']} {Key.of(of)}"):
+        with name_failed_step(f"failed to delete {ref.kind} {key} for {of['kind']} {Key.of(of)}"):
             where = await tools.external.resolve(GroupKind(ref.api_group, ref.kind))
             try:
                 await tools.client.delete(where.resource, key)

@@ -40,5 +40,5 @@ _MODULES = (
 
 @cache
 def library() -> Library:
-    """Every function."""
+    """Return the library of all functions."""
     return Library(module.FUNCTIONS for module in _MODULES)

@@ -1,4 +1,4 @@
-"""Kubernetes' library of authorization checks: what a user may do, asked of `authorizer`."""
+"""Kubernetes' authorization library: checks a user's permissions with the variable `authorizer`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kapy.kube.cel.authorizers import (
+    AuthorizationCheck,
     AuthorizerValue,
     Decision,
     GroupCheck,
     PathCheck,
-    Question,
     ResourceCheck,
 )
 from kapy.kube.cel.errors import EvaluationError
@@ -19,38 +19,40 @@ from kapy.kube.cel.overloads import Function
 from kapy.kube.qualified_names import dns_label_errors, dns_subdomain_errors
 
 
-def _path(one: AuthorizerValue, path: str) -> PathCheck:
+def _path(authorizer: AuthorizerValue, path: str) -> PathCheck:
     if not path.strip():
         raise EvaluationError("path must not be empty")
-    return PathCheck(one.decide, Question(path=path, account=one.account))
+    return PathCheck(authorizer.decide, AuthorizationCheck(path=path, account=authorizer.account))
 
 
-def _group(one: AuthorizerValue, group: str) -> GroupCheck:
-    return GroupCheck(one.decide, Question(group=group, account=one.account))
+def _group(authorizer: AuthorizerValue, group: str) -> GroupCheck:
+    return GroupCheck(
+        authorizer.decide, AuthorizationCheck(group=group, account=authorizer.account)
+    )
 
 
-def _service_account(one: AuthorizerValue, namespace: str, name: str) -> AuthorizerValue:
+def _service_account(authorizer: AuthorizerValue, namespace: str, name: str) -> AuthorizerValue:
     if dns_subdomain_errors(name):
         raise EvaluationError("Invalid service account name")
     if dns_label_errors(namespace):
         raise EvaluationError("Invalid service account namespace")
-    return AuthorizerValue(one.decide, (namespace, name))
+    return AuthorizerValue(authorizer.decide, (namespace, name))
 
 
-def _resource(one: GroupCheck, resource: str) -> ResourceCheck:
-    return ResourceCheck(one.decide, replace(one.question, resource=resource))
+def _resource(group_check: GroupCheck, resource: str) -> ResourceCheck:
+    return ResourceCheck(group_check.decide, replace(group_check.question, resource=resource))
 
 
 def _with(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
-    def put(one: ResourceCheck, value: str) -> ResourceCheck:
+    def put(check: ResourceCheck, value: str) -> ResourceCheck:
         changes: dict[str, Any] = {field: value}
-        return replace(one, question=replace(one.question, **changes))
+        return replace(check, question=replace(check.question, **changes))
 
     return put
 
 
-def _check(one: PathCheck | ResourceCheck, verb: str) -> Decision:
-    return one.decide(replace(one.question, verb=verb))
+def _check(check: PathCheck | ResourceCheck, verb: str) -> Decision:
+    return check.decide(replace(check.question, verb=verb))
 
 
 _AUTHORIZER: Final = "kubernetes.authorization.Authorizer"

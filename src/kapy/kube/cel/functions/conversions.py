@@ -1,4 +1,4 @@
-"""From one type to another: `int('5')`, `string(1.5)`, `dyn(x)`, `type(x)`."""
+"""Type conversions: `int('5')`, `string(1.5)`, `dyn(x)`, `type(x)`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kapy.kube.cel.errors import EvaluationError
 from kapy.kube.cel.functions import times
 from kapy.kube.cel.overloads import Function
 from kapy.kube.cel.values import Timestamp, UInt, type_name
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 
 _TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE: Final = ("0", "f", "F", "FALSE", "false", "False")
@@ -36,15 +36,15 @@ def _uint(value: float) -> UInt:
 def _whole(text: str) -> int:
     if not re.fullmatch(r"[+-]?\d+", text, re.ASCII):
         raise EvaluationError(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    return whole(text)
+    return parse_integer(text)
 
 
 def _double(text: str) -> float:
     try:
         return float(text.replace("_", "x"))
     except ValueError:
-        why = f'strconv.ParseFloat: parsing "{text}": invalid syntax'
-        raise EvaluationError(why) from None
+        reason = f'strconv.ParseFloat: parsing "{text}": invalid syntax'
+        raise EvaluationError(reason) from None
 
 
 def _bool(text: str) -> bool:
@@ -55,7 +55,7 @@ def _bool(text: str) -> bool:
     raise EvaluationError(f'strconv.ParseBool: parsing "{text}": invalid syntax')
 
 
-def _decoded(value: bytes) -> str:
+def _decode(value: bytes) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -63,7 +63,7 @@ def _decoded(value: bytes) -> str:
 
 
 def double_text(value: float) -> str:
-    """A double as Go's `%g` writes it, in the fewest digits that tell it from its neighbours."""
+    """Return a double as Go's `%g` prints it, with the fewest digits that identify it."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -109,7 +109,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "string(int) -> string": str,
     "string(uint) -> string": lambda value: str(int(value)),
     "string(double) -> string": double_text,
-    "string(bytes) -> string": _decoded,
+    "string(bytes) -> string": _decode,
     "string(timestamp) -> string": times.timestamp_text,
     "string(duration) -> string": times.duration_text,
     "timestamp(string) -> timestamp": times.timestamp,

@@ -1,4 +1,4 @@
-"""Kubernetes' format library: named formats that say what is wrong with a text."""
+"""Kubernetes' format library: named formats that validate strings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kapy.kube.schema.formats import format_of
 
 
 def _prefix(check: Callable[[str], list[str]], text: str) -> list[str]:
-    """As a part of a name that more is added to: a dash may be its end."""
+    """Validate a text as the prefix of a name: a trailing dash is allowed."""
     return check(text[:-1] + "a" if text.endswith("-") else text)
 
 
-def _formatted(name: str, sentence: str, text: str) -> list[str]:
+def _format_errors(name: str, sentence: str, text: str) -> list[str]:
     check = format_of(name)
     return [] if check is not None and check(text) else [sentence]
 
@@ -31,17 +31,17 @@ _CHECKS: Final[dict[str, Callable[[str], list[str]]]] = {
     "dns1035LabelPrefix": partial(_prefix, qualified_names.dns_1035_label_errors),
     "qualifiedName": qualified_names.qualified_name_errors,
     "labelValue": qualified_names.label_value_errors,
-    "uri": partial(_formatted, "uri", "invalid URI"),
-    "uuid": partial(_formatted, "uuid", "does not match the UUID format"),
-    "byte": partial(_formatted, "byte", "invalid base64"),
-    "date": partial(_formatted, "date", "invalid date"),
-    "datetime": partial(_formatted, "datetime", "invalid datetime"),
+    "uri": partial(_format_errors, "uri", "invalid URI"),
+    "uuid": partial(_format_errors, "uuid", "does not match the UUID format"),
+    "byte": partial(_format_errors, "byte", "invalid base64"),
+    "date": partial(_format_errors, "date", "invalid date"),
+    "datetime": partial(_format_errors, "datetime", "invalid datetime"),
 }
 _FORMATS: Final = {name: Format(name, check) for name, check in _CHECKS.items()}
 _KIND: Final = "kubernetes.NamedFormat"
 
 
-def _named(name: str) -> Optional:
+def _format_named(name: str) -> Optional:
     found = _FORMATS.get(name)
     return some(found) if found is not None else NONE
 
@@ -51,12 +51,12 @@ def _validate(form: Format, text: str) -> Optional:
     return some(problems) if problems else NONE
 
 
-def _given(form: Format) -> Function:
+def _constant_format(form: Format) -> Function:
     return lambda: form
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
-    f"format.named(string) -> optional<{_KIND}>": _named,
+    f"format.named(string) -> optional<{_KIND}>": _format_named,
     f"{_KIND} :: validate(string) -> optional<list<string>>": _validate,
-    **{f"format.{name}() -> {_KIND}": _given(form) for name, form in _FORMATS.items()},
+    **{f"format.{name}() -> {_KIND}": _constant_format(form) for name, form in _FORMATS.items()},
 }

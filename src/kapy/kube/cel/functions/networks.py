@@ -15,8 +15,8 @@ def _ip(text: str) -> Ip:
     try:
         found = ipaddress.ip_address(text)
     except ValueError:
-        why = f"IP Address {text!r} parse error during conversion from string: "
-        raise EvaluationError(f"{why}unable to parse IP") from None
+        reason = f"IP Address {text!r} parse error during conversion from string: "
+        raise EvaluationError(f"{reason}unable to parse IP") from None
     if "%" in text:
         raise EvaluationError(f"IP address {text!r} with zone value is not allowed")
     if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
@@ -32,8 +32,8 @@ def _cidr(text: str) -> Cidr:
         _ip(address)
         return ipaddress.ip_interface(text)
     except ValueError:
-        why = f"network address parse error during conversion from string: {text!r}"
-        raise EvaluationError(why) from None
+        reason = f"network address parse error during conversion from string: {text!r}"
+        raise EvaluationError(reason) from None
 
 
 def _is_ip(text: str) -> bool:
@@ -52,31 +52,31 @@ def _is_cidr(text: str) -> bool:
     return True
 
 
-def _link_local_multicast(one: Ip) -> bool:
-    network = "224.0.0.0/24" if one.version == 4 else "ff02::/16"
-    return one in ipaddress.ip_network(network)
+def _link_local_multicast(ip: Ip) -> bool:
+    network = "224.0.0.0/24" if ip.version == 4 else "ff02::/16"
+    return ip in ipaddress.ip_network(network)
 
 
-def _global_unicast(one: Ip) -> bool:
-    """As Go has it: private addresses are global."""
-    broadcast = one.version == 4 and int(one) == 2**32 - 1
+def _global_unicast(ip: Ip) -> bool:
+    """Whether an address is global unicast as in Go: private addresses are."""
+    broadcast = ip.version == 4 and int(ip) == 2**32 - 1
     return not (
-        broadcast or one.is_unspecified or one.is_loopback or one.is_multicast or one.is_link_local
+        broadcast or ip.is_unspecified or ip.is_loopback or ip.is_multicast or ip.is_link_local
     )
 
 
-def _contains_ip(one: Cidr, other: Ip) -> bool:
-    return one.version == other.version and other in one.network
+def _contains_ip(cidr: Cidr, ip: Ip) -> bool:
+    return cidr.version == ip.version and ip in cidr.network
 
 
-def _contains_cidr(one: Cidr, other: Cidr) -> bool:
-    if one.version != other.version or other.network.prefixlen < one.network.prefixlen:
+def _contains_cidr(cidr: Cidr, inner: Cidr) -> bool:
+    if cidr.version != inner.version or inner.network.prefixlen < cidr.network.prefixlen:
         return False
-    return other.ip in one.network
+    return inner.ip in cidr.network
 
 
-def _masked(one: Cidr) -> Cidr:
-    return ipaddress.ip_interface(f"{one.network.network_address}/{one.network.prefixlen}")
+def _mask(cidr: Cidr) -> Cidr:
+    return ipaddress.ip_interface(f"{cidr.network.network_address}/{cidr.network.prefixlen}")
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
@@ -98,6 +98,6 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "net.CIDR :: containsCIDR(net.CIDR) -> bool": _contains_cidr,
     "net.CIDR :: containsCIDR(string) -> bool": lambda one, text: _contains_cidr(one, _cidr(text)),
     "net.CIDR :: ip() -> net.IP": lambda one: one.ip,
-    "net.CIDR :: masked() -> net.CIDR": _masked,
+    "net.CIDR :: masked() -> net.CIDR": _mask,
     "net.CIDR :: prefixLength() -> int": lambda one: one.network.prefixlen,
 }

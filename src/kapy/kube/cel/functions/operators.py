@@ -11,14 +11,14 @@ from kapy.kube.cel.errors import EvaluationError
 from kapy.kube.cel.overloads import Function
 from kapy.kube.cel.values import KEYS, Duration, Timestamp, UInt, equal, kind_of
 
-_LEAST: Final = -(2**63)
-_MOST: Final = 2**63 - 1
+_MIN_INT: Final = -(2**63)
+_MAX_INT: Final = 2**63 - 1
 
 
 def _int(compute: Callable[[int, int], int]) -> Function:
-    def run(one: int, two: int) -> int:
-        result = compute(one, two)
-        if _LEAST <= result <= _MOST:
+    def run(left: int, right: int) -> int:
+        result = compute(left, right)
+        if _MIN_INT <= result <= _MAX_INT:
             return result
         raise EvaluationError("integer overflow")
 
@@ -26,8 +26,8 @@ def _int(compute: Callable[[int, int], int]) -> Function:
 
 
 def _uint(compute: Callable[[int, int], int]) -> Function:
-    def run(one: int, two: int) -> UInt:
-        result = compute(int(one), int(two))
+    def run(left: int, right: int) -> UInt:
+        result = compute(int(left), int(right))
         if 0 <= result < 2**64:
             return UInt(result)
         raise EvaluationError("unsigned integer overflow")
@@ -36,38 +36,44 @@ def _uint(compute: Callable[[int, int], int]) -> Function:
 
 
 def _time(kind: type[Timestamp] | type[Duration], compute: Callable[[int, int], int]) -> Function:
-    def run(one: int, two: int) -> int:
-        result = compute(int(one), int(two))
-        if kind is Duration and not _LEAST <= result <= _MOST:
+    def run(left: int, right: int) -> int:
+        result = compute(int(left), int(right))
+        if kind is Duration and not _MIN_INT <= result <= _MAX_INT:
             raise EvaluationError("integer overflow")
         return kind(result)
 
     return run
 
 
-def _divided(one: int, two: int) -> int:
-    """Towards zero, as in Go."""
-    if two == 0:
+def _divide(left: int, right: int) -> int:
+    """Divide and truncate toward zero, as in Go."""
+    if right == 0:
         raise EvaluationError("division by zero")
-    result = abs(one) // abs(two)
-    return result if (one < 0) == (two < 0) else -result
+    result = abs(left) // abs(right)
+    return result if (left < 0) == (right < 0) else -result
 
 
-def _remainder(one: int, two: int) -> int:
-    if two == 0:
+def _remainder(left: int, right: int) -> int:
+    if right == 0:
         raise EvaluationError("modulus by zero")
-    return int(math.copysign(abs(one) % abs(two), one)) if abs(one) < 2**52 else _exact(one, two)
+    return (
+        int(math.copysign(abs(left) % abs(right), left))
+        if abs(left) < 2**52
+        else _exact(left, right)
+    )
 
 
-def _exact(one: int, two: int) -> int:
-    rest = abs(one) % abs(two)
-    return -rest if one < 0 else rest
+def _exact(left: int, right: int) -> int:
+    rest = abs(left) % abs(right)
+    return -rest if left < 0 else rest
 
 
-def _quotient(one: float, two: float) -> float:
-    if two == 0:
-        return math.nan if one == 0 or one != one else math.copysign(math.inf, one) * _sign(two)
-    return one / two
+def _quotient(left: float, right: float) -> float:
+    if right == 0:
+        return (
+            math.nan if left == 0 or left != left else math.copysign(math.inf, left) * _sign(right)
+        )
+    return left / right
 
 
 def _sign(number: float) -> float:
@@ -85,7 +91,7 @@ def _in_map(value: Any, entries: dict[Any, Any]) -> bool:
 
 
 def _negative(number: int) -> int:
-    if number == _LEAST:
+    if number == _MIN_INT:
         raise EvaluationError("integer overflow")
     return -number
 
@@ -106,12 +112,12 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "_+_(int, int) -> int": _int(operator.add),
     "_-_(int, int) -> int": _int(operator.sub),
     "_*_(int, int) -> int": _int(operator.mul),
-    "_/_(int, int) -> int": _int(_divided),
+    "_/_(int, int) -> int": _int(_divide),
     "_%_(int, int) -> int": _int(_remainder),
     "_+_(uint, uint) -> uint": _uint(operator.add),
     "_-_(uint, uint) -> uint": _uint(operator.sub),
     "_*_(uint, uint) -> uint": _uint(operator.mul),
-    "_/_(uint, uint) -> uint": _uint(_divided),
+    "_/_(uint, uint) -> uint": _uint(_divide),
     "_%_(uint, uint) -> uint": _uint(_remainder),
     "_+_(double, double) -> double": operator.add,
     "_-_(double, double) -> double": operator.sub,

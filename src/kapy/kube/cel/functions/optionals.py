@@ -27,10 +27,10 @@ def _values(items: list[Optional]) -> list[Any]:
     return [one.inner for one in items if one.present]
 
 
-def _value(one: Optional) -> Any:
-    if not one.present:
+def _value(optional: Optional) -> Any:
+    if not optional.present:
         raise EvaluationError("optional.none() dereference")
-    return one.inner
+    return optional.inner
 
 
 FUNCTIONS: Final[dict[str, Function]] = {

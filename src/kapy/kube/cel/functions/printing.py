@@ -14,21 +14,21 @@ from kapy.kube.cel.values import kind_of
 _CLAUSE: Final = re.compile(r"%(?:(%)|(?:\.(\d+))?(.)|$)", re.DOTALL)
 
 
-def formatted(text: str, values: list[Any]) -> str:
-    """The text with its clauses (`%s %d %f %e %b %o %x %X`) filled in."""
+def format_text(text: str, values: list[Any]) -> str:
+    """Return the text with its clauses (`%s %d %f %e %b %o %x %X`) replaced by values."""
     rest = iter(values)
 
-    def fill(found: re.Match[str]) -> str:
-        if found[1]:
+    def fill(match: re.Match[str]) -> str:
+        if match[1]:
             return "%"
         try:
             value = next(rest)
         except StopIteration:
             raise EvaluationError("index out of range: not enough arguments") from None
-        digits = found[2] or "6"
+        digits = match[2] or "6"
         if len(digits) > 4:
             raise EvaluationError(f"precision of a formatting clause is too large: {digits[:20]}")
-        return _clause(found[3] or "", int(digits), value)
+        return _clause(match[3] or "", int(digits), value)
 
     return _CLAUSE.sub(fill, text)
 
@@ -36,7 +36,7 @@ def formatted(text: str, values: list[Any]) -> str:
 def _clause(clause: str, precision: int, value: Any) -> str:
     kind = kind_of(value)
     if clause == "s":
-        return shown(value)
+        return value_text(value)
     if clause == "d" and kind in ("int", "uint"):
         return str(int(value))
     if clause in ("f", "e") and kind in ("int", "uint", "double"):
@@ -52,11 +52,11 @@ def _clause(clause: str, precision: int, value: Any) -> str:
     raise EvaluationError(
         f'could not parse formatting clause: unrecognized formatting clause "{clause}"'
         if clause not in "sdfeboxX" or not clause
-        else f"error during formatting: {_WANTED[clause]}, was given {kind}"
+        else f"error during formatting: {_EXPECTED[clause]}, was given {kind}"
     )
 
 
-_WANTED: Final = {
+_EXPECTED: Final = {
     "d": "decimal clause can only be used on integers",
     "f": "fixed-point clause can only be used on doubles",
     "e": "scientific clause can only be used on doubles",
@@ -67,10 +67,10 @@ _WANTED: Final = {
 }
 
 
-def shown(value: Any) -> str:
-    """What `%s` makes of a value."""
+def value_text(value: Any) -> str:
+    """Return the text of a value for `%s`."""
     kind = kind_of(value)
-    show = _SHOWN.get(kind)
+    show = _VALUE_TEXTS.get(kind)
     if show is None:
         raise EvaluationError(
             "error during formatting: string clause can only be used on strings, bools, bytes, "
@@ -81,11 +81,11 @@ def shown(value: Any) -> str:
 
 
 def _map_text(value: dict[Any, Any]) -> str:
-    entries = sorted((shown(key), shown(one)) for key, one in value.items())
+    entries = sorted((value_text(key), value_text(one)) for key, one in value.items())
     return "{" + ", ".join(f"{key}: {one}" for key, one in entries) + "}"
 
 
-_SHOWN: Final[dict[str, Callable[[Any], str]]] = {
+_VALUE_TEXTS: Final[dict[str, Callable[[Any], str]]] = {
     "string": str,
     "bool": lambda value: "true" if value else "false",
     "null_type": lambda _: "null",
@@ -93,7 +93,7 @@ _SHOWN: Final[dict[str, Callable[[Any], str]]] = {
     "bytes": lambda value: str(value.decode(errors="replace")),
     "timestamp": timestamp_text,
     "duration": duration_text,
-    "list": lambda value: f"[{', '.join(map(shown, value))}]",
+    "list": lambda value: f"[{', '.join(map(value_text, value))}]",
     "map": _map_text,
     "type": lambda value: str(value.name),
     "int": str,

@@ -26,30 +26,33 @@ def _is_quantity(text: str) -> bool:
     return True
 
 
-def _is_integer(one: Quantity) -> bool:
-    return one.amount == one.amount.to_integral_value() and -(2**63) <= one.amount < 2**63
+def _is_integer(quantity: Quantity) -> bool:
+    return (
+        quantity.amount == quantity.amount.to_integral_value()
+        and -(2**63) <= quantity.amount < 2**63
+    )
 
 
-def _as_integer(one: Quantity) -> int:
-    if not _is_integer(one):
+def _as_integer(quantity: Quantity) -> int:
+    if not _is_integer(quantity):
         raise EvaluationError("cannot convert value to integer")
-    return int(one.amount)
+    return int(quantity.amount)
 
 
-def _compared(one: Quantity, two: Quantity) -> int:
-    return (one.amount > two.amount) - (one.amount < two.amount)
+def _compare(left: Quantity, right: Quantity) -> int:
+    return (left.amount > right.amount) - (left.amount < right.amount)
 
 
-def _sign(one: Quantity) -> int:
-    return (one.amount > 0) - (one.amount < 0)
+def _sign(quantity: Quantity) -> int:
+    return (quantity.amount > 0) - (quantity.amount < 0)
 
 
-def _plus(one: Quantity, two: Quantity | int) -> Quantity:
-    return Quantity(one.amount + (Decimal(two) if isinstance(two, int) else two.amount))
+def _plus(left: Quantity, right: Quantity | int) -> Quantity:
+    return Quantity(left.amount + (Decimal(right) if isinstance(right, int) else right.amount))
 
 
-def _minus(one: Quantity, two: Quantity | int) -> Quantity:
-    return Quantity(one.amount - (Decimal(two) if isinstance(two, int) else two.amount))
+def _minus(left: Quantity, right: Quantity | int) -> Quantity:
+    return Quantity(left.amount - (Decimal(right) if isinstance(right, int) else right.amount))
 
 
 _KIND: Final = "kubernetes.Quantity"
@@ -65,7 +68,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     f"{_KIND} :: add(int) -> {_KIND}": _plus,
     f"{_KIND} :: sub({_KIND}) -> {_KIND}": _minus,
     f"{_KIND} :: sub(int) -> {_KIND}": _minus,
-    f"{_KIND} :: compareTo({_KIND}) -> int": _compared,
+    f"{_KIND} :: compareTo({_KIND}) -> int": _compare,
     f"{_KIND} :: isGreaterThan({_KIND}) -> bool": lambda one, two: one.amount > two.amount,
     f"{_KIND} :: isLessThan({_KIND}) -> bool": lambda one, two: one.amount < two.amount,
 }

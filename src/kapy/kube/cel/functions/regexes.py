@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from kapy.kube.cel.errors import CostExceeded, EvaluationError
 from kapy.kube.cel.overloads import Function
-from kapy.kube.regexp import BadPattern, Regexp, TooCostly, check, compiled
+from kapy.kube.regexp import BadPattern, Regexp, TooCostly, check, compile_pattern
 
 
 def check_pattern(pattern: str) -> None:
-    """Raises EvaluationError for a text that is no pattern."""
+    """Check that a text is a valid pattern. Raises EvaluationError."""
     try:
         check(pattern)
     except BadPattern as error:
@@ -25,9 +25,9 @@ def _with_pattern(function: Callable[..., Any]) -> Function:
     """Wrap a function of a text and a pattern so that it raises CEL evaluation errors."""
 
     @wraps(function)
-    def called(text: str, pattern: str, *more: Any) -> Any:
+    def called(text: str, pattern: str, *arguments: Any) -> Any:
         try:
-            return function(compiled(pattern), text, *more)
+            return function(compile_pattern(pattern), text, *arguments)
         except BadPattern as error:
             raise EvaluationError(str(error)) from None
         except TooCostly:
@@ -39,7 +39,7 @@ def _with_pattern(function: Callable[..., Any]) -> Function:
 def _matches(text: str, pattern: str) -> bool:
     """Implement `matches` without the wrapper, because most rules with patterns use it."""
     try:
-        return compiled(pattern).matches(text)
+        return compile_pattern(pattern).matches(text)
     except BadPattern as error:
         raise EvaluationError(str(error)) from None
     except TooCostly:

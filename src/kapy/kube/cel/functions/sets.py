@@ -12,16 +12,16 @@ def _has(items: list[Any], value: Any) -> bool:
     return any(equal(one, value) for one in items)
 
 
-def _contains(items: list[Any], others: list[Any]) -> bool:
-    return all(_has(items, one) for one in others)
+def _contains(items: list[Any], subset: list[Any]) -> bool:
+    return all(_has(items, one) for one in subset)
 
 
-def _equivalent(one: list[Any], two: list[Any]) -> bool:
-    return _contains(one, two) and _contains(two, one)
+def _equivalent(left: list[Any], right: list[Any]) -> bool:
+    return _contains(left, right) and _contains(right, left)
 
 
-def _intersects(one: list[Any], two: list[Any]) -> bool:
-    return any(_has(one, value) for value in two)
+def _intersects(left: list[Any], right: list[Any]) -> bool:
+    return any(_has(left, value) for value in right)
 
 
 FUNCTIONS: Final[dict[str, Function]] = {

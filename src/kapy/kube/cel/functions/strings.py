@@ -7,7 +7,7 @@ import re
 from typing import Any, Final
 
 from kapy.kube.cel.errors import EvaluationError
-from kapy.kube.cel.functions.printing import formatted
+from kapy.kube.cel.functions.printing import format_text
 from kapy.kube.cel.overloads import Function
 
 _UPPER: Final = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
@@ -69,13 +69,13 @@ def _join(items: list[str], separator: str = "") -> str:
     return separator.join(items)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     quoted = json.dumps(text, ensure_ascii=False)
-    return re.sub(r"\\u000(7|b)", lambda found: {"7": r"\a", "b": r"\v"}[found[1]], quoted)
+    return re.sub(r"\\u000(7|b)", lambda match: {"7": r"\a", "b": r"\v"}[match[1]], quoted)
 
 
 def _format(text: str, values: list[Any]) -> str:
-    return formatted(text, values)
+    return format_text(text, values)
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
@@ -100,5 +100,5 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "string :: format(list<dyn>) -> string": _format,
     "list<string> :: join() -> string": _join,
     "list<string> :: join(string) -> string": _join,
-    "strings.quote(string) -> string": _quoted,
+    "strings.quote(string) -> string": _quote,
 }

@@ -1,4 +1,4 @@
-"""Timestamps and durations: reading, writing, and their parts."""
+"""Timestamps and durations: parsing, formatting, and their parts."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _WHOLE: Final = re.compile(rf"[+-]?(?:{_PART.pattern})+", re.ASCII)
 
 
 def timestamp(text: str) -> Timestamp:
-    """From RFC 3339; a date alone is its first moment."""
-    found = _STAMP.fullmatch(text)
+    """Parse RFC 3339; a date without a time is its first moment."""
+    match = _STAMP.fullmatch(text)
     try:
-        if found is None:
+        if match is None:
             raise ValueError
-        zone = (found[4] or "Z").upper().replace("Z", "+00:00")
-        moment = datetime.fromisoformat(f"{found[1]}T{found[2] or '00:00:00'}{zone}")
+        zone = (match[4] or "Z").upper().replace("Z", "+00:00")
+        moment = datetime.fromisoformat(f"{match[1]}T{match[2] or '00:00:00'}{zone}")
     except ValueError:
         raise EvaluationError(f"{_NO_CONVERSION} 'google.protobuf.Timestamp'") from None
-    nanos = int(f"{found[3] or '0':0<9.9}")
+    nanos = int(f"{match[3] or '0':0<9.9}")
     return Timestamp((moment - _EPOCH) // timedelta(seconds=1) * SECOND + nanos)
 
 
@@ -70,7 +70,7 @@ _WORDS: Final = {
 
 
 def worded_duration(text: str) -> Duration:
-    """From what a schema's format takes: Go's form, or days, weeks and words (`2 days`)."""
+    """Parse a schema's duration format: Go's format, or days, weeks and words (`2 days`)."""
     if _WHOLE.fullmatch(text):
         return duration(text)
     total = 0
@@ -89,7 +89,7 @@ def worded_duration(text: str) -> Duration:
 
 
 def duration(text: str) -> Duration:
-    """From Go's form: `1h30m`, `1.5s`."""
+    """Parse Go's format: `1h30m`, `1.5s`."""
     if text in ("0", "+0", "-0"):
         return Duration(0)
     if not _WHOLE.fullmatch(text):
@@ -101,7 +101,7 @@ def duration(text: str) -> Duration:
 
 
 def _amount(number: str) -> Fraction:
-    """Raises EvaluationError for one that is longer than any duration."""
+    """Return the number. Raises EvaluationError if it exceeds the longest duration."""
     digits, _, rest = number.partition(".")
     if len(digits.lstrip("0")) > _DIGITS:
         raise EvaluationError(f"{_NO_CONVERSION} 'google.protobuf.Duration'")
@@ -112,14 +112,14 @@ _DIGITS: Final = 20
 
 
 def timestamp_text(value: Timestamp) -> str:
-    """As RFC 3339 with as many decimals as needed."""
+    """Format a timestamp as RFC 3339 with as many decimals as needed."""
     seconds, nanos = divmod(int(value), SECOND)
     text = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
     return f"{text}{_fraction(nanos)}Z"
 
 
 def duration_text(value: Duration) -> str:
-    """In seconds: `5400s`, `1.5s`."""
+    """Format a duration in seconds: `5400s`, `1.5s`."""
     seconds, nanos = divmod(abs(int(value)), SECOND)
     return f"{'-' if value < 0 else ''}{seconds}{_fraction(nanos)}s"
 

@@ -23,31 +23,31 @@ def _url(text: str) -> Url:
     try:
         return Url(request_uri(text))
     except ValueError as error:
-        why = f"URL parse error during conversion from string: {error}"
-        raise EvaluationError(why) from None
+        reason = f"URL parse error during conversion from string: {error}"
+        raise EvaluationError(reason) from None
 
 
-def _host(one: Url) -> str:
-    return one.parts.netloc.rpartition("@")[2]
+def _host(url: Url) -> str:
+    return url.parts.netloc.rpartition("@")[2]
 
 
-def _hostname(one: Url) -> str:
-    host = _host(one)
+def _hostname(url: Url) -> str:
+    host = _host(url)
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0]
 
 
-def _port(one: Url) -> str:
-    return _host(one).rpartition("]")[2].partition(":")[2]
+def _port(url: Url) -> str:
+    return _host(url).rpartition("]")[2].partition(":")[2]
 
 
-def _escaped_path(one: Url) -> str:
-    return quote(one.parts.path, safe="/%:@!$&'()*+,;=~-._")
+def _escaped_path(url: Url) -> str:
+    return quote(url.parts.path, safe="/%:@!$&'()*+,;=~-._")
 
 
-def _query(one: Url) -> dict[str, list[str]]:
-    return parse_qs(one.parts.query, keep_blank_values=True)
+def _query(url: Url) -> dict[str, list[str]]:
+    return parse_qs(url.parts.query, keep_blank_values=True)
 
 
 _KIND: Final = "kubernetes.URL"

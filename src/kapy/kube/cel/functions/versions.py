@@ -24,8 +24,8 @@ def _is_semver(text: str, normalize: bool = False) -> bool:  # noqa: FBT001, FBT
     return True
 
 
-def _compared(one: Version, two: Version) -> int:
-    return (one > two) - (one < two)
+def _compare(left: Version, right: Version) -> int:
+    return (left > right) - (left < right)
 
 
 _KIND: Final = "kubernetes.Semver"
@@ -38,7 +38,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     f"{_KIND} :: major() -> int": lambda one: one.major,
     f"{_KIND} :: minor() -> int": lambda one: one.minor,
     f"{_KIND} :: patch() -> int": lambda one: one.patch,
-    f"{_KIND} :: compareTo({_KIND}) -> int": _compared,
+    f"{_KIND} :: compareTo({_KIND}) -> int": _compare,
     f"{_KIND} :: isGreaterThan({_KIND}) -> bool": lambda one, two: one > two,
     f"{_KIND} :: isLessThan({_KIND}) -> bool": lambda one, two: one < two,
 }

@@ -16,7 +16,7 @@ from kapy.kube import Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport, User
 from kapy.kube.names import CONFIG_MAPS
-from kapy.kube.pki import LEAF_LIFE, KeyPair
+from kapy.kube.pki import LEAF_VALIDITY, KeyPair
 from kapy.providers.inmemory.workload.etcd import Etcd
 from kapy.providers.inmemory.workload.housekeeping import Housekeeping
 from kapy.providers.inmemory.workload.images import USUAL, Images, images_of
@@ -192,7 +192,7 @@ class WorkloadCluster:
         """
         if name not in self._api_servers:
             raise Unreachable(f"no API server runs on {name}")
-        return self._api_servers[name].since + LEAF_LIFE
+        return self._api_servers[name].since + LEAF_VALIDITY
 
     def remove(self, name: str) -> None:
         """A machine is gone, with everything that ran on it."""

@@ -17,8 +17,8 @@ from kapy.apiserver.kubelet.port_forward import Connect, PortForward
 from kapy.apiserver.serving.tls import server_context
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Request
-from kapy.kube.pki import LEAF_LIFE, KeyPair, issue, new_key
-from kapy.kube.wire_format import decoded, encoded
+from kapy.kube.pki import LEAF_VALIDITY, KeyPair, issue, new_key
+from kapy.kube.wire_format import decode_message, encode_message
 from kapy.providers.inmemory.workload.etcd import Etcd
 from kapy.remote.etcd_messages import BY_METHOD
 from kapy.remote.grpc import INTERNAL, UNIMPLEMENTED, Call, GrpcError, serve_grpc
@@ -82,14 +82,14 @@ class Ports:
             raise GrpcError(UNIMPLEMENTED, f"unknown method {call.method}")
         node = call.authority.removeprefix(_ETCD)
         try:
-            asked = decoded(known.request, call.message)
+            asked = decode_message(known.request, call.message)
             reply = await self._etcd.dial(node)(Request("POST", known.path, body=asked))
         except (Unreachable, ValueError, IndexError) as error:
             raise GrpcError(INTERNAL, str(error)) from None
         assert isinstance(reply.body, dict)
         if reply.status != 200:
             raise GrpcError(int(reply.body["code"]), str(reply.body["message"]))
-        return encoded(known.response, reply.body)
+        return encode_message(known.response, reply.body)
 
     async def _show_certificate(self, node: str, stream: ByteStream) -> None:
         """TLS as of the machine's API server; requests go to the cluster's endpoint."""
@@ -125,6 +125,6 @@ class Ports:
             now=now,
             names=[host],
             usages=("server", "client"),
-            valid=LEAF_LIFE if end is None else end - now,
+            valid=LEAF_VALIDITY if end is None else end - now,
             key=self._key,
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
-from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
+from kapy.kube.gotemplate import BadTemplate, CannotRender, parse
 from kapy.kube.model import encode
 from kapy.kube.names import SECRETS
 from kapy.kube.version import parse_tolerant
@@ -71,7 +71,7 @@ async def _files(scope: Scope) -> list[Document]:
 def _rendered(file: Document, data: Document) -> str:
     path = file["path"]
     try:
-        return parsed(file.get("content", ""), name=path).rendered(data)
+        return parse(file.get("content", ""), name=path).render(data)
     except (BadTemplate, CannotRender) as error:
         doing = "parse" if isinstance(error, BadTemplate) else "execute"
         raise Unresolved(

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, Unreachable
-from kapy.kube.foreign_json import decoded
+from kapy.kube.foreign_json import decode_json
 from kapy.kube.http import Request, Transport
 from kapy.remote.cluster_cache import Kubeconfig
 
@@ -161,7 +161,7 @@ def _document(body: Any) -> Document:
     if isinstance(body, dict):
         return body
     try:
-        found = decoded(body) if isinstance(body, bytes) else None
+        found = decode_json(body) if isinstance(body, bytes) else None
     except ValueError:
         found = None
     if not isinstance(found, dict):

@@ -13,7 +13,7 @@ from kapy.api.names import Annotation, Reason
 from kapy.api.names import ConditionType as T
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube.errors import KapyError
-from kapy.kube.shares import int_value
+from kapy.kube.int_or_percent import int_value
 from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of
 from kapy.providers.kubeadm.controlplane import etcd_members, in_place, upgrade
 from kapy.providers.kubeadm.controlplane.addons import update_addons

@@ -18,7 +18,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, Unreachable
 from kapy.kube.http import Reply, Request
 from kapy.kube.pki import KeyPair, issue
-from kapy.kube.wire_format import decoded, encoded
+from kapy.kube.wire_format import decode_message, encode_message
 from kapy.remote.cluster_cache import Kubeconfig
 from kapy.remote.etcd_messages import BY_PATH
 from kapy.remote.grpc import GrpcClient, GrpcError
@@ -119,8 +119,8 @@ class EtcdMember:
             with yield_slot():
                 async with asyncio.timeout(TIMEOUT):
                     client = self._client or await self._connect()
-                    answer = await client.call(call.method, encoded(call.request, asked))
-            return Reply(200, decoded(call.response, answer))
+                    answer = await client.call(call.method, encode_message(call.request, asked))
+            return Reply(200, decode_message(call.response, answer))
         except GrpcError as error:
             return Reply(500, _failure(error))
         except (OSError, TimeoutError, ApiError, ValueError, IndexError) as error:

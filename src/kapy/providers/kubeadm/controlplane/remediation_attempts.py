@@ -18,7 +18,7 @@ from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.api.times import moment, stamp
 from kapy.kube.errors import KapyError
-from kapy.kube.foreign_json import decoded
+from kapy.kube.foreign_json import decode_json
 
 MIN_HEALTHY_PERIOD = timedelta(hours=1)
 
@@ -66,7 +66,7 @@ class TooOften:
 def parse_attempt(text: str, annotation: str) -> Attempt:
     """Parse an annotation. Raises BadAttempt."""
     try:
-        content: Any = decoded(text)
+        content: Any = decode_json(text)
         time = content.get("timestamp")
         return Attempt(
             machine=str(content.get("machine", "")),

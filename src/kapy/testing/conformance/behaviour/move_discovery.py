@@ -7,10 +7,10 @@ from typing import Final
 
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
-from kapy.clusterctl.move.discovery import discovered
+from kapy.clusterctl.move.discovery import discover
 from kapy.clusterctl.move.graph import Graph, Node
 from kapy.clusterctl.move.kinds import CLUSTER, MOVE, MOVE_HIERARCHY
-from kapy.clusterctl.move.plan import left_behind, planned
+from kapy.clusterctl.move.plan import left_behind, plan_move
 from kapy.kube import Document
 from kapy.kube.names import CRDS, SECRETS
 from kapy.testing.conformance.behaviour import setup
@@ -28,8 +28,8 @@ async def owners(fixture: Fixture) -> AsyncIterator[Finding]:
         raise NotApplicable(NO_PART)
     await create_all_kinds(fixture)
     await fixture.settle()
-    graph = await discovered(fixture.client, fixture.namespace)
-    why = {one.ref: one.why for one in left_behind(graph, planned(graph))}
+    graph = await discover(fixture.client, fixture.namespace)
+    why = {one.ref: one.why for one in left_behind(graph, plan_move(graph))}
     for node in _of_provider(fixture, graph):
         if not any(root.ref.group_kind == CLUSTER for root in node.roots) and not node.moves:
             yield fixture.finding(
@@ -54,7 +54,7 @@ def _of_provider(fixture: Fixture, graph: Graph) -> list[Node]:
     written = {(one.group, one.key.name) for one in fixture.writes() if one.created}
     return [
         node
-        for node in graph.found()
+        for node in graph.existing_nodes()
         if node.ref.namespace == fixture.namespace
         and (tuple(node.ref.group_kind) in kinds or (node.ref.group, node.ref.name) in written)
     ]

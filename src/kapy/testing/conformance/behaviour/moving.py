@@ -17,10 +17,10 @@ from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.client.client import Client
 from kapy.clusterctl.errors import ClusterctlError
+from kapy.clusterctl.move.checks import identity
 from kapy.clusterctl.move.journal import Mode, Place
-from kapy.clusterctl.move.log import silent
-from kapy.clusterctl.move.operation import begun, journal_of, operation
-from kapy.clusterctl.move.refusals import identity
+from kapy.clusterctl.move.log import no_log
+from kapy.clusterctl.move.operation import journal_of, move_start, operation
 from kapy.kube import Document, Key
 from kapy.testing.conformance.behaviour import move_discovery, setup
 from kapy.testing.conformance.cleanup import delete_objects
@@ -145,11 +145,11 @@ async def _make_ready(client: Client, fixture: Fixture) -> None:
 async def _run_move(source: Client, target: Client, namespace: str) -> None:
     """Move the Cluster as `kapy move` does. Raises ClusterctlError."""
     places = [Place(identity=await identity(one)) for one in (source, target)]
-    going = begun(Mode.CLUSTERS, namespace, *places)
+    going = move_start(Mode.CLUSTERS, namespace, *places)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "move.jsonl"
-        journal = await journal_of(going, source, target, path, silent)
-        await operation(journal, source, target, silent).go_on()
+        journal = await journal_of(going, source, target, path, no_log)
+        await operation(journal, source, target, no_log).run()
 
 
 async def _objects_done_again(fixture: Fixture) -> dict[str, Document]:

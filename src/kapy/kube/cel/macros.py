@@ -1,4 +1,4 @@
-"""Macros over lists and maps: all, exists, exists_one, map, filter …, and optMap."""
+"""Compiles macros over lists and maps: all, exists, exists_one, map, filter …, and optMap."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kapy.kube.cel.errors import CostExceeded, EvaluationError, no_such_overload
-from kapy.kube.cel.terms import Frame, Run, Term, bounded
-from kapy.kube.cel.tree import Call, Name, steps
+from kapy.kube.cel.terms import Frame, Run, Term, bound_cost
+from kapy.kube.cel.tree import Call, Name, max_steps
 from kapy.kube.cel.types import (
     BOOL,
     DYN,
@@ -52,8 +52,8 @@ Rounds: TypeAlias = Callable[[Frame], Iterator[None]]
 """Goes through a range: each step sets the variables of one round."""
 
 
-def fold(compiler: Compiler, tree: Call) -> Term:
-    """A macro that is called on something."""
+def macro_term(compiler: Compiler, tree: Call) -> Term:
+    """Compile a macro call."""
     assert tree.target is not None
     over = compiler.term(tree.target)
     if tree.name in ("optMap", "optFlatMap"):
@@ -64,33 +64,37 @@ def fold(compiler: Compiler, tree: Call) -> Term:
     with compiler.within(names, types) as slots, compiler.loop():
         terms = [compiler.term(part) for part in parts]
     filtered = len(terms) > 1 or tree.name == "filter"
-    for one, part in zip(terms, parts, strict=True):
-        wants_bool = tree.name in _TESTS or (filtered and one is terms[0])
-        if wants_bool and not accepts(BOOL, one.type, {}):
-            raise compiler.problem(part.at, f"expected type 'bool' but found '{one.type}'")
-    per_round = _STEP + sum(one.cost for one in terms)
-    cost = bounded(over.cost + 1 + over.most * per_round)
-    rounds = _rounds(over.run, slots, _STEP + sum(map(steps, parts)))
-    condition = _checked(terms[0]) if len(terms) > 1 else None
-    body = _checked(terms[-1]) if tree.name in (*_TESTS, "filter") else terms[-1].run
+    for term, part in zip(terms, parts, strict=True):
+        wants_bool = tree.name in _BOOLEAN_MACROS or (filtered and term is terms[0])
+        if wants_bool and not accepts(BOOL, term.type, {}):
+            raise compiler.problem(part.at, f"expected type 'bool' but found '{term.type}'")
+    per_round = _STEP + sum(term.cost for term in terms)
+    cost = bound_cost(over.cost + 1 + over.max_size * per_round)
+    rounds = _rounds(over.run, slots, _STEP + sum(map(max_steps, parts)))
+    condition = _boolean_predicate(terms[0]) if len(terms) > 1 else None
+    body = (
+        _boolean_predicate(terms[-1])
+        if tree.name in (*_BOOLEAN_MACROS, "filter")
+        else terms[-1].run
+    )
     if tree.name == "filter":
         first = slots[0]
-        run = _mapped(rounds, body, lambda frame: frame[first])
-        return Term(_filtered(over.type, types[0]), run, cost)
+        run = _map(rounds, body, lambda frame: frame[first])
+        return Term(_filter_type(over.type, types[0]), run, cost)
     if tree.name == "transformMap":
-        run = _transformed_map(rounds, condition, body, slots[0])
+        run = _transform_map(rounds, condition, body, slots[0])
     else:
         run = _MAKERS[tree.name](rounds, condition, body)
     return Term(_result(tree.name, over.type, types, terms[-1].type), run, cost)
 
 
-_TESTS: Final = ("all", "exists", "exists_one", "existsOne")
+_BOOLEAN_MACROS: Final = ("all", "exists", "exists_one", "existsOne")
 
 
 def _has_two(tree: Call) -> bool:
     if tree.name.startswith("transform"):
         return True
-    return tree.name in _TESTS and len(tree.arguments) == 3
+    return tree.name in _BOOLEAN_MACROS and len(tree.arguments) == 3
 
 
 def _names(compiler: Compiler, tree: Call, count: int) -> tuple[str, ...]:
@@ -103,7 +107,7 @@ def _names(compiler: Compiler, tree: Call, count: int) -> tuple[str, ...]:
 
 
 def _variables(compiler: Compiler, tree: Call, over: Type, count: int) -> tuple[Type, ...]:
-    """The types of the variables of a round."""
+    """Return the types of the loop variables."""
     if over.name == "list":
         return (INT, over.item) if count == 2 else (over.item,)
     if over.name == "map":
@@ -118,23 +122,23 @@ def _variables(compiler: Compiler, tree: Call, over: Type, count: int) -> tuple[
     raise compiler.problem(tree.target.at, text)
 
 
-def _filtered(over: Type, item: Type) -> Type:
-    return list_of(item, over.most)
+def _filter_type(over: Type, item: Type) -> Type:
+    return list_of(item, over.max_size)
 
 
 def _result(name: str, over: Type, types: tuple[Type, ...], body: Type) -> Type:
-    if name in _TESTS:
+    if name in _BOOLEAN_MACROS:
         return BOOL
     if name in ("map", "transformList"):
-        return list_of(body, over.most)
+        return list_of(body, over.max_size)
     if name == "transformMap":
-        return map_of(types[0], body, over.most)
+        return map_of(types[0], body, over.max_size)
     return body if body.name == "map" else DYN
 
 
-def _checked(one: Term) -> Run:
-    inner = one.run
-    if one.type.name == "bool":
+def _boolean_predicate(term: Term) -> Run:
+    inner = term.run
+    if term.type.name == "bool":
         return inner
 
     def run(frame: Frame) -> bool:
@@ -147,7 +151,9 @@ def _checked(one: Term) -> Run:
 
 
 def _rounds(over: Run, slots: tuple[int, ...], cost: int) -> Rounds:
-    """cost: of one round, without what the body charges itself."""
+    """Return an iterator over the items that sets the loop variables. cost: charged per iteration,
+    in addition to the body's own charges.
+    """
 
     def single(frame: Frame) -> Iterator[None]:
         (slot,) = slots
@@ -178,8 +184,10 @@ def _range(value: Any) -> Any:
     raise no_such_overload()
 
 
-def _decided(rounds: Rounds, body: Run, *, by: bool) -> Run:
-    """`all` is decided by a false, `exists` by a true; until then errors wait."""
+def _short_circuit(rounds: Rounds, body: Run, *, by: bool) -> Run:
+    """Return the run of `all` and `exists`, which stop at the first false or true; an error is
+    raised only if no item decides.
+    """
 
     decides: bool = by
 
@@ -201,24 +209,24 @@ def _decided(rounds: Rounds, body: Run, *, by: bool) -> Run:
 
 
 def _all(rounds: Rounds, _: Run | None, body: Run) -> Run:
-    return _decided(rounds, body, by=False)
+    return _short_circuit(rounds, body, by=False)
 
 
 def _exists(rounds: Rounds, _: Run | None, body: Run) -> Run:
-    return _decided(rounds, body, by=True)
+    return _short_circuit(rounds, body, by=True)
 
 
 def _exists_one(rounds: Rounds, _: Run | None, body: Run) -> Run:
     return lambda frame: [body(frame) for _ in rounds(frame)].count(True) == 1
 
 
-def _mapped(rounds: Rounds, condition: Run | None, body: Run) -> Run:
+def _map(rounds: Rounds, condition: Run | None, body: Run) -> Run:
     if condition is None:
         return lambda frame: [body(frame) for _ in rounds(frame)]
     return lambda frame: [body(frame) for _ in rounds(frame) if condition(frame)]
 
 
-def _transformed_map(rounds: Rounds, condition: Run | None, body: Run, key: int) -> Run:
+def _transform_map(rounds: Rounds, condition: Run | None, body: Run, key: int) -> Run:
     def run(frame: Frame) -> dict[Any, Any]:
         result: dict[Any, Any] = {}
         for _ in rounds(frame):
@@ -252,14 +260,14 @@ _MAKERS: Final[dict[str, Callable[[Rounds, Run | None, Run], Run]]] = {
     "exists": _exists,
     "exists_one": _exists_one,
     "existsOne": _exists_one,
-    "map": _mapped,
-    "transformList": _mapped,
+    "map": _map,
+    "transformList": _map,
     "transformMapEntry": _transform_entry,
 }
 
 
 def _optional(compiler: Compiler, tree: Call, over: Term) -> Term:
-    """`optional.optMap(x, e)`: e of what it holds, if it holds anything."""
+    """Compile `optional.optMap(x, e)`: evaluate e if the optional has a value."""
     names = _names(compiler, tree, 1)
     if not (has_dyn(over.type) or over.type.name == "optional_type"):
         text = f"expected type 'optional_type' but found '{over.type}'"
@@ -284,4 +292,4 @@ def _optional(compiler: Compiler, tree: Call, over: Term) -> Term:
         return value
 
     kind = body.type if flat else optional_of(body.type)
-    return Term(kind, run, bounded(over.cost + body.cost + 1))
+    return Term(kind, run, bound_cost(over.cost + body.cost + 1))

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Final
 
-from kapy.kube.template_work import LARGEST, TooLong, current, size
+from kapy.kube.template_work import MAX_VALUE, TooLong, current, size
 
 Function = Callable[..., Any]
 Bound = Callable[..., int]
 """The most characters or items that a call may produce or compare."""
 
-MOST: Final = 100_000
+MAX_REPEAT: Final = 100_000
 """The largest number that may be a repeat count."""
 
 _PARSED: Final = 1000
@@ -88,7 +88,7 @@ def _numbers(*counts: object) -> int:
     return max(map(_whole, counts), default=0)
 
 
-def printed(form: object = "", *values: object) -> int:
+def printf_size(form: object = "", *values: object) -> int:
     """Return a bound for the output of `printf`, with widths, precisions and repeated arguments."""
     if not isinstance(form, str):
         return 0
@@ -102,7 +102,7 @@ def printed(form: object = "", *values: object) -> int:
 
 
 def _digits(digits: str) -> int:
-    return int(digits) if len(digits) < 9 else LARGEST + 1
+    return int(digits) if len(digits) < 9 else MAX_VALUE + 1
 
 
 _MAKES: Final[Mapping[str, Bound]] = {
@@ -113,7 +113,7 @@ _MAKES: Final[Mapping[str, Bound]] = {
     "wrap": _wrap,
     "wrapWith": _wrap,
     "join": _join,
-    "printf": printed,
+    "printf": printf_size,
     "uniq": _pairs,
     "mustUniq": _pairs,
     "without": _each,
@@ -122,7 +122,7 @@ _MAKES: Final[Mapping[str, Bound]] = {
 }
 
 
-def bounded(name: str, function: Function) -> Function:
+def limit_work(name: str, function: Function) -> Function:
     """Wrap a function so that its work is charged. Raises TooLong beyond the limit."""
     makes, parses, extra = _MAKES.get(name), name in _PARSING, _COSTS.get(name, 2)
 
@@ -135,8 +135,8 @@ def bounded(name: str, function: Function) -> Function:
             raise ValueError(f"{name} of a text of more than {_PARSED} characters is too much")
         if makes is not None:
             made = makes(*arguments)
-            if made > LARGEST:
-                raise TooLong(f"{name} would make more than {LARGEST} characters or items")
+            if made > MAX_VALUE:
+                raise TooLong(f"{name} would make more than {MAX_VALUE} characters or items")
             work.charge(made // 16)
         result = function(*arguments)
         work.read(getattr(result, "value", result))
@@ -145,13 +145,13 @@ def bounded(name: str, function: Function) -> Function:
     return called
 
 
-def counts_bounded(name: str, function: Function) -> Function:
+def limit_counts(name: str, function: Function) -> Function:
     """Wrap a function so that repeat counts are limited."""
 
     @wraps(function)
     def called(*arguments: Any) -> Any:
-        if any(isinstance(one, (int, float)) and abs(one) > MOST for one in arguments):
-            raise ValueError(f"{name} of more than {MOST} is too much")
+        if any(isinstance(one, (int, float)) and abs(one) > MAX_REPEAT for one in arguments):
+            raise ValueError(f"{name} of more than {MAX_REPEAT} is too much")
         return function(*arguments)
 
     return called

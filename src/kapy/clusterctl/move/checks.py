@@ -9,18 +9,18 @@ from typing import Final
 from kapy.client.client import Client
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.inventory import Installed, Inventory
-from kapy.clusterctl.move.copying import named
+from kapy.clusterctl.move.copying import names_of
 from kapy.clusterctl.move.graph import Graph, Node, Ref
 from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, MACHINE
 from kapy.clusterctl.move.pausing import is_paused
-from kapy.clusterctl.move.plan import Plan, Way
-from kapy.clusterctl.waiting import holds
+from kapy.clusterctl.move.plan import Plan, Treatment
+from kapy.clusterctl.waiting import has_condition
 from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden, NotFound
 from kapy.kube.names import NAMESPACES
 from kapy.kube.version import InvalidVersion, Version, parse_tolerant
 
-_WHILE: Final = "cannot start the move operation while"
+_ERROR_PREFIX: Final = "cannot start the move operation while"
 
 
 async def identity(client: Client) -> str:
@@ -40,9 +40,9 @@ async def check_providers(source: Client, target: Client, besides: Collection[st
     there = await Inventory(target).installed()
     wrong = [
         problem
-        for one in await Inventory(source).installed()
-        if one.label not in besides
-        for problem in _provider_problems(one, there)
+        for provider in await Inventory(source).installed()
+        if provider.label not in besides
+        for problem in _provider_problems(provider, there)
     ]
     if wrong:
         raise MoveError(
@@ -58,7 +58,7 @@ def check_ready(graph: Graph) -> None:
     problems += [problem for node in graph.of(MACHINE) for problem in _machine_problems(node)]
     if problems:
         raise MoveError(
-            f"failed to check for provisioned infrastructure: {_all(problems)}; "
+            f"failed to check for provisioned infrastructure: {_join_problems(problems)}; "
             "`describe cluster` tells what it waits for"
         )
 
@@ -85,42 +85,48 @@ def check_unpaused(graph: Graph, besides: Collection[Ref] = ()) -> None:
 def check_undeleted(plan: Plan) -> None:
     """Raises MoveError while an object that would be moved is being deleted."""
     deleted = [
-        one.ref for one in plan.of(Way.MOVED) if one.document["metadata"].get("deletionTimestamp")
+        planned.ref
+        for planned in plan.of(Treatment.MOVED)
+        if planned.document["metadata"].get("deletionTimestamp")
     ]
     if deleted:
         raise MoveError(
-            f"{_WHILE} {named(deleted)} is being deleted: the target "
+            f"{_ERROR_PREFIX} {names_of(deleted)} is being deleted: the target "
             "would have it again; wait until it is gone"
         )
 
 
-def still_changing(refs: Iterable[Ref]) -> MoveError:
+def still_changing_error(refs: Iterable[Ref]) -> MoveError:
     """The error for objects that change although they are paused."""
     return MoveError(
-        f"{named(refs)} goes on changing in the source although the Clusters are paused: a "
+        f"{names_of(refs)} goes on changing in the source although the Clusters are paused: a "
         "controller there does not care; stop it, then go on with --resume, or undo the move with "
         "--rollback"
     )
 
 
-def _provider_problems(one: Installed, there: Iterable[Installed]) -> Iterator[str]:
-    same = [_version(other) for other in there if (other.name, other.type) == (one.name, one.type)]
+def _provider_problems(provider: Installed, installed: Iterable[Installed]) -> Iterator[str]:
+    same = [
+        _version(other)
+        for other in installed
+        if (other.name, other.type) == (provider.name, provider.type)
+    ]
     if not same:
-        yield f"provider {one.name} not found in the target cluster"
-    elif max(same) < _version(one):
+        yield f"provider {provider.name} not found in the target cluster"
+    elif max(same) < _version(provider):
         yield (
-            f"provider {one.name} in the target cluster is older than in the source cluster "
-            f"(source: {_version(one)}, target: {max(same)})"
+            f"provider {provider.name} in the target cluster is older than in the source cluster "
+            f"(source: {_version(provider)}, target: {max(same)})"
         )
 
 
-def _version(one: Installed) -> Version:
+def _version(provider: Installed) -> Version:
     try:
-        return parse_tolerant(one.version)
+        return parse_tolerant(provider.version)
     except InvalidVersion as error:
         raise MoveError(
-            f'unable to parse version "{one.version}" for the {one.instance} provider: {error}; '
-            "correct its Provider object"
+            f'unable to parse version "{provider.version}" for the {provider.instance} provider: '
+            f"{error}; correct its Provider object"
         ) from None
 
 
@@ -130,18 +136,18 @@ def _cluster_problems(node: Node) -> Iterator[str]:
     name = f'"{_kind(document)}" {node.ref.key}'
     has_control_plane = bool((document.get("spec") or {}).get("controlPlaneRef"))
     if not done.get("infrastructureProvisioned"):
-        yield f"{_WHILE} {name} is still provisioning the infrastructure"
-    elif not holds(document, "ControlPlaneInitialized") or (
+        yield f"{_ERROR_PREFIX} {name} is still provisioning the infrastructure"
+    elif not has_condition(document, "ControlPlaneInitialized") or (
         has_control_plane and not done.get("controlPlaneInitialized")
     ):
-        yield f"{_WHILE} the control plane for {name} is not yet initialized"
+        yield f"{_ERROR_PREFIX} the control plane for {name} is not yet initialized"
 
 
 def _machine_problems(node: Node) -> Iterator[str]:
     document = node.document or {}
     if not ((document.get("status") or {}).get("nodeRef") or {}).get("name"):
         name = f'"{_kind(document)}" {node.ref.key}'
-        yield f"{_WHILE} {name} is still provisioning the node"
+        yield f"{_ERROR_PREFIX} {name} is still provisioning the node"
 
 
 def _kind(document: Document) -> str:
@@ -149,6 +155,6 @@ def _kind(document: Document) -> str:
     return f"{group}/{version}, Kind={document['kind']}"
 
 
-def _all(problems: list[str]) -> str:
+def _join_problems(problems: list[str]) -> str:
     """Join messages in the format of Go's error aggregates."""
     return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"

@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kapy.clusterctl.errors import MoveError
-from kapy.clusterctl.install.asked import NONE, Asked
-from kapy.clusterctl.inventory import Installed, named
+from kapy.clusterctl.install.requested_providers import NONE, RequestedProviders
+from kapy.clusterctl.inventory import Installed, find_installed
 from kapy.clusterctl.provider import ProviderType
 from kapy.kube.version import InvalidVersion, Version, parse_tolerant
 
 
 @dataclass(frozen=True)
-class Needed:
+class RequiredProviders:
     """missing: providers to install. there: providers that the target has, with its version.
     unused: built-in providers of the source plane that no object of it needs."""
 
@@ -22,63 +22,70 @@ class Needed:
     unused: tuple[Installed, ...]
 
     @property
-    def asked(self) -> Asked:
+    def requested(self) -> RequestedProviders:
         """The providers to install, without the usual ones that `init` would add."""
         names: dict[ProviderType, list[str]] = {
             ProviderType.BOOTSTRAP: [NONE],
             ProviderType.CONTROL_PLANE: [NONE],
         }
-        for one in self.missing:
-            names.setdefault(one.type, []).append(f"{one.name}:{one.version}")
-        namespaces = {one.label: one.namespace for one in self.missing if not one.built_in}
-        return Asked(names, namespaces=namespaces)
+        for provider in self.missing:
+            names.setdefault(provider.type, []).append(f"{provider.name}:{provider.version}")
+        namespaces = {
+            provider.label: provider.namespace for provider in self.missing if not provider.built_in
+        }
+        return RequestedProviders(names, namespaces=namespaces)
 
     @property
     def labels(self) -> frozenset[str]:
         """The providers that must run in the target before any object moves."""
-        return frozenset(one.label for one in (*self.missing, *self.there))
+        return frozenset(provider.label for provider in (*self.missing, *self.there))
 
 
-def needed(
+def required_providers(
     source: Sequence[Installed], target: Sequence[Installed], used: Collection[str]
-) -> Needed:
+) -> RequiredProviders:
     """The providers that the target needs. used: labels of providers that have objects.
 
     Raises MoveError if the target has an older version of a provider.
     """
     missing, there, unused = list[Installed](), list[Installed](), list[Installed]()
-    for one in source:
-        same = named(target, one.name, one.type)
+    for provider in source:
+        same = find_installed(target, provider.name, provider.type)
         if same:
             there += same
-        elif one.built_in and one.type is not ProviderType.CORE and one.label not in used:
-            unused.append(one)
+        elif (
+            provider.built_in
+            and provider.type is not ProviderType.CORE
+            and provider.label not in used
+        ):
+            unused.append(provider)
         else:
-            missing.append(one)
-    problems = list(_older(source, target))
+            missing.append(provider)
+    problems = list(_older_providers(source, target))
     if problems:
         raise MoveError(
             f"{'; '.join(problems)}; `kapy upgrade apply` with the kubeconfig of that cluster "
             "upgrades it there"
         )
-    return Needed(tuple(missing), tuple(there), tuple(unused))
+    return RequiredProviders(tuple(missing), tuple(there), tuple(unused))
 
 
-def _older(source: Iterable[Installed], target: Sequence[Installed]) -> Iterator[str]:
-    for one in source:
-        for other in named(target, one.name, one.type):
-            if _version(other) < _version(one):
+def _older_providers(source: Iterable[Installed], target: Sequence[Installed]) -> Iterator[str]:
+    for provider in source:
+        for other in find_installed(target, provider.name, provider.type):
+            if _version(other) < _version(provider):
                 yield (
-                    f"{one.label} is {one.version} here and {other.version} in the cluster: an "
+                    f"{provider.label} is {provider.version} here and {other.version} in the "
+                    "cluster: an "
                     "older version may not understand its objects"
                 )
 
 
-def _version(one: Installed) -> Version:
+def _version(provider: Installed) -> Version:
     try:
-        return parse_tolerant(one.version)
+        return parse_tolerant(provider.version)
     except InvalidVersion as error:
         raise MoveError(
-            f'the Provider object {one.instance} has the version "{one.version}", which is none: '
-            f"{error}; correct it"
+            f'the Provider object {provider.instance} has the version "{provider.version}", which '
+            f"is none: {error}; correct it"
         ) from None

@@ -1,8 +1,8 @@
-"""Whether a server-side apply would change nothing, told from the object alone.
+"""Detects from an object alone that a server-side apply would not change it.
 
-A controller that applies its full intent on every look would send mostly requests that change
-nothing. The object says what it would find out: its values, and in `managedFields` what the
-applier owns. No memory is needed, so a restarted program does not apply everything once more.
+A controller that applies its full intent at every reconcile would mostly send requests without
+effect. The object contains all that decides it: its values, and its managedFields with the
+manager's entry.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Hashable
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.foreign_json import decoded
+from kapy.kube.foreign_json import decode_json
 from kapy.kube.patch.identity import identity
 
 _IDENTITY: Final = frozenset({"name", "namespace", "uid"})
 _MERGED: Final = ("annotations", "labels")
 
 
-def is_settled(live: Document, intent: Document, manager: str) -> bool:
-    """Whether `live` is what applying `intent` as `manager` (with force) would make of it.
+def is_no_op(live: Document, intent: Document, manager: str) -> bool:
+    """Whether applying `intent` as `manager` (with force) would leave `live` unchanged.
 
-    True only if `live` holds each value of the intent and the manager owns exactly the intent's
-    fields: a field that it owned before and does not apply any more would have to go.
+    True only if `live` has each value of the intent, and the manager owns exactly the intent's
+    fields: a field that it owned before and no longer applies would be removed.
     """
-    owned = _owned_by(live, manager)
+    owned = _owned_fields(live, manager)
     if owned is None:
         return False
     wanted = {key: value for key, value in intent.items() if key not in ("apiVersion", "kind")}
@@ -48,7 +48,7 @@ def is_settled(live: Document, intent: Document, manager: str) -> bool:
     return not (wanted or owned) or _matches(owned, wanted, live)
 
 
-def _owned_by(live: Document, manager: str) -> Document | None:
+def _owned_fields(live: Document, manager: str) -> Document | None:
     for entry in live["metadata"].get("managedFields") or ():
         if (
             entry.get("manager") == manager
@@ -60,51 +60,51 @@ def _owned_by(live: Document, manager: str) -> Document | None:
     return None
 
 
-def _matches(owned: Document, wanted: Any, live: Any) -> bool:
-    if isinstance(wanted, dict) and isinstance(live, dict):
-        return _map_matches(owned, wanted, live)
-    if isinstance(wanted, list) and isinstance(live, list):
-        return _list_matches(owned, wanted, live)
-    return bool(wanted == live) and isinstance(wanted, bool) is isinstance(live, bool)
+def _matches(owned: Document, intended: Any, live: Any) -> bool:
+    if isinstance(intended, dict) and isinstance(live, dict):
+        return _map_matches(owned, intended, live)
+    if isinstance(intended, list) and isinstance(live, list):
+        return _list_matches(owned, intended, live)
+    return bool(intended == live) and isinstance(intended, bool) is isinstance(live, bool)
 
 
-def _map_matches(owned: Document, wanted: Document, live: Document) -> bool:
+def _map_matches(owned: Document, intended: Document, live: Document) -> bool:
     fields = len(owned) - ("." in owned)
     if not fields:
-        return wanted == live  # owned as a whole
-    if fields != len(wanted):
+        return intended == live  # owned as a whole
+    if fields != len(intended):
         return False
-    for key, value in wanted.items():
+    for key, value in intended.items():
         below = owned.get(f"f:{key}")
         if below is None or key not in live or not _matches(below, value, live[key]):
             return False
     return True
 
 
-def _list_matches(owned: Document, wanted: list[Any], live: list[Any]) -> bool:
+def _list_matches(owned: Document, intended: list[Any], live: list[Any]) -> bool:
     items = {key: below for key, below in owned.items() if key != "."}
     if not items:
-        return wanted == live  # owned as a whole
-    if len(items) != len(wanted):
+        return intended == live  # owned as a whole
+    if len(items) != len(intended):
         return False
-    mine, theirs = _Items(wanted), _Items(live)
+    mine, theirs = _ListIndex(intended), _ListIndex(live)
     return all(_item_matches(path, below, mine, theirs) for path, below in items.items())
 
 
-def _item_matches(path: str, owned: Document, mine: _Items, theirs: _Items) -> bool:
+def _item_matches(path: str, owned: Document, intended: _ListIndex, current: _ListIndex) -> bool:
     kind, _, text = path.partition(":")
     if kind == "v":
-        value = identity(decoded(text))
-        return mine.has(value) and theirs.has(value)
+        value = identity(decode_json(text))
+        return intended.has(value) and current.has(value)
     if kind != "k":
         return False
-    keys = decoded(text)
-    one, two = mine.of(keys), theirs.of(keys)
+    keys = decode_json(text)
+    one, two = intended.of(keys), current.of(keys)
     return one is not None and two is not None and _map_matches(owned, one, two)
 
 
-class _Items:
-    """The items of a list by their values, and by each set of keys that is asked for."""
+class _ListIndex:
+    """The items of a list, indexed by value and by sets of keys."""
 
     def __init__(self, items: list[Any]) -> None:
         self._items = items
@@ -117,7 +117,7 @@ class _Items:
         return value in self._values
 
     def of(self, keys: Document) -> Document | None:
-        """The first item with these values of its keys; an absent one is null."""
+        """Return the first item with these key values; an absent key counts as null."""
         names = tuple(keys)
         if names not in self._known:
             known = self._known[names] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.field_errors import Shown
+from kapy.kube.field_errors import FixedText
 
 FIELDS: Final = (
     ("id", "ID"),
@@ -66,7 +66,7 @@ _FLAGS: Final = frozenset(
         "x-kubernetes-int-or-string",
     )
 )
-PLAIN: Final = _TEXTS | _FLAGS
+PLAIN_FIELDS: Final = _TEXTS | _FLAGS
 """Fields that are not pointers in Go: an absent one has its zero value."""
 
 _RULE: Final = (
@@ -79,9 +79,9 @@ _RULE: Final = (
 )
 
 
-def shown_schema(schema: Document) -> Shown:
+def schema_text(schema: Document) -> FixedText:
     """Return the schema as the value of an error."""
-    return Shown.of(schema_members(schema))
+    return FixedText.of(schema_members(schema))
 
 
 def schema_members(schema: Document) -> Document:
@@ -113,9 +113,9 @@ def _member(name: str, value: Any) -> Any:  # noqa: PLR0911 - a table of kinds o
     return _sorted(value)
 
 
-def shown_items(value: Any) -> Shown:
+def items_text(value: Any) -> FixedText:
     """Return the schema of items as the value of an error."""
-    return Shown.of(_items(value))
+    return FixedText.of(_items(value))
 
 
 def _items(value: Any) -> Document:

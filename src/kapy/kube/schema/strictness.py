@@ -13,7 +13,7 @@ TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 
 
 @dataclass(frozen=True, slots=True)
-class Demands:
+class Strictness:
     """The checks for a schema.
 
     valid_types: types must be OpenAPI's. structural: the schema must be structural.
@@ -30,12 +30,12 @@ class Demands:
     cheap_rules: bool = True
 
 
-def demands_after(old: Sequence[Document], structural: bool, pruned: bool) -> Demands:  # noqa: FBT001
+def strictness_after(old: Sequence[Document], structural: bool, pruned: bool) -> Strictness:  # noqa: FBT001
     """Return the checks for schemas that replace `old` ones.
 
     structural, pruned: all old schemas were structural, or had only pruned defaults.
     """
-    return Demands(
+    return Strictness(
         valid_types=not _in_any(old, _has_unknown_type),
         structural=structural,
         pruned_defaults=pruned,

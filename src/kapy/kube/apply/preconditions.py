@@ -1,4 +1,4 @@
-"""Configurations that a server-side apply refuses before it looks at the object."""
+"""Checks of a server-side apply before it is merged."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import Final
 
 from kapy.kube import Document
 from kapy.kube.apply.kinds import Types
-from kapy.kube.apply.misfits import misfits
+from kapy.kube.apply.type_errors import type_error_text
 from kapy.kube.errors import ApiError, BadRequest
 from kapy.kube.names import split_api_version
 
 
 def check_applied(types: Types, applied: Document) -> None:
-    """Refuse a configuration that names field owners, or does not fit the types.
-
-    Raises BadRequest, ApplyFailed.
+    """Check that a configuration has no managedFields and fits the types. Raises BadRequest,
+    ApplyFailed.
     """
     if isinstance(_metadata(applied).get("managedFields"), list):
         raise BadRequest("metadata.managedFields must be nil")
-    if text := misfits(types.root, applied):
-        raise apply_failed(f"failed to create typed patch object ({_shown(applied)}): {text}")
+    if text := type_error_text(types.root, applied):
+        raise apply_failed(f"failed to create typed patch object ({_object_text(applied)}): {text}")
 
 
-def unconvertible(applied: Document, problem: str) -> ApplyFailed:
-    """The error of a configuration that fits the types, but not Go's struct: of a time that is
-    none, a fraction of an integer. problem: as the decoder of a body tells it."""
+def conversion_error(applied: Document, problem: str) -> ApplyFailed:
+    """Return the error for a configuration that fits the types but not Go's struct, such as an
+    invalid time or a fraction in an integer field. problem: the message of the body's decoder.
+    """
     text = _FIELD.sub(r"Go value of type \1", problem)
     if _FRACTION.search(problem):
         text = "cannot convert float64 to int64"
-    kind = _shown(applied).partition("; ")[2]
+    kind = _object_text(applied).partition("; ")[2]
     said = f"to proper version: unable to convert unstructured object to {kind}: {text}"
-    return apply_failed(f"failed to convert new object ({_shown(applied)}) {said}")
+    return apply_failed(f"failed to convert new object ({_object_text(applied)}) {said}")
 
 
 _FIELD: Final = re.compile(r"Go struct field \S+ of type (\S+)")
@@ -39,10 +39,11 @@ _FRACTION: Final = re.compile(r"unmarshal number \S*[.eE]\S* into .* of type int
 
 
 def check_live(types: Types, live: Document) -> None:
-    """Refuse to apply to an object that does not fit the types: it was written in another version,
-    or before the schema changed. Raises ApplyFailed."""
-    if text := misfits(types.root, live, repeated=True):
-        raise apply_failed(f"failed to create typed live object ({_shown(live)}): {text}")
+    """Check that the object fits the types: it may have been written in another version, or before
+    the schema changed. Raises ApplyFailed.
+    """
+    if text := type_error_text(types.root, live, repeated=True):
+        raise apply_failed(f"failed to create typed live object ({_object_text(live)}): {text}")
 
 
 def _metadata(document: Document) -> Document:
@@ -50,8 +51,8 @@ def _metadata(document: Document) -> Document:
     return metadata if isinstance(metadata, dict) else {}
 
 
-def _shown(document: Document) -> str:
-    """Namespace, name, version and kind of an object."""
+def _object_text(document: Document) -> str:
+    """Return namespace, name, version and kind of an object as text."""
     group, version = split_api_version(document["apiVersion"])
     metadata = _metadata(document)
     parts = (metadata.get(field, "") for field in ("namespace", "name"))
@@ -60,11 +61,13 @@ def _shown(document: Document) -> str:
 
 
 class ApplyFailed(ApiError):
-    """An apply that kube-apiserver fails at, though the client erred (500 without a reason)."""
+    """An apply for which kube-apiserver answers 500 without a reason, although the client made the
+    mistake.
+    """
 
 
 def apply_failed(message: str) -> ApplyFailed:
-    """The error with the Status that kube-apiserver sends."""
+    """Return the error with the Status that kube-apiserver sends."""
     status: Document = {
         "kind": "Status",
         "apiVersion": "v1",

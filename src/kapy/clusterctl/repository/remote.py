@@ -1,7 +1,7 @@
 """Remote repositories, with a download cache.
 
-A `Source` is the interface that GitHub, GitLab and OCI registries implement; `Cached` turns one
-into a `Repository`.
+A `Source` is the interface that GitHub, GitLab and OCI registries implement; `CachedRepository`
+turns one into a `Repository`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Source(Protocol):
     async def files(self, version: str) -> list[str]: ...
 
 
-class Cached:
+class CachedRepository:
     """The repository of a source; each file is downloaded once."""
 
     def __init__(self, source: Source, cache: Cache) -> None:
@@ -69,21 +69,21 @@ class Cached:
         return await self._cache.once(key, lambda: self._source.files(version))
 
 
-def far_repository(url: str, config: Config, provider: Provider | None) -> Repository:
+def remote_repository(url: str, config: Config, provider: Provider | None) -> Repository:
     """The repository of a remote URL. Raises RepositoryError."""
     parts = urlsplit(url)
     if parts.scheme == "https" and parts.netloc == "github.com":
         from kapy.clusterctl.repository.github import github_at
 
-        return Cached(github_at(parts.path, config), config.cache)
+        return CachedRepository(github_at(parts.path, config), config.cache)
     if parts.scheme == "https" and parts.netloc.startswith("gitlab."):
         from kapy.clusterctl.repository.gitlab import gitlab_at
 
-        return Cached(gitlab_at(parts, config), config.cache)
+        return CachedRepository(gitlab_at(parts, config), config.cache)
     if parts.scheme in ("oci", "oci+http"):
         from kapy.clusterctl.repository.oci import oci_at
 
-        return Cached(oci_at(url, config, provider), config.cache)
+        return CachedRepository(oci_at(url, config, provider), config.cache)
     if parts.scheme == "https":
         raise RepositoryError(
             'invalid provider url. Only GitHub and GitLab are supported for "https" schema: '

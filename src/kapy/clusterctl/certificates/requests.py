@@ -26,11 +26,11 @@ _ALGORITHMS: Final[dict[tuple[str, int], Algorithm]] = {
     ("ECDSA", 256): "ECDSA-P256",
     ("ECDSA", 384): "ECDSA-P384",
 }
-_WAY_OUT: Final = "install cert-manager and choose it with --certificates=cert-manager"
+_REMEDY: Final = "install cert-manager and choose it with --certificates=cert-manager"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CertificateRequest:
     """A requested certificate.
 
     name: of the Certificate. secret: name of the Secret with the certificate. authority: name of
@@ -59,10 +59,10 @@ class Wanted:
         return asdict(self)
 
     @classmethod
-    def of(cls, kept: Document) -> Wanted:
+    def of(cls, document: Document) -> CertificateRequest:
         """The request that `document` returned."""
-        lists = {name: tuple(kept[name]) for name in ("names", "organizations", "usages")}
-        return cls(**(kept | lists))
+        lists = {name: tuple(document[name]) for name in ("names", "organizations", "usages")}
+        return cls(**(document | lists))
 
 
 def of_cert_manager(document: Document) -> bool:
@@ -70,12 +70,12 @@ def of_cert_manager(document: Document) -> bool:
     return split_api_version(document["apiVersion"])[0] == GROUP
 
 
-def asked_by(objects: Iterable[Document]) -> list[Wanted]:
+def requests_in(objects: Iterable[Document]) -> list[CertificateRequest]:
     """The certificates that these objects request, CAs first. Raises CertificateError."""
-    theirs = [one for one in objects if of_cert_manager(one)]
-    issuers = {reference(one): one for one in theirs if one["kind"] in _ISSUERS}
-    found = [wanted_by(one, issuers) for one in theirs if one["kind"] == "Certificate"]
-    return sorted(found, key=lambda one: not one.is_authority)
+    originals = [one for one in objects if of_cert_manager(one)]
+    issuers = {reference(one): one for one in originals if one["kind"] in _ISSUERS}
+    found = [request_of(one, issuers) for one in originals if one["kind"] == "Certificate"]
+    return sorted(found, key=lambda request: not request.is_authority)
 
 
 def reference(issuer: Document) -> Reference:
@@ -84,13 +84,13 @@ def reference(issuer: Document) -> Reference:
     return issuer["kind"], "" if issuer["kind"] == "ClusterIssuer" else key.namespace, key.name
 
 
-def wanted_by(certificate: Document, issuers: Mapping[Reference, Document]) -> Wanted:
+def request_of(certificate: Document, issuers: Mapping[Reference, Document]) -> CertificateRequest:
     """The certificate that an object requests. Raises CertificateError."""
     key, spec = Key.of(certificate), certificate["spec"]
     names = (*(spec.get("dnsNames") or ()), *(spec.get("ipAddresses") or ()))
     secret = str(spec["secretName"])
     authority = secret if spec.get("isCA") else _authority(key, spec["issuerRef"], issuers)
-    return Wanted(
+    return CertificateRequest(
         namespace=key.namespace,
         name=key.name,
         secret=secret,
@@ -111,7 +111,7 @@ def _authority(key: Key, reference: Document, issuers: Mapping[Reference, Docume
     if issuer is None:
         raise CertificateError(
             f"Certificate {key} is to be issued by {kind} {name}, which is not among the "
-            f"provider's components; {_WAY_OUT}"
+            f"provider's components; {_REMEDY}"
         )
     spec = issuer["spec"]
     if "selfSigned" in spec:
@@ -120,7 +120,7 @@ def _authority(key: Key, reference: Document, issuers: Mapping[Reference, Docume
         return str(spec["ca"]["secretName"])
     raise CertificateError(
         f"{kind} {name}, which Certificate {key} is to be issued by, is neither selfSigned nor of "
-        f"a ca; {_WAY_OUT}"
+        f"a ca; {_REMEDY}"
     )
 
 
@@ -137,8 +137,8 @@ def seconds_of(key: Key, spec: Document, field: str) -> int:
         ) from None
 
 
-def _usages(given: Sequence[str]) -> tuple[Usage, ...]:
-    both = [one for one in ("client", "server") if f"{one} auth" in given]
+def _usages(usages: Sequence[str]) -> tuple[Usage, ...]:
+    both = [one for one in ("client", "server") if f"{one} auth" in usages]
     return tuple(cast("list[Usage]", both)) or ("server",)
 
 
@@ -147,6 +147,6 @@ def _algorithm(key: Key, private: Document) -> Algorithm:
     if asked not in _ALGORITHMS:
         raise CertificateError(
             f"Certificate {key} asks for a key of {asked[0]} {asked[1] or ''}".rstrip()
-            + f", which kapy does not make; {_WAY_OUT}"
+            + f", which kapy does not make; {_REMEDY}"
         )
     return _ALGORITHMS[asked]

@@ -1,7 +1,7 @@
-"""Values that are not of the type that their schema declares: rules cannot speak of them.
+"""Values that do not have the type that their schema declares; rules cannot use them.
 
-A schema's check lets few of them through (a whole number that is written as 1.0), but an old value
-may be of any type.
+Schema validation accepts few of them (an integer written as 1.0), but an old value may have any
+type.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _GO: Final[dict[type, str]] = {
 }
 
 
-_FITTING: Final[dict[str, tuple[type, ...]]] = {
+_MATCHING_TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
     "float": (float, int),
     "int": (int,),
@@ -37,24 +37,25 @@ _FITTING: Final[dict[str, tuple[type, ...]]] = {
 }
 
 
-def fitting_types(kind: Type) -> frozenset[type]:
-    """Of values that are no misfits for sure: a quick test before the thorough one."""
+def matching_types(kind: Type) -> frozenset[type]:
+    """Return the Python types that always match: a fast check before the complete one."""
     expected = _EXPECTED.get(kind.name)
     if expected is not None:
-        return frozenset(_FITTING[expected])
+        return frozenset(_MATCHING_TYPES[expected])
     if kind.name in ("map", "object"):
         return frozenset((dict,))
     return frozenset((list,) if kind.name == "list" else ())
 
 
-def misfit(kind: Type, value: Any) -> str:
-    """Why a value cannot be one of a type, "" if it can. Null is let be, and parts of objects and
-    lists are not looked at."""
+def type_mismatch(kind: Type, value: Any) -> str:
+    """Return the reason for which a value does not have a type, "" if it does. Null is ignored, and
+    the parts of objects and lists are not checked.
+    """
     if value is None:
         return ""
     expected = _EXPECTED.get(kind.name)
     if expected is not None:
-        if isinstance(value, _FITTING[expected]) and (expected == "bool") is isinstance(
+        if isinstance(value, _MATCHING_TYPES[expected]) and (expected == "bool") is isinstance(
             value, bool
         ):
             return ""

@@ -5,31 +5,33 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kapy.kube.digits import whole
+from kapy.kube.digits import parse_integer
 from kapy.kube.errors import KapyError
 
 WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
 
-class BadShare(KapyError):
+class InvalidIntOrPercent(KapyError):
     """The value is neither a number nor a percentage; validation should have refused it."""
 
 
-def scaled(value: int | str | None, total: int, *, round_up: bool) -> int:
-    """Return a number unchanged, or a percentage of `total`. Raises BadShare."""
+def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
+    """Return a number unchanged, or a percentage of `total`. Raises InvalidIntOrPercent."""
     if value is None:
-        raise BadShare("nil value for IntOrString")
+        raise InvalidIntOrPercent("nil value for IntOrString")
     if isinstance(value, int):
         return value
     number = value.removesuffix("%")
     if number == value:
-        raise BadShare("invalid value for IntOrString: invalid type: string is not a percentage")
+        raise InvalidIntOrPercent(
+            "invalid value for IntOrString: invalid type: string is not a percentage"
+        )
     if not WHOLE_NUMBER.fullmatch(number):
-        raise BadShare(
+        raise InvalidIntOrPercent(
             f'invalid value for IntOrString: invalid value "{value}": '
             f'strconv.Atoi: parsing "{number}": invalid syntax'
         )
-    hundredths = whole(number) * total
+    hundredths = parse_integer(number) * total
     return -(-hundredths // 100) if round_up else hundredths // 100
 
 
@@ -39,4 +41,4 @@ def int_value(value: int | str) -> int:
     """
     if isinstance(value, int):
         return value
-    return whole(value) if WHOLE_NUMBER.fullmatch(value) else 0
+    return parse_integer(value) if WHOLE_NUMBER.fullmatch(value) else 0

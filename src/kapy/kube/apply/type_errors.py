@@ -1,4 +1,4 @@
-"""Why an applied configuration does not fit its types, in structured-merge-diff's words."""
+"""Type errors of an applied configuration, with structured-merge-diff's messages."""
 
 from __future__ import annotations
 
@@ -7,34 +7,35 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.apply.fields import spelled as element_spelled
+from kapy.kube.apply.fields import element_text as element_spelled
 from kapy.kube.apply.types import (
     STRING,
     InvalidItem,
     ListType,
     MapType,
     Scalar,
-    Stripped,
     Type,
+    Untracked,
     item_key,
-    settled,
+    resolve_deduced,
 )
-from kapy.kube.field_errors import first
-from kapy.kube.field_paths import Path, spelled
+from kapy.kube.field_errors import limit_messages
+from kapy.kube.field_paths import Path, path_text
 from kapy.kube.patch.go_text import text
 
 _TWICE: Final = "duplicate entries for key"
 
 
-def misfits(node: Type, value: Any, *, repeated: bool = False) -> str:
-    """One text that tells all that does not fit; "" when everything does.
-
-    repeated: an item may stand in a list twice.
+def type_error_text(node: Type, value: Any, *, repeated: bool = False) -> str:
+    """Return one text with all type errors; "" if there are none. repeated: lists may contain an
+    item twice.
     """
     if fits(node, value, repeated=repeated):  # as nearly everything does
         return ""
     lines = list(
-        first(one for one in _misfits(node, value, "") if not (repeated and _TWICE in one))
+        limit_messages(
+            one for one in _type_errors(node, value, "") if not (repeated and _TWICE in one)
+        )
     )
     if len(lines) <= 1:
         return "".join(lines)
@@ -42,10 +43,10 @@ def misfits(node: Type, value: Any, *, repeated: bool = False) -> str:
 
 
 def fits(node: Type, value: Any, *, repeated: bool) -> bool:
-    """Whether nothing is wrong with a value, without a word about what and where."""
+    """Whether a value has no type errors; faster than computing the messages."""
     if value is None:
         return True
-    found = settled(node, value)
+    found = resolve_deduced(node, value)
     if isinstance(found, Scalar):
         return not _expected(found, value)
     if isinstance(found, MapType):
@@ -78,38 +79,38 @@ def _list_fits(node: ListType, value: list[Any], *, repeated: bool) -> bool:
     return all(fits(element, item, repeated=repeated) for item in value)
 
 
-def _misfits(node: Type, value: Any, path: Path) -> Iterator[str]:
-    found = settled(node, value)
+def _type_errors(node: Type, value: Any, path: Path) -> Iterator[str]:
+    found = resolve_deduced(node, value)
     if value is None:
         return
-    if isinstance(found, Stripped) and found.what is not None:
+    if isinstance(found, Untracked) and found.what is not None:
         found = found.what
     if isinstance(found, MapType):
-        yield from _map_misfits(found, value, path)
+        yield from _map_type_errors(found, value, path)
     elif isinstance(found, ListType):
-        yield from _list_misfits(found, value, path)
+        yield from _list_type_errors(found, value, path)
     elif isinstance(found, Scalar) and (expected := _expected(found, value)):
-        yield _at(path, expected)
+        yield _error_at(path, expected)
 
 
-def _at(path: Path, why: str) -> str:
-    return f"{spelled(path)}: {why}" if path else why
+def _error_at(path: Path, reason: str) -> str:
+    return f"{path_text(path)}: {reason}" if path else reason
 
 
-def _map_misfits(node: MapType, value: Any, path: Path) -> Iterator[str]:
+def _map_type_errors(node: MapType, value: Any, path: Path) -> Iterator[str]:
     if not isinstance(value, dict):
-        yield _at(path, f"expected map, got &{{{text(value)}}}")
+        yield _error_at(path, f"expected map, got &{{{text(value)}}}")
         return
     for name, inner in value.items():
         if not node.declares(name) and node.element is None:
-            yield _at((path, f".{name}"), "field not declared in schema")
+            yield _error_at((path, f".{name}"), "field not declared in schema")
             return
-        yield from _misfits(node.type_of(name), inner, (path, f".{name}"))
+        yield from _type_errors(node.type_of(name), inner, (path, f".{name}"))
 
 
-def _list_misfits(node: ListType, value: Any, path: Path) -> Iterator[str]:
+def _list_type_errors(node: ListType, value: Any, path: Path) -> Iterator[str]:
     if not isinstance(value, list):
-        yield _at(path, f"expected list, got &{{{text(value)}}}")
+        yield _error_at(path, f"expected list, got &{{{text(value)}}}")
         return
     seen: set[str] = set()
     for index, item in enumerate(value):
@@ -118,12 +119,12 @@ def _list_misfits(node: ListType, value: Any, path: Path) -> Iterator[str]:
             try:
                 key = item_key(node, item)
             except InvalidItem as error:
-                yield _at(path, f"element {index}: {error}")
+                yield _error_at(path, f"element {index}: {error}")
                 return
             if key in seen:
-                yield _at(path, f"{_TWICE} {element_spelled(key)}")
+                yield _error_at(path, f"{_TWICE} {element_spelled(key)}")
             seen.add(key)
-        yield from _misfits(node.element, item, (path, element_spelled(key)))
+        yield from _type_errors(node.element, item, (path, element_spelled(key)))
 
 
 def _expected(node: Scalar, value: Any) -> str:
@@ -151,7 +152,7 @@ def _go_type(value: Any) -> str:
 
 
 def _go_syntax(value: Any) -> str:
-    """A value as Go's %#v prints it."""
+    """Return a value as Go's %#v prints it."""
     if isinstance(value, dict):
         inner = ", ".join(f"{json.dumps(key)}:{_go_syntax(value[key])}" for key in sorted(value))
         return f"map[string]interface {{}}{{{inner}}}"

@@ -9,27 +9,28 @@ from typing import Any, Final, ParamSpec, TypeVar, cast
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-LONGEST: Final = 512
+MAX_TEXT: Final = 512
 """The most characters of a cached text. `lru_cache` counts results, not bytes: a thousand texts of
 a megabyte would stay in memory.
 """
 
 
-def remembered(
-    most: int, longest: int = LONGEST
+def text_cache(
+    size: int, max_length: int = MAX_TEXT
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Like `lru_cache` for functions of texts, but texts longer than `longest` are not cached."""
+    """Like `lru_cache` for functions of texts, but texts longer than `max_length` are not
+    cached."""
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-        known = lru_cache(maxsize=most)(function)
+        known = lru_cache(maxsize=size)(function)
 
         def call_of_one(text: Any) -> Result:
-            return known(text) if len(text) <= longest else function(text)  # type: ignore[call-arg]
+            return known(text) if len(text) <= max_length else function(text)  # type: ignore[call-arg]
 
         @wraps(function)
         def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
             for one in args:
-                if len(one) > longest:  # type: ignore[arg-type]
+                if len(one) > max_length:  # type: ignore[arg-type]
                     return function(*args, **kwargs)
             return known(*args, **kwargs)  # type: ignore[arg-type]
 

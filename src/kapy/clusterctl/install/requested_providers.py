@@ -13,7 +13,7 @@ from kapy.clusterctl.provider_reference import Reference, parse_reference
 
 NONE: Final = "-"
 """Used as the name of a bootstrap or control plane provider: do not install the usual one."""
-_USUAL: Final = {
+_DEFAULT_PROVIDERS: Final = {
     ProviderType.CORE: "cluster-api",
     ProviderType.BOOTSTRAP: "kubeadm",
     ProviderType.CONTROL_PLANE: "kubeadm",
@@ -21,7 +21,7 @@ _USUAL: Final = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedProviders:
     """Providers to install. names: `aws` or `aws:v2.11.0`, by type. target_namespace: for all of
     them. namespaces: for single providers, by label."""
 
@@ -29,11 +29,13 @@ class Asked:
     target_namespace: str = ""
     namespaces: Mapping[str, str] = field(default_factory=dict)
 
-    def with_usual(self, installed: Sequence[Installed]) -> Asked:
+    def with_defaults(self, installed: Sequence[Installed]) -> RequestedProviders:
         """Add the usual providers if no core provider is installed yet."""
         if default_name(installed, ProviderType.CORE):
             return self
-        usual = {of_type: (name,) for of_type, name in _USUAL.items() if not self.of(of_type)}
+        usual = {
+            of_type: (name,) for of_type, name in _DEFAULT_PROVIDERS.items() if not self.of(of_type)
+        }
         return replace(self, names={**self.names, **usual})
 
     def namespace_of(self, name: str, of_type: ProviderType) -> str:
