@@ -138,7 +138,8 @@ def test_a_shell_has_code_that_completes(shell: str, capsys: pytest.CaptureFixtu
 )
 def test_bash_completes(words: str, completed: str) -> None:
     script = (
-        f"source <(kapy completion bash); COMP_WORDS=({words}); COMP_CWORD={len(words.split()) - 1}"
+        f"source <(kapy completion bash); COMP_LINE='{words}'; COMP_POINT={len(words)}"
+        f"; COMP_WORDS=({words}); COMP_CWORD={len(words.split()) - 1}"
         '; _kapy_complete kapy; echo "${COMPREPLY[@]}"'
     )
     environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}

@@ -24,7 +24,8 @@ from kapy.apiserver.encoding.go_json import syntax_error
 from kapy.apiserver.encoding.long_json import paused_collection
 from kapy.hooks.go_types import Form, GoType, Member, struct_of
 from kapy.kube import Document
-from kapy.kube.foreign_json import MAX_DEPTH, TooDeep
+from kapy.kube.depth import MAX_DEPTH
+from kapy.kube.foreign_json import TooDeep
 from kapy.kube.model import Model
 
 _BASE64: Final = re.compile("[A-Za-z0-9+/]*={0,2}")

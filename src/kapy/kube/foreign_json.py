@@ -13,10 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-MAX_DEPTH: Final = 300
-"""The most levels of a value: Kubernetes' own kinds need 30, and recursion can handle this
-depth.
-"""
+from kapy.kube.depth import MAX_DEPTH
 
 _LARGE_TEXT: Final = 1 << 17
 _CHUNK_BYTES: Final = 1 << 20

@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 from yaml.constructor import ConstructorError
 
-from kapy.kube.foreign_json import MAX_DEPTH
+from kapy.kube.depth import MAX_DEPTH
 from kapy.kube.go_floats import float_text
 from kapy.kube.go_quoted import go_quoted
 from kapy.kube.text_cache import MAX_TEXT
