@@ -88,7 +88,7 @@ async def test_a_released_provider_is_installed(
     engine.chosen = "127.0.0.0/8"
     engine.images = engine.registry = EveryImage()
     monkeypatch.setattr(Engine, "from_environment", lambda: engine)
-    monkeypatch.setattr(Probe, "ask", _well)
+    monkeypatch.setattr(Probe, "run", _well)
     configuration = tmp_path / "clusterctl.yaml"
     configuration.write_text(release.configuration())
     async with _plane(tmp_path / "plane", release.provider.label) as plane:
