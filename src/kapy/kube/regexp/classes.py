@@ -1,4 +1,4 @@
-r"""Character classes in patterns: `[a-z\\d[:alpha:]]`, `\\p{Greek}`."""
+r"""Character classes in patterns: `[a-z\d[:alpha:]]`, `\p{Greek}`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CharacterClasses:
         self._text = pattern
 
     def unicode(self, at: int, *, folds: bool) -> tuple[str, int, int]:
-        r"""Parse `\\pN`, `\\p{Greek}` or `\\P{^Greek}` outside of brackets."""
+        r"""Parse `\pN`, `\p{Greek}` or `\P{^Greek}` outside of brackets."""
         (written, inverted), end = self._named(at, folds=folds)
         return f"[{'^' if inverted else ''}{written}]", _TABLE, end
 

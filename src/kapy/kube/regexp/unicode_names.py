@@ -1,4 +1,4 @@
-r"""Names of Unicode classes in Go (`\\p{Greek}`, `\\pL`), and their names in RE2."""
+r"""Names of Unicode classes in Go (`\p{Greek}`, `\pL`), and their names in RE2."""
 
 from __future__ import annotations
 
