@@ -88,7 +88,7 @@ class SaveOperation:
         documents = {node.ref: node.document for node in graph.existing_nodes() if node.document}
         self._tell(0, f"Saving files to {start.target.directory}")
         for ref, name in file_names(plan.objects).items():
-            self._tell(1, "SaveOperation", **{ref.kind: ref.name}, Namespace=ref.namespace)
+            self._tell(1, "Saving", **{ref.kind: ref.name}, Namespace=ref.namespace)
             _save(folder / name, documents[ref])
         for remaining in left_behind(graph, plan):
             log_left_behind(remaining, self._tell, level=0 if remaining.belongs else 5)

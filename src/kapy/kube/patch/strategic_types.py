@@ -29,7 +29,7 @@ class PatchFailure(ApiError):
             "kind": "Status",
             "apiVersion": "v1",
             "metadata": {},
-            "status": "PatchFailure",
+            "status": "Failure",
             "message": message,
             "code": 500,
         }
