@@ -52,13 +52,20 @@ _TAG = "tag:yaml.org,2002:"
 _MAP, _SEQ = (f"{_TAG}{name}" for name in ("map", "seq"))
 
 
-def load(text: str | bytes, source: str = "", duplicates: list[str] | None = None) -> Any:
+def load(
+    text: str | bytes,
+    source: str = "",
+    duplicates: list[str] | None = None,
+    *,
+    binary: bool = False,
+) -> Any:
     """Load a single document; None for an empty one. Raises YamlError.
 
     source: the text's name in errors (a file name). duplicates: a list that receives a message for
-    each duplicate map key (the last value wins).
+    each duplicate map key (the last value wins). binary: return bytes for values with the tag
+    `!!binary`, as YAML libraries of Python do.
     """
-    values = _values(text, source, duplicates)
+    values = _values(text, source, duplicates, binary=binary)
     first = next(values, None)
     if next(values, None) is not None:
         raise YamlError(f"{_where(source)}only one document was expected")
@@ -80,10 +87,10 @@ def load_all(text: str | bytes, source: str = "") -> list[Any]:
 
 
 def _values(
-    text: str | bytes, source: str, duplicates: list[str] | None
+    text: str | bytes, source: str, duplicates: list[str] | None, *, binary: bool = False
 ) -> Generator[Any, None, None]:
     with errors_of(source):
-        yield from Decoder(readable(text), duplicates).documents()
+        yield from Decoder(readable(text), duplicates, binary=binary).documents()
 
 
 def readable(text: str | bytes) -> str | bytes:

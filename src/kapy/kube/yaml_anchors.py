@@ -68,7 +68,7 @@ class Anchors:
             raise ConstructorError(None, None, _EXCESSIVE, event.start_mark)
 
     def _copied(self, value: Any, levels: int, event: Any) -> Any:
-        if isinstance(value, str):
+        if isinstance(value, (str, bytes)):
             self._characters += len(value)
             if self._characters > _MOST_CHARACTERS:
                 raise ConstructorError(None, None, _EXCESSIVE, event.start_mark)

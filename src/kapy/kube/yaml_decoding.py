@@ -39,12 +39,16 @@ _LARGEST_KEY: Final = _TOO_LARGE - 1
 class Decoder:
     """The documents of one text.
 
-    duplicates: receives a message for each key that a map has twice.
+    duplicates: receives a message for each key that a map has twice. binary: values with the tag
+    `!!binary` are bytes.
     """
 
-    __slots__ = ("_next", "_open", "_parser", "anchors", "duplicates", "later")
+    __slots__ = ("_binary", "_next", "_open", "_parser", "anchors", "duplicates", "later")
 
-    def __init__(self, text: str | bytes, duplicates: list[str] | None) -> None:
+    def __init__(
+        self, text: str | bytes, duplicates: list[str] | None, *, binary: bool = False
+    ) -> None:
+        self._binary = binary
         self._parser: Any = yaml.cyaml.CParser(text)  # type: ignore[attr-defined]
         self._next: Callable[[], Any] = self._parser.get_event
         self._open: list[_Root | _List | _Map] = []
@@ -93,7 +97,7 @@ class Decoder:
     def _scalar(self, event: Any) -> None:
         value = event.value
         if event.tag is not None:
-            value = tagged_value(event)
+            value = tagged_value(event, binary=self._binary)
         elif event.implicit[0]:
             tag = short_tag(value) if len(value) <= MAX_TEXT else tag_of(value)
             if tag != STR:
@@ -223,7 +227,7 @@ def _unusual_key(value: Any, event: Any) -> Any:
         return _MERGING if plain else value
     if isinstance(value, (dict, list)):
         raise ConstructorError(None, None, _NO_MAP_KEY, event.start_mark)
-    return value
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _name(key: Any, event: Any, decoder: Decoder) -> str:

@@ -100,10 +100,11 @@ def plain_value(tag: str, word: str) -> Any:
     return float(plain.replace(".inf", "inf").replace(".nan", "nan")) if whole is None else whole
 
 
-def tagged_value(event: Any) -> Any:
+def tagged_value(event: Any, *, binary: bool) -> Any:
     """Return the value of a scalar with an explicit tag. Raises ConstructorError.
 
-    Only some tags mean something; what has another one is a string.
+    Only some tags mean something; what has another one is a string. binary: return bytes for
+    `!!binary`, where Go puts them into a string.
     """
     tag, word = event.tag, event.value
     if tag == _BINARY:
@@ -112,7 +113,7 @@ def tagged_value(event: Any) -> Any:
         except ValueError:
             problem = "!!binary value contains invalid base64 data"
             raise ConstructorError(None, None, problem, event.start_mark) from None
-        return decoded.decode("utf-8", "replace")
+        return decoded if binary else decoded.decode("utf-8", "replace")
     if tag not in (BOOL, INT, FLOAT, NULL, TIMESTAMP):
         return word
     found = tag_of(word)

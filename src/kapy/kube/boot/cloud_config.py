@@ -84,7 +84,7 @@ def _value(variable: str, instance: Mapping[str, str]) -> str | None:
 
 def _document(text: str) -> Document:
     try:
-        value = load(text, FORMAT)
+        value = load(text, FORMAT, binary=True)
     except YamlError as error:
         jinja = _JINJA.match(text) and "{%" in text
         hint = " (statements of Jinja, {% … %}, are not executed)" if jinja else ""
@@ -148,10 +148,12 @@ def _files(entries: list[Any], contents: ContentDecoder) -> Iterator[tuple[Write
         entry = f"{entry} ({path})"
         if file.get("source"):
             raise BadBootData(f"{entry}: source would have to be fetched; give content")
-        encoding, content = text_field(file, "encoding", entry), text_field(file, "content", entry)
+        content = file.get("content")
+        if not isinstance(content, bytes):
+            content = text_field(file, "content", entry)
         written = WriteFile(
             path,
-            contents.decode(content, encoding, entry),
+            contents.decode(content, text_field(file, "encoding", entry), entry),
             entry,
             mode=_mode(file.get("permissions"), entry),
             owner=_owner(text_field(file, "owner", entry), entry),

@@ -56,18 +56,24 @@ class ContentDecoder:
 
     remaining: int = MAX_CONTENTS
 
-    def decode(self, text: str, encoding: str, entry: str) -> bytes:
-        """Decode a `write_files` content with its cloud-init encoding; "" means plain text."""
+    def decode(self, content: str | bytes, encoding: str, entry: str) -> bytes:
+        """Decode a `write_files` content with its cloud-init encoding; "" means none.
+
+        content: bytes if the YAML value has the tag `!!binary`.
+        """
         name = encoding.strip().lower()
         if name in _BOTH_NAMES or name in _GZIP_NAMES:
-            # Compressed bytes come as base64 in any case: a YAML text cannot hold them.
-            self._count(len(text), entry)
-            return self._count_content(self._decompress(_from_base64(text, entry), entry), entry)
+            self._count(len(content), entry)
+            # Compressed data in a text is base64 in any case: YAML has no other text for it.
+            if isinstance(content, str) or name in _BOTH_NAMES:
+                content = _from_base64(content, entry)
+            return self._count_content(self._decompress(content, entry), entry)
         if name in _BASE64_NAMES:
-            self._count(len(text), entry)
-            return _from_base64(text, entry)
+            self._count(len(content), entry)
+            return _from_base64(content, entry)
         if name in ("", "text/plain"):
-            return self._count_content(text.encode(), entry)
+            data = content if isinstance(content, bytes) else content.encode()
+            return self._count_content(data, entry)
         raise BadBootData(
             f'{entry}: encoding "{encoding:.80}" is not known; use base64, gzip or gzip+base64'
         )
@@ -124,7 +130,8 @@ def _too_large(entry: str) -> BadBootData:
     return BadBootData(f"{entry}: the contents of all files are larger than {limit} MiB together")
 
 
-def _from_base64(text: str, entry: str) -> bytes:
+def _from_base64(content: str | bytes, entry: str) -> bytes:
+    text = content if isinstance(content, str) else content.decode("latin-1")
     try:
         return base64.b64decode(_WHITE_SPACE.sub("", text), validate=True)
     except (binascii.Error, ValueError) as error:
