@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 import yaml
+from yaml import composer
 
+from kapy.kube.depth import MAX_DEPTH
 from kapy.kube.yaml import YamlError, errors_of, readable
 
 PLAIN: Final = "?"
@@ -15,12 +16,47 @@ PLAIN: Final = "?"
 TEXT: Final = "tag:yaml.org,2002:str"
 """The tag of a quoted or block scalar."""
 
+MAX_NODES: Final = 100_000
+"""The most nodes of a document. Freeing this many takes less than a tenth of a second."""
 
-class _Loader(yaml.CSafeLoader):
+
+class _Composer(composer.Composer, yaml.cyaml.CParser):  # type: ignore[misc,name-defined]
+    """Builds nodes in Python from the events of libyaml.
+
+    libyaml's own composer keeps the interpreter lock for a whole document: all threads stop.
+    """
+
+    def __init__(self, text: str, source: str) -> None:
+        yaml.cyaml.CParser.__init__(self, text)  # type: ignore[attr-defined]
+        composer.Composer.__init__(self)
+        self._source = source
+        self._depth = self._nodes = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Compose one node with all below it. Raises YamlError, RecursionError."""
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            where = f"{self._source}: " if self._source else ""
+            raise YamlError(f"{where}the document has more than {MAX_NODES} values")
+        if self._depth > MAX_DEPTH:
+            raise RecursionError
+        self._depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
+
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:  # noqa: ARG002
+        """Return the tag of a node without an explicit one."""
         if kind is yaml.ScalarNode:
             return PLAIN if implicit[0] else TEXT
         return "tag:yaml.org,2002:map" if kind is yaml.MappingNode else "tag:yaml.org,2002:seq"
+
+    def descend_resolver(self, parent: Any, index: Any) -> None:
+        """Tags do not depend on the path of a node."""
+
+    def ascend_resolver(self) -> None:
+        """Tags do not depend on the path of a node."""
 
 
 def first_document(text: str, source: str = "", *, only: bool = False) -> yaml.Node | None:
@@ -31,44 +67,13 @@ def first_document(text: str, source: str = "", *, only: bool = False) -> yaml.N
     """
     with errors_of(source):
         readable(text)
-        _check_depth(text)
-        loader = _Loader(text)
+        nodes = _Composer(text, source)
         try:
-            if not loader.check_node():
+            if not nodes.check_node():
                 return None
-            node: yaml.Node | None = loader.get_node()
-            if only and loader.check_node():
+            node: yaml.Node | None = nodes.get_node()
+            if only and nodes.check_node():
                 raise YamlError("only one document was expected")
             return node
         finally:
-            loader.dispose()
-
-
-def _check_depth(text: str) -> None:
-    """Check that the nesting is not too deep for PyYAML's composer, which recurses in C.
-
-    A cheap upper bound comes first: block depth is at most twice the widest indentation, flow depth
-    at most the number of brackets. Only documents that exceed it are parsed.
-    """
-    if all(_most_levels(one) <= _MOST_LEVELS for one in text.split("\n---")):
-        return
-    depth = 0
-    try:
-        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-            if depth > _MOST_LEVELS:
-                raise RecursionError
-    except (yaml.YAMLError, ValueError):
-        return  # composing it will say so, before it gets deeper
-
-
-def _most_levels(document: str) -> int:
-    block = max((len(one) for one in _BEGINNING.findall(document)), default=0)
-    return document.count("[") + document.count("{") + 2 * block
-
-
-_BEGINNING = re.compile(r"^[ \t?:-]{256,}", re.MULTILINE)
-_MOST_LEVELS = 1000
+            nodes.dispose()

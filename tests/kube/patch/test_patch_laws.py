@@ -15,15 +15,22 @@ from tests.kube.patch.test_strategic import STRUCTS
 
 WORD = st.sampled_from(["x", "y", "z"])
 NAME = st.sampled_from(["one", "two", "three"])
-JSON = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-2, 2), WORD),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from(["a", "b/c", "~d", "", "é"]), inner, max_size=3),
-    ),
-    max_leaves=8,
-)
-DOCUMENTS = st.dictionaries(st.sampled_from(["a", "b", "c"]), JSON, max_size=3)
+
+
+def documents(names: list[str]) -> st.SearchStrategy[Document]:
+    """Documents whose maps below the top have keys of these."""
+    json = st.recursive(
+        st.one_of(st.none(), st.booleans(), st.integers(-2, 2), WORD),
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3),
+            st.dictionaries(st.sampled_from(names), inner, max_size=3),
+        ),
+        max_leaves=8,
+    )
+    return st.dictionaries(st.sampled_from(["a", "b", "c"]), json, max_size=3)
+
+
+DOCUMENTS = documents(["a", "b/c", "~d", "", "é"])
 
 
 def escaped(name: str) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -161,3 +162,30 @@ def test_aliases_do_not_multiply_the_work() -> None:
 def test_a_mount_needs_a_folder() -> None:
     with pytest.raises(ignition.CannotRender, match=r"mounts: \['data'\] has no mount point"):
         ignition.written(MachineSetup(mounts=[["data"]]), {}, "kind: X\n")
+
+
+@pytest.mark.parametrize(
+    "config", ["- - - -\n" * 5000, "a: b\n" * 5000, "[" + "a," * 100_000 + "]"]
+)
+async def test_a_large_config_is_translated_on_a_thread(
+    config: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_threads: list[Any] = []
+
+    async def to_thread(call: Callable[..., str], *arguments: Any) -> str:
+        on_threads.append(call)
+        return call(*arguments)
+
+    monkeypatch.setattr(asyncio, "to_thread", to_thread)
+    case = _CASES[0]
+    additions = {"additionalConfig": config, "strict": True}
+    with pytest.raises(ignition.CannotTranslate):
+        await ignition.user_data(_setup(case), additions, *_configuration(case))
+    assert len(on_threads) == 1
+
+
+def test_a_config_of_too_many_values_is_refused() -> None:
+    case = _CASES[0]
+    additions = {"additionalConfig": "- - - -\n" * 180_000}
+    with pytest.raises(ignition.CannotTranslate, match="more than 100000 values"):
+        ignition.written(_setup(case), additions, *_configuration(case))

@@ -26,16 +26,16 @@ __all__ = [
     "written",
 ]
 
-_QUICK: Final = 64 << 10
-"""Characters of files that are translated within a few milliseconds."""
+_QUICK: Final = 8 << 10
+"""Characters of a config that are translated within a few milliseconds, whatever they are."""
 
 
 async def user_data(setup: MachineSetup, additions: Document, *configuration: str) -> str:
-    """The Ignition config of a machine, without stopping the event loop. As `written`."""
-    size = sum(map(len, configuration)) + sum(len(one.get("content", "")) for one in setup.files)
-    if size <= _QUICK:
-        return written(setup, additions, *configuration)
-    return await asyncio.to_thread(written, setup, additions, *configuration)
+    """Return what `written` returns, without blocking the event loop."""
+    base = _machine_config(setup, *configuration)
+    if len(base) + len(additions.get("additionalConfig") or "") <= _QUICK:
+        return _translate(base, additions)
+    return await asyncio.to_thread(_translate, base, additions)
 
 
 def written(setup: MachineSetup, additions: Document, *configuration: str) -> str:
@@ -45,8 +45,15 @@ def written(setup: MachineSetup, additions: Document, *configuration: str) -> st
     JoinConfiguration for `kubeadm join`. additions: `ignition.containerLinuxConfig` of the
     KubeadmConfig. Raises CannotRender and CannotTranslate.
     """
+    return _translate(_machine_config(setup, *configuration), additions)
+
+
+def _machine_config(setup: MachineSetup, *configuration: str) -> str:
     subcommand = "join" if len(configuration) == 1 else "init"
-    base = container_linux_config(setup, subcommand, "\n---\n".join(configuration))
+    return container_linux_config(setup, subcommand, "\n---\n".join(configuration))
+
+
+def _translate(base: str, additions: Document) -> str:
     what = "the Container Linux Config of the machine"
     # A text of the setup that begins another document would cut off what follows it.
     config = translated(base, what, strict=True, only=True).config
