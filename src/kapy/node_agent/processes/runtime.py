@@ -154,12 +154,12 @@ class ProcessRuntime:
             for one in process:
                 one.move(ports)
 
-        binding = None
-        if self._binds:
-            binding = Binding(self._ports.of(_owner(config)), moved, _declared_ports(config))
-        handed = -1 if binding is None else binding.handed.fileno()
         handle = os.open(config.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        binding = None
         try:
+            if self._binds:
+                binding = Binding(self._ports.of(_owner(config)), moved, _declared_ports(config))
+            handed = -1 if binding is None else binding.handed.fileno()
             child = await asyncio.create_subprocess_exec(
                 *(f"{BINDS}{handed}" if one == BINDS else one for one in plan.command),
                 stdin=DEVNULL,
@@ -170,9 +170,11 @@ class ProcessRuntime:
                 start_new_session=True,  # Ctrl-C is for the plane, which ends it
                 pass_fds=[] if binding is None else [handed],
             )
-        except OSError as error:
+        except BaseException as error:
             if binding is not None:
                 binding.close()
+            if not isinstance(error, OSError):
+                raise
             raise StartFailed(
                 f"the program {program} cannot be started: {error.strerror or error}"
             ) from None
