@@ -103,9 +103,9 @@ def _spawn(
 
     Its end tells the process that this one has ended.
     """
+    log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     here, there = socket.socketpair()
     handed = there.fileno()
-    log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         process = subprocess.Popen(
             [sys.executable, "-m", "kapy.cli.main", "up", *arguments, "--ready-fd", str(handed)],
