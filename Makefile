@@ -15,24 +15,26 @@ WORKERS ?= 2
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test test-quick test-real test-migration real-parts test-recorded samples soak rules mutations differential check format bench reference image docs dist release clean
+.PHONY: help quickstart test test-quick test-real test-hosts test-migration real-parts test-recorded samples soak exhaustive rules mutations differential check format bench reference image docs dist release clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
 	@echo "make test         run the tests (ARGS='tests/kube -k patch' for some of them, WORKERS=4 at a time)"
 	@echo "make test-quick   the tests of the libraries and the engine, without sockets (about a minute)"
 	@echo "make test-real    the life of a real cluster in containers (needs root, dockerd, mmdebstrap, Go; builds for minutes once)"
+	@echo "make test-hosts   clusters on machines of one's own, which are containers with OpenSSH (needs what test-real needs)"
 	@echo "make test-migration  live clusters change hands between upstream's managers and kapy's (needs root, Go, KUBEBUILDER_ASSETS)"
 	@echo "make test-recorded  compare all of the recorded data (needs ../shared)"
 	@echo "make samples      take the sample in tests/data from the recorded data (needs ../shared)"
-	@echo "make soak         what takes minutes: commands killed at every request, a herd of 1,000 Clusters"
+	@echo "make soak         what takes minutes: commands killed at every request, a herd of 1,000 Clusters, random faults (KAPY_SOAK_SECONDS=3600)"
+	@echo "make exhaustive   simulate every scenario with a fault at every write; explore the models completely"
 	@echo "make rules        break every rule of the provider contracts once; fails where no test notices"
-	@echo "make mutations    put bugs into the source one at a time; print those that no test finds (ARGS='machineset')"
+	@echo "make mutations    put bugs into the source one at a time; print those that no test finds (ARGS='machineset', ARGS=--found: those of models and simulation)"
 	@echo "make differential  compare with kube-apiserver in KUBEBUILDER_ASSETS (ARGS='--area apply --count 2000 --seed 7 --jobs 2')"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
 	@echo "make bench        run the benchmarks (ARGS='one-cluster api-server' for some of them)"
-	@echo "make reference    print docs/reference (api, commands), docs/contracts and docs/concepts/runtime-sdk.md"
+	@echo "make reference    print docs/reference (api, commands), docs/contracts, docs/images and docs/concepts/runtime-sdk.md"
 	@echo "make docs         build the site of the documentation into build/docs"
 	@echo "make image        build the image of kapy's managers with docker or podman (IMAGE=name:tag, BASE=image with Python)"
 	@echo "make dist         build the wheel and the source archive into dist/"
@@ -91,6 +93,13 @@ test-real: real-parts
 		KAPY_TEST_CLOUD_INIT=true KAPY_REAL_CLUSTERS=true exec $(TEST)/bin/python -m pytest -q \
 		tests/kube/boot/test_cloud_init.py tests/real_clusters $(ARGS)'
 
+# Machines of one's own are containers with OpenSSH, whose file system is one more part.
+test-hosts: real-parts
+	@$(TEST)/bin/python -c 'from tests.real_clusters.host_containers import ssh_file_system; ssh_file_system()'
+	@unshare --net --mount --propagation slave sh -c 'ip link set lo up && \
+		KAPY_REAL_HOSTS=true KAPY_REAL_CLUSTERS=true exec $(TEST)/bin/python -m pytest -q \
+		tests/real_clusters/test_hosts*.py $(ARGS)'
+
 # In a network of its own: upstream's simulated clusters have fixed ports on all addresses.
 test-migration: $(TEST)/.made
 	@$(TEST)/bin/python -m tests.real.migration.upstream
@@ -105,7 +114,10 @@ samples: $(TEST)/.made
 	@$(TEST)/bin/python -m tests.oracle.sampling
 
 soak: $(TEST)/.made
-	@KAPY_SOAK=1 $(TEST)/bin/python -m pytest -q -n $(WORKERS) $(or $(ARGS),tests/clusterctl/move/test_killed.py tests/clusterctl/test_interrupted.py tests/hooks/test_herd.py)
+	@KAPY_SOAK=1 $(TEST)/bin/python -m pytest -q -n $(WORKERS) $(or $(ARGS),tests/clusterctl/move/test_killed.py tests/clusterctl/test_interrupted.py tests/hooks/test_herd.py tests/testing/simulation/test_exhaustive.py)
+
+exhaustive: $(TEST)/.made
+	@KAPY_EXHAUSTIVE=1 $(TEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(or $(ARGS),tests/testing/simulation/test_exhaustive.py tests/models)
 
 rules: $(TEST)/.made
 	@KAPY_EVERY_RULE=1 $(TEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal tests/contract/test_breaks.py $(ARGS)
@@ -135,7 +147,9 @@ reference: $(RUN)/.made $(TEST)/.made
 	$(RUN)/bin/python -m kapy.hooks.openapi.pages docs/reference
 	$(TEST)/bin/python -m tests.contract.rules.pages docs/contracts
 	$(RUN)/bin/python -m tests.hooks.proposal.pages docs/concepts/runtime-sdk.md
+	$(TEST)/bin/python -m tests.library.sound_schemas
 	$(TEST)/bin/python -m tests.library.surface docs/reference/public-surface.md
+	$(TEST)/bin/python -m tests.library.diagrams docs/images
 
 docs: $(DOCS)/.made
 	$(DOCS)/bin/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs build/docs

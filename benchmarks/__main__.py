@@ -51,8 +51,12 @@ def _name_peer(given: argparse.Namespace) -> None:
     """Tell the scenarios, which run in processes of their own, about the other server."""
     from benchmarks.api_server import PEER, PEER_PIDS, PEER_URL
 
-    told = ((PEER, given.peer_kubeconfig), (PEER_URL, given.peer_url), (PEER_PIDS, given.peer_pids))
-    os.environ.update({name: value for name, value in told if value})
+    messages = (
+        (PEER, given.peer_kubeconfig),
+        (PEER_URL, given.peer_url),
+        (PEER_PIDS, given.peer_pids),
+    )
+    os.environ.update({name: value for name, value in messages if value})
 
 
 def _one(name: str) -> int:
@@ -73,7 +77,7 @@ def _run(name: str) -> list[dict[str, Any]] | None:
 
 def _keep(results: list[dict[str, Any]]) -> None:
     RESULTS.mkdir(exist_ok=True)
-    told = {
+    messages = {
         "machine": {
             "cores": os.cpu_count(),
             "python": platform.python_version(),
@@ -82,7 +86,7 @@ def _keep(results: list[dict[str, Any]]) -> None:
         "rows": results,
     }
     path = RESULTS / "latest.json"
-    path.write_text(json.dumps(told, indent=1))
+    path.write_text(json.dumps(messages, indent=1))
     print(f"\nAll figures: {path.relative_to(ROOT)}")
 
 

@@ -63,20 +63,20 @@ async def over_https() -> list[Row]:
     """The server in a process of its own, on disk; CPU is the server's."""
     rows = []
     for synchronous in ("NORMAL", "FULL"):
-        async with _server(synchronous) as (told, pid):
+        async with _server(synchronous) as (document, pid):
             where = "HTTPS, disk" if synchronous == "NORMAL" else "HTTPS, every write flushed"
-            rows += await _load({**told, "pids": [pid], "where": where})
+            rows += await _load({**document, "pids": [pid], "where": where})
     if peer := os.environ.get(PEER):
         rows += await _load(await _peer(_content(peer)))
     return rows
 
 
-async def _load(told: Document) -> list[Row]:
+async def _load(document: Document) -> list[Row]:
     """The rows that a load generator in a process of its own measures."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "benchmarks.load"), stdin=PIPE, stdout=PIPE
     )
-    out, _ = await process.communicate(json.dumps(told).encode())
+    out, _ = await process.communicate(json.dumps(document).encode())
     if process.returncode:
         raise RuntimeError("the load generator failed")
     rows: list[Row] = json.loads(out)
@@ -101,7 +101,7 @@ async def _peer(kubeconfig: bytes) -> Document:
         "key": access.client_key.decode(),
         "token": access.token,
         "insecure": access.insecure,
-        "pids": [int(one) for one in os.environ.get(PEER_PIDS, "").split()],
+        "pids": [int(part) for part in os.environ.get(PEER_PIDS, "").split()],
         "where": "HTTPS, peer",
     }
 
@@ -124,7 +124,7 @@ async def _requests(client: Client, where: str) -> list[Row]:
     rows = []
     # Without its finalizer a Machine that is not being deleted stays; a delete then is one write.
     for verb, ask, number in (
-        ("CREATE", lambda one: client.create(MACHINES, machine(one)), OBJECTS),
+        ("CREATE", lambda value: client.create(MACHINES, machine(value)), OBJECTS),
         ("GET", get, OBJECTS),
         ("PATCH", label, OBJECTS),
         (f"LIST of {OBJECTS}", lambda _: client.list(MACHINES, "default"), 20),
@@ -159,9 +159,9 @@ async def _server(synchronous: str) -> AsyncIterator[tuple[Document, int]]:
         *(sys.executable, "-m", "benchmarks.api_server", synchronous), stdin=PIPE, stdout=PIPE
     )
     assert process.stdout is not None
-    told = json.loads(await process.stdout.readline())
+    document = json.loads(await process.stdout.readline())
     try:
-        yield told, process.pid
+        yield document, process.pid
     finally:
         assert process.stdin is not None
         process.stdin.close()
@@ -171,8 +171,10 @@ async def _server(synchronous: str) -> AsyncIterator[tuple[Document, int]]:
 async def _serve(synchronous: Synchronous) -> None:
     """The server of a process of its own: no controllers, which would work on what we create."""
     serving = Serving()
-    made = issue_credentials(serving, system_clock())
-    tls = server_context(made.server.certificate, made.server.key, made.authority.certificate)
+    credentials = issue_credentials(serving, system_clock())
+    tls = server_context(
+        credentials.server.certificate, credentials.server.key, credentials.authority.certificate
+    )
     with tempfile.TemporaryDirectory() as folder:
         server = Server.open(
             Path(folder), clock=system_clock, admission=(AdmissionRules(),), synchronous=synchronous
@@ -182,13 +184,13 @@ async def _serve(synchronous: Synchronous) -> None:
             running = group.create_task(server.run())
             await asyncio.sleep(0)
             await install_definitions(Client(server.transport(ADMIN)))
-            told = {
+            messages = {
                 "server": f"https://{host}:{port}",
-                "ca": made.authority.certificate.decode(),
-                "certificate": made.administrator.certificate.decode(),
-                "key": made.administrator.key.decode(),
+                "ca": credentials.authority.certificate.decode(),
+                "certificate": credentials.administrator.certificate.decode(),
+                "key": credentials.administrator.key.decode(),
             }
-            sys.stdout.write(json.dumps(told) + "\n")
+            sys.stdout.write(json.dumps(messages) + "\n")
             sys.stdout.flush()
             await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
             running.cancel()

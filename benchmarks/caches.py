@@ -26,8 +26,8 @@ SETTLING: Final = 10.0  # seconds; nothing tells that nothing is left to do
 async def cached() -> list[Row]:
     """The objects of a cluster of 1+3 as they come over a network, so many clusters, in a cache."""
     async with fleet() as herd:
-        (name,) = made = names(1)
-        await herd.create(Shape(workers=3), made)
+        (name,) = entries = names(1)
+        await herd.create(Shape(workers=3), entries)
         await asyncio.sleep(SETTLING)
         lines = [line async for line in _lines(herd)]
     objects = len(lines) * CLUSTERS

@@ -27,19 +27,19 @@ class OfClass(Shape):
 
     def objects(self, name: str) -> list[Document]:
         """The Cluster alone."""
-        (one,) = (one for one in class_sample() if one["kind"] == "Cluster")
-        one["metadata"]["name"] = name
-        topology = one["spec"]["topology"]
+        (document,) = (item for item in class_sample() if item["kind"] == "Cluster")
+        document["metadata"]["name"] = name
+        topology = document["spec"]["topology"]
         topology["controlPlane"]["replicas"] = self.control_planes
         topology["workers"]["machineDeployments"][0]["replicas"] = self.workers
-        return [one]
+        return [document]
 
     def class_objects(self) -> list[Document]:
         """The class, and its templates."""
-        objects = [one for one in class_sample() if one["kind"] != "Cluster"]
-        for one in objects:
-            if one["kind"] == "KubeadmControlPlaneTemplate":
-                config = one["spec"]["template"]["spec"]["kubeadmConfigSpec"]
+        objects = [document for document in class_sample() if document["kind"] != "Cluster"]
+        for obj in objects:
+            if obj["kind"] == "KubeadmControlPlaneTemplate":
+                config = obj["spec"]["template"]["spec"]["kubeadmConfigSpec"]
                 config["clusterConfiguration"]["encryptionAlgorithm"] = self.keys
         return objects
 
@@ -69,16 +69,16 @@ async def roll(number: int, shape: OfClass) -> list[Row]:
         await herd.create(shape, names(number))
         await asyncio.sleep(SETTLING)
         (template,) = (
-            one
-            for one in shape.class_objects()
-            if one["kind"] == "DevMachineTemplate" and one["metadata"]["name"] == "meadow-grazer"
+            obj
+            for obj in shape.class_objects()
+            if obj["kind"] == "DevMachineTemplate" and obj["metadata"]["name"] == "meadow-grazer"
         )
         template["metadata"]["name"] = NEXT
         backend = template["spec"]["template"]["spec"]["backend"]["inMemory"]
         backend["vm"]["provisioning"]["startupDuration"] = "0.001s"
         await herd.post_one(template)
         machines = await herd.client.list(Machine, labels="!cluster.x-k8s.io/control-plane")
-        left = {one.metadata.name for one in machines.items}
+        left = {machine.metadata.name for machine in machines.items}
         path = "/spec/workers/machineDeployments/0/infrastructure/templateRef/name"
         change = [{"op": "replace", "path": path, "value": NEXT}]
         with herd.costs.of() as cost:
@@ -89,13 +89,13 @@ async def roll(number: int, shape: OfClass) -> list[Row]:
 
 
 async def _class(herd: Fleet, shape: OfClass) -> None:
-    for one in shape.class_objects():
-        await herd.post_one(one)
+    for obj in shape.class_objects():
+        await herd.post_one(obj)
 
 
 async def _looks(herd: Fleet) -> Row:
     (controller,) = (
-        one for one in herd.plane.runtime.controllers if one.name == "topology/cluster"
+        item for item in herd.plane.runtime.controllers if item.name == "topology/cluster"
     )
     key = Key("default", names(1)[0])
     took = []

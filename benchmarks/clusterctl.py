@@ -121,8 +121,8 @@ async def _empty_server(foreign: int, kubeconfig: Path) -> AsyncIterator[None]:
         *(sys.executable, "-m", "benchmarks.clusterctl", str(foreign)), stdin=PIPE, stdout=PIPE
     )
     assert process.stdout is not None
-    told = await process.stdout.readline()
-    await asyncio.to_thread(kubeconfig.write_bytes, told)
+    data = await process.stdout.readline()
+    await asyncio.to_thread(kubeconfig.write_bytes, data)
     try:
         yield
     finally:
@@ -132,8 +132,10 @@ async def _empty_server(foreign: int, kubeconfig: Path) -> AsyncIterator[None]:
 
 
 async def _serve(foreign: int) -> None:
-    made = issue_credentials(Serving(), system_clock())
-    tls = server_context(made.server.certificate, made.server.key, made.authority.certificate)
+    credentials = issue_credentials(Serving(), system_clock())
+    tls = server_context(
+        credentials.server.certificate, credentials.server.key, credentials.authority.certificate
+    )
     server = Server.open(None, clock=system_clock)
     listening = listen(Application(server, Authenticator()), tls=tls)
     async with asyncio.TaskGroup() as group, listening as (host, port):
@@ -146,14 +148,14 @@ async def _serve(foreign: int) -> None:
         ):
             await client.create(CRDS, crd)
         user = {
-            "client-certificate-data": _base64(made.administrator.certificate),
-            "client-key-data": _base64(made.administrator.key),
+            "client-certificate-data": _base64(credentials.administrator.certificate),
+            "client-key-data": _base64(credentials.administrator.key),
         }
         cluster = {
             "server": f"https://{host}:{port}",
-            "certificate-authority-data": _base64(made.authority.certificate),
+            "certificate-authority-data": _base64(credentials.authority.certificate),
         }
-        told = {
+        messages = {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "x",
@@ -161,7 +163,7 @@ async def _serve(foreign: int) -> None:
             "clusters": [{"name": "x", "cluster": cluster}],
             "users": [{"name": "x", "user": user}],
         }
-        sys.stdout.write(json.dumps(told) + "\n")
+        sys.stdout.write(json.dumps(messages) + "\n")
         sys.stdout.flush()
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
         running.cancel()
@@ -169,8 +171,8 @@ async def _serve(foreign: int) -> None:
 
 
 def _foreign(number: int) -> Iterator[Document]:
-    for one in range(number):
-        yield _crd(f"group{one % 20}.example.com", f"Thing{one}")
+    for item in range(number):
+        yield _crd(f"group{item % 20}.example.com", f"Thing{item}")
 
 
 def _of_cert_manager(kind: str) -> Document:

@@ -68,7 +68,7 @@ async def _workers(herd: Fleet, before: int, after: int) -> Row:
     key = Key("default", f"{names(1)[0]}-md-0")
     with herd.costs.of() as cost:
         await herd.client.patch(MachineDeployment, key, {"spec": {"replicas": after}})
-        await herd.until(MachineDeployment.RESOURCE, lambda one: _settled(one, key))
+        await herd.until(MachineDeployment.RESOURCE, lambda document: _settled(document, key))
     return {"step": f"workers {before} to {after}", **_each(cost, abs(after - before))}
 
 
@@ -88,7 +88,7 @@ async def _replaced(herd: Fleet, workers: int, surge: int | str, version: str) -
     spec = {"rollout": {"strategy": strategy}, "template": {"spec": {"version": version}}}
 
     def done(document: Document) -> bool:
-        versions = [one["version"] for one in document["status"].get("versions", ())]
+        versions = [item["version"] for item in document["status"].get("versions", ())]
         return _settled(document, key) and versions == [version]
 
     with herd.costs.of() as cost:
@@ -112,7 +112,7 @@ async def _planes(herd: Fleet, before: int, after: int) -> Row:
     key = _control_plane()
     with herd.costs.of() as cost:
         await herd.client.patch(KubeadmControlPlane, key, {"spec": {"replicas": after}})
-        await herd.until(KubeadmControlPlane.RESOURCE, lambda one: _settled(one, key))
+        await herd.until(KubeadmControlPlane.RESOURCE, lambda document: _settled(document, key))
     return {"step": f"control planes {before} to {after}", **cost.as_row()}
 
 
@@ -126,12 +126,14 @@ async def upgrade(control_planes: int, workers: int) -> list[Row]:
             await herd.client.patch(KubeadmControlPlane, plane, {"spec": version})
             await herd.until(
                 KubeadmControlPlane.RESOURCE,
-                lambda one: _settled(one, plane) and one["status"].get("version") == "v1.35.0",
+                lambda document: (
+                    _settled(document, plane) and document["status"].get("version") == "v1.35.0"
+                ),
             )
             await herd.client.patch(
                 MachineDeployment, pool, {"spec": {"template": {"spec": version}}}
             )
-            await herd.until(MachineDeployment.RESOURCE, lambda one: _settled(one, pool))
+            await herd.until(MachineDeployment.RESOURCE, lambda document: _settled(document, pool))
         return [{"step": f"upgrade {control_planes} + {workers}", **cost.as_row()}]
 
 

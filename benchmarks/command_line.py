@@ -22,22 +22,28 @@ async def start_up() -> list[Row]:
     """Median of some runs, warm file cache; `describe` asks a plane that runs meanwhile."""
     with tempfile.TemporaryDirectory() as home:
         environ = {**os.environ, "HOME": home, "KUBECONFIG": f"{home}/config", "KAPY_HOME": home}
-        rows = [_timed(one, environ) for one in (["--version"], ["version"], ["--help"])]
-        rows += [_timed(one, environ) for one in _generating(Path(home))]
+        rows = [_timed(entry, environ) for entry in (["--version"], ["version"], ["--help"])]
+        rows += [_timed(entry, environ) for entry in _generating(Path(home))]
         rows.append(_timed(["plan", "--offline", "-f", str(_quickstart())], environ, code=2))
         rows += _reading(environ)
         large = Path(home) / "large.yaml"
         large.write_text(_quickstart().read_text().replace("replicas: 2", "replicas: 99"))
         of_a_hundred = _reading(environ, "--file", str(large))
-        return [*rows, *({**one, "step": f"{one['step']}, 100 machines"} for one in of_a_hundred)]
+        return [
+            *rows,
+            *(
+                {**document, "step": f"{document['step']}, 100 machines"}
+                for document in of_a_hundred
+            ),
+        ]
 
 
 def _reading(environ: dict[str, str], *of_quickstart: str) -> list[Row]:
     """Commands that ask a plane with one cluster."""
     _kapy(["quickstart", "--detach", "--port", "0", *of_quickstart], environ)
     try:
-        asked = (["describe", "cluster", "capybara"], ["get", "kubeconfig", "capybara"])
-        return [_timed(one, environ) for one in asked]
+        request = (["describe", "cluster", "capybara"], ["get", "kubeconfig", "capybara"])
+        return [_timed(entry, environ) for entry in request]
     finally:
         _kapy(["down", "--name", "quickstart"], environ)
 
@@ -92,7 +98,9 @@ async def cold_start() -> list[Row]:
 
 def _named(arguments: list[str]) -> list[str]:
     """Without what is another file each time."""
-    return [one for one in arguments if not one.startswith("/") and one != "--from"]
+    return [
+        argument for argument in arguments if not argument.startswith("/") and argument != "--from"
+    ]
 
 
 def _timed(arguments: list[str], environ: dict[str, str], *, code: int = 0) -> Row:

@@ -35,7 +35,7 @@ async def under_load() -> list[Row]:
         rows = [await _filled(client, base)]
 
         async def ask(query: str) -> Any:
-            pairs = dict(one.partition("=")[::2] for one in query.split("&") if one)
+            pairs = dict(part.partition("=")[::2] for part in query.split("&") if part)
             transport = server.transport(ADMIN)
             reply: Reply = await transport(Request("GET", PATH, pairs))
             assert reply.status == 200

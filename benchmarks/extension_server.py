@@ -35,23 +35,23 @@ STARTS: Final = 5
 
 async def served() -> list[Row]:
     """Rows of ours, and of the other one if there is one."""
-    async with _server() as (told, pid):
-        rows = await _load({**told, "pids": [pid], "where": "kapy"})
+    async with _server() as (document, pid):
+        rows = await _load({**document, "pids": [pid], "where": "kapy"})
     if peer := os.environ.get(PEER_URL):
-        pids = [int(one) for one in os.environ.get(PEER_PIDS, "").split()]
+        pids = [int(part) for part in os.environ.get(PEER_PIDS, "").split()]
         rows += await _load({"server": peer, "ca": "", "pids": pids, "where": "peer"})
     began = []
     for _ in range(STARTS):
         before = time.perf_counter()
-        async with _server() as (told, _):
+        async with _server() as (document, _):
             began.append(time.perf_counter() - before)
     return [*rows, {"step": "start of a process", "wall_s": round(min(began), 3)}]
 
 
-async def _load(told: Document) -> list[Row]:
+async def _load(document: Document) -> list[Row]:
     command = (sys.executable, "-m", "benchmarks.extension_server")
     process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
-    out, _ = await process.communicate(json.dumps(told).encode())
+    out, _ = await process.communicate(json.dumps(document).encode())
     if process.returncode:
         raise RuntimeError("the load generator failed")
     rows: list[Row] = json.loads(out)
@@ -81,14 +81,14 @@ async def _server() -> AsyncIterator[tuple[Document, int]]:
             await process.wait()
 
 
-def measured(told: Document) -> list[Row]:
+def measured(document: Document) -> list[Row]:
     """What calls take, with one under way on each connection."""
-    access = Kubeconfig(told["server"], told["ca"].encode(), insecure=not told["ca"])
+    access = Kubeconfig(document["server"], document["ca"].encode(), insecure=not document["ca"])
     tls = context_of(access)
     connections = [Connection(access, tls) for _ in range(CONNECTIONS)]
     discovery = _post(DISCOVERY.path(), {})
     patches = _post(_patching(connections[0], discovery), patch_request())
-    where, pids = told["where"], told["pids"]
+    where, pids = document["where"], document["pids"]
     rows = [
         timed(f"Discovery, {where}", lambda _: discovery, connections, DISCOVERIES, pids),
         timed(f"GeneratePatches, {where}", lambda _: patches, connections, PATCHES, pids),
@@ -109,9 +109,9 @@ def _patching(connection: Connection, discovery: bytes) -> str:
     connection.send(discovery)
     _, body = connection.receive()
     name = next(
-        one["name"]
-        for one in json.loads(body)["handlers"]
-        if one["requestHook"]["hook"] == GENERATE_PATCHES.name
+        handler["name"]
+        for handler in json.loads(body)["handlers"]
+        if handler["requestHook"]["hook"] == GENERATE_PATCHES.name
     )
     return GENERATE_PATCHES.path(name)
 

@@ -71,13 +71,17 @@ async def asked() -> list[Row]:
         settings, clock=system_clock, random=Random(0), post=Agreeing()
     ) as plane:
         await _prepared(plane)
-        (caller,) = (one for one in gc.get_objects() if isinstance(one, Caller))
+        (caller,) = (obj for obj in gc.get_objects() if isinstance(obj, Caller))
         request: Document = {"cluster": await plane.client.get(Cluster.RESOURCE, HERD.key)}
 
         async def call() -> None:
             await caller.call(BEFORE_CLUSTER_CREATE, "beforeclustercreate.ext", HERD, request)
 
-        topology = next(one for one in plane.runtime.controllers if one.name == "topology/cluster")
+        topology = next(
+            controller
+            for controller in plane.runtime.controllers
+            if controller.name == "topology/cluster"
+        )
 
         async def look() -> None:
             await topology.reconcile_once(HERD.key)

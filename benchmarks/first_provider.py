@@ -50,8 +50,8 @@ def _release(folder: Path, environ: dict[str, str]) -> Path:
     """A release of kapy's managers; the configuration that names it."""
     providers = []
     for manager, (name, kind, _) in _MANAGERS.items():
-        said = _kapy(environ, "components", manager, "--release", str(folder / "release"))
-        url = next(one for one in said.splitlines() if one.endswith("-components.yaml"))
+        message = _kapy(environ, "components", manager, "--release", str(folder / "release"))
+        url = next(line for line in message.splitlines() if line.endswith("-components.yaml"))
         providers.append({"name": name, "type": kind, "url": f"file://{url}"})
     path = folder / "clusterctl.yaml"
     path.write_text(dump({"providers": providers}))
@@ -76,7 +76,7 @@ def _on_a_plane(config: Path, environ: dict[str, str]) -> list[Row]:
         )
         ready = time.perf_counter()
         status = json.loads(_kapy(environ, "status", "-o", "json"))
-        assert [one["state"] for one in status["pods"]] == ["Running"], status
+        assert [pod["state"] for pod in status["pods"]] == ["Running"], status
     finally:
         _kapy(environ, "down")
     return [
@@ -99,9 +99,11 @@ def _on_kubernetes(folder: Path, config: Path, environ: dict[str, str]) -> list[
             word for name, _, flag in _MANAGERS.values() for word in (flag, f"{name}:{CLUSTER_API}")
         ]
         _kapy(environ, "--config", str(config), "init", "--kubeconfig", kubeconfig, *wanted)
-        for one in [stack.enter_context(_manager(name, kubeconfig, environ)) for name in _MANAGERS]:
-            assert one.stdout is not None
-            assert any("is at https://" in line for line in one.stdout), "a manager ended"
+        for context in [
+            stack.enter_context(_manager(name, kubeconfig, environ)) for name in _MANAGERS
+        ]:
+            assert context.stdout is not None
+            assert any("is at https://" in line for line in context.stdout), "a manager ended"
         ready = time.perf_counter()
     return [
         {"step": "kube-apiserver: the API server", "wall_s": round(up - began, 2)},

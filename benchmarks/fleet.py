@@ -50,8 +50,8 @@ class Shape:
         text = json.dumps(sample()).replace(SAMPLE, name)
         objects: list[Document] = json.loads(text)
         if not self.workers:
-            objects = [one for one in objects if "-md-0" not in one["metadata"]["name"]]
-        return [self._changed(one) for one in objects]
+            objects = [obj for obj in objects if "-md-0" not in obj["metadata"]["name"]]
+        return [self._changed(obj) for obj in objects]
 
     def _changed(self, document: Document) -> Document:
         spec = document["spec"]
@@ -132,7 +132,7 @@ class Fleet:
         """Watch a resource until `holds` of one of its objects; `deleted` is told who went."""
         async with asyncio.timeout(PATIENCE):
             listed = await self.client.list(resource)
-            held = [holds(one) for one in listed.items]  # all of them: it may be counting
+            held = [holds(document) for document in listed.items]  # all of them: it may be counting
             if any(held):
                 return
             watch = self.client.watch(resource, resource_version=listed.resource_version)
@@ -156,4 +156,4 @@ async def fleet() -> AsyncIterator[Fleet]:
 
 def names(number: int) -> list[str]:
     """Names of clusters."""
-    return [f"herd-{one:04}" for one in range(number)]
+    return [f"herd-{item:04}" for item in range(number)]

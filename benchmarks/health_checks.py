@@ -71,8 +71,8 @@ async def _look(controller: Controller, key: Key) -> float:
 
 async def _settled(client: Client, machines: int) -> None:
     while True:
-        found = await client.get(MachineHealthCheck, Key("default", "all"))
-        if found.status.current_healthy == machines:
+        machine_health_check = await client.get(MachineHealthCheck, Key("default", "all"))
+        if machine_health_check.status.current_healthy == machines:
             return
         await asyncio.sleep(0.05)
 
@@ -81,22 +81,22 @@ async def _settled(client: Client, machines: int) -> None:
 async def _herd(machines: int) -> AsyncIterator[tuple[Runtime, Controller, Client]]:
     """One controller, and servers that hold a Cluster with running Machines and their Nodes."""
     servers = [Server.open(None, clock=system_clock) for _ in range(2)]
-    management, workload = (Client(one.transport(ADMIN)) for one in servers)
+    management, workload = (Client(item.transport(ADMIN)) for item in servers)
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one.run()) for one in servers]
+        tasks = [group.create_task(item.run()) for item in servers]
         await asyncio.sleep(0)
         await install_definitions(management)
         await _fill(management, workload, machines)
         runtime = Runtime.on(servers[0].transport(ADMIN), clock=system_clock)
         connections = ClusterCache(runtime, dial=lambda _: servers[1].transport(ADMIN))
         controller = add_to(runtime, connections)
-        tasks += [group.create_task(one()) for one in (runtime.run, connections.run)]
+        tasks += [group.create_task(item()) for item in (runtime.run, connections.run)]
         await runtime.working.wait()
         yield runtime, controller, management
         for task in tasks:
             task.cancel()
-    for one in servers:
-        one.close()
+    for server in servers:
+        server.close()
 
 
 async def _fill(management: Client, workload: Client, machines: int) -> None:
@@ -120,9 +120,9 @@ async def _with_status(client: Client, kind: str, document: Document) -> None:
 
 
 def _good(*types: str) -> list[Document]:
-    said = {"status": "True", "reason": "Good", "message": ""}
+    messages = {"status": "True", "reason": "Good", "message": ""}
     since = stamp(system_clock())
-    return [{"type": one, "lastTransitionTime": since, **said} for one in types]
+    return [{"type": text, "lastTransitionTime": since, **messages} for text in types]
 
 
 def _cluster() -> Document:
@@ -147,7 +147,7 @@ def _kubeconfig() -> Document:
 
 def _check() -> Document:
     states = ("False", "Unknown")
-    conditions = [{"type": "Ready", "status": one, "timeoutSeconds": 300} for one in states]
+    conditions = [{"type": "Ready", "status": state, "timeoutSeconds": 300} for state in states]
     return {
         "apiVersion": MachineHealthCheck.RESOURCE.api_version,
         "kind": "MachineHealthCheck",

@@ -71,15 +71,15 @@ def _largest_class() -> list[Row]:
     from kapy.kube.names import GroupKind
 
     kind = BY_GROUP_KIND.get(GroupKind("cluster.x-k8s.io", "ClusterClass"))
-    found = [
-        one
+    results = [
+        item
         for path in sorted(CLASSES.rglob("clusterclass-*.yaml"))
-        for one in yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader)
-        if one and one.get("kind") == "ClusterClass" and one["apiVersion"].endswith("v1beta2")
+        for item in yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader)
+        if item and item.get("kind") == "ClusterClass" and item["apiVersion"].endswith("v1beta2")
     ]
-    if kind is None or not found:
+    if kind is None or not results:
         return []
-    largest = max(found, key=lambda one: len(str(one)))
+    largest = max(results, key=lambda value: len(str(value)))
 
     def whole() -> None:
         filled = default(largest)
@@ -151,13 +151,13 @@ def _machine() -> dict[str, Any]:
             "addresses": [{"type": "InternalIP", "address": "10.0.0.1"}],
             "conditions": [
                 {
-                    "type": one,
+                    "type": text,
                     "status": "True",
-                    "reason": one,
+                    "reason": text,
                     "message": "",
                     "lastTransitionTime": times,
                 }
-                for one in types
+                for text in types
             ],
         },
     }

@@ -78,13 +78,13 @@ class Connection:
         return head
 
     def _exactly(self, size: int) -> bytes:
-        parts, found = [self._rest], len(self._rest)
-        while found < size:
+        parts, number = [self._rest], len(self._rest)
+        while number < size:
             part = self._socket.recv(1 << 18)
             if not part:
                 raise ConnectionError("the server closed the connection")
             parts.append(part)
-            found += len(part)
+            number += len(part)
         whole = b"".join(parts)
         self._rest = whole[size:]
         return whole[:size]
@@ -141,7 +141,7 @@ def measured(access: Kubeconfig, pids: list[int], where: str) -> list[Row]:
         ),
         (f"LIST of {OBJECTS}", 32, lambda _: request("GET", PATH)),
     )
-    rows = [timed(f"{verb}, {where}", asked, connections, n, pids) for verb, n, asked in steps]
+    rows = [timed(f"{verb}, {where}", item, connections, n, pids) for verb, n, item in steps]
     rows.append(_fan_out(access, tls, request, where, pids))
     timed("", lambda at: request("PATCH", one(at), _FREE, MERGE_PATCH), connections, OBJECTS, pids)
     delete = f"DELETE, {where}"
@@ -197,8 +197,8 @@ def _fan_out(
     watchers = [Connection(access, tls) for _ in range(WATCHERS)]
     writer.send(request("GET", PATH + "?limit=1"))
     version = json.loads(writer.receive()[1])["metadata"]["resourceVersion"]
-    for one in watchers:
-        one.begin(request("GET", f"{PATH}?watch=true&resourceVersion={version}"))
+    for watcher in watchers:
+        watcher.begin(request("GET", f"{PATH}?watch=true&resourceVersion={version}"))
     path = f"{PATH}/{machine(0)['metadata']['name']}"
     took: list[float] = []
     cpu, began = _cpu(pids), time.perf_counter()
@@ -208,12 +208,12 @@ def _fan_out(
         status, body = writer.receive()
         if status != 200:
             raise RuntimeError(f"the write that all watch: {status} {body[:300]!r}")
-        for one in watchers:
-            one.line()
+        for connection in watchers:
+            connection.line()
         took.append(time.perf_counter() - sent)
     wall, spent = time.perf_counter() - began, _cpu(pids) - cpu
-    for one in (*watchers, writer):
-        one.close()
+    for item in (*watchers, writer):
+        item.close()
     return _row(f"events to {WATCHERS} watchers, {where}", EVENTS * WATCHERS, wall, spent, took)
 
 
@@ -251,11 +251,11 @@ def _file(content: bytes) -> Iterator[str]:
 
 def main() -> None:
     """Read what to reach from stdin, print the rows."""
-    told = json.load(sys.stdin)
-    ca, certificate, key = (told[name].encode() for name in ("ca", "certificate", "key"))
-    token, insecure = told.get("token", ""), told.get("insecure", False)
-    access = Kubeconfig(told["server"], ca, certificate, key, token, insecure)
-    print(json.dumps(measured(access, told["pids"], told["where"])))
+    result = json.load(sys.stdin)
+    ca, certificate, key = (result[name].encode() for name in ("ca", "certificate", "key"))
+    token, insecure = result.get("token", ""), result.get("insecure", False)
+    access = Kubeconfig(result["server"], ca, certificate, key, token, insecure)
+    print(json.dumps(measured(access, result["pids"], result["where"])))
 
 
 if __name__ == "__main__":

@@ -61,8 +61,8 @@ class Running:
     def resident(self) -> float:
         """MiB."""
         text = Path(f"/proc/{self.process.pid}/status").read_text()
-        found = re.search(r"^VmRSS:\s+(\d+) kB", text, re.MULTILINE)
-        return int(found[1]) / 1024 if found else 0.0
+        match = re.search(r"^VmRSS:\s+(\d+) kB", text, re.MULTILINE)
+        return int(match[1]) / 1024 if match else 0.0
 
     def counted(self, pattern: re.Pattern[str]) -> float:
         """The sum of a counter in its metrics; 0 while it shows none."""
@@ -77,10 +77,12 @@ async def at_work(number: int) -> list[Row]:
     """`number` clusters of one control plane machine posted at once; idle; core started anew."""
     with tempfile.TemporaryDirectory() as home, ExitStack() as stack:
         environ = {**os.environ, "HOME": home, "KAPY_HOME": home, "KUBECONFIG": f"{home}/config"}
-        without = [f"--without={one}" for one in MANAGERS]
+        without = [f"--without={manager}" for manager in MANAGERS]
         stack.enter_context(_running(["up", "--in-memory", "--port=0", *without], environ))
         managers = {
-            one: stack.enter_context(_manager(one, environ)) for one in MANAGERS if one != "core"
+            manager: stack.enter_context(_manager(manager, environ))
+            for manager in MANAGERS
+            if manager != "core"
         }
         with ExitStack() as first:
             began = time.perf_counter()
@@ -104,7 +106,7 @@ async def started(number: int) -> list[Row]:
         folder = Path(home) / "plane"
         await _filled(folder / "data", number)
         environ = {**os.environ, "HOME": home, "KAPY_HOME": home, "KUBECONFIG": f"{home}/config"}
-        without = [f"--without={one}" for one in MANAGERS]
+        without = [f"--without={manager}" for manager in MANAGERS]
         plane = ["up", f"--data-dir={folder}", "--port=0", *without]
         stack.enter_context(_running(plane, environ))
         machines = stack.enter_context(_manager("infrastructure-dev", environ))
@@ -114,20 +116,20 @@ async def started(number: int) -> list[Row]:
 
 async def _filled(data: Path, number: int) -> None:
     """Clusters of one control plane machine and three workers, a few at a time."""
-    every, shape = names(number), Shape(workers=3, keys="ECDSA-P256")
+    entry, shape = names(number), Shape(workers=3, keys="ECDSA-P256")
     async with management_plane(
         Settings(data=data, serving=Serving()), clock=system_clock
     ) as plane:
         for first in range(0, number, AT_ONCE):
-            await Fleet(plane).create(shape, every[first : first + AT_ONCE])
+            await Fleet(plane).create(shape, entry[first : first + AT_ONCE])
 
 
 async def _created(
     client: Client, number: int, managers: dict[str, Running], began: float
 ) -> list[Row]:
     empty = _first_request(managers["core"], began)
-    kinds, before = Kinds(client), {name: one.cpu for name, one in managers.items()}
-    asked = sum(one.counted(_REQUESTS) for one in managers.values())
+    kinds, before = Kinds(client), {name: manager.cpu for name, manager in managers.items()}
+    request = sum(manager.counted(_REQUESTS) for manager in managers.values())
     start = time.perf_counter()
     for name in names(number):
         for document in Shape(keys="ECDSA-P256").objects(name):
@@ -137,8 +139,8 @@ async def _created(
         if time.perf_counter() - start > PATIENCE:
             raise TimeoutError(f"{number} clusters were not Available within {PATIENCE:g} s")
     wall = time.perf_counter() - start
-    cpu = {name: one.cpu - before[name] for name, one in managers.items()}
-    requests = sum(one.counted(_REQUESTS) for one in managers.values()) - asked
+    cpu = {name: manager.cpu - before[name] for name, manager in managers.items()}
+    requests = sum(manager.counted(_REQUESTS) for manager in managers.values()) - request
     return [
         {"step": "start of core, empty", "wall_s": round(empty, 2)},
         {
@@ -146,7 +148,7 @@ async def _created(
             "clusters": number,
             "wall_s": round(wall, 2),
             "cpu_s": round(sum(cpu.values()), 2),
-            "cpu_s_of": {name: round(one, 2) for name, one in cpu.items()},
+            "cpu_s_of": {name: round(item, 2) for name, item in cpu.items()},
             "requests_per_cluster": round(requests / number, 1),
         },
     ]
@@ -166,20 +168,23 @@ def _first_request(core: Running, began: float) -> float:
 async def _all_available(client: Client, number: int) -> bool:
     items = (await client.list(CLUSTERS)).items
     available = sum(
-        any(c["type"] == "Available" and c["status"] == "True" for c in one["status"]["conditions"])
-        for one in items
-        if (one.get("status") or {}).get("conditions")
+        any(
+            c["type"] == "Available" and c["status"] == "True"
+            for c in document["status"]["conditions"]
+        )
+        for document in items
+        if (document.get("status") or {}).get("conditions")
     )
     return available == number
 
 
 def _idle(managers: dict[str, Running], number: int) -> Row:
     time.sleep(5)  # nothing tells that there is nothing left to do
-    before = {name: one.cpu for name, one in managers.items()}
+    before = {name: manager.cpu for name, manager in managers.items()}
     time.sleep(IDLE_SECONDS)
     percent = {
-        name: round(100 * (one.cpu - before[name]) / IDLE_SECONDS, 2)
-        for name, one in managers.items()
+        name: round(100 * (manager.cpu - before[name]) / IDLE_SECONDS, 2)
+        for name, manager in managers.items()
     }
     return {"step": "idle", "clusters": number, "percent_of_a_core": percent}
 
@@ -193,14 +198,14 @@ def _started_anew(environ: dict[str, str], number: int, settling: float = 0.0) -
         first, used = time.perf_counter() - began, core.cpu
         while core.counted(_RECONCILED) < number:
             time.sleep(0.05)
-        every = time.perf_counter() - began
+        counter = time.perf_counter() - began
         time.sleep(settling)
         return {
             "step": "start of core",
             "clusters": number,
             "first_reconcile_s": round(first, 2),
             "first_reconcile_cpu_s": round(used, 2),
-            "all_reconciled_s": round(every, 2),
+            "all_reconciled_s": round(counter, 2),
             "mib": round(core.resident, 1),
         }
 
@@ -210,8 +215,8 @@ def _manager(name: str, environ: dict[str, str]) -> Iterator[Running]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    shown = ["--insecure-diagnostics", f"--diagnostics-address=127.0.0.1:{port}"]
-    command = ["manager", name, "--health-addr=0", "--feature-gates=ClusterTopology=true", *shown]
+    entries = ["--insecure-diagnostics", f"--diagnostics-address=127.0.0.1:{port}"]
+    command = ["manager", name, "--health-addr=0", "--feature-gates=ClusterTopology=true", *entries]
     with _running(command, environ, says="is at https://") as process:
         yield Running(process, port)
 

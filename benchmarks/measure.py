@@ -37,7 +37,7 @@ class Measured:
     def conflicts_percent(self) -> float:
         """The share of writes that others came before."""
         writes = Counter(
-            {one: number for one, number in self.answers.items() if one[0] not in READS}
+            {key: number for key, number in self.answers.items() if key[0] not in READS}
         )
         refused = sum(number for (_, code), number in writes.items() if code == CONFLICT)
         return round(100 * refused / max(writes.total(), 1), 2)
@@ -68,16 +68,16 @@ class Costs:
     @contextmanager
     def of(self) -> Iterator[Measured]:
         """The cost of the block, complete when it is left."""
-        found = Measured(rss_before=resident())
+        measured = Measured(rss_before=resident())
         before = self._answers()
         began, cpu = time.perf_counter(), time.process_time()
         try:
-            yield found
+            yield measured
         finally:
-            found.wall = time.perf_counter() - began
-            found.cpu = time.process_time() - cpu
-            found.answers = self._answers() - before
-            found.rss_after = resident()
+            measured.wall = time.perf_counter() - began
+            measured.cpu = time.process_time() - cpu
+            measured.answers = self._answers() - before
+            measured.rss_after = resident()
 
     def _answers(self) -> Counter[tuple[str, int]]:
         return sum(self._counts, Counter())

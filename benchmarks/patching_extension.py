@@ -76,7 +76,7 @@ def patch_request() -> Document:
         "apiVersion": GENERATE_PATCHES.api_version,
         "kind": GENERATE_PATCHES.request_kind,
         "variables": shared,
-        "items": [{"uid": f"{number}", **one} for number, one in enumerate(items)],
+        "items": [{"uid": f"{number}", **document} for number, document in enumerate(items)],
     }
 
 
@@ -122,13 +122,13 @@ def _kubeadm() -> Document:
         "clusterConfiguration": certificates,
         "files": [_file("containerd"), _file("sysctl"), _file("motd")],
         "joinConfiguration": _joining(),
-        "preKubeadmCommands": [f"sysctl --load /etc/sysctl.d/{one}.conf" for one in range(5)],
+        "preKubeadmCommands": [f"sysctl --load /etc/sysctl.d/{number}.conf" for number in range(5)],
         "users": [{"name": "herder", "sudo": "ALL=(ALL) NOPASSWD:ALL", "shell": "/bin/bash"}],
     }
 
 
 def _joining() -> Document:
-    return {"nodeRegistration": {"kubeletExtraArgs": [_arg(one) for one in range(4)]}}
+    return {"nodeRegistration": {"kubeletExtraArgs": [_arg(number) for number in range(4)]}}
 
 
 def _arg(number: int) -> Document:

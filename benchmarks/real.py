@@ -50,10 +50,10 @@ async def compared() -> list[Row]:
         stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
-    said = (await process.stdout.read()).decode()
+    message = (await process.stdout.read()).decode()
     if await process.wait():
         raise SystemExit("the clusters of the benchmark failed")
-    rows: list[Row] = json.loads(said.splitlines()[-1])
+    rows: list[Row] = json.loads(message.splitlines()[-1])
     return rows
 
 
@@ -63,7 +63,7 @@ async def _in_turns() -> list[Row]:
     from tests.real_clusters.parts import UPSTREAM
     from tests.real_clusters.upstream import complete_images, upstreams_manager
 
-    found: dict[str, list[Row]] = {"by hand": [], "kapy": []}
+    results: dict[str, list[Row]] = {"by hand": [], "kapy": []}
     upstream = bool(os.environ.get(UPSTREAM))
     with TemporaryDirectory(prefix="kapy-bench-") as folder:
         async with container_engine(Path(folder)) as engine:
@@ -75,17 +75,17 @@ async def _in_turns() -> list[Row]:
                 await hand.create(NETWORK.read_text())
                 await hand.delete()
                 steps = {step: round(seconds, 1) for step, seconds in hand.times.items()}
-                found["by hand"].append({"wall_s": sum(hand.times.values()), "steps": steps})
-                found["kapy"].append(await _through_kapy())
+                results["by hand"].append({"wall_s": sum(hand.times.values()), "steps": steps})
+                results["kapy"].append(await _through_kapy())
                 if upstream:
                     row = await _through_kapy(below=partial(upstreams_manager, engine=engine))
-                    found.setdefault("upstream's docker manager", []).append(row)
-    return [_summary(who, rows) for who, rows in found.items()]
+                    results.setdefault("upstream's docker manager", []).append(row)
+    return [_summary(who, rows) for who, rows in results.items()]
 
 
 def _summary(who: str, rows: list[Row]) -> Row:
-    best = min(rows, key=lambda one: float(one["wall_s"]))
-    all_of_them = [round(one["wall_s"], 1) for one in rows]
+    best = min(rows, key=lambda row: float(row["wall_s"]))
+    all_of_them = [round(row["wall_s"], 1) for row in rows]
     return {"step": f"1 + 1 Nodes Ready, {who}", **best, "all_s": all_of_them}
 
 

@@ -90,14 +90,14 @@ async def reached(number: int, dead: int) -> list[Row]:
 
 
 async def _reached(number: int, dead: int) -> list[Row]:
-    clusters = [Key("default", f"c{one}") for one in range(number)]
+    clusters = [Key("default", f"c{element}") for element in range(number)]
     rows: list[Row] = []
     with _servers() as (process, port, authority):
         async with _program() as (looking, management):
             before = resident()
             with Costs().of() as cost:
-                for one, cluster in enumerate(clusters):
-                    url = f"https://{address(one)}:{port}"
+                for item, cluster in enumerate(clusters):
+                    url = f"https://{address(item)}:{port}"
                     await management.create(SECRETS, _secret(cluster.name, url, authority))
                 await _until(clusters, lambda key: looking.connections.health(key).connected)
             rows.append({"step": "connected", **_cost(cost.wall, cost.cpu, before, number)})
@@ -153,10 +153,10 @@ def _servers() -> Iterator[tuple[subprocess.Popen[str], int, bytes]]:
     names = ["workload"]
     pair = issue(authority, "w", now=now, names=names, usages=("server",), algorithm="ECDSA-P256")
     with tempfile.TemporaryDirectory() as folder:
-        shown = Path(folder) / "server.pem"
-        shown.write_bytes(pair.certificate + pair.key)
+        path = Path(folder) / "server.pem"
+        path.write_bytes(pair.certificate + pair.key)
         with subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.workload_servers", str(shown)],
+            [sys.executable, "-m", "benchmarks.workload_servers", str(path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -180,7 +180,7 @@ async def _program() -> AsyncIterator[tuple[Looking, Client]]:
             await management.create(NAMESPACES, namespace)
         runtime = Runtime.on(server.transport(ADMIN), clock=system_clock)
         looking = Looking(runtime)
-        tasks += [group.create_task(one()) for one in (runtime.run, looking.connections.run)]
+        tasks += [group.create_task(item()) for item in (runtime.run, looking.connections.run)]
         await runtime.working.wait()
         yield looking, management
         for task in tasks:

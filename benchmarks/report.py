@@ -75,9 +75,9 @@ def _cell(ours: Any, theirs: Any, unit: str) -> str:
 
 
 def _details(row: dict[str, Any]) -> list[str]:
-    found = [text.format(row[key]) for key, text in _MORE.items() if row.get(key) is not None]
-    lines = [", ".join(found)] if found else []
+    formats = [text.format(row[key]) for key, text in _MORE.items() if row.get(key) is not None]
+    lines = [", ".join(formats)] if formats else []
     for key, text in _EACH.items():
         if row.get(key):
-            lines.append(", ".join(text.format(*one) for one in row[key].items()))
+            lines.append(", ".join(text.format(*value) for value in row[key].items()))
     return lines

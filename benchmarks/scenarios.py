@@ -16,7 +16,9 @@ from benchmarks import (
     crowds,
     extensions,
     first_provider,
+    fleet_page,
     health_checks,
+    hosts,
     kinds,
     managers,
     moves,
@@ -53,6 +55,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "real": real.compared,
     "topology": topology.desired,
     "health-check-1000": partial(health_checks.look_at, 1000),
+    "fleet-page-1000": partial(fleet_page.measured, 1000),
     "settled": settled.looks,
     "sdk": sdk.looks,
     "cached": caches.cached,
@@ -91,9 +94,11 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         classes.create_and_look, 10, classes.OfClass(workers=3, keys=ECDSA)
     ),
     "class-roll-100": partial(classes.roll, 100, classes.OfClass(workers=1, keys=ECDSA)),
+    "hosts-200": partial(hosts.at_once, 200),
     "move-100": partial(moves.move, 100),
     "upgrade-3+3": partial(clusters.upgrade, 3, 3),
 }
 
-ON_DEMAND: Final = frozenset({"real"})
-"""What runs only where it is named: it needs root and a container engine, and takes minutes."""
+ON_DEMAND: Final = frozenset({"hosts-200", "real"})
+"""What runs only where it is named: `real` needs root and a container engine, and takes minutes;
+`hosts-200` needs asyncssh, which the environment of the tests has."""

@@ -19,11 +19,9 @@ from kapy.sdk import (
     Address,
     AddressClaimContext,
     Allocated,
-    ClusterCertificate,
     ClusterContext,
     ClusterProvisioned,
     ControlPlaneContext,
-    ControlPlaneObserved,
     ControlPlaneProvider,
     ControlPlaneProvisioned,
     Endpoint,
@@ -31,16 +29,20 @@ from kapy.sdk import (
     InfraMachineProvider,
     IPAMProvider,
     MachineContext,
-    MachineControlPlaneContext,
-    MachineControlPlaneProvider,
     Provisioned,
     Released,
     Runtime,
-    TenantCredentials,
     add_control_plane,
     add_infra_cluster,
     add_infra_machine,
     add_ipam,
+)
+from kapy.sdk.certificates import ClusterCertificate
+from kapy.sdk.credentials import TenantCredentials
+from kapy.sdk.machine_control_plane import (
+    ControlPlaneObserved,
+    MachineControlPlaneContext,
+    MachineControlPlaneProvider,
     add_machine_based_control_plane,
 )
 from kapy.testing.fake_core import reference
@@ -155,7 +157,7 @@ async def _looked(cloud: Cloud, *, credentials: bool = False, **extras: Any) -> 
         async with bench.running():
             await _made(bench, credentials=credentials)
             await asyncio.sleep(SETTLING)
-            return [await _measured(*one) for one in controllers]
+            return [await _measured(*controller) for controller in controllers]
 
 
 async def _planes() -> list[Row]:
@@ -198,18 +200,18 @@ async def _nodes(bench: ProviderBench, number: int) -> None:
     while len(machines) < number:
         await asyncio.sleep(STEP)
         machines = list((await bench.client.list(Machine.RESOURCE, NAMESPACE)).items)
-    for one in machines:
-        node: Document = {"status": {"nodeRef": {"name": one["metadata"]["name"]}}}
-        await bench.client.patch(Machine.RESOURCE, Key.of(one), node, subresource="status")
+    for machine in machines:
+        node: Document = {"status": {"nodeRef": {"name": machine["metadata"]["name"]}}}
+        await bench.client.patch(Machine.RESOURCE, Key.of(machine), node, subresource="status")
 
 
 def _added(
     runtime: Runtime, cloud: Cloud, extras: dict[str, Any]
 ) -> list[tuple[str, Controller, str]]:
-    told = {"finalizer": FINALIZER, **extras}
+    document = {"finalizer": FINALIZER, **extras}
     return [
-        ("an infra cluster", add_infra_cluster(runtime, CLUSTERS, Land(), **told), "blue"),
-        ("an infra machine", add_infra_machine(runtime, MACHINES, cloud, **told), "worker-0"),
+        ("an infra cluster", add_infra_cluster(runtime, CLUSTERS, Land(), **document), "blue"),
+        ("an infra machine", add_infra_machine(runtime, MACHINES, cloud, **document), "worker-0"),
         ("a claim", add_ipam(runtime, POOLS, Addresses()), "vm-0"),
     ]
 

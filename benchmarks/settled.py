@@ -46,8 +46,8 @@ async def _looked(herd: Fleet, controller: Controller, of: Informer[Any]) -> Row
     keys = of.keys()
     with herd.costs.of() as cost:
         rounds = sorted([await _round(controller, keys) for _ in range(ROUNDS)])
-    found = {"us": round(rounds[0], 1), "median_us": round(rounds[ROUNDS // 2], 1)}
-    return {"step": f"look at a {controller.name}", **cost.as_row(), **found}
+    results = {"us": round(rounds[0], 1), "median_us": round(rounds[ROUNDS // 2], 1)}
+    return {"step": f"look at a {controller.name}", **cost.as_row(), **results}
 
 
 async def _round(controller: Controller, keys: Sequence[Key]) -> float:

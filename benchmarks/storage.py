@@ -83,10 +83,10 @@ async def _serving(path: Path | None, synchronous: Synchronous = "NORMAL") -> As
 
 
 async def _filled(client: Client, number: int) -> None:
-    for one in range(number):
-        await client.create(MACHINES, machine(one))
-        key = Key("default", f"machine-{one:05}")
-        await client.patch(MACHINES, key, {"status": status(one)}, subresource="status")
+    for item in range(number):
+        await client.create(MACHINES, machine(item))
+        key = Key("default", f"machine-{item:05}")
+        await client.patch(MACHINES, key, {"status": status(item)}, subresource="status")
 
 
 async def memory() -> list[Row]:
@@ -112,8 +112,8 @@ async def _weigh(how: str, folder: Path) -> Row:
             await client.list(MACHINES, "default")
         gc.collect()
         used = (resident() - before) / MANY
-        one = await client.get(MACHINES, Key("default", "machine-00001"))
-    encoded = len(msgspec.json.encode(one))
+        document = await client.get(MACHINES, Key("default", "machine-00001"))
+    encoded = len(msgspec.json.encode(document))
     return {"bytes_per_object": round(used - encoded), "json_bytes": encoded}
 
 
@@ -125,9 +125,9 @@ async def start() -> list[Row]:
             async with _serving(Path(folder)) as client:
                 await _filled(client, number)
             began = time.perf_counter()
-            told = await _told("--start", folder)
+            document = await _told("--start", folder)
             wall = time.perf_counter() - began
-        rows.append({"step": f"start with {number} Machines", "wall_s": round(wall, 3), **told})
+        rows.append({"step": f"start with {number} Machines", "wall_s": round(wall, 3), **document})
     return rows
 
 

@@ -41,11 +41,13 @@ async def desired() -> list[Row]:
     for times in (1, 2):
         blueprint = _blueprint(times)
         patches = blueprint.cluster_class.spec.patches
-        changes = sum(len(one.json_patches) for each in patches for one in each.definitions)
-        said = f"{len(patches)} patches of {changes} changes"
+        changes = sum(
+            len(definition.json_patches) for patch in patches for definition in patch.definitions
+        )
+        message = f"{len(patches)} patches of {changes} changes"
         for who, new in (("new clusters", True), ("one cluster again", False)):
-            rows += [await _state(f"desired state, {said}, {who}", blueprint, new=new)]
-            rows += [await _patches(f"patches alone, {said}, {who}", blueprint, new=new)]
+            rows += [await _state(f"desired state, {message}, {who}", blueprint, new=new)]
+            rows += [await _patches(f"patches alone, {message}, {who}", blueprint, new=new)]
     return rows
 
 
@@ -73,10 +75,10 @@ async def _patches(step: str, blueprint: Any, *, new: bool) -> Row:
     class_ = blueprint.cluster_class
     bare = replace(class_, spec=replace(class_.spec, patches=[]))
     unpatched = type(blueprint)(**{**vars(blueprint), "cluster_class": bare})
-    one = await _desired(unpatched, ClusterState(_cluster(0)))
+    value = await _desired(unpatched, ClusterState(_cluster(0)))
     took = []
     for number in range(RUNS):
-        state = deepcopy(one)
+        state = deepcopy(value)
         if new:
             state = await _desired(unpatched, ClusterState(_cluster(number)))
         began = time.perf_counter(), time.process_time()
@@ -90,7 +92,7 @@ def _since(wall: float, cpu: float) -> tuple[float, float]:
 
 
 def _row(step: str, took: list[tuple[float, float]]) -> Row:
-    wall, cpu = (percentile(list(one), 0.5) for one in zip(*took, strict=True))
+    wall, cpu = (percentile(list(entry), 0.5) for entry in zip(*took, strict=True))
     return {
         "step": step,
         "wall_s": round(wall, 6),
@@ -117,9 +119,9 @@ def _many() -> Any:
     """Many groups of workers, of a class without patches."""
     blueprint = _blueprint(0)
     workers = blueprint.topology.workers
-    [one] = workers.machine_deployments
+    [value] = workers.machine_deployments
     workers.machine_deployments = [
-        type(one)(class_=one.class_, name=f"md-{number}", replicas=one.replicas)
+        type(value)(class_=value.class_, name=f"md-{number}", replicas=value.replicas)
         for number in range(GROUPS)
     ]
     return blueprint
@@ -160,19 +162,23 @@ def _blueprint(times: int) -> Any:
     from kapy.topology.blueprint import Blueprint, ControlPlaneBlueprint, WorkersBlueprint
     from kapy.topology.discovery import status_variables
 
-    found = {(one["kind"], one["metadata"]["name"]): one for one in yaml.load_all(FILE.read_text())}
-    class_ = read(found["ClusterClass", "quick-start"], ClusterClass)
+    results = {
+        (item["kind"], item["metadata"]["name"]): item for item in yaml.load_all(FILE.read_text())
+    }
+    class_ = read(results["ClusterClass", "quick-start"], ClusterClass)
     class_.status.variables = status_variables(class_.spec.variables, {})
     class_.spec.patches = [
-        type(one)(
-            name=f"{one.name}-{number}", enabled_if=one.enabled_if, definitions=one.definitions
+        type(patch)(
+            name=f"{patch.name}-{number}",
+            enabled_if=patch.enabled_if,
+            definitions=patch.definitions,
         )
         for number in range(times)
-        for one in class_.spec.patches
+        for patch in class_.spec.patches
     ]
 
     def named(ref: Any) -> Any:
-        return found[ref.template_ref.kind, ref.template_ref.name]
+        return results[ref.template_ref.kind, ref.template_ref.name]
 
     spec = class_.spec
     assert spec.control_plane.machine_infrastructure is not None
@@ -185,7 +191,9 @@ def _blueprint(times: int) -> Any:
             named(spec.control_plane), named(spec.control_plane.machine_infrastructure)
         ),
         machine_deployments={
-            one.class_: WorkersBlueprint(named(one.bootstrap), named(one.infrastructure))
-            for one in spec.workers.machine_deployments
+            deployment.class_: WorkersBlueprint(
+                named(deployment.bootstrap), named(deployment.infrastructure)
+            )
+            for deployment in spec.workers.machine_deployments
         },
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+from tests.apps import user_manager
 from tests.oracle.recorded import TOPICS, is_missing
 from tests.real.servers import not_real
 
@@ -21,6 +22,10 @@ def not_run() -> list[str]:
         lines.append("not run, as kubectl is not on PATH: tests/e2e")
     if not has_go():
         lines.append("not run, as go is not on PATH: programs in Go (tests/foreign, tests/e2e)")
+    if chromium() is None:
+        lines.append("not run, as no Chromium is on PATH: tests/browser")
+    if why := user_manager.missing():
+        lines.append(f"not run, as {why}: a plane as a service of systemd (tests/apps)")
     if why := not_real():
         lines.append(f"tests/real ran against the embedded server, as {why}")
     return lines
@@ -34,3 +39,9 @@ def has_kubectl() -> bool:
 def has_go() -> bool:
     """Whether programs in Go can be built."""
     return shutil.which("go") is not None
+
+
+def chromium() -> str | None:
+    """The path of a Chromium for the tests of the pages, None if there is none."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next((path for path in map(shutil.which, names) if path is not None), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -18,6 +19,9 @@ from kapy.testing.virtual_time import VirtualTimeLoop
 from tests.absent import not_run
 from tests.oracle.recorded import is_missing
 from tests.reused_keys import reusing
+
+# Collection makes a million objects and no garbage: to look for it takes seconds in each process.
+gc.disable()
 
 pytest.MonkeyPatch().setattr(private_keys, "new_key", reusing(new_key))
 
@@ -49,6 +53,7 @@ settings.load_profile("explore" if "KAPY_EXAMPLES" in os.environ else "kapy")
 SLOWEST = (
     "tests/foreign/test_manager",  # a program in Go is built
     "tests/e2e/test_write_a_provider",
+    "tests/browser/",
     "tests/testing/conformance/",
     "tests/real/test_managers",
     "tests/real/test_leadership",
@@ -79,9 +84,15 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
         items[:] = [item for item in items if item not in recorded]
 
 
+def pytest_collection_finish() -> None:
+    """What was collected stays: no garbage collection of a test looks through it."""
+    gc.freeze()
+    gc.enable()
+
+
 def _place(test: str) -> int:
-    found = (number for number, slow in enumerate(SLOWEST) if test.startswith(slow))
-    return next(found, len(SLOWEST))
+    numbers = (number for number, slow in enumerate(SLOWEST) if test.startswith(slow))
+    return next(numbers, len(SLOWEST))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

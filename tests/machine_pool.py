@@ -34,9 +34,9 @@ def _reference(kind: Resource, name: str) -> Document:
 
 
 def _object(kind: Resource, name: str, spec: Document | None) -> Document:
-    made: Document = {
+    document: Document = {
         "apiVersion": kind.api_version,
         "kind": kind.kind,
         "metadata": {"name": name, "namespace": "default"},
     }
-    return made if spec is None else {**made, "spec": spec}
+    return document if spec is None else {**document, "spec": spec}

@@ -16,15 +16,15 @@ Make = Callable[[Algorithm], bytes]
 
 def reusing(make: Make) -> Make:
     """Makes as `make` does, but of RSA-2048 only so many in all."""
-    made: list[bytes] = []
-    turns = cycle(made)
+    entries: list[bytes] = []
+    turns = cycle(entries)
 
     def new_key(algorithm: Algorithm) -> bytes:
         if algorithm != "RSA-2048":
             return make(algorithm)
-        if len(made) < MANY:
-            made.append(make(algorithm))
-            return made[-1]
+        if len(entries) < MANY:
+            entries.append(make(algorithm))
+            return entries[-1]
         return next(turns)
 
     return new_key

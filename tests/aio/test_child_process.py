@@ -130,9 +130,9 @@ def test_no_other_module_starts_processes() -> None:
     """Programs that are waited for (`subprocess.run`) have a time limit, and are not meant."""
     root = Path(kapy.__file__).parent
     starting = ("create_subprocess_exec(", "create_subprocess_shell(", "Popen(", "posix_spawn")
-    found = {
+    strs = {
         str(path.relative_to(root))
         for path in root.rglob("*.py")
-        if any(one in path.read_text() for one in starting)
+        if any(text in path.read_text() for text in starting)
     }
-    assert found == STARTERS.keys()
+    assert strs == STARTERS.keys()

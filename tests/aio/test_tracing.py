@@ -15,7 +15,7 @@ from tests.spans import spans_told
 def test_spans_lie_in_each_other_and_know_what_went_wrong(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told = spans_told(monkeypatch)
+    result = spans_told(monkeypatch)
     headers: dict[str, str] = {}
 
     def look_at() -> None:
@@ -27,7 +27,7 @@ def test_spans_lie_in_each_other_and_know_what_went_wrong(
 
     with pytest.raises(ValueError, match="no room"):
         look_at()
-    hook, look = told.get_finished_spans()
+    hook, look = result.get_finished_spans()
     assert hook.context is not None
     assert look.context is not None
     assert hook.parent is not None

@@ -56,7 +56,9 @@ def causes(record: Record) -> list[tuple[str, str]]:
         # A lone field error, which upstream's webhook returned as it was.
         error = record.get("error")
         return [] if error is None else [("FieldValueForbidden", error.partition(":")[0])]
-    return sorted((one["reason"], one["field"]) for one in status["details"].get("causes") or [])
+    return sorted(
+        (cause["reason"], cause["field"]) for cause in status["details"].get("causes") or []
+    )
 
 
 def given_causes(new: Document, old: Document | None, gates: FeatureGates) -> list[tuple[str, str]]:

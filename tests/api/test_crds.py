@@ -17,11 +17,11 @@ from tests.oracle.topic import records
 def released() -> dict[str, Document]:
     """The released CRDs by kind, without descriptions."""
     definitions = records(SAMPLES / "crds" / "cluster-api.jsonl.gz")
-    return {one["spec"]["names"]["kind"]: one for one in definitions}
+    return {definition["spec"]["names"]["kind"]: definition for definition in definitions}
 
 
 RELEASED = released()
-OURS = {one["spec"]["names"]["kind"]: one for one in crds()}
+OURS = {crd["spec"]["names"]["kind"]: crd for crd in crds()}
 
 
 def without_words(node: Any) -> Any:
@@ -31,7 +31,7 @@ def without_words(node: Any) -> Any:
             for key, value in node.items()
             if not (key == "description" and isinstance(value, str))
         }
-    return [without_words(one) for one in node] if isinstance(node, list) else node
+    return [without_words(item) for item in node] if isinstance(node, list) else node
 
 
 MORE: dict[str, list[tuple[str, ...]]] = {
@@ -48,14 +48,14 @@ MORE: dict[str, list[tuple[str, ...]]] = {
 
 def without_more(crd: Document) -> Document:
     """One of our CRDs but for the words, and for the fields that we have more of."""
-    found: Document = without_words(crd)
+    document: Document = without_words(crd)
     for *parents, name in MORE.get(crd["spec"]["names"]["kind"], ()):
-        for version in found["spec"]["versions"]:
+        for version in document["spec"]["versions"]:
             schema = version["schema"]["openAPIV3Schema"]
             for parent in parents:
                 schema = schema["properties"][parent]
             del schema["properties"][name]
-    return found
+    return document
 
 
 VERSIONS = {kind.name: set(kind.versions) for kind in KINDS}
@@ -65,7 +65,7 @@ def comparable(crd: Document) -> Document:
     """A released CRD but for its words, who converts, and versions that are not there yet."""
     spec = {key: value for key, value in crd["spec"].items() if key != "conversion"}
     served = VERSIONS[spec["names"]["kind"]]
-    spec["versions"] = [one for one in spec["versions"] if one["name"] in served]
+    spec["versions"] = [version for version in spec["versions"] if version["name"] in served]
     metadata = {"name": crd["metadata"]["name"], "labels": crd["metadata"]["labels"]}
     return {
         "apiVersion": crd["apiVersion"],

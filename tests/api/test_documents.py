@@ -52,11 +52,13 @@ def test_an_older_version_is_filled_in_and_stays_one() -> None:
 
 def test_several_faults_come_back_together_each_with_its_field() -> None:
     wrong = machine(version="v1.34", minReadySeconds=-1, clusterName="")
-    assert {one.field for one in validate(wrong, schema=True)} == {
+    assert {field_error.field for field_error in validate(wrong, schema=True)} == {
         "spec.minReadySeconds",
         "spec.clusterName",
     }
-    assert [one.field for one in validate(machine(version="v1.34"))] == ["spec.version"]
+    assert [field_error.field for field_error in validate(machine(version="v1.34"))] == [
+        "spec.version"
+    ]
 
 
 def test_a_value_of_another_type_is_an_error_of_its_field() -> None:

@@ -33,37 +33,42 @@ def declared(version: str) -> list[tuple[str, Difference]]:
     """Every declaration of a version, with the name of its module."""
     homes = sorted(set(import_module(f"kapy.api.{version}").HOMES.values()))
     modules = [import_module(f"kapy.api.{version}.{home}") for home in homes]
-    return [(one.__name__, difference) for one in modules for difference in one.DIFFERENCES]
+    return [
+        (module.__name__, difference) for module in modules for difference in module.DIFFERENCES
+    ]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_declaration_stands_where_the_derivation_looks_for_it(version: str) -> None:
     lost = [
-        f"{module}: {one.newest.__name__}"
-        for module, one in declared(version)
-        if declarations(version, one.newest.__module__).get(one.newest) is not one
+        f"{module}: {difference.newest.__name__}"
+        for module, difference in declared(version)
+        if declarations(version, difference.newest.__module__).get(difference.newest)
+        is not difference
     ]
     assert lost == []
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_struct_is_declared_once(version: str) -> None:
-    newest = [one.newest for _, one in declared(version)]
+    newest = [difference.newest for _, difference in declared(version)]
     assert len(newest) == len(set(newest))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_field_that_no_declaration_names_is_in_all_versions(version: str) -> None:
     """Whoever adds a field to a Struct adds it to the older versions, too."""
-    for _, one in declared(version):
-        changed = one.apply({"brand_new": Field("brandNew", int, 0), **all_fields(one.newest)})
+    for _, difference in declared(version):
+        changed = difference.apply(
+            {"brand_new": Field("brandNew", int, 0), **all_fields(difference.newest)}
+        )
         assert changed["brand_new"] == Field("brandNew", int, 0)
 
 
 def all_fields(struct: type[Model]) -> Fields:
     return {
-        one.name: Field(one.encode_name, one.type, one.default, one.default_factory)
-        for one in msgspec.structs.fields(struct)
+        field.name: Field(field.encode_name, field.type, field.default, field.default_factory)
+        for field in msgspec.structs.fields(struct)
     }
 
 

@@ -21,6 +21,6 @@ def test_there_is_something_to_replay() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_defaults_and_causes_are_the_recorded_ones(kind: str) -> None:
     ours = {name: check for name, check in FILES.items() if name == kind}
-    results = [one for one in replayed(ours, FOLDER) if one.case.startswith(f"{kind}[")]
+    results = [item for item in replayed(ours, FOLDER) if item.case.startswith(f"{kind}[")]
     assert len(results) >= 2
-    assert [one for one in results if not one.passed] == []
+    assert [item for item in results if not item.passed] == []

@@ -23,6 +23,8 @@ def test_there_is_no_page_of_a_kind_that_is_gone() -> None:
 
 
 def test_a_field_is_said_with_its_bounds() -> None:
-    (row,) = [one for one in PAGES["machine.md"].splitlines() if one.startswith("| `spec.version`")]
+    (row,) = [
+        line for line in PAGES["machine.md"].splitlines() if line.startswith("| `spec.version`")
+    ]
     assert row.startswith("| `spec.version` | string | version is the desired Kubernetes version")
     assert row.endswith("(1 to 256 characters) |")

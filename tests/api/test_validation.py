@@ -42,7 +42,9 @@ def found(document: Document, old: Document | None = None, **gates: bool) -> lis
     return [(error.type.removeprefix("FieldValue"), error.field) for error in errors]
 
 
-@pytest.mark.parametrize("document", [CLUSTER, KCP, CONFIG, TEMPLATE], ids=lambda one: one["kind"])
+@pytest.mark.parametrize(
+    "document", [CLUSTER, KCP, CONFIG, TEMPLATE], ids=lambda value: value["kind"]
+)
 def test_a_good_object_is_good_and_may_stay_as_it_is(document: Document) -> None:
     assert found(document) == []
     assert found(document, deepcopy(document)) == []

@@ -82,8 +82,8 @@ class Calls:
             send,
         )
         start, *rest = messages
-        told = {name.decode(): value.decode() for name, value in start["headers"]}
-        return Answer(start["status"], told, b"".join(one["body"] for one in rest))
+        entries = {name.decode(): value.decode() for name, value in start["headers"]}
+        return Answer(start["status"], entries, b"".join(entry["body"] for entry in rest))
 
     def _receiving(self, parts: list[bytes]) -> Any:
         async def receive() -> dict[str, Any]:

@@ -129,7 +129,7 @@ class Asking:
 
     async def names(self, path: str, **query: str) -> list[str]:
         """The names in a list."""
-        return [one["metadata"]["name"] for one in (await self.get(path, **query))["items"]]
+        return [item["metadata"]["name"] for item in (await self.get(path, **query))["items"]]
 
     @asynccontextmanager
     async def watching(self, path: str, **query: str) -> AsyncIterator[Any]:
@@ -144,7 +144,7 @@ class Asking:
 async def taken(stream: Any, count: int) -> list[tuple[str, str]]:
     """Type and name of the next events of a watch."""
     events = [await anext(stream) for _ in range(count)]
-    return [(one["type"], one["object"]["metadata"].get("name", "")) for one in events]
+    return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
 
 
 @asynccontextmanager

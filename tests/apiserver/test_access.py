@@ -45,15 +45,15 @@ def role(name: str, *rules: Document, kind: str = "Role", **more: Any) -> Docume
 
 def binding(name: str, subject: str, to: str, kind: str = "Role", at: str = "Role") -> Document:
     what, _, who = subject.partition(":")
-    one: Document = {"kind": what, "name": who}
+    document: Document = {"kind": what, "name": who}
     if what == "ServiceAccount":
-        one["namespace"] = "default"
+        document["namespace"] = "default"
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": f"{at}Binding",
         "metadata": {"name": name},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": to},
-        "subjects": [one],
+        "subjects": [document],
     }
 
 
@@ -137,7 +137,7 @@ def test_what_a_rule_allows(one: Document, asked: Attributes, answer: bool) -> N
     ],
 )
 def test_what_rules_lack(owned: list[Document], asked: list[Document], lacking: list[str]) -> None:
-    assert [format_rule(one) for one in uncovered_rules(owned, asked)] == lacking
+    assert [format_rule(document) for document in uncovered_rules(owned, asked)] == lacking
 
 
 async def test_rights_come_and_go_with_roles_and_bindings() -> None:
@@ -221,10 +221,10 @@ async def test_aggregated_roles_have_the_rules_of_those_that_they_choose() -> No
         roles = f"{RBAC}/clusterroles"
         selector = {"clusterRoleSelectors": [{"matchLabels": {"to": "sum"}}]}
         await admin.create(roles, role("sum", kind="ClusterRole", aggregationRule=selector))
-        one, two = rule("get", "pods"), rule("get", "nodes")
-        part = role("part", one, two, kind="ClusterRole", labels={"to": "sum"})
+        document, two = rule("get", "pods"), rule("get", "nodes")
+        part = role("part", document, two, kind="ClusterRole", labels={"to": "sum"})
         await admin.create(roles, part)
-        assert (await admin.get(f"{roles}/sum"))["rules"] == [one, two]
+        assert (await admin.get(f"{roles}/sum"))["rules"] == [document, two]
         await admin.merge(f"{roles}/part", {"rules": [two]})
         assert (await admin.get(f"{roles}/sum"))["rules"] == [two]
         edit = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
@@ -250,9 +250,9 @@ async def test_nobody_grants_what_he_lacks() -> None:
         await alice.create(ROLES, small)
         await admin.create(ROLES, big)
         for to, kind in (("big", "Role"), ("cluster-admin", "ClusterRole")):
-            asked = binding("mine", "User:alice", to, kind)
-            assert (await alice.ask("POST", BINDINGS, asked))[0] == 403
-            assert (await alice.ask("POST", BINDINGS, asked, dryRun="All"))[0] == 403
+            request = binding("mine", "User:alice", to, kind)
+            assert (await alice.ask("POST", BINDINGS, request))[0] == 403
+            assert (await alice.ask("POST", BINDINGS, request, dryRun="All"))[0] == 403
         assert (await alice.ask("POST", BINDINGS, binding("x", "User:alice", "none")))[0] == 404
         await alice.merge(f"{ROLES}/big", {"metadata": {"finalizers": ["example.dev/x"]}})
         assert (
@@ -324,9 +324,9 @@ def test_impersonation_needs_all_rights(
     rights: list[tuple[str, str]],
     allowed: bool,
 ) -> None:
-    def authorize(asked: Attributes) -> str:
-        if (asked.verb, asked.resource) not in rights:
-            raise asked.forbidden()
+    def authorize(attributes: Attributes) -> str:
+        if (attributes.verb, attributes.resource) not in rights:
+            raise attributes.forbidden()
         return ""
 
     wish = _wish(("user", "bob"), ("group", "g"))
@@ -339,8 +339,8 @@ def test_impersonation_needs_all_rights(
 
 async def _token(admin: Asking, name: str = "robot", **spec: Any) -> str:
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
-    made = await admin.create(f"{ACCOUNTS}/{name}/token", body)
-    token: str = made["status"]["token"]
+    result = await admin.create(f"{ACCOUNTS}/{name}/token", body)
+    token: str = result["status"]["token"]
     return token
 
 
@@ -350,13 +350,13 @@ def account(name: str) -> Document:
 
 async def test_a_token_is_its_service_account_until_either_is_gone() -> None:
     async with running() as admin:
-        made = await admin.create(ACCOUNTS, account("robot"))
+        result = await admin.create(ACCOUNTS, account("robot"))
         authentication = Authenticator()
         admin.server.access.authenticate_by(authentication)
         token = await _token(admin)
         user = authentication.authenticate(f"Bearer {token}", None)
         assert user.name == "system:serviceaccount:default:robot"
-        assert user.uid == made["metadata"]["uid"]
+        assert user.uid == result["metadata"]["uid"]
         assert set(user.groups) == {
             "system:serviceaccounts",
             "system:serviceaccounts:default",
@@ -376,9 +376,9 @@ async def test_what_makes_a_token_bad() -> None:
     later = timedelta()
     server = Server.open(None, clock=lambda: now() + later)
     admin, other = Asking(server), Asking(Server.open(None, clock=now))
-    for one in (admin, other):
-        ensure_system_namespaces(one.server.context)
-        await one.create(ACCOUNTS, account("robot"))
+    for asking in (admin, other):
+        ensure_system_namespaces(asking.server.context)
+        await asking.create(ACCOUNTS, account("robot"))
     await admin.create(CONFIG_MAPS.replace("configmaps", "secrets"), _secret())
     tokens = server.access.tokens
     good = await _token(admin)
@@ -387,9 +387,9 @@ async def test_what_makes_a_token_bad() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "name": "s"}
     bound = await _token(admin, boundObjectRef=secret)
     head, claims, signature = good.split(".")
-    said = json.loads(base64.urlsafe_b64decode(claims + "=="))
-    said["sub"] = "system:serviceaccount:kube-system:root"
-    forged = base64.urlsafe_b64encode(json.dumps(said).encode()).rstrip(b"=").decode()
+    document = json.loads(base64.urlsafe_b64decode(claims + "=="))
+    document["sub"] = "system:serviceaccount:kube-system:root"
+    forged = base64.urlsafe_b64encode(json.dumps(document).encode()).rstrip(b"=").decode()
     none = base64.urlsafe_b64encode(b'{"alg":"none"}').decode()
     for bad in (
         *("", "a.b.c", good + "A", foreign, elsewhere),
@@ -411,9 +411,9 @@ async def test_what_makes_a_token_bad() -> None:
 
 
 def _user(tokens: ServiceAccountTokens, token: str) -> User:
-    found = tokens.identity(token)
-    assert found is not None
-    return found.user
+    identity = tokens.identity(token)
+    assert identity is not None
+    return identity.user
 
 
 def _accepted(tokens: ServiceAccountTokens, token: str) -> bool:
@@ -463,7 +463,7 @@ async def test_reviews() -> None:
         alice = Asking(admin.server, ALICE)
         await admin.create(ROLES, role("r", rule("get", "configmaps")))
         await admin.create(BINDINGS, binding("b", "User:alice", "r"))
-        asked = {"namespace": "default", "verb": "get", "resource": "configmaps"}
+        request = {"namespace": "default", "verb": "get", "resource": "configmaps"}
 
         async def review(by: Asking, kind: str, spec: Document, space: str = "") -> Any:
             group = "authentication" if kind == "TokenReview" else "authorization"
@@ -472,10 +472,10 @@ async def test_reviews() -> None:
             body = {"apiVersion": api, "kind": kind, "spec": spec}
             return (await by.create(path, body))["status"]
 
-        own = await review(alice, "SelfSubjectAccessReview", {"resourceAttributes": asked})
+        own = await review(alice, "SelfSubjectAccessReview", {"resourceAttributes": request})
         why = 'RBAC: allowed by RoleBinding "b/default" of Role "r" to User "alice"'
         assert own == {"allowed": True, "reason": why}
-        spec = {"user": "bob", "groups": ["team"], "resourceAttributes": asked}
+        spec = {"user": "bob", "groups": ["team"], "resourceAttributes": request}
         assert await review(admin, "SubjectAccessReview", spec) == {"allowed": False}
         spec["user"] = "alice"
         here = "/namespaces/default"
@@ -485,7 +485,7 @@ async def test_reviews() -> None:
             "resourceRules"
         ]
         await admin.create(ACCOUNTS, account("robot"))
-        told = await review(admin, "TokenReview", {"token": await _token(admin)})
-        assert told["authenticated"]
-        assert told["user"]["username"] == "system:serviceaccount:default:robot"
+        result = await review(admin, "TokenReview", {"token": await _token(admin)})
+        assert result["authenticated"]
+        assert result["user"]["username"] == "system:serviceaccount:default:robot"
         assert "authenticated" not in await review(admin, "TokenReview", {"token": "x.y.z"})

@@ -24,8 +24,8 @@ from tests.apiserver.requester import CONFIG_MAPS, Asking, config_map
 def committed(directory: Path) -> int:
     """The revision that another program finds in the file."""
     with closing(sqlite3.connect(directory / "store.db")) as db:
-        (found,) = db.execute("SELECT value FROM meta WHERE key = 'revision'").fetchone()
-    return int(found)
+        (result,) = db.execute("SELECT value FROM meta WHERE key = 'revision'").fetchone()
+    return int(result)
 
 
 class SlowDisk:
@@ -92,13 +92,13 @@ async def test_nothing_is_told_of_a_write_that_is_not_committed(
             assert not writing.done()
             assert not event.done()
             assert await asking.gone(f"{CONFIG_MAPS}/a")
-            found = await asking.get(CONFIG_MAPS)
-            assert [one["metadata"]["name"] for one in found["items"]] == ["before"]
-            assert int(found["metadata"]["resourceVersion"]) == before == committed(tmp_path)
+            config_maps = await asking.get(CONFIG_MAPS)
+            assert [item["metadata"]["name"] for item in config_maps["items"]] == ["before"]
+            assert int(config_maps["metadata"]["resourceVersion"]) == before == committed(tmp_path)
             disk.free.set()
-            made = await writing
-            assert committed(tmp_path) == int(made["metadata"]["resourceVersion"])
-            assert (await event)["object"] == made
+            result = await writing
+            assert committed(tmp_path) == int(result["metadata"]["resourceVersion"])
+            assert (await event)["object"] == result
 
 
 async def _next(events: AsyncIterator[Document]) -> Document:
@@ -109,14 +109,14 @@ async def test_a_bookmark_never_has_a_revision_that_is_not_committed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the timer, and at the end of the first events of a streaming list."""
-    told: list[bool] = []
+    entries: list[bool] = []
     push = Watcher.push
 
     def noted(self: Watcher, notice: WatchEvent) -> None:
-        told.append(notice.revision <= committed(tmp_path))
+        entries.append(notice.revision <= committed(tmp_path))
         push(self, notice)
 
-    asked = {"allowWatchBookmarks": "true", "sendInitialEvents": "true"}
+    request = {"allowWatchBookmarks": "true", "sendInitialEvents": "true"}
     async with durable(tmp_path, monkeypatch) as (asking, disk, group):
         monkeypatch.setattr(Watcher, "push", noted)
         for turn in range(10):
@@ -127,7 +127,7 @@ async def test_a_bookmark_never_has_a_revision_that_is_not_committed(
             ]
             await disk.reached.wait()
             async with asking.watching(
-                CONFIG_MAPS, resourceVersionMatch="NotOlderThan", **asked
+                CONFIG_MAPS, resourceVersionMatch="NotOlderThan", **request
             ) as events:
                 await asyncio.sleep(1.5 * BOOKMARK_SECONDS)
                 bookmarks = 0
@@ -138,8 +138,8 @@ async def test_a_bookmark_never_has_a_revision_that_is_not_committed(
                     assert version <= committed(tmp_path), event["type"]
                 disk.free.set()
                 await asyncio.gather(*writing)
-    assert all(told)
-    assert len(told) >= 20
+    assert all(entries)
+    assert len(entries) >= 20
 
 
 @pytest.mark.parametrize(("durability", "level"), [("crash", 1), ("power-loss", 2)])

@@ -149,16 +149,18 @@ async def test_a_binding_counts_once_by_the_first_of_its_subjects() -> None:
         user = {"kind": "User", "name": "alice", "apiGroup": GROUP}
         binding = f"{RBAC}/clusterrolebindings/both"
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
-        asked = {**review, "spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+        request = {**review, "spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
         alice = Asking(admin.server, ALICE)
         for subjects, named in (([group, user], 'Group "team"'), ([user, group], 'User "alice"')):
             await admin.merge(binding, {"subjects": subjects})
-            found = (await alice.create(REVIEWS, asked))["status"]
+            status = (await alice.create(REVIEWS, request))["status"]
             text = f'RBAC: allowed by ClusterRoleBinding "both" of ClusterRole "both" to {named}'
-            assert found["reason"] == text
+            assert status["reason"] == text
             rules = {**review, "kind": "SelfSubjectRulesReview", "spec": {"namespace": "default"}}
             listed = await alice.create(REVIEWS.replace("access", "rules"), rules)
-            own = [one for one in listed["status"]["resourceRules"] if "pods" in one["resources"]]
+            own = [
+                item for item in listed["status"]["resourceRules"] if "pods" in item["resources"]
+            ]
             assert len(own) == 1
 
 
@@ -169,8 +171,8 @@ async def test_a_review_of_no_resource_is_not_a_review_of_a_path() -> None:
 
         async def may(**spec: Any) -> bool:
             review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
-            found = await alice.create(REVIEWS, {**review, "spec": spec})
-            return bool(found["status"]["allowed"])
+            result = await alice.create(REVIEWS, {**review, "spec": spec})
+            return bool(result["status"]["allowed"])
 
         assert await may(nonResourceAttributes={"path": "/x", "verb": "get"})
         assert not await may(resourceAttributes={"verb": "get"})
@@ -199,8 +201,8 @@ async def test_long_questions_are_answered_and_not_kept() -> None:
         alice = Asking(admin.server, ALICE)
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
         for length in (10, 100_000):
-            asked = {"verb": "get", "resource": "pods", "name": "x" * length}
-            await alice.create(REVIEWS, {**review, "spec": {"resourceAttributes": asked}})
+            request = {"verb": "get", "resource": "pods", "name": "x" * length}
+            await alice.create(REVIEWS, {**review, "spec": {"resourceAttributes": request}})
         kept = [len(str(key)) for key in grants._decided]
         assert kept
         assert max(kept) < 2000
@@ -233,8 +235,10 @@ async def test_a_review_tells_the_audiences_that_a_token_has(
         request = {**api, "kind": "TokenRequest", "spec": {"audiences": has}}
         made = await admin.create(f"{ACCOUNTS}/robot/token", request)
         spec = {"token": made["status"]["token"], "audiences": asked}
-        found = await admin.create(TOKEN_REVIEWS, {**api, "kind": "TokenReview", "spec": spec})
-        status = found["status"]
+        token_review = await admin.create(
+            TOKEN_REVIEWS, {**api, "kind": "TokenReview", "spec": spec}
+        )
+        status = token_review["status"]
         assert status.get("authenticated", False) is (expected is not None)
         assert status.get("audiences") == expected
         assert ("error" in status) is (expected is None)
@@ -252,5 +256,22 @@ def test_tokens_of_a_file_are_for_the_server_itself(
         with pytest.raises(InvalidToken, match=r"^invalid bearer token$"):
             authentication.token_identity("secret", asked)
     else:
-        found = authentication.token_identity("secret", asked)
-        assert (found.user, found.audiences) == (ALICE, expected)
+        identity = authentication.token_identity("secret", asked)
+        assert (identity.user, identity.audiences) == (ALICE, expected)
+
+
+@pytest.mark.parametrize("part", ["exec", "attach", "portforward"])
+async def test_a_websocket_needs_the_right_to_create(part: str) -> None:
+    """It is a GET, and does as much as a POST that becomes SPDY."""
+    async with running() as admin:
+        await allow(admin, rule(["get"], f"pods/{part} pods/log"))
+        alice = Asking(admin.server, ALICE)
+        path = f"/api/v1/namespaces/default/pods/p/{part}"
+        status, body = await alice.ask("GET", path, command="id")
+        assert status == 403, body
+        assert f'cannot create resource "pods/{part}"' in body["message"]
+        status, _ = await alice.ask("GET", "/api/v1/namespaces/default/pods/p/log")
+        assert status != 403, "others need the right to get only"
+        await allow(admin, rule(["create"], f"pods/{part}"), name="more")
+        status, _ = await alice.ask("GET", path, command="id")
+        assert status != 403

@@ -127,7 +127,7 @@ async def test_who_is_somebody_else_has_none_of_it() -> None:
             "kind": "SubjectAccessReview",
             "metadata": {},
         }
-        asked = {"verb": "get", "resource": "configmaps", "namespace": "default"}
+        request = {"verb": "get", "resource": "configmaps", "namespace": "default"}
         kind = Resource(
             "authorization.k8s.io",
             "v1",
@@ -135,9 +135,9 @@ async def test_who_is_somebody_else_has_none_of_it() -> None:
             "SubjectAccessReview",
             namespaced=False,
         )
-        told = {}
+        result = {}
         for user in (PROGRAM, other):
-            spec = {"user": user.name, "groups": list(user.groups), "resourceAttributes": asked}
+            spec = {"user": user.name, "groups": list(user.groups), "resourceAttributes": request}
             answer = await admin.create(kind, {**review, "spec": spec})
-            told[user.name] = answer["status"]["allowed"]
-        assert told == {"program": True, "other": False}
+            result[user.name] = answer["status"]["allowed"]
+        assert result == {"program": True, "other": False}

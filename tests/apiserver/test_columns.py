@@ -103,5 +103,5 @@ def test_a_row_of(
     columns = columns_of(kind)
     row = cells(kind, columns, document, NOW)
     assert len(row) == len(columns)
-    shown = zip(columns, row, strict=True)
-    assert {column.name: cell for column, cell in shown if not column.priority} == narrow
+    result = zip(columns, row, strict=True)
+    assert {column.name: cell for column, cell in result if not column.priority} == narrow

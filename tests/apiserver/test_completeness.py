@@ -58,9 +58,9 @@ def damage(directory: Path, random: Random) -> str:
 @pytest.mark.parametrize("seed", range(1000, 1000 + KILLS))
 def test_nothing_acknowledged_is_lost_silently(tmp_path: Path, seed: int) -> None:
     killed = tmp_path / "killed"
-    said = _killed(killed, seed, 1)
-    wanted = {name: value for _, name, value, _ in said_by(said, "done")}
-    maybe = _in_flight(said)
+    messages = _killed(killed, seed, 1)
+    wanted = {name: value for _, name, value, _ in said_by(messages, "done")}
+    maybe = _in_flight(messages)
     assert wanted
     random, outcomes = Random(seed), set()
     for number in range(DAMAGES):
@@ -70,8 +70,8 @@ def test_nothing_acknowledged_is_lost_silently(tmp_path: Path, seed: int) -> Non
         try:
             _, stored = _content(here)
         except StoreError as error:
-            told = str(error)
-            assert "kapy restore" in told or "later version" in told, (done, told)
+            message = str(error)
+            assert "kapy restore" in message or "later version" in message, (done, message)
             outcomes.add("refused")
         else:
             lost = {
@@ -124,8 +124,8 @@ def test_a_log_cut_before_any_transaction_is_noticed(tmp_path: Path) -> None:
         with pytest.raises(DataLost, match=r"log .* missing or damaged"):
             Store.open(there)
         if kept:  # what is left of the log stays, although SQLite deletes it
-            found = (there / "store.db-wal.damaged").stat().st_size
-            assert found == 32 + kept * FRAME
+            number = (there / "store.db-wal.damaged").stat().st_size
+            assert number == 32 + kept * FRAME
         with pytest.raises(DataLost, match="kapy up --accept-data-loss"):
             Store.open(there)
         accepted = Store.open(there, accept_loss=True)
@@ -257,16 +257,16 @@ def test_the_mark_is_written_between_the_commit_and_the_answer(
 
     def noted(self: MarkFile, revision: int, written: float) -> None:
         with closing(sqlite3.connect(tmp_path / "store.db")) as reader:
-            (found,) = reader.execute("SELECT value FROM meta WHERE key = 'revision'").fetchone()
-        committed.append(int(found))
+            (result,) = reader.execute("SELECT value FROM meta WHERE key = 'revision'").fetchone()
+        committed.append(int(result))
         write(self, revision, written)
 
     monkeypatch.setattr(MarkFile, "write", noted)
     log.write([row("new", b"new")], 21)
     assert committed == [21]
-    found = read_mark(tmp_path)
-    assert found is not None
-    assert (found.revision, found.moment) == (21, EPOCH)
+    mark = read_mark(tmp_path)
+    assert mark is not None
+    assert (mark.revision, mark.moment) == (21, EPOCH)
     log.close()
 
 
@@ -292,9 +292,9 @@ def test_a_torn_slot_leaves_the_other_one(tmp_path: Path, torn: int) -> None:
     with (there / "store.mark").open("r+b") as file:
         file.seek(torn + 9)
         file.write(struct.pack("<I", 0xFFFFFFFF))
-    found = read_mark(there)
-    assert found is not None
-    assert found.revision in (19, 20)
+    mark = read_mark(there)
+    assert mark is not None
+    assert mark.revision in (19, 20)
     Store.open(there).close()
 
 

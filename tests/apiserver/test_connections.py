@@ -76,7 +76,7 @@ async def test_the_oldest_idle_stranger_of_the_largest_source_ends_first() -> No
     flood = [entered(limit, "10.0.0.2") for _ in range(7)]
     assert limit.open == 8  # half of the room is for strangers
     new = entered(limit, "10.0.0.3")
-    assert [ended(one) for one in flood] == [True, *[False] * 6]
+    assert [ended(connection) for connection in flood] == [True, *[False] * 6]
     assert not ended(quiet)
     assert not ended(new)
     assert limit.open == 8
@@ -90,15 +90,15 @@ async def test_strangers_with_a_request_under_way_end_last() -> None:
     order = [silent, *idle, busy]
     for number in range(4):
         entered(limit, "a", ANONYMOUS, busy=True)
-        assert [ended(one) for one in order] == [at <= number for at in range(4)]
+        assert [ended(connection) for connection in order] == [at <= number for at in range(4)]
 
 
 async def test_users_do_not_get_all_the_room_and_none_gets_all_of_theirs() -> None:
     limit = ConnectionLimit(32)
     alice = [entered(limit, "a", ALICE, busy=True) for _ in range(32)]
-    assert [one is not None for one in alice] == [at < 14 for at in range(32)]
+    assert [item is not None for item in alice] == [at < 14 for at in range(32)]
     bob = [entered(limit, "a", BOB, busy=True) for _ in range(32)]
-    assert sum(one is not None for one in bob) == 14
+    assert sum(item is not None for item in bob) == 14
     others = [entered(limit, "a", authenticated_user(f"u{at}"), busy=True) for at in range(32)]
     assert not any(others)
     admins = [entered(limit, "a", ADMIN, busy=True) for _ in range(4)]
@@ -106,9 +106,9 @@ async def test_users_do_not_get_all_the_room_and_none_gets_all_of_theirs() -> No
     assert not any(map(ended, [*alice[:14], *bob[:14]]))
     assert limit.open == 32
     assert entered(limit, "a") is None  # all are in use
-    for one in alice[:14]:
-        assert one is not None
-        one.on_closed()
+    for connection in alice[:14]:
+        assert connection is not None
+        connection.on_closed()
     assert entered(limit, "a", ALICE) is not None
 
 
@@ -132,21 +132,21 @@ async def test_the_bounds_hold_whatever_happens(seed: int) -> None:
     there: list[Connection] = []
     users = [None, ANONYMOUS, ALICE, BOB, ADMIN]
     for _ in range(1000):
-        there = [one for one in there if not ended(one)]
+        there = [element for element in there if not ended(element)]
         if there and random.random() < 0.3:
-            gone = there.pop(random.randrange(len(there)))
+            connection = there.pop(random.randrange(len(there)))
             for _ in range(random.choice((1, 2))):
-                gone.on_closed()
+                connection.on_closed()
         else:
             user = random.choice(users)
             visit = entered(limit, random.choice("abc"), user, busy=random.random() < 0.5)
             if visit is not None:
                 there.append(visit)
-        alive = [one for one in there if not ended(one)]
+        alive = [element for element in there if not ended(element)]
         assert limit.open == len(alive) <= limit.limit
-        assert sum(one.user is None for one in alive) <= limit.limit // 2
-    for one in there:
-        one.on_closed()
+        assert sum(element.user is None for element in alive) <= limit.limit // 2
+    for item in there:
+        item.on_closed()
     assert limit.open == 0
     assert not limit._users
     assert not limit._unknown
@@ -175,9 +175,11 @@ async def test_without_descriptors_accepting_waits_and_says_so_once_in_a_while(
             await Acceptor(limit).accept(listening, admit)
     assert ended(idle)
     assert tries <= 2.6 * TELL_SECONDS / PAUSE_SECONDS
-    said = [one.message for one in caplog.records if "Too many open files" in one.message]
-    assert len(said) == 3
-    assert "ulimit -n" in said[0]
+    messages = [
+        record.message for record in caplog.records if "Too many open files" in record.message
+    ]
+    assert len(messages) == 3
+    assert "ulimit -n" in messages[0]
 
 
 @asynccontextmanager
@@ -230,9 +232,9 @@ async def test_a_user_with_too_many_watches_is_told_and_administrators_get_in() 
     watch = "/api/v1/configmaps?watch=true"
     async with served(limit) as address, AsyncExitStack() as stack:
         for _ in range(10):
-            one = await talk(stack, address)
-            await one.send(get(watch, "alice"))
-            assert b" 200 " in await one.reader.readuntil(b"\r\n\r\n")
+            value = await talk(stack, address)
+            await value.send(get(watch, "alice"))
+            assert b" 200 " in await value.reader.readuntil(b"\r\n\r\n")
         refused = await talk(stack, address)
         await refused.send(get(watch, "alice"))
         answer = await refused.answer()
@@ -254,10 +256,10 @@ async def test_what_is_closed_counts_no_more() -> None:
     async with served(limit) as address:
         for number in range(50):
             async with AsyncExitStack() as stack:
-                one = await talk(stack, address)
+                value = await talk(stack, address)
                 if number % 2:
-                    await one.send(get("/version", ("admin", "alice")[number % 4 // 2]))
-                    assert (await one.answer()).status == 200
+                    await value.send(get("/version", ("admin", "alice")[number % 4 // 2]))
+                    assert (await value.answer()).status == 200
         await until(lambda: not limit.open)
     assert not limit._users
 
@@ -282,11 +284,11 @@ def test_a_process_with_few_descriptors_survives_many_idle_connections() -> None
                 assert head.startswith(b"HTTP/1.1 200")
                 assert json.loads(body)["major"]
         process.terminate()
-        said = process.communicate(timeout=30)[1]
-        for one in idle:
-            one.close()
+        message = process.communicate(timeout=30)[1]
+        for item in idle:
+            item.close()
     assert process.returncode == 0
-    assert len(said.splitlines()) < 5, said
+    assert len(message.splitlines()) < 5, message
 
 
 def test_the_soft_limit_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,8 +297,8 @@ def test_the_soft_limit_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
         "from kapy.apiserver.serving.connection_limit import process_limit;"
         "print(process_limit().limit, *resource.getrlimit(resource.RLIMIT_NOFILE))"
     )
-    said = subprocess.check_output([sys.executable, "-c", program], text=True, cwd=ROOT)
-    assert said.split() == ["384", "512", "512"]
+    output = subprocess.check_output([sys.executable, "-c", program], text=True, cwd=ROOT)
+    assert output.split() == ["384", "512", "512"]
 
 
 def test_memory_bounds_connections_where_descriptors_do_not(

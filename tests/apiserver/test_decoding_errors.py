@@ -26,8 +26,8 @@ def test_a_type_that_reads_itself_is_named_first(document: Any, told: str) -> No
 
 def test_a_struct_within_a_struct_is_named() -> None:
     volume = {"volumes": [{"name": "v", "emptyDir": []}]}
-    told = "Go struct field Volume.volumes.VolumeSource.emptyDir of type v1.EmptyDirVolumeSource"
-    assert told in str(first_decoding_error(volume, "core.v1.PodSpec"))
+    message = "Go struct field Volume.volumes.VolumeSource.emptyDir of type v1.EmptyDirVolumeSource"
+    assert message in str(first_decoding_error(volume, "core.v1.PodSpec"))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_what_is_no_object_is_told_without_json(document: Any, told: str) -> Non
 
 
 def test_numbers_are_cut_as_go_cuts_them() -> None:
-    made = from_unstructured(
+    result = from_unstructured(
         {"spec": {"replicas": 1 << 33, "minReadySeconds": 2.0}}, "apps.v1.Deployment"
     )
-    assert made == {"spec": {"replicas": 0, "minReadySeconds": 2}}
+    assert result == {"spec": {"replicas": 0, "minReadySeconds": 2}}

@@ -36,8 +36,11 @@ async def status(me: Asking, plural: str) -> tuple[Document, dict[str, str]]:
     """The names that a definition has, and what its conditions say."""
     _, body = await me.ask("GET", f"{CRDS}/{plural}.g.dev")
     conditions = body["status"]["conditions"]
-    told = {one["type"]: f"{one['status']} {one['reason']}: {one['message']}" for one in conditions}
-    return body["status"]["acceptedNames"], told
+    messages = {
+        condition["type"]: f"{condition['status']} {condition['reason']}: {condition['message']}"
+        for condition in conditions
+    }
+    return body["status"]["acceptedNames"], messages
 
 
 @pytest.mark.parametrize(
@@ -55,8 +58,8 @@ async def test_a_name_in_use_is_refused(names: Any, reason: str, name: str) -> N
     async with running() as me:
         await me.create(CRDS, definition("as", "A", shortNames=["aa"]))
         await me.create(CRDS, definition(**names))
-        accepted, told = await status(me, "bs")
-        assert told == {
+        accepted, messages = await status(me, "bs")
+        assert messages == {
             "NamesAccepted": f"False {reason}: {name} is already in use",
             "Established": "False NotAccepted: not all names are accepted",
         }
@@ -67,8 +70,8 @@ async def test_short_names_are_accepted_together() -> None:
     async with running() as me:
         await me.create(CRDS, definition("as", "A", shortNames=["aa", "ab"]))
         await me.create(CRDS, definition("bs", "B", shortNames=["aa", "x", "ab"]))
-        accepted, told = await status(me, "bs")
-        assert told["NamesAccepted"] == (
+        accepted, messages = await status(me, "bs")
+        assert messages["NamesAccepted"] == (
             'False ShortNamesConflict: ["aa" is already in use, "ab" is already in use]'
         )
         assert "shortNames" not in accepted
@@ -80,10 +83,10 @@ async def test_an_established_definition_keeps_its_names() -> None:
         await me.create(CRDS, definition("bs", "B", shortNames=["bb"]))
         path = f"{CRDS}/bs.g.dev"
         await me.merge(path, {"spec": {"names": {"shortNames": ["aa"], "categories": ["all"]}}})
-        accepted, told = await status(me, "bs")
+        accepted, messages = await status(me, "bs")
         assert (accepted["shortNames"], accepted["categories"]) == (["bb"], ["all"])
-        assert told["NamesAccepted"].startswith("False ShortNamesConflict")
-        assert told["Established"].startswith("True")
+        assert messages["NamesAccepted"].startswith("False ShortNamesConflict")
+        assert messages["Established"].startswith("True")
         assert (await me.ask("GET", "/apis/g.dev/v1/namespaces/default/bs"))[0] == 200
 
 
@@ -93,9 +96,9 @@ async def test_a_name_is_taken_when_it_is_free() -> None:
         await me.create(CRDS, definition("bs", "B", shortNames=["aa"]))
         await me.create(CRDS, definition("cs", "A"))
         await me.merge(f"{CRDS}/as.g.dev", {"spec": {"names": {"shortNames": ["ab"]}}})
-        accepted, told = await status(me, "bs")
+        accepted, messages = await status(me, "bs")
         assert accepted["shortNames"] == ["aa"]
-        assert told["Established"] == (
+        assert messages["Established"] == (
             "True InitialNamesAccepted: the initial names have been accepted"
         )
         assert (await status(me, "cs"))[1]["NamesAccepted"].startswith("False ListKindConflict")

@@ -129,7 +129,7 @@ async def test_a_namespace_goes_with_all_that_is_in_it() -> None:
         status, body = await asking.ask("POST", inside, config_map("late"))
         assert (status, body["details"]["causes"][0]["reason"]) == (403, "NamespaceTerminating")
         conditions = (await asking.get(f"{NAMESPACES}/n"))["status"]["conditions"]
-        assert {one["type"]: one["status"] for one in conditions}[
+        assert {condition["type"]: condition["status"] for condition in conditions}[
             "NamespaceContentRemaining"
         ] == "True"
         await asking.merge(f"{inside}/held", {"metadata": {"finalizers": None}})

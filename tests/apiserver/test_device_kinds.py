@@ -42,8 +42,8 @@ def made(resource: Resource, spec: Document, **more: Any) -> Document:
 
 
 async def test_discovery_tells_what_kubernetes_1_36_serves(client: Client) -> None:
-    found = await client.raw("GET", f"/apis/{GROUP}/v1")
-    assert [(one["name"], one["namespaced"]) for one in found["resources"]] == [
+    document = await client.raw("GET", f"/apis/{GROUP}/v1")
+    assert [(resource["name"], resource["namespaced"]) for resource in document["resources"]] == [
         ("deviceclasses", False),
         ("resourceclaims", True),
         ("resourceclaims/status", True),
@@ -92,13 +92,13 @@ async def test_slices_are_selected_by_node_and_driver_and_count_generations(
         ("spec.driver=gpu.example.com", 1),
     ):
         path = f"/apis/{GROUP}/v1/resourceslices"
-        found = await client.raw("GET", path, query={"fieldSelector": selector})
-        assert len(found["items"]) == count
+        document = await client.raw("GET", path, query={"fieldSelector": selector})
+        assert len(document["items"]) == count
 
 
 async def test_a_class_has_generations(client: Client) -> None:
     created = await client.create(CLASSES, made(CLASSES, {}))
     assert created["metadata"]["generation"] == 1
     selectors = [{"cel": {"expression": "true"}}]
-    found = await client.patch(CLASSES, Key("", "one"), {"spec": {"selectors": selectors}})
-    assert found["metadata"]["generation"] == 2
+    cluster_class = await client.patch(CLASSES, Key("", "one"), {"spec": {"selectors": selectors}})
+    assert cluster_class["metadata"]["generation"] == 2

@@ -37,24 +37,24 @@ def _killed(directory: Path, seed: int, revision: int) -> Lines:
         assert process.stdout.readline() == "ready\n"
         time.sleep(random.Random(seed).uniform(0.01, 0.25))
         process.kill()
-        said = process.stdout.read()
-    return [line.split() for line in said.splitlines(keepends=True) if line.endswith("\n")]
+        message = process.stdout.read()
+    return [line.split() for line in message.splitlines(keepends=True) if line.endswith("\n")]
 
 
 def _content(directory: Path) -> tuple[int, dict[str, str]]:
     """The revision and the values that a new process finds."""
     store = Store.open(directory)
-    found = store.table("configmaps").scan("default")
-    values = {one["metadata"]["name"]: one["data"]["v"] for one in found}
+    results = store.table("configmaps").scan("default")
+    values = {document["metadata"]["name"]: document["data"]["v"] for document in results}
     revision = store.revision
     store.close()
     return revision, values
 
 
-def _in_flight(said: Lines) -> set[tuple[str, str]]:
+def _in_flight(messages: Lines) -> set[tuple[str, str]]:
     """Name and value of what was tried and not acknowledged: one for each writer at most."""
     open_writes: dict[str, tuple[str, str]] = {}
-    for verb, *rest in said:
+    for verb, *rest in messages:
         if verb in ("try", "done"):
             name, value = rest[:2]
             writer = name.partition("-")[0]
@@ -71,11 +71,11 @@ class Watcher:
     revision: int = 1
     known: dict[str, str] = field(default_factory=dict)
 
-    def hear(self, said: Lines) -> None:
+    def hear(self, messages: Lines) -> None:
         """Take in what a watcher said; every acknowledged change up to there must be in it."""
         seen: dict[int, tuple[str, str]] = {}
         floor = self.revision
-        for verb, *rest in said:
+        for verb, *rest in messages:
             if verb == "list":
                 floor = self.revision = int(rest[0])
                 self.known = dict(pair.split("=") for pair in rest[1:])
@@ -86,7 +86,7 @@ class Watcher:
                 self._learn(name, value)
         lost = {
             (int(revision), name, value)
-            for _, name, value, revision in said_by(said, "done")
+            for _, name, value, revision in said_by(messages, "done")
             if value != "-" and floor < int(revision) <= self.revision
         } - {(revision, *what) for revision, what in seen.items()}
         assert lost == set()
@@ -99,8 +99,8 @@ class Watcher:
             self.known[name] = value
 
 
-def said_by(said: Lines, verb: str) -> Iterable[list[str]]:
-    return (line for line in said if line[0] == verb)
+def said_by(messages: Lines, verb: str) -> Iterable[list[str]]:
+    return (line for line in messages if line[0] == verb)
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, AT_A_TIME))
@@ -109,15 +109,15 @@ def test_what_was_acknowledged_survives(tmp_path: Path, first: int) -> None:
     revision = 0
     watcher = Watcher()
     for seed in range(first, first + AT_A_TIME):
-        said = _killed(tmp_path, seed, watcher.revision)
-        done = list(said_by(said, "done"))
+        messages = _killed(tmp_path, seed, watcher.revision)
+        done = list(said_by(messages, "done"))
         assert all(int(number) > revision for _, _, value, number in done if value != "-")
         wanted = stored | {name: value for _, name, value, _ in done}
         highest = max((int(line[3]) for line in done), default=revision)
-        watcher.hear(said)
+        watcher.hear(messages)
         revision, stored = _content(tmp_path)
         assert revision >= max(highest, watcher.revision)
-        maybe = _in_flight(said)
+        maybe = _in_flight(messages)
         lost = {
             name: (wanted.get(name, "-"), stored.get(name, "-"))
             for name in {*wanted, *stored}

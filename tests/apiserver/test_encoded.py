@@ -30,13 +30,13 @@ async def over_network(asking: Asking, path: str, **query: str) -> Any:
 
 async def lines(asking: Asking, path: str, count: int, **query: str) -> list[Document]:
     """The first events of a watch as the network gets them."""
-    found: list[Document] = []
+    results: list[Document] = []
     async with asking.watching(path, **query) as stream:
         assert isinstance(stream, WatchStream)
         async for chunk in stream.lines():
-            found += [msgspec.json.decode(line) for line in chunk.splitlines()]
-            if len(found) >= count:
-                return found
+            results += [msgspec.json.decode(line) for line in chunk.splitlines()]
+            if len(results) >= count:
+                return results
     raise AssertionError("the watch ended")
 
 
@@ -60,17 +60,17 @@ async def test_a_list_is_the_same_over_the_network(
             labels = {"labels": {"odd": "yes"}} if number % 2 else {}
             color = "blue" if number < 2 else "red"
             await asking.create(CONFIG_MAPS, config_map(f"a{number}", **labels))
-            one = gizmo(f"a{number}", color=color)
-            one["metadata"].update(labels)
-            await asking.create(GIZMOS, one)
+            document = gizmo(f"a{number}", color=color)
+            document["metadata"].update(labels)
+            await asking.create(GIZMOS, document)
         await asking.merge(f"{path}/a1", {"metadata": {"annotations": {"changed": "yes"}}})
         written = await asking.get(path, **query)
         assert await over_network(asking, path, **query) == written
         assert len(written["items"]) > 0
     again = Server.open(tmp_path, clock=system_clock)
     asking = Asking(again)
-    found = [await over_network(asking, path, **query) for _ in range(2)]
-    assert [one["items"] for one in found] == [written["items"]] * 2
+    networks = [await over_network(asking, path, **query) for _ in range(2)]
+    assert [item["items"] for item in networks] == [written["items"]] * 2
     assert (await asking.get(path, **query))["items"] == written["items"]
     again.close()
 
@@ -78,15 +78,20 @@ async def test_a_list_is_the_same_over_the_network(
 @pytest.mark.parametrize("directory", [True, False], ids=["on disk", "in memory"])
 async def test_events_are_the_same_over_the_network(tmp_path: Path, directory: bool) -> None:
     async with served(tmp_path if directory else None) as asking:
-        made = await asking.create(GIZMOS, gizmo("a"))
+        result = await asking.create(GIZMOS, gizmo("a"))
         changed = await asking.merge(f"{GIZMOS}/a", {"spec": {"color": "blue"}})
         await asking.delete(f"{GIZMOS}/a")
         left = await asking.create(GIZMOS, gizmo("b"))
-        since = str(int(made["metadata"]["resourceVersion"]) - 1)
+        since = str(int(result["metadata"]["resourceVersion"]) - 1)
         resumed = await lines(asking, GIZMOS, 4, resourceVersion=since)
-        assert [one["type"] for one in resumed] == ["ADDED", "MODIFIED", "DELETED", "ADDED"]
-        assert [one["object"] for one in resumed if one["type"] != "DELETED"] == [
-            made,
+        assert [document["type"] for document in resumed] == [
+            "ADDED",
+            "MODIFIED",
+            "DELETED",
+            "ADDED",
+        ]
+        assert [document["object"] for document in resumed if document["type"] != "DELETED"] == [
+            result,
             changed,
             left,
         ]
@@ -109,7 +114,7 @@ async def test_what_a_changed_definition_makes_of_stored_objects_is_what_is_list
             assert "size" not in (await asking.get(f"{GIZMOS}/a"))["spec"]
         await asking.merge(f"{CRDS}/gizmos.example.dev", {"spec": changed["spec"]})
         listed = await over_network(asking, GIZMOS)
-        assert [one["spec"]["size"] for one in listed["items"]] == ["small"]
+        assert [item["spec"]["size"] for item in listed["items"]] == ["small"]
         assert (await asking.get(f"{GIZMOS}/a"))["spec"]["size"] == "small"
         await asking.merge(f"{CRDS}/gizmos.example.dev", {"spec": GIZMO["spec"]})
         await server.store.committed()
@@ -125,10 +130,12 @@ def test_equal_sets_of_fields_are_one() -> None:
     second: Document = {"metadata": {"managedFields": [entry("2")]}}
     share_field_sets(second, first)
     third = decode_compactly(msgspec.json.encode(second))
-    one, two, three = (each["metadata"]["managedFields"][0] for each in (first, second, third))
-    assert one["fieldsV1"] is two["fieldsV1"] is three["fieldsV1"]
+    value, two, three = (
+        document["metadata"]["managedFields"][0] for document in (first, second, third)
+    )
+    assert value["fieldsV1"] is two["fieldsV1"] is three["fieldsV1"]
     assert list(two) == list(three) == ["manager", "time", "fieldsV1", "x"]
-    assert (one["time"], two) == ("1", entry("2"))
+    assert (value["time"], two) == ("1", entry("2"))
 
 
 async def test_what_is_encoded_already_is_audited_as_a_document(tmp_path: Path) -> None:
@@ -137,6 +144,9 @@ async def test_what_is_encoded_already_is_audited_as_a_document(tmp_path: Path) 
         reply = await asking.transport(Request("GET", GIZMOS, {}, {}, b""))
         assert isinstance(reply.body, dict)
         assert isinstance(reply.body["items"][0], msgspec.Raw)
-        (shown,) = without_managed_fields(reply.body)["items"]
-        assert (shown["metadata"]["name"], shown["spec"]) == ("a", {"color": "red", "replicas": 1})
-        assert "managedFields" not in shown["metadata"]
+        (result,) = without_managed_fields(reply.body)["items"]
+        assert (result["metadata"]["name"], result["spec"]) == (
+            "a",
+            {"color": "red", "replicas": 1},
+        )
+        assert "managedFields" not in result["metadata"]

@@ -97,13 +97,13 @@ async def test_what_passes_is_survived(
             assert await asking.names(CONFIG_MAPS) == ["before"]
         await asyncio.sleep(1.5 * RETRY_SECONDS)  # nobody writes, and yet it is noticed
         assert store.failure is None
-        made = await asking.create(CONFIG_MAPS, config_map("after"))
+        config_maps = await asking.create(CONFIG_MAPS, config_map("after"))
     again = Store.open(tmp_path)
-    assert [one["metadata"]["name"] for one in again.table("configmaps").scan("")] == [
+    assert [document["metadata"]["name"] for document in again.table("configmaps").scan("")] == [
         "after",
         "before",
     ]
-    assert again.revision >= int(made["metadata"]["resourceVersion"])
+    assert again.revision >= int(config_maps["metadata"]["resourceVersion"])
     again.close()
 
 
@@ -171,9 +171,9 @@ async def filled(directory: Path) -> AsyncIterator[Asking]:
 def flip(path: Path, at: int) -> None:
     with path.open("r+b") as file:
         file.seek(at)
-        (found,) = file.read(1)
+        (number,) = file.read(1)
         file.seek(at)
-        file.write(bytes([found ^ 1]))
+        file.write(bytes([number ^ 1]))
 
 
 async def test_a_flipped_bit_anywhere_is_found_at_the_start(tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ async def test_a_server_that_cannot_write_is_not_ready(monkeypatch: pytest.Monke
         "[+]shutdown ok",
         "readyz check failed",
     ]
-    told = await calls.call("GET", "/readyz/etcd")
-    assert (told.status, "disk is full" in told.content.decode()) == (500, True)
+    result = await calls.call("GET", "/readyz/etcd")
+    assert (result.status, "disk is full" in result.content.decode()) == (500, True)
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ async def test_a_store_that_takes_no_write_makes_the_server_unready(
 async def test_a_plane_is_ready_when_its_controllers_work_and_not_when_it_ends() -> None:
     async with management_plane(Settings(), clock=loop_clock()) as plane:
         calls = Calls(plane.server)
-        found = lines(await calls.call("GET", "/readyz?verbose"))
-        assert "[+]informer-sync ok" in found
-        assert "[+]poststarthook/start-controllers ok" in found
+        results = lines(await calls.call("GET", "/readyz?verbose"))
+        assert "[+]informer-sync ok" in results
+        assert "[+]poststarthook/start-controllers ok" in results
         plane.runtime.working.clear()
         assert (await calls.call("GET", "/readyz")).status == 500
         assert (await calls.call("GET", "/livez")).status == 200

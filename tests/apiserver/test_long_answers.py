@@ -61,13 +61,13 @@ async def full() -> AsyncIterator[Asking]:
 @pytest.mark.parametrize("accept", ["", TABLE])
 async def test_a_long_list_is_sent_in_pieces(full: Asking, accept: str) -> None:
     begin, *parts = await sent(full, CONFIG_MAPS, accept=accept)
-    content = b"".join(one["body"] for one in parts)
+    content = b"".join(part["body"] for part in parts)
     length = dict(begin["headers"])[b"content-length"]
     assert int(length) == len(content)
     answer = json.loads(content)
     assert len(answer["items" if not accept else "rows"]) == 50
-    assert max(len(one["body"]) for one in parts) <= PIECE
-    assert [one.get("more_body", False) for one in parts[-2:]] in ([True, False], [False])
+    assert max(len(part["body"]) for part in parts) <= PIECE
+    assert [part.get("more_body", False) for part in parts[-2:]] in ([True, False], [False])
     if not accept:
         in_process = await full.get(CONFIG_MAPS)
         assert answer == json.loads(json.dumps(in_process))
@@ -75,21 +75,21 @@ async def test_a_long_list_is_sent_in_pieces(full: Asking, accept: str) -> None:
 
 async def test_a_list_of_small_objects_is_the_same_in_parts(full: Asking) -> None:
     _, *parts = await sent(full, GIZMOS)
-    assert json.loads(b"".join(one["body"] for one in parts)) == await full.get(GIZMOS)
+    assert json.loads(b"".join(part["body"] for part in parts)) == await full.get(GIZMOS)
 
 
 async def test_a_long_object_is_sent_in_pieces(full: Asking) -> None:
     data = {str(at): TEXT for at in range(10)}
     await full.create(CONFIG_MAPS, {**config_map("one"), "data": data})
     _, *parts = await sent(full, f"{CONFIG_MAPS}/one")
-    assert json.loads(b"".join(one["body"] for one in parts))["data"] == data
-    assert max(len(one["body"]) for one in parts) <= PIECE
+    assert json.loads(b"".join(part["body"] for part in parts))["data"] == data
+    assert max(len(part["body"]) for part in parts) <= PIECE
 
 
 async def test_head_tells_the_length_only(full: Asking) -> None:
     begin, *parts = await sent(full, CONFIG_MAPS, "HEAD")
     assert int(dict(begin["headers"]).get(b"content-length", b"0")) >= 0
-    assert b"".join(one["body"] for one in parts) == b""
+    assert b"".join(part["body"] for part in parts) == b""
 
 
 def test_warnings_that_are_not_shown_are_not_looked_at() -> None:
@@ -101,8 +101,8 @@ def test_warnings_that_are_not_shown_are_not_looked_at() -> None:
             looked_at += 1
             yield f"{number:0300}"
 
-    told = warning_headers(sentences()).split("\n")
-    assert len(told) == TOTAL // EACH
+    parts = warning_headers(sentences()).split("\n")
+    assert len(parts) == TOTAL // EACH
     assert looked_at <= TOTAL // EACH + 1
 
 

@@ -50,8 +50,8 @@ async def asked(accept: str = "") -> Reply:
     server = Server.open(None, clock=loop_clock())
     transport = server.transport(ADMIN)
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    made = await transport(Request("POST", path, {}, {}, json.dumps(WIDGETS).encode()))
-    assert made.status == 201
+    reply = await transport(Request("POST", path, {}, {}, json.dumps(WIDGETS).encode()))
+    assert reply.status == 201
     headers = {"accept": accept} if accept else {}
     return await transport(Request("GET", "/openapi/v2", {}, headers))
 
@@ -59,8 +59,8 @@ async def asked(accept: str = "") -> Reply:
 async def described() -> Document:
     reply = await asked()
     assert isinstance(reply.body, bytes)
-    found: Document = json.loads(reply.body)
-    return found
+    document: Document = json.loads(reply.body)
+    return document
 
 
 async def test_it_describes_every_kind_and_where_it_is_asked_for() -> None:
@@ -87,7 +87,7 @@ async def test_what_it_has_no_word_for_is_left_open() -> None:
 
 async def test_every_reference_leads_somewhere() -> None:
     swagger = await described()
-    wanted = {one.removeprefix("#/definitions/") for one in references(swagger)}
+    wanted = {reference.removeprefix("#/definitions/") for reference in references(swagger)}
     assert wanted <= set(swagger["definitions"])
 
 
@@ -98,7 +98,7 @@ async def test_go_clients_get_protobuf() -> None:
     parts = list(fields(reply.body))
     assert parts[0] == (1, b"2.0")
     (definitions,) = (value for number, value in parts if number == 9)
-    names = {dict(fields(one))[1].decode() for _, one in fields(definitions)}
+    names = {dict(fields(item))[1].decode() for _, item in fields(definitions)}
     assert names == set((await described())["definitions"])
 
 
@@ -107,26 +107,26 @@ def test_numbers_flags_and_lists_have_their_form() -> None:
     document = {"definitions": {"x": {**schema, "enum": [1], "x-more": {"y": 2}}}}
     (definitions,) = (value for _, value in fields(encode_protobuf(document)))
     (named,) = (value for _, value in fields(definitions))
-    found: dict[int, list[Any]] = {}
+    flags: dict[int, list[Any]] = {}
     for number, value in fields(dict(fields(named))[2]):
-        found.setdefault(number, []).append(value)
-    assert found[11] == [300]
-    assert found[9] == [bytes.fromhex("000000000000f8bf")]
-    assert found[19] == [b"a", b"b"]
-    assert found[16] == [1]
-    assert dict(fields(found[20][0])) == {2: b"1\n"}
-    assert dict(fields(found[31][0]))[1] == b"x-more"
+        flags.setdefault(number, []).append(value)
+    assert flags[11] == [300]
+    assert flags[9] == [bytes.fromhex("000000000000f8bf")]
+    assert flags[19] == [b"a", b"b"]
+    assert flags[16] == [1]
+    assert dict(fields(flags[20][0])) == {2: b"1\n"}
+    assert dict(fields(flags[31][0]))[1] == b"x-more"
 
 
 def references(node: Any) -> Iterator[str]:
     if isinstance(node, dict):
         if isinstance(node.get("$ref"), str):
             yield node["$ref"]
-        for one in node.values():
-            yield from references(one)
+        for value in node.values():
+            yield from references(value)
     elif isinstance(node, list):
-        for one in node:
-            yield from references(one)
+        for item in node:
+            yield from references(item)
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Any]]:

@@ -74,10 +74,10 @@ def spec_of(container: Document, **spec: Any) -> Document:
     ],
 )  # fmt: skip
 def test_a_pod_is_refused_for(container: Document, spec: Document, wrong: list[str]) -> None:
-    found = [str(error) for error in pod_errors(spec_of(container, **spec), "spec")]
-    assert len(found) == len(wrong), found
-    for error, start in zip(sorted(found), sorted(f"spec.{one}" for one in wrong), strict=True):
-        assert error.startswith(start), found
+    strs = [str(error) for error in pod_errors(spec_of(container, **spec), "spec")]
+    assert len(strs) == len(wrong), strs
+    for error, start in zip(sorted(strs), sorted(f"spec.{text}" for text in wrong), strict=True):
+        assert error.startswith(start), strs
 
 
 def test_images_of_pods_have_no_blanks_around_them() -> None:
@@ -99,9 +99,9 @@ def test_images_of_pods_have_no_blanks_around_them() -> None:
     ],
 )
 def test_what_is_unwise_in_a_pod_is_told(container: Document, told: str) -> None:
-    found = list(pod_warnings(spec_of(container), "spec"))
-    assert len(found) == bool(told)
-    assert all(told in one for one in found)
+    warnings = list(pod_warnings(spec_of(container), "spec"))
+    assert len(warnings) == bool(told)
+    assert all(told in text for text in warnings)
 
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -137,10 +137,10 @@ _NONE = "a null labelSelector results in matching no pod"
     ],
 )  # fmt: skip
 def test_warnings_about_the_spec_of_a_pod(spec: Document, told: list[str]) -> None:
-    found = list(pod_warnings(spec, "spec"))
-    assert len(found) == len(told), found
-    for one, start in zip(found, told, strict=True):
-        assert one.startswith(f"spec.{start}"), found
+    warnings = list(pod_warnings(spec, "spec"))
+    assert len(warnings) == len(told), warnings
+    for text, start in zip(warnings, told, strict=True):
+        assert text.startswith(f"spec.{start}"), warnings
 
 
 def service(**spec: Any) -> Document:
@@ -151,8 +151,8 @@ def service(**spec: Any) -> Document:
 
 async def test_node_ports_come_stay_and_go_with_the_type_of_a_service() -> None:
     async with running() as me:
-        made = (await me.create(SERVICES, service(type="NodePort")))["spec"]
-        port = made["ports"][0]["nodePort"]
+        spec = (await me.create(SERVICES, service(type="NodePort")))["spec"]
+        port = spec["ports"][0]["nodePort"]
         assert 30000 <= port < 32768
         path = f"{SERVICES}/s"
         same = (await me.merge(path, {"spec": {"ports": [{"port": 81}]}}))["spec"]
@@ -162,10 +162,10 @@ async def test_node_ports_come_stay_and_go_with_the_type_of_a_service() -> None:
         assert "externalTrafficPolicy" not in inside
         outside = (await me.merge(path, {"spec": {"type": "NodePort"}}))["spec"]
         assert outside["ports"][0]["nodePort"] >= 30000
-        assert outside["clusterIP"] == made["clusterIP"]
+        assert outside["clusterIP"] == spec["clusterIP"]
         named = {"type": "ExternalName", "externalName": "x.dev"}
-        gone = (await me.merge(path, {"spec": named}))["spec"]
-        assert not {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"} & gone.keys()
+        removal = (await me.merge(path, {"spec": named}))["spec"]
+        assert not {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"} & removal.keys()
 
 
 async def refusal(me: Asking, spec: Document) -> str:
@@ -182,20 +182,20 @@ async def test_a_service_cannot_have_what_is_not_there() -> None:
         assert 'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster' in other
         far = {"type": "NodePort", "ports": [{"port": 1, "nodePort": 80}]}
         assert "The range of valid ports is 30000-32767" in await refusal(me, far)
-        taken = {"type": "NodePort", "ports": [{"port": 1, "nodePort": 30080}]}
-        await me.create(SERVICES, {**service(**taken), "metadata": {"name": "first"}})
-        assert "provided port is already allocated" in await refusal(me, taken)
+        entries = {"type": "NodePort", "ports": [{"port": 1, "nodePort": 30080}]}
+        await me.create(SERVICES, {**service(**entries), "metadata": {"name": "first"}})
+        assert "provided port is already allocated" in await refusal(me, entries)
 
 
 async def test_a_job_gets_a_selector_of_its_own_that_stays() -> None:
     async with running() as me:
         pod = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
         job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
-        made = await me.create(JOBS, {**job, "spec": {"template": pod}})
-        uid = {"batch.kubernetes.io/controller-uid": made["metadata"]["uid"]}
-        assert made["spec"]["selector"] == {"matchLabels": uid}
-        labels = made["spec"]["template"]["metadata"]["labels"]
-        assert labels == made["metadata"]["labels"]
+        result = await me.create(JOBS, {**job, "spec": {"template": pod}})
+        uid = {"batch.kubernetes.io/controller-uid": result["metadata"]["uid"]}
+        assert result["spec"]["selector"] == {"matchLabels": uid}
+        labels = result["spec"]["template"]["metadata"]["labels"]
+        assert labels == result["metadata"]["labels"]
         assert labels["job-name"] == "j"
         status, body = await me.ask("PUT", f"{JOBS}/j", {**job, "spec": {"template": pod}})
         assert status == 422

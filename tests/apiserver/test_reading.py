@@ -48,7 +48,7 @@ async def test_pages_are_of_the_first_pages_time() -> None:
         await asking.create(CONFIG_MAPS, config_map("aa"))
         await asking.delete(f"{CONFIG_MAPS}/c")
         rest = await asking.get(CONFIG_MAPS, **{"continue": page["metadata"]["continue"]})
-        assert [one["metadata"]["name"] for one in rest["items"]] == ["b", "c"]
+        assert [item["metadata"]["name"] for item in rest["items"]] == ["b", "c"]
 
 
 async def test_a_list_of_an_exact_version_is_of_that_time() -> None:
@@ -173,5 +173,8 @@ async def test_a_table_shows_the_columns_of_a_definition() -> None:
         accept = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
         reply = await asking.transport(Request("GET", GIZMOS, {}, accept))
         assert isinstance(reply.body, dict)
-        assert [one["name"] for one in reply.body["columnDefinitions"]] == ["Name", "Color"]
+        assert [definition["name"] for definition in reply.body["columnDefinitions"]] == [
+            "Name",
+            "Color",
+        ]
         assert [row["cells"] for row in reply.body["rows"]] == [["a", "blue"]]

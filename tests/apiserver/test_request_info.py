@@ -16,8 +16,8 @@ from kapy.kube.http import ANONYMOUS, Request
 
 def read(method: str, target: str) -> RequestInfo:
     path, _, query = target.partition("?")
-    found = parse_query({"query_string": query.encode()})
-    return request_info(Request(method, unquote(path), found))
+    results = parse_query({"query_string": query.encode()})
+    return request_info(Request(method, unquote(path), results))
 
 
 def seen(method: str, target: str) -> tuple[str, str, str, str, str, str]:
@@ -155,10 +155,10 @@ def test_a_request_for_a_resource(
 )
 def test_a_request_for_a_path(method: str, path: str, verb: str) -> None:
     info = read(method, path)
-    asked = info.attributes(ANONYMOUS)
-    assert (info.is_resource, info.verb, asked.path) == (False, verb, path)
-    assert not asked.is_resource
-    assert asked.resource == asked.name == asked.namespace == ""
+    attributes = info.attributes(ANONYMOUS)
+    assert (info.is_resource, info.verb, attributes.path) == (False, verb, path)
+    assert not attributes.is_resource
+    assert attributes.resource == attributes.name == attributes.namespace == ""
 
 
 @pytest.mark.parametrize(
@@ -176,14 +176,14 @@ def test_a_request_for_a_path(method: str, path: str, verb: str) -> None:
 def test_selectors_are_told_to_authorizers_of_many_objects(
     method: str, target: str, expected: tuple[str, str]
 ) -> None:
-    asked = read(method, target).attributes(ANONYMOUS)
-    assert (asked.field_selector, asked.label_selector) == expected
+    attributes = read(method, target).attributes(ANONYMOUS)
+    assert (attributes.field_selector, attributes.label_selector) == expected
 
 
 def test_a_resource_without_a_name_is_no_path() -> None:
-    asked = read("GET", "/api/v1//pods").attributes(ANONYMOUS)
-    assert asked.is_resource
-    assert (asked.resource, asked.name, asked.path) == ("", "pods", None)
+    attributes = read("GET", "/api/v1//pods").attributes(ANONYMOUS)
+    assert attributes.is_resource
+    assert (attributes.resource, attributes.name, attributes.path) == ("", "pods", None)
 
 
 _ROOTS = ["", "/", "/api", "/api/v1", "//api/v1", "/apis/apps/v1", "/api/v1/namespaces/x"]

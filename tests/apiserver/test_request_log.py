@@ -20,7 +20,11 @@ NAME = "kapy.apiserver.requests"
 
 def fields(caplog: pytest.LogCaptureFixture) -> list[tuple[str, dict[str, Any]]]:
     """Level and fields of each line."""
-    return [(one.levelname, one.__dict__["fields"]) for one in caplog.records if one.name == NAME]
+    return [
+        (record.levelname, record.__dict__["fields"])
+        for record in caplog.records
+        if record.name == NAME
+    ]
 
 
 async def test_a_line_says_who_asked_for_what_and_how_long_it_took(
@@ -75,7 +79,7 @@ def test_what_took_long_is_said_louder(
 ) -> None:
     caplog.set_level(logging.INFO, NAME)
     request_log.log_request(request("/api"), 200, seconds, stream=stream)
-    assert [found for found, _ in fields(caplog)] == [level]
+    assert [text for text, _ in fields(caplog)] == [level]
 
 
 def test_a_line_is_json_where_that_is_wanted(caplog: pytest.LogCaptureFixture) -> None:
@@ -83,8 +87,8 @@ def test_a_line_is_json_where_that_is_wanted(caplog: pytest.LogCaptureFixture) -
     request_log.log_request(request('/api?x="\n'), 200, 0.0)
     line = Json().format(caplog.records[0])
     assert "\n" not in line
-    told = json.loads(line)
-    assert (told["level"], told["logger"], told["URI"]) == ("info", NAME, '/api?x="\n')
+    document = json.loads(line)
+    assert (document["level"], document["logger"], document["URI"]) == ("info", NAME, '/api?x="\n')
 
 
 def test_a_long_uri_takes_no_longer_than_its_length() -> None:

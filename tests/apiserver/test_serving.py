@@ -112,8 +112,8 @@ async def test_a_watch_streams_lines_and_ends_with_the_server(tmp_path: Any) -> 
             path = f"{url}/api/v1/namespaces/default/configmaps"
             async with session.get(path, params={"watch": "true"}, ssl=tls) as stream:
                 body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
-                async with session.post(path, json=body, ssl=tls) as made:
-                    assert made.status == 201
+                async with session.post(path, json=body, ssl=tls) as result:
+                    assert result.status == 201
                 event = json.loads(await stream.content.readline())
                 assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "a")
 
@@ -149,6 +149,6 @@ def test_a_token_file_is_read_as_kube_apiserver_reads_it(tmp_path: Any) -> None:
     assert tokens["t1"].groups == ("a", "b", "system:authenticated")
     assert (tokens["t2"].name, tokens["t2"].uid) == ("bob", "2")
     file.write_text("secret-token,bob\n")
-    with pytest.raises(InvalidTokenFile) as found:
+    with pytest.raises(InvalidTokenFile) as error:
         read_tokens(file)
-    assert "secret-token" not in str(found.value)
+    assert "secret-token" not in str(error.value)

@@ -48,8 +48,8 @@ async def test_a_watcher_who_does_not_read_is_cut_and_resumes(
         monkeypatch.undo()
         async with asking.watching(CONFIG_MAPS, resourceVersion=version) as again:
             assert await taken(again, 6) == seen
-        found = await scraped(calls)
-        assert found.sum("apiserver_terminated_watchers_total", resource="configmaps") == 1
+        result = await scraped(calls)
+        assert result.sum("apiserver_terminated_watchers_total", resource="configmaps") == 1
 
 
 async def test_what_is_there_already_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,8 +60,8 @@ async def test_what_is_there_already_does_not_count(monkeypatch: pytest.MonkeyPa
         async with asking.watching(CONFIG_MAPS, resourceVersion="0") as stream:
             for number in range(3):
                 await asking.create(CONFIG_MAPS, config_map(f"b{number}"))
-            found = [name for _, name in await taken(stream, 13)]
-            assert found[-3:] == ["b0", "b1", "b2"]
+            names = [name for _, name in await taken(stream, 13)]
+            assert names[-3:] == ["b0", "b1", "b2"]
 
 
 async def test_a_watch_over_the_network_does_not_go_on_for_ever() -> None:
@@ -78,7 +78,7 @@ async def test_a_watcher_is_told_every_minute_how_far_the_server_is() -> None:
         target = f"{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=190"
         answer = await Calls(asking.server).call("GET", target)
         events = [json.loads(line) for line in answer.content.splitlines()]
-        marks = [one for one in events if one["type"] == "BOOKMARK"]
+        marks = [event for event in events if event["type"] == "BOOKMARK"]
         initial, *marks = marks
         assert initial["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
         assert len(marks) == 3

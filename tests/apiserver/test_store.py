@@ -21,14 +21,14 @@ from tests.apiserver.requester import CONFIG_MAPS, GIZMOS, Asking, config_map, g
 
 async def test_a_server_comes_back_with_what_it_had(tmp_path: Path) -> None:
     async with running(tmp_path) as asking:
-        made = await asking.create(GIZMOS, gizmo("a"))
+        result = await asking.create(GIZMOS, gizmo("a"))
         await asking.create(CONFIG_MAPS, config_map("b"))
         await asking.delete(f"{CONFIG_MAPS}/b")
         revision = asking.server.store.revision
     again = Server.open(tmp_path, clock=system_clock)
     try:
         asking = Asking(again)
-        assert await asking.get(f"{GIZMOS}/a") == made
+        assert await asking.get(f"{GIZMOS}/a") == result
         assert await asking.gone(f"{CONFIG_MAPS}/b")
         after = await asking.create(CONFIG_MAPS, config_map("c"))
         assert int(after["metadata"]["resourceVersion"]) > revision
@@ -65,20 +65,22 @@ async def test_who_lost_against_a_write_can_read_it_at_once(
         status, _ = await asking.ask(method, path, body)
         if status != 409:
             return False
-        found = await asking.get(f"{CONFIG_MAPS}/a")
-        assert found["data"]["by"] == str(number)
+        result = await asking.get(f"{CONFIG_MAPS}/a")
+        assert result["data"]["by"] == str(number)
         return True
 
     async with asyncio.TaskGroup() as group:
         serving = group.create_task(server.run())
         await asyncio.sleep(0)
-        one = config_map("a")
-        made = [lost(CONFIG_MAPS, "POST", {**one, "data": {"by": str(by)}}, 0) for by in range(3)]
-        assert await asyncio.gather(*made) == [False, True, True]
+        document = config_map("a")
+        losts = [
+            lost(CONFIG_MAPS, "POST", {**document, "data": {"by": str(by)}}, 0) for by in range(3)
+        ]
+        assert await asyncio.gather(*losts) == [False, True, True]
         version = (await asking.get(f"{CONFIG_MAPS}/a"))["metadata"]["resourceVersion"]
-        one = config_map("a", resourceVersion=version)
+        document = config_map("a", resourceVersion=version)
         patched = [
-            lost(f"{CONFIG_MAPS}/a", "PATCH", {**one, "data": {"by": str(by)}}, 4)
+            lost(f"{CONFIG_MAPS}/a", "PATCH", {**document, "data": {"by": str(by)}}, 4)
             for by in range(4, 7)
         ]
         assert await asyncio.gather(*patched) == [False, True, True]
@@ -240,13 +242,13 @@ async def test_who_waits_for_a_write_is_woken_in_the_next_turn_and_cancelled_alo
         turns.append(name)
 
     async with asyncio.TaskGroup() as group:
-        first, gone, last = (group.create_task(write(name)) for name in "abc")
+        first, removal, last = (group.create_task(write(name)) for name in "abc")
         await asyncio.sleep(0)  # all have staged, the transaction begins with the next turn
-        gone.cancel()
+        removal.cancel()
         await asyncio.sleep(0)
         assert store.revision > FIRST_REVISION
         assert turns == []
         await asyncio.sleep(0)
         assert turns == ["a", "c"]
-        assert [first.done(), gone.cancelled(), last.done()] == [True, True, True]
+        assert [first.done(), removal.cancelled(), last.done()] == [True, True, True]
     store.close()

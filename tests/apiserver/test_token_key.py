@@ -31,8 +31,8 @@ def issued(by: ServiceAccountTokens) -> str:
 
 
 def name_of(by: ServiceAccountTokens, token: str) -> str:
-    found = by.identity(token)
-    return "" if found is None else found.user.name
+    identity = by.identity(token)
+    return "" if identity is None else identity.user.name
 
 
 async def test_a_key_is_made_once(tmp_path: Path) -> None:
@@ -86,12 +86,12 @@ async def test_a_token_of_a_clock_that_was_ahead(seconds: int, counts: bool) -> 
     accounts = store.table("serviceaccounts")
     store.put(accounts, "default", "a", {"metadata": dict(ACCOUNT["metadata"])})
     ahead = timedelta(days=3285)
-    made = ServiceAccountTokens(store, lambda: clock() + ahead, None)
-    token = made.issue(ACCOUNT, (), API_AUDIENCES, seconds, "id")
-    assert name_of(made, token) == "system:serviceaccount:default:a"
+    account_tokens = ServiceAccountTokens(store, lambda: clock() + ahead, None)
+    token = account_tokens.issue(ACCOUNT, (), API_AUDIENCES, seconds, "id")
+    assert name_of(account_tokens, token) == "system:serviceaccount:default:a"
     ahead = timedelta()
     if counts:
-        assert name_of(made, token) == "system:serviceaccount:default:a"
+        assert name_of(account_tokens, token) == "system:serviceaccount:default:a"
     else:
         with pytest.raises(ServiceTokenError, match="service account token is not valid yet"):
-            made.identity(token)
+            account_tokens.identity(token)

@@ -41,9 +41,9 @@ async def test_fifty_thousand_updates_of_ten_objects(tmp_path: Path) -> None:
     assert store.revision > 50_000
     assert largest < sqlite._WAL_LIMIT + 1 * MIB
     assert store.history._weight <= DURABLE_HISTORY
-    assert sum(len(one.after.encoded) for one in store.history._events) <= DURABLE_HISTORY
-    superseded = [one.after for one in store.history._events if one.name == "a0"][:-1]
-    assert {one.document for one in superseded} == {None}
+    assert sum(len(event.after.encoded) for event in store.history._events) <= DURABLE_HISTORY
+    superseded = [event.after for event in store.history._events if event.name == "a0"][:-1]
+    assert {stored_object.document for stored_object in superseded} == {None}
     store.close()
     assert files(tmp_path) < 1 * MIB
 
@@ -59,10 +59,10 @@ def test_room_that_objects_leave_is_given_back(
     proofs = [schema.checksum(*row) for row in rows]
     log.write([(*row, proof, None) for row, proof in zip(rows, proofs, strict=True)], 2000)
     log.write([(*row[:3], None, 0, proof) for row, proof in zip(rows, proofs, strict=True)], 4000)
-    one = ("configmaps", "default", "b", b"x" * 100)
-    log.write([(*one, schema.checksum(*one), None)], 4001)
+    entry = ("configmaps", "default", "b", b"x" * 100)
+    log.write([(*entry, schema.checksum(*entry), None)], 4001)
     for revision in range(4002, 4002 + 20 * sqlite._TIDY_EVERY):
-        log.write([(*one, schema.checksum(*one), schema.checksum(*one))], revision)
+        log.write([(*entry, schema.checksum(*entry), schema.checksum(*entry))], revision)
     log.close()
     with closing(sqlite3.connect(tmp_path / "store.db")) as db:
         (pages,) = db.execute("PRAGMA page_count").fetchone()
@@ -71,8 +71,8 @@ def test_room_that_objects_leave_is_given_back(
 
 async def test_what_happened_long_ago_is_forgotten() -> None:
     async with running() as asking:
-        made = await asking.create(CONFIG_MAPS, config_map("a"))
-        version = made["metadata"]["resourceVersion"]
+        config_maps = await asking.create(CONFIG_MAPS, config_map("a"))
+        version = config_maps["metadata"]["resourceVersion"]
         await asking.create(CONFIG_MAPS, config_map("b"))
         for elapsed, expected in ((0.9, "ADDED"), (1.2, "ERROR")):
             await asyncio.sleep(elapsed * COMPACTION_SECONDS)

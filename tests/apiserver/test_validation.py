@@ -35,13 +35,13 @@ async def test_services(spec: Document, fields: list[str] | None) -> None:
     if fields is None:
         assert status == 201
     else:
-        assert (status, [one["field"] for one in body["details"]["causes"]]) == (422, fields)
+        assert (status, [cause["field"] for cause in body["details"]["causes"]]) == (422, fields)
 
 
 def test_nodes_keep_their_machine_and_their_network() -> None:
     old = {"spec": {"providerID": "x://1", "podCIDRs": ["10.1.0.0/24"]}}
     assert not list(node_errors(old, {"spec": {}}))
-    assert [one.field for one in node_errors({"spec": {}}, old)] == [
+    assert [error.field for error in node_errors({"spec": {}}, old)] == [
         "spec.podCIDRs",
         "spec.providerID",
     ]
@@ -53,9 +53,9 @@ def test_a_selector_stays_and_selects_its_template() -> None:
             "metadata": {"labels": {"a": label}},
             "spec": {"containers": [{"name": "c", "image": "i"}]},
         }
-        made = {"spec": {"selector": {"matchLabels": {"a": label}}, "template": template}}
-        DEFAULTS["deployments.apps"](made)
-        return made
+        entries = {"spec": {"selector": {"matchLabels": {"a": label}}, "template": template}}
+        DEFAULTS["deployments.apps"](entries)
+        return entries
 
     assert not list(workload_errors(workload("b"), None, "deployment", counted=True))
     (error,) = workload_errors(workload("c"), workload("b"), "deployment", counted=True)
@@ -74,13 +74,13 @@ def _pod(**spec: Any) -> Document:
 async def test_a_pod_on_a_node_ends_when_its_kubelet_says_so() -> None:
     async with running() as me:
         await me.create(PODS, _pod(nodeName="n"))
-        told = (await me.delete(f"{PODS}/web"))["metadata"]
-        assert told["deletionGracePeriodSeconds"] == 30
+        metadata = (await me.delete(f"{PODS}/web"))["metadata"]
+        assert metadata["deletionGracePeriodSeconds"] == 30
         again = (await me.delete(f"{PODS}/web", gracePeriodSeconds=60))["metadata"]
-        assert again["resourceVersion"] == told["resourceVersion"]
+        assert again["resourceVersion"] == metadata["resourceVersion"]
         shorter = (await me.delete(f"{PODS}/web", gracePeriodSeconds=5))["metadata"]
         assert shorter["deletionGracePeriodSeconds"] == 5
-        assert shorter["deletionTimestamp"] < told["deletionTimestamp"]
+        assert shorter["deletionTimestamp"] < metadata["deletionTimestamp"]
         await me.merge(f"{PODS}/web/status", {"status": {"phase": "Running"}})
         assert not await me.gone(f"{PODS}/web")
         await me.delete(f"{PODS}/web", gracePeriodSeconds=0)
@@ -105,7 +105,7 @@ async def test_events_say_when_and_by_whom() -> None:
     }
     async with running() as me:
         status, body = await me.ask("POST", EVENTS, event)
-        assert (status, [one["field"] for one in body["details"]["causes"]]) == (
+        assert (status, [cause["field"] for cause in body["details"]["causes"]]) == (
             422,
             ["eventTime", "type"],
         )
@@ -135,7 +135,7 @@ async def test_a_lease_counts_microseconds(moment: str, rest: str) -> None:
 async def test_a_version_may_be_struck_off_the_stored_ones() -> None:
     async with running() as me:
         path = f"{CRDS}/{GIZMO['metadata']['name']}/status"
-        told = await me.merge(path, {"status": {"storedVersions": ["v0", "v1"]}})
-        assert told["status"]["storedVersions"] == ["v0", "v1"]
-        told = await me.merge(path, {"status": {"storedVersions": []}})
-        assert told["status"]["storedVersions"] == ["v1"]
+        result = await me.merge(path, {"status": {"storedVersions": ["v0", "v1"]}})
+        assert result["status"]["storedVersions"] == ["v0", "v1"]
+        result = await me.merge(path, {"status": {"storedVersions": []}})
+        assert result["status"]["storedVersions"] == ["v1"]

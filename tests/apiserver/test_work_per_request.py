@@ -89,5 +89,8 @@ async def test_a_request_takes_no_more_calls_than_it_did(
     get = await calls_of(client.get(kind, key))
     change = await calls_of(client.patch(kind, key, patch))
     server.close()
-    found = get, create, change
-    assert all(one <= bound for one, bound in zip(found, most, strict=True)), (found, most)
+    results = get, create, change
+    assert all(number <= bound for number, bound in zip(results, most, strict=True)), (
+        results,
+        most,
+    )

@@ -23,11 +23,11 @@ from tests.apiserver.requester import (
 
 async def test_a_created_object_has_defaults_and_what_only_the_server_sets() -> None:
     async with running() as asking:
-        made = await asking.create(GIZMOS, gizmo("a"))
-        assert made["spec"] == {"color": "red", "replicas": 1}
-        assert made["metadata"]["generation"] == 1
-        assert made["metadata"]["creationTimestamp"] == "2026-01-01T00:00:00Z"
-        assert await asking.get(f"{GIZMOS}/a") == made
+        result = await asking.create(GIZMOS, gizmo("a"))
+        assert result["spec"] == {"color": "red", "replicas": 1}
+        assert result["metadata"]["generation"] == 1
+        assert result["metadata"]["creationTimestamp"] == "2026-01-01T00:00:00Z"
+        assert await asking.get(f"{GIZMOS}/a") == result
 
 
 async def test_the_writers_body_stays_the_writers() -> None:
@@ -67,11 +67,11 @@ async def test_a_namespace_must_be_there() -> None:
 
 async def test_a_generated_name_is_free_and_fits() -> None:
     async with running() as asking:
-        made = await asking.create(
+        config_maps = await asking.create(
             CONFIG_MAPS,
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "x" * 70}},
         )
-        assert len(made["metadata"]["name"]) == 63
+        assert len(config_maps["metadata"]["name"]) == 63
 
 
 async def test_an_old_resource_version_is_a_conflict() -> None:
@@ -99,9 +99,9 @@ async def test_generation_counts_changes_of_spec_only() -> None:
 
 async def test_a_write_that_changes_nothing_keeps_the_resource_version() -> None:
     async with running() as asking:
-        made = await asking.create(GIZMOS, gizmo("a"))
-        assert await asking.merge(f"{GIZMOS}/a", {"spec": {"color": "red"}}) == made
-        assert (await asking.ask("PUT", f"{GIZMOS}/a", made))[1] == made
+        result = await asking.create(GIZMOS, gizmo("a"))
+        assert await asking.merge(f"{GIZMOS}/a", {"spec": {"color": "red"}}) == result
+        assert (await asking.ask("PUT", f"{GIZMOS}/a", result))[1] == result
 
 
 async def test_status_and_spec_are_written_apart() -> None:
@@ -180,8 +180,8 @@ async def test_a_status_left_out_gets_the_defaults_of_the_storage_version() -> N
         for version in ("v1", "v2"):
             sent = {**gizmo(version), "apiVersion": f"two.dev/{version}"}
             path = f"/apis/two.dev/{version}/namespaces/default/gizmos"
-            made = await asking.create(path, {**sent, "status": {"phase": "Mine"}})
-            assert made["status"] == {"phase": "New"}
+            result = await asking.create(path, {**sent, "status": {"phase": "Mine"}})
+            assert result["status"] == {"phase": "New"}
 
 
 @pytest.mark.parametrize("kind", [GIZMOS, CONFIG_MAPS])
@@ -189,7 +189,7 @@ async def test_a_status_left_out_gets_the_defaults_of_the_storage_version() -> N
 async def test_what_is_applied_needs_a_name(kind: str, metadata: dict[str, Any]) -> None:
     async with running() as asking:
         whole = gizmo("a") if kind is GIZMOS else config_map("a")
-        document = {**{key: one for key, one in whole.items() if key != "metadata"}, **metadata}
+        document = {**{key: value for key, value in whole.items() if key != "metadata"}, **metadata}
         status, body = await asking.ask(
             "PATCH", f"{kind}/a", document, APPLY_PATCH, fieldManager="one"
         )
@@ -199,8 +199,8 @@ async def test_what_is_applied_needs_a_name(kind: str, metadata: dict[str, Any])
 
 async def test_a_dry_run_keeps_nothing() -> None:
     async with running() as asking:
-        status, made = await asking.ask("POST", GIZMOS, gizmo("a"), dryRun="All")
-        assert (status, made["spec"]["replicas"]) == (201, 1)
+        status, result = await asking.ask("POST", GIZMOS, gizmo("a"), dryRun="All")
+        assert (status, result["spec"]["replicas"]) == (201, 1)
         assert await asking.gone(f"{GIZMOS}/a")
 
 
@@ -239,8 +239,8 @@ async def test_secrets_keep_their_type_and_code_their_strings() -> None:
             "metadata": {"name": "s"},
             "stringData": {"a": "b"},
         }
-        made = await asking.create(secrets, body)
-        assert (made["type"], made["data"], "stringData" in made) == (
+        result = await asking.create(secrets, body)
+        assert (result["type"], result["data"], "stringData" in result) == (
             "Opaque",
             {"a": "Yg=="},
             False,
@@ -269,8 +269,8 @@ class _Admission:
 
 async def test_admission_fills_in_and_refuses_where_webhooks_would() -> None:
     async with running(admission=[_Admission()]) as asking:
-        made = await asking.create(GIZMOS, gizmo("a", replicas=2))
-        assert made["spec"] == {"color": "blue", "replicas": 2}
+        result = await asking.create(GIZMOS, gizmo("a", replicas=2))
+        assert result["spec"] == {"color": "blue", "replicas": 2}
         status, body = await asking.ask("DELETE", f"{GIZMOS}/a")
         assert (status, body["message"]) == (403, "blue stays")
 
@@ -305,17 +305,17 @@ async def test_a_kind_that_was_replaced_is_not_remembered() -> None:
 async def test_a_patch_leaves_what_it_does_not_touch_the_same_object() -> None:
     async with running() as asking:
         labelled = config_map("a", labels={"a": "b"}, finalizers=["x.dev/y"])
-        made = await asking.create(CONFIG_MAPS, labelled)
-        found = await asking.merge(f"{CONFIG_MAPS}/a", {"data": {"c": "d"}})
+        config_maps = await asking.create(CONFIG_MAPS, labelled)
+        result = await asking.merge(f"{CONFIG_MAPS}/a", {"data": {"c": "d"}})
         for field in ("labels", "finalizers"):
-            assert found["metadata"][field] is made["metadata"][field]
+            assert result["metadata"][field] is config_maps["metadata"][field]
         more = {"metadata": {"labels": {"e": "f"}, "finalizers": [], "annotations": {}}}
-        found = await asking.merge(f"{CONFIG_MAPS}/a", more)
-        assert found["metadata"]["labels"] == {"a": "b", "e": "f"}
-        assert not {"finalizers", "annotations"} & found["metadata"].keys()
+        result = await asking.merge(f"{CONFIG_MAPS}/a", more)
+        assert result["metadata"]["labels"] == {"a": "b", "e": "f"}
+        assert not {"finalizers", "annotations"} & result["metadata"].keys()
         status, body = await asking.ask(
             "PATCH", f"{CONFIG_MAPS}/a", {"metadata": {"labels": {"e": 1}}}, MERGE_PATCH
         )
         assert status == 422
         assert "into Go struct field ObjectMeta.metadata.labels of type string" in body["message"]
-        assert made["metadata"]["labels"] == {"a": "b"}
+        assert config_maps["metadata"]["labels"] == {"a": "b"}

@@ -73,18 +73,18 @@ async def _watch(asking: Asking, rng: random.Random, revision: str) -> None:
 
 
 async def _list(asking: Asking) -> str:
-    found = await asking.get(CONFIG_MAPS)
-    revision: str = found["metadata"]["resourceVersion"]
-    pairs = [f"{one['metadata']['name']}={one['data']['v']}" for one in found["items"]]
+    config_maps = await asking.get(CONFIG_MAPS)
+    revision: str = config_maps["metadata"]["resourceVersion"]
+    pairs = [f"{item['metadata']['name']}={item['data']['v']}" for item in config_maps["items"]]
     _say(" ".join(["list", revision, *pairs]))
     return revision
 
 
 def _saw(event: Any) -> str:
-    one = event["object"]
-    revision: str = one["metadata"]["resourceVersion"]
-    value = "-" if event["type"] == "DELETED" else one["data"]["v"]
-    _say(f"saw {revision} {one['metadata']['name']} {value}")
+    item = event["object"]
+    revision: str = item["metadata"]["resourceVersion"]
+    value = "-" if event["type"] == "DELETED" else item["data"]["v"]
+    _say(f"saw {revision} {item['metadata']['name']} {value}")
     return revision
 
 

@@ -41,7 +41,7 @@ async def migrated(resources: Sequence[tuple[Resource, bool]], rights: Sequence[
     resources: whether they are rewritten through the status subresource.
     """
     async with world() as here:
-        kinds = {one.group_resource: status for one, status in resources}
+        kinds = {item.group_resource: status for item, status in resources}
         for resource, _ in resources:
             await an_old_object(here, resource)
         rules = rules_of(rights)
@@ -49,21 +49,21 @@ async def migrated(resources: Sequence[tuple[Resource, bool]], rights: Sequence[
         here.server.access.grants.built_in = granted
         # The write that comes first does not count: only the cleanup reads an object again.
         fails = {
-            one.path("default", "one"): [Conflict("somebody was quicker")] * (1 if status else 2)
-            for one, status in resources
+            item.path("default", "one"): [Conflict("somebody was quicker")] * (1 if status else 2)
+            for item, status in resources
         }
-        async with here.migrator(kinds, user=USER, fails=fails) as asked:
+        async with here.migrator(kinds, user=USER, fails=fails) as watched:
             for resource, _ in resources:
                 [owners] = (await here.owners(resource)).values()
                 assert owners == [("unit", resource.version)]
                 definition = await here.client.get(CRDS, Key("", resource.group_resource))
                 assert definition["status"]["storedVersions"] == [resource.version]
             assert granted.denied_requests == []
-            wanted = [request_info(one).attributes(USER) for one in asked.requests]
+            wanted = [request_info(request).attributes(USER) for request in watched.requests]
         unused = [
-            one
+            document
             for rule in rules
-            for one in single(rule)
-            if not any(allows(one, each) for each in wanted)
+            for document in single(rule)
+            if not any(allows(document, attributes) for attributes in wanted)
         ]
         assert unused == []

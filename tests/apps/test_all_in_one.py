@@ -44,4 +44,4 @@ async def test_a_plane_leaves_to_others_what_it_is_told_to(
         await apply_manifests(plane.client, sample())
         await asyncio.sleep(600)
         objects = [(await plane.client.list(kind.RESOURCE)).items[0] for kind in KINDS]
-    assert {one["kind"] for one in objects if one["metadata"].get("finalizers")} == looked_at
+    assert {obj["kind"] for obj in objects if obj["metadata"].get("finalizers")} == looked_at

@@ -23,12 +23,14 @@ async def test_a_plane_writes_down_everything_until_its_end(tmp_path: Path) -> N
         await plane.client.create(CONFIG_MAPS, document)
     text = path.read_text()
     events = [json.loads(line) for line in text.splitlines()]
-    made = [one for one in events if one.get("objectRef", {}).get("name") == "last"]
-    assert [(one["verb"], one["user"]["username"]) for one in made] == [
+    entries = [event for event in events if event.get("objectRef", {}).get("name") == "last"]
+    assert [(item["verb"], item["user"]["username"]) for item in entries] == [
         ("create", "kubernetes-admin")
     ]
-    assert {one["user"]["username"] for one in events} >= {"system:serviceaccount:kapy-system:kapy"}
-    assert {one["level"] for one in events} == {"Metadata"}
+    assert {event["user"]["username"] for event in events} >= {
+        "system:serviceaccount:kapy-system:kapy"
+    }
+    assert {event["level"] for event in events} == {"Metadata"}
     assert "hidden" not in text
     assert path.stat().st_mode & 0o777 == 0o600
 

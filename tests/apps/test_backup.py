@@ -54,7 +54,7 @@ async def write(client: Client, acknowledged: list[str]) -> None:
 
 
 async def machines(client: Client) -> set[str]:
-    return {one.metadata.uid for one in (await client.list(Machine, "default")).items}
+    return {machine.metadata.uid for machine in (await client.list(Machine, "default")).items}
 
 
 async def test_a_plane_is_saved_under_load_and_goes_on(tmp_path: Path) -> None:
@@ -117,9 +117,12 @@ def folder(tmp_path: Path) -> Folder:
 
 def revisions(folder: Folder) -> tuple[int, list[int]]:
     store = Store.open(folder.data)
-    found = [int(one["metadata"]["resourceVersion"]) for one in store.table("configmaps").scan("")]
+    ints = [
+        int(document["metadata"]["resourceVersion"])
+        for document in store.table("configmaps").scan("")
+    ]
     store.close()
-    return store.revision, found
+    return store.revision, ints
 
 
 def test_revisions_only_rise_for_whoever_saw_the_plane_before(folder: Folder) -> None:
@@ -184,19 +187,19 @@ def test_nothing_is_no_backup(folder: Folder) -> None:
 def members(file: io.BytesIO) -> dict[str, bytes]:
     with tarfile.open(fileobj=file) as archive:
         return {
-            one.name: found.read()
-            for one in archive
-            if (found := archive.extractfile(one)) is not None
+            member.name: result.read()
+            for member in archive
+            if (result := archive.extractfile(member)) is not None
         }
 
 
 def packed(content: dict[str, bytes]) -> io.BytesIO:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz") as archive:
-        for name, each in content.items():
+        for name, data in content.items():
             info = tarfile.TarInfo(name)
-            info.size = len(each)
-            archive.addfile(info, io.BytesIO(each))
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
     file.seek(0)
     return file
 
@@ -338,7 +341,7 @@ def test_a_backup_of_an_older_format_is_restored(folder: Folder, tmp_path: Path)
     there = Folder(tmp_path / "there")
     restore(there, file)
     store = Store.open(there.data)
-    found = store.table("configmaps").get("default", "c")
+    default = store.table("configmaps").get("default", "c")
     store.close()
-    assert found is not None
-    assert Key.of(found) == Key("default", "c")
+    assert default is not None
+    assert Key.of(default) == Key("default", "c")

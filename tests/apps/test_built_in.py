@@ -29,14 +29,14 @@ async def test_it_has_its_own_providers_installed_and_running() -> None:
     async with management_plane(Settings(inventory=True), clock=loop_clock()) as plane:
         inventory = Inventory(plane.client)
         await inventory.check_contract()
-        found = await inventory.installed()
-        for one in found:
-            await _available(plane, one.namespace)
+        installations = await inventory.installed()
+        for installed in installations:
+            await _available(plane, installed.namespace)
         crds = (await plane.client.list(CRDS, labels=CLUSTERCTL_LABEL)).items
-    assert {one.label: one.namespace for one in found} == BUILT_IN
-    assert all(one.built_in and one.version == "v1.14.0" for one in found)
+    assert {item.label: item.namespace for item in installations} == BUILT_IN
+    assert all(item.built_in and item.version == "v1.14.0" for item in installations)
     assert {"clusters.cluster.x-k8s.io", "devmachines.infrastructure.cluster.x-k8s.io"} < {
-        one["metadata"]["name"] for one in crds
+        crd["metadata"]["name"] for crd in crds
     }
 
 
@@ -49,42 +49,48 @@ async def test_what_runs_elsewhere_can_be_installed(tmp_path: Path) -> None:
     settings = Settings(data=data, inventory=True, controllers=without)
     for _ in range(2):
         async with management_plane(settings, clock=loop_clock()) as plane:
-            found = {one.label: one for one in await Inventory(plane.client).installed()}
-            names = {
-                one["metadata"]["name"] for one in (await plane.client.list(DEPLOYMENTS)).items
+            installations = {
+                installed.label: installed
+                for installed in await Inventory(plane.client).installed()
             }
-            own = {label: one for label, one in found.items() if one.built_in}
+            names = {
+                document["metadata"]["name"]
+                for document in (await plane.client.list(DEPLOYMENTS)).items
+            }
+            own = {
+                label: installed for label, installed in installations.items() if installed.built_in
+            }
             assert own.keys() == {"bootstrap-kubeadm", "control-plane-kubeadm"}
-            assert ("cluster-api" in found) == ("capi-controller-manager" in names)
-            if "cluster-api" not in found:
+            assert ("cluster-api" in installations) == ("capi-controller-manager" in names)
+            if "cluster-api" not in installations:
                 for resource in (PROVIDERS, DEPLOYMENTS):
                     await plane.client.create(resource, _core(resource))
-    assert "cluster-api" in found
+    assert "cluster-api" in installations
 
 
 def _core(resource: Resource) -> Document:
     """Somebody else's core provider."""
     name = "cluster-api" if resource is PROVIDERS else CORE.name
     labels = {CLUSTERCTL_LABEL: "", "app": "core"}
-    found: Document = {
+    document: Document = {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
         "metadata": {"name": name, "namespace": CORE.namespace, "labels": labels},
     }
     if resource is PROVIDERS:
-        return found | {"providerName": name, "type": "CoreProvider", "version": "v1.14.0"}
+        return document | {"providerName": name, "type": "CoreProvider", "version": "v1.14.0"}
     pod = {"containers": [{"name": "manager", "image": "core:1"}]}
     template = {"metadata": {"labels": {"app": "core"}}, "spec": pod}
     selector = {"matchLabels": {"app": "core"}}
-    return found | {"spec": {"selector": selector, "template": template}}
+    return document | {"spec": {"selector": selector, "template": template}}
 
 
 async def test_what_runs_inside_says_so_when_somebody_scales_it_down() -> None:
     async with management_plane(Settings(inventory=True), clock=loop_clock()) as plane:
         await plane.client.patch(DEPLOYMENTS, CORE, {"spec": {"replicas": 0}})
-        found = await wait_until(plane.client, DEPLOYMENTS, CORE, _is_observed, within=10)
-    assert found is not None
-    assert found["status"]["replicas"] == found["status"]["availableReplicas"] == 1
+        wait = await wait_until(plane.client, DEPLOYMENTS, CORE, _is_observed, within=10)
+    assert wait is not None
+    assert wait["status"]["replicas"] == wait["status"]["availableReplicas"] == 1
 
 
 async def test_a_second_start_writes_nothing_again(tmp_path: Path) -> None:
@@ -94,8 +100,12 @@ async def test_a_second_start_writes_nothing_again(tmp_path: Path) -> None:
             await _available(plane, "capi-system")
             await asyncio.sleep(1)
             kinds = (CRDS, NAMESPACES, DEPLOYMENTS)
-            found = [one for kind in kinds for one in (await plane.client.list(kind)).items]
-        return {str(Key.of(one)): one["metadata"]["resourceVersion"] for one in found}
+            results = [
+                document for kind in kinds for document in (await plane.client.list(kind)).items
+            ]
+        return {
+            str(Key.of(document)): document["metadata"]["resourceVersion"] for document in results
+        }
 
     assert await versions() == await versions()
 
@@ -117,8 +127,8 @@ def _marks(crd: Document) -> tuple[Document, Document]:
 
 
 async def _available(plane: ManagementPlane, namespace: str) -> None:
-    (found,) = (await plane.client.list(DEPLOYMENTS, namespace)).items
-    await wait_until(plane.client, DEPLOYMENTS, Key.of(found), _is_available, within=10)
+    (document,) = (await plane.client.list(DEPLOYMENTS, namespace)).items
+    await wait_until(plane.client, DEPLOYMENTS, Key.of(document), _is_available, within=10)
 
 
 def _is_available(deployment: Document | None) -> bool:

@@ -53,10 +53,10 @@ async def echo() -> AsyncIterator[int]:
 
 
 async def said(stream: ByteStream, length: int) -> bytes:
-    found = b""
-    while len(found) < length and (data := await stream.read()):
-        found += data
-    return found
+    content = b""
+    while len(content) < length and (data := await stream.read()):
+        content += data
+    return content
 
 
 async def test_a_port_of_the_pod_is_the_port_of_a_cluster(tmp_path: Path) -> None:

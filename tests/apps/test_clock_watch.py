@@ -45,17 +45,17 @@ class Day:
 async def test_a_jump_is_told_once(
     jump: timedelta, says: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    day, told = Day(), list[str]()
+    day, messages = Day(), list[str]()
     watch = ClockWatch(day)
-    watch.told.append(told.append)
+    watch.told.append(messages.append)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(watch.run())
         await asyncio.sleep(10 * CHECK_SECONDS)
-        assert told == []
+        assert messages == []
         day.ahead += jump
         await asyncio.sleep(10 * CHECK_SECONDS)
         running.cancel()
-    assert len(told) == (1 if says else 0)
+    assert len(messages) == (1 if says else 0)
     assert watch.remark.startswith(says)
     assert says in caplog.text
 
@@ -84,8 +84,8 @@ def test_the_steady_clock_goes_on() -> None:
 
 async def _jumps(plane: ManagementPlane) -> list[str]:
     await asyncio.sleep(1)
-    found = await Client(plane.transport).list(EVENTS)
-    return [one["message"] for one in found.items if one["reason"] == "ClockJumped"]
+    events = await Client(plane.transport).list(EVENTS)
+    return [document["message"] for document in events.items if document["reason"] == "ClockJumped"]
 
 
 @pytest.mark.sockets
@@ -95,14 +95,14 @@ async def test_no_clock_keeps_a_plane_from_starting_afterwards(tmp_path: Path) -
         data=tmp_path / "data", serving=Serving(port=0, pki=tmp_path / "pki"), inventory=True
     )
     day, authorities = Day(), set[bytes]()
-    found: list[list[str]] = []
+    results: list[list[str]] = []
     for ahead in (0, 9 * 365, 0):
         day.ahead = timedelta(days=ahead)
         async with management_plane(settings, clock=day) as plane:
             assert plane.kubeconfig is not None
             authorities.add(plane.kubeconfig.certificate_authority)
-            found.append(await _jumps(plane))
+            results.append(await _jumps(plane))
     assert len(authorities) == 1
-    assert found[0] == []
-    assert ["3285 days after" in one for one in found[1]] == [True]
-    assert any("328" in one and "days before" in one for one in found[2])
+    assert results[0] == []
+    assert ["3285 days after" in text for text in results[1]] == [True]
+    assert any("328" in text and "days before" in text for text in results[2])

@@ -26,28 +26,28 @@ def cluster(**messages: str) -> Document:
 
 
 def test_troubles_are_told_once() -> None:
-    told: list[str] = []
+    messages: list[str] = []
     watched = ClusterProgress(Key("a", "b"))
 
     def say(_: Key, what: str) -> None:
-        told.append(what)
+        messages.append(what)
 
     watched.update(cluster(InfrastructureReady="* LoadBalancerAvailable: the disk is full"), say)
     watched.update(cluster(InfrastructureReady="* LoadBalancerAvailable: the disk is full"), say)
-    assert told == ["the disk is full"]
+    assert messages == ["the disk is full"]
     watched.update(cluster(ControlPlaneMachinesReady=FAILED), say)
     watched.update(cluster(ControlPlaneMachinesReady=FAILED, Other="x"), say)
-    assert len(told) == 2
-    assert "failed to boot" in told[1]
-    assert 'cannot use "0.0.0.0" as the bind address' in told[1]
+    assert len(messages) == 2
+    assert "failed to boot" in messages[1]
+    assert 'cannot use "0.0.0.0" as the bind address' in messages[1]
 
 
 def test_what_is_only_waited_for_is_no_trouble() -> None:
-    told: list[str] = []
+    messages: list[str] = []
     watched = ClusterProgress(Key("a", "b"))
     waiting = cluster(
         InfrastructureReady="* LoadBalancerAvailable: pulling image haproxy: 1 of 2 layers",
         ControlPlaneMachinesReady="* Machine a:\n  * NodeHealthy: Waiting for the cluster",
     )
-    watched.update(waiting, lambda _, what: told.append(what))
-    assert told == []
+    watched.update(waiting, lambda _, what: messages.append(what))
+    assert messages == []

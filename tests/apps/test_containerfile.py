@@ -21,8 +21,8 @@ def test_the_engine_is_sent_what_the_build_copies_and_nothing_else() -> None:
     }
     patterns = (ROOT / ".dockerignore").read_text().splitlines()
     assert patterns[1] == "*"
-    assert {one.removeprefix("!") for one in patterns if one.startswith("!")} == copied
-    assert all((ROOT / one).exists() for one in copied)
+    assert {pattern.removeprefix("!") for pattern in patterns if pattern.startswith("!")} == copied
+    assert all((ROOT / text).exists() for text in copied)
 
 
 def test_every_step_is_built_on_the_base_that_is_asked_for() -> None:

@@ -23,12 +23,12 @@ OTHER = {
 
 
 def document(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = load(path.read_text())
-    return found
+    result: dict[str, Any] = load(path.read_text())
+    return result
 
 
 def names(path: Path) -> list[str]:
-    return [one["name"] for one in document(path)["contexts"]]
+    return [context["name"] for context in document(path)["contexts"]]
 
 
 def test_it_is_current_while_the_plane_runs_and_gone_after(tmp_path: Path) -> None:

@@ -42,21 +42,21 @@ async def test_a_provider_whose_release_lacks_the_role_fails_as_on_any_kubernete
         }
         await story.create([infra, cluster])
         await story.settle(5)
-        found = await story.get(Cluster, "birch")
-        assert found is not None
-        told = condition(found, "InfrastructureReady")
-        assert told.status == "Unknown"
-        assert told.message.startswith(f"{BIRCH.clusters.kind}.{GROUP} may not be read by core: ")
-        assert 'User "system:serviceaccount:kapy-system:kapy" cannot ' in told.message
-        assert told.message.endswith(f'has the label {AGGREGATE_TO_MANAGER}: "true"')
+        result = await story.get(Cluster, "birch")
+        assert result is not None
+        value = condition(result, "InfrastructureReady")
+        assert value.status == "Unknown"
+        assert value.message.startswith(f"{BIRCH.clusters.kind}.{GROUP} may not be read by core: ")
+        assert 'User "system:serviceaccount:kapy-system:kapy" cannot ' in value.message
+        assert value.message.endswith(f'has the label {AGGREGATE_TO_MANAGER}: "true"')
 
         await plane.client.create(ROLES, role("birch", GROUP))
-        found = await story.until(
+        result = await story.until(
             Cluster,
             "birch",
-            lambda one: condition(one, "InfrastructureReady").status != "Unknown",
+            lambda item: condition(item, "InfrastructureReady").status != "Unknown",
         )
-        assert condition(found, "InfrastructureReady").status == "False"
+        assert condition(result, "InfrastructureReady").status == "False"
 
 
 async def test_the_life_of_a_cluster_takes_no_more_than_the_rights_of_the_releases() -> None:
@@ -64,12 +64,15 @@ async def test_the_life_of_a_cluster_takes_no_more_than_the_rights_of_the_releas
     async with management_plane(settings, clock=loop_clock(), random=Random(1)) as plane:
         story = Story(plane.client, own_kinds())
         await story.create(sample())
-        name = next(one["metadata"]["name"] for one in sample() if one["kind"] == "Cluster")
+        name = next(
+            document["metadata"]["name"] for document in sample() if document["kind"] == "Cluster"
+        )
         await story.until(
             Cluster,
             name,
-            lambda one: any(
-                each.type == "Available" and each.status == "True" for each in one.status.conditions
+            lambda cluster: any(
+                item.type == "Available" and item.status == "True"
+                for item in cluster.status.conditions
             ),
         )
         await plane.client.delete(Cluster.RESOURCE, Key("default", name))
@@ -80,13 +83,13 @@ async def test_the_life_of_a_cluster_takes_no_more_than_the_rights_of_the_releas
 
 
 _SOME: list[frozenset[ManagerName]] = [
-    *(frozenset({one}) for one in PROGRAMS),
-    *(frozenset(PROGRAMS) - {one} for one in PROGRAMS),
+    *(frozenset({program}) for program in PROGRAMS),
+    *(frozenset(PROGRAMS) - {program} for program in PROGRAMS),
     frozenset(PROGRAMS),
 ]
 
 
-@pytest.mark.parametrize("without", _SOME, ids=lambda one: ",".join(sorted(one)))
+@pytest.mark.parametrize("without", _SOME, ids=lambda value: ",".join(sorted(value)))
 async def test_a_plane_without_some_managers_may_do_what_it_does(
     without: frozenset[ManagerName],
 ) -> None:

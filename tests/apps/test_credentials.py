@@ -34,10 +34,10 @@ def test_no_clock_replaces_an_authority(tmp_path: Path, days: int) -> None:
     wrong = issue_credentials(serving, EPOCH + timedelta(days=days))
     later = issue_credentials(serving, EPOCH + timedelta(days=1))
     assert first.authority == wrong.authority == later.authority
-    for made in (wrong.server, wrong.administrator, later.server, later.administrator):
-        told = facts(made.certificate)
-        assert told.not_before <= EPOCH < told.not_after
-        assert told.not_after <= facts(first.authority.certificate).not_after
+    for key_pair in (wrong.server, wrong.administrator, later.server, later.administrator):
+        result = facts(key_pair.certificate)
+        assert result.not_before <= EPOCH < result.not_after
+        assert result.not_after <= facts(first.authority.certificate).not_after
 
 
 @pytest.mark.parametrize("days", [-300, 9 * 365])
@@ -48,8 +48,8 @@ def test_an_authority_made_by_a_wrong_clock_counts_with_the_right_one(
     first = issue_credentials(serving, EPOCH + timedelta(days=days))
     later = issue_credentials(serving, EPOCH)
     assert first.authority == later.authority
-    told = facts(later.authority.certificate)
-    assert told.not_before <= EPOCH < told.not_after
+    result = facts(later.authority.certificate)
+    assert result.not_before <= EPOCH < result.not_after
 
 
 def test_an_authority_that_begins_later_keeps_its_key_and_end(
@@ -59,15 +59,15 @@ def test_an_authority_that_begins_later_keeps_its_key_and_end(
     ahead = new_ca("kapy", now=EPOCH + timedelta(days=3000), algorithm="ECDSA-P256")
     (tmp_path / "ca.crt").write_bytes(ahead.certificate)
     (tmp_path / "ca.key").write_bytes(ahead.key)
-    made = issue_credentials(Serving(pki=tmp_path), EPOCH)
-    old, new = facts(ahead.certificate), facts(made.authority.certificate)
-    assert made.authority.key == ahead.key
+    credentials = issue_credentials(Serving(pki=tmp_path), EPOCH)
+    old, new = facts(ahead.certificate), facts(credentials.authority.certificate)
+    assert credentials.authority.key == ahead.key
     assert (new.not_after, new.common_name) == (old.not_after, old.common_name)
     assert new.not_before <= EPOCH
     assert "the clock was wrong when it was made" in caplog.text
     # Who trusts the old certificate trusts what is issued now.
-    load(made.server.certificate).verify_directly_issued_by(load(ahead.certificate))
-    assert issue_credentials(Serving(pki=tmp_path), EPOCH).authority == made.authority
+    load(credentials.server.certificate).verify_directly_issued_by(load(ahead.certificate))
+    assert issue_credentials(Serving(pki=tmp_path), EPOCH).authority == credentials.authority
 
 
 def test_an_authority_that_ended_is_refused(tmp_path: Path) -> None:
@@ -77,8 +77,8 @@ def test_an_authority_that_ended_is_refused(tmp_path: Path) -> None:
         issue_credentials(serving, EPOCH + timedelta(days=3651))
     assert issue_credentials(serving, EPOCH).authority == first.authority
     later = EPOCH + timedelta(days=3651)
-    asked = issue_credentials(Serving(pki=tmp_path, replace_keys=True), later)
-    assert issue_credentials(serving, later).authority == asked.authority != first.authority
+    credentials = issue_credentials(Serving(pki=tmp_path, replace_keys=True), later)
+    assert issue_credentials(serving, later).authority == credentials.authority != first.authority
     assert (tmp_path / "ca.key.replaced").read_bytes() == first.authority.key
 
 
@@ -97,10 +97,10 @@ def test_a_clock_before_the_time_is_refused(tmp_path: Path, kept: bool) -> None:
     serving = Serving(pki=tmp_path)
     if kept:
         issue_credentials(serving, EPOCH)
-    before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(UnusableCredentials, match=r"says 1970-01-01 00:00:00 UTC.*set it"):
         issue_credentials(serving, datetime(1970, 1, 1, tzinfo=UTC))
-    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_a_missing_authority_is_made_only_where_none_was_known(tmp_path: Path) -> None:
@@ -116,16 +116,16 @@ def test_a_missing_authority_is_made_only_where_none_was_known(tmp_path: Path) -
     (tmp_path / "ca.crt").unlink()
     with pytest.raises(UnusableCredentials, match="is missing, but the plane had one"):
         issue_credentials(serving, EPOCH, first.certificate)
-    asked = Serving(pki=tmp_path, replace_keys=True)
-    assert issue_credentials(asked, EPOCH, first.certificate).authority != first
+    request = Serving(pki=tmp_path, replace_keys=True)
+    assert issue_credentials(request, EPOCH, first.certificate).authority != first
 
 
 def test_keys_are_their_owners_only(tmp_path: Path) -> None:
     folder = tmp_path / "pki"
     issue_credentials(Serving(pki=folder), EPOCH)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert {one.name for one in folder.iterdir()} == {"ca.crt", "ca.key"}
-    assert {stat.S_IMODE(one.stat().st_mode) for one in folder.iterdir()} == {0o600}
+    assert {path.name for path in folder.iterdir()} == {"ca.crt", "ca.key"}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
 @pytest.mark.parametrize("content", ["", "nothing", "-----BEGIN SECRET-----"])
@@ -150,13 +150,13 @@ def test_halves_of_two_authorities_are_said(tmp_path: Path) -> None:
     ("host", "named"), [("127.0.0.1", "127.0.0.1"), ("10.0.0.7", "10.0.0.7"), ("kapy.test",) * 2]
 )
 def test_the_server_is_named_as_it_is_reached(host: str, named: str) -> None:
-    made = issue_credentials(Serving(host=host), EPOCH)
-    assert named in facts(made.server.certificate).names
+    credentials = issue_credentials(Serving(host=host), EPOCH)
+    assert named in facts(credentials.server.certificate).names
 
 
 def test_the_administrator_is_a_superuser() -> None:
-    told = facts(issue_credentials(Serving(), EPOCH).administrator.certificate)
-    assert (told.common_name, told.organizations) == ("kubernetes-admin", ("system:masters",))
+    result = facts(issue_credentials(Serving(), EPOCH).administrator.certificate)
+    assert (result.common_name, result.organizations) == ("kubernetes-admin", ("system:masters",))
 
 
 @pytest.mark.sockets

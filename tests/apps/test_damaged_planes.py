@@ -83,10 +83,10 @@ EACH = pytest.mark.parametrize(
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     monkeypatch.setenv("KAPY_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
-    found = Folder(tmp_path / "default")
-    with claim(found), announce(found, SOUND):
-        found.log.write_text("a line\n")
-    return found
+    result = Folder(tmp_path / "default")
+    with claim(result), announce(result, SOUND):
+        result.log.write_text("a line\n")
+    return result
 
 
 def _no_signals(pid: int, _: int) -> None:
@@ -105,14 +105,14 @@ def test_a_damaged_plane_is_listed_told_of_and_deleted(
     damage(folder.path / name)
     for command in COMMANDS:
         run(command)
-        said = capsys.readouterr()
-        assert "report" not in said.err, (command, said.err)
-        assert command != ["planes"] or str(folder.path) in said.out
+        messages = capsys.readouterr()
+        assert "report" not in messages.err, (command, messages.err)
+        assert command != ["planes"] or str(folder.path) in messages.out
     code = run(DELETE)
-    said = capsys.readouterr()
-    assert "report" not in said.err, said.err
-    assert (code == 0) == (not folder.path.exists()), said.err
-    assert code == 0 or str(folder.path) in said.err
+    messages = capsys.readouterr()
+    assert "report" not in messages.err, messages.err
+    assert (code == 0) == (not folder.path.exists()), messages.err
+    assert code == 0 or str(folder.path) in messages.err
 
 
 @EACH
@@ -128,8 +128,8 @@ def test_a_damaged_plane_that_runs_is_told_of_and_nobody_else_is_ended(
         damage(folder.path / name)
         for command in COMMANDS[:3]:
             run(command)
-            said = capsys.readouterr()
-            assert "report" not in said.err, (command, said.err)
+            messages = capsys.readouterr()
+            assert "report" not in messages.err, (command, messages.err)
         with suppress(NoPlane):
             terminate(folder)
 

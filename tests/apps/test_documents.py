@@ -35,12 +35,10 @@ def _is_there(name: str) -> bool:
     except ModuleNotFoundError:
         pass
     module, _, attribute = name.rpartition(".")
-    found = find_spec(module)
-    if found is None or found.origin is None:
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
         return False
-    return (
-        re.search(rf"\b{attribute}\b", Path(found.origin).read_text(encoding="utf-8")) is not None
-    )
+    return re.search(rf"\b{attribute}\b", Path(spec.origin).read_text(encoding="utf-8")) is not None
 
 
 def test_the_layers_in_the_document_are_those_that_are_enforced() -> None:
@@ -60,9 +58,9 @@ def test_every_known_difference_of_the_api_server_is_explained() -> None:
 
 def test_the_readme_counts_the_rules_of_each_contract() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"are (\d+) rules for providers \(([^)]*)\)", text)
-    assert found is not None
-    told = [one.split() for one in found[2].replace("\n", " ").split(", ")]
-    counted = [[one.title, str(len(one.rules))] for one in CONTRACTS]
-    assert told == counted
-    assert int(found[1]) == sum(len(one.rules) for one in CONTRACTS)
+    match = re.search(r"are (\d+) rules for providers \(([^)]*)\)", text)
+    assert match is not None
+    partses = [part.split() for part in match[2].replace("\n", " ").split(", ")]
+    counted = [[contract.title, str(len(contract.rules))] for contract in CONTRACTS]
+    assert partses == counted
+    assert int(match[1]) == sum(len(contract.rules) for contract in CONTRACTS)

@@ -36,14 +36,16 @@ async def transport() -> Transport:
 async def schemas(transport: Transport, group: str, version: str) -> dict[str, Document]:
     reply = await transport(Request("GET", f"/openapi/v3/apis/{group}/{version}", {}, {}, None))
     body: Any = json.loads(reply.body) if isinstance(reply.body, bytes) else reply.body
-    found: dict[str, Document] = body["components"]["schemas"]
-    return found
+    results: dict[str, Document] = body["components"]["schemas"]
+    return results
 
 
-def of_kind(found: dict[str, Document], group: str, version: str, kind: str) -> Document:
+def of_kind(values: dict[str, Document], group: str, version: str, kind: str) -> Document:
     wanted = {"group": group, "version": version, "kind": kind}
     [schema] = [
-        one for one in found.values() if wanted in one.get("x-kubernetes-group-version-kind", [])
+        document
+        for document in values.values()
+        if wanted in document.get("x-kubernetes-group-version-kind", [])
     ]
     return schema
 
@@ -64,7 +66,7 @@ async def test_every_field_of_every_kind_in_every_version_says_what_it_is(
     transport: Transport,
 ) -> None:
     served = {(kind.group, version) for kind in KINDS for version in kind.versions}
-    documents = {one: await schemas(transport, *one) for one in served}
+    documents = {entry: await schemas(transport, *entry) for entry in served}
     silent = []
     for kind in KINDS:
         for version in kind.versions:
@@ -76,6 +78,6 @@ async def test_every_field_of_every_kind_in_every_version_says_what_it_is(
 
 
 async def test_metadata_says_what_it_is(transport: Transport) -> None:
-    found = await schemas(transport, "cluster.x-k8s.io", "v1beta2")
+    results = await schemas(transport, "cluster.x-k8s.io", "v1beta2")
     for struct in ("ObjectMeta", "OwnerReference", "ManagedFieldsEntry"):
-        assert list(undescribed(found[f"{META}.{struct}"], struct)) == []
+        assert list(undescribed(results[f"{META}.{struct}"], struct)) == []

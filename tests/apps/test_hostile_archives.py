@@ -27,29 +27,29 @@ STORE = "data/store.db"
 
 
 def info(name: str, **fields: Any) -> tarfile.TarInfo:
-    made = tarfile.TarInfo(name)
+    member = tarfile.TarInfo(name)
     for field, value in fields.items():
-        setattr(made, field, value)
-    return made
+        setattr(member, field, value)
+    return member
 
 
 def manifest(*names: str, content: bytes = b"x", **more: Any) -> bytes:
     proof = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest(), **more}
     files = {STORE: proof, **dict.fromkeys(names, proof)}
-    told = {"format": 1, "kapy": "1", "taken": "", "schema": 1, "resourceVersion": "1"}
-    return json.dumps({**told, "objects": 0, "files": files}).encode()
+    messages = {"format": 1, "kapy": "1", "taken": "", "schema": 1, "resourceVersion": "1"}
+    return json.dumps({**messages, "objects": 0, "files": files}).encode()
 
 
 def archive(
     *members: tuple[tarfile.TarInfo, bytes], told: bytes | None = None, **options: Any
 ) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w", **options) as tar:
+    result = io.BytesIO()
+    with tarfile.open(fileobj=result, mode="w", **options) as tar:
         first = manifest() if told is None else told
         for member, content in ((info("manifest.json"), first), *members):
             member.size = len(content) if member.isreg() else 0
             tar.addfile(member, io.BytesIO(content))
-    return made.getvalue()
+    return result.getvalue()
 
 
 def sparse(name: str, size: int) -> bytes:
@@ -107,8 +107,8 @@ def test_a_backup_that_is_none_is_refused_and_touches_nothing(what: str, tmp_pat
     folder.path.mkdir()
     with pytest.raises(UnusableBackup):
         restore(folder, io.BytesIO(BACKUPS[what]))
-    left = {one.name for one in tmp_path.rglob("*")} - {"plane", "lock"}
-    assert not {one for one in left if not one.endswith("lock")}, left
+    left = {path.name for path in tmp_path.rglob("*")} - {"plane", "lock"}
+    assert not {text for text in left if not text.endswith("lock")}, left
     assert not Path("/tmp/evil").exists()
 
 
@@ -116,18 +116,18 @@ def test_a_backup_that_the_disk_cannot_hold_is_refused_before_it_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = Folder(tmp_path)
-    told = shutil.disk_usage(tmp_path)._replace(free=0)
-    monkeypatch.setattr("kapy.apps.restore.shutil.disk_usage", lambda _: told)
+    entries = shutil.disk_usage(tmp_path)._replace(free=0)
+    monkeypatch.setattr("kapy.apps.restore.shutil.disk_usage", lambda _: entries)
     with pytest.raises(UnusableBackup, match="has room for 0"):
         restore(folder, io.BytesIO(archive(ITSELF)))
 
 
 def layout(**files: bytes) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as tar:
+    result = io.BytesIO()
+    with tarfile.open(fileobj=result, mode="w") as tar:
         for name, content in files.items():
             tar.addfile(info(name, size=len(content)), io.BytesIO(content))
-    return made.getvalue()
+    return result.getvalue()
 
 
 MARK = {"oci-layout": b'{"imageLayoutVersion":"1.0.0"}'}

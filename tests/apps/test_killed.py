@@ -45,14 +45,14 @@ class Victims:
 
     def says(self) -> dict[str, Any]:
         assert self._process.stdout is not None
-        told: dict[str, Any] = json.loads(self._process.stdout.readline())
-        return told
+        document: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return document
 
     def rest(self) -> Iterator[dict[str, Any]]:
         """What it says until it ends."""
-        while "status" not in (told := self.says()):
-            yield told
-        assert told["status"] in (0, signal.SIGKILL)
+        while "status" not in (document := self.says()):
+            yield document
+        assert document["status"] in (0, signal.SIGKILL)
 
     def end(self) -> None:
         self._process.communicate(timeout=PATIENCE)
@@ -72,10 +72,10 @@ def killed(here: Victims, seed: int) -> list[dict[str, Any]]:
     random = Random(seed)
     pid = here.begin(seed)
     rest = here.rest()
-    told = list(islice(rest, 1 + random.randrange(WRITES)))
+    messages = list(islice(rest, 1 + random.randrange(WRITES)))
     time.sleep(random.uniform(0.0, 0.1))
     os.kill(pid, signal.SIGKILL)
-    return [*told, *rest]
+    return [*messages, *rest]
 
 
 @pytest.mark.sockets
@@ -84,10 +84,12 @@ def test_a_plane_survives_being_killed(first: int, tmp_path: Path) -> None:
     acknowledged: set[str] = set()
     with victims(tmp_path) as here:
         for seed in range(first, first + KILLS):
-            told = killed(here, seed)
-            assert acknowledged <= {*told[0]["found"], "fleet"}, seed
-            assert told[0]["planes"] <= 1, seed
-            acknowledged |= {one["acknowledged"] for one in told if "acknowledged" in one}
+            messages = killed(here, seed)
+            assert acknowledged <= {*messages[0]["found"], "fleet"}, seed
+            assert messages[0]["planes"] <= 1, seed
+            acknowledged |= {
+                document["acknowledged"] for document in messages if "acknowledged" in document
+            }
         assert len(acknowledged) > KILLS
         here.begin(first, "settle")
         (end,) = here.rest()

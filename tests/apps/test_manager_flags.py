@@ -38,7 +38,7 @@ from kapy.kube.names import NAMESPACES
 
 UPSTREAMS = Path(__file__).parents[1] / "data" / "manager_flags.json"
 MANAGERS = {
-    one.name: one for one in (CORE, BOOTSTRAP_KUBEADM, CONTROL_PLANE_KUBEADM, INFRASTRUCTURE_DEV)
+    item.name: item for item in (CORE, BOOTSTRAP_KUBEADM, CONTROL_PLANE_KUBEADM, INFRASTRUCTURE_DEV)
 }
 NOTHING = {"false": "", "0": "", "All": "[All]"}
 """Defaults that upstream's help does not show, or shows otherwise."""
@@ -47,8 +47,8 @@ WITHOUT_OBJECTS = {"inmemory-housekeeping", "crdmigrator"}
 
 
 def plane(**options: Any) -> AbstractAsyncContextManager[ManagementPlane]:
-    told = ControllerConfig(manager=ManagerOptions(**{"gates": EMBEDDED_GATES, **options}))
-    return management_plane(Settings(controllers=told), clock=loop_clock(), random=Random(0))
+    config = ControllerConfig(manager=ManagerOptions(**{"gates": EMBEDDED_GATES, **options}))
+    return management_plane(Settings(controllers=config), clock=loop_clock(), random=Random(0))
 
 
 async def post(
@@ -122,15 +122,17 @@ async def test_an_object_that_gets_the_label_is_taken_up() -> None:
 async def test_every_controller_can_be_held_to_a_filter() -> None:
     async with plane() as there:
         held = {controller.name for controller, _ in there.runtime.reconciled}
-        every = {controller.name for controller in there.runtime.controllers}
-    assert every - held == WITHOUT_OBJECTS
+        names = {controller.name for controller in there.runtime.controllers}
+    assert names - held == WITHOUT_OBJECTS
 
 
 async def test_every_concurrency_is_that_of_a_controller() -> None:
     wanted = {name: number for number, name in enumerate(CONCURRENCY, start=1)}
     gates = replace(EMBEDDED_GATES, runtime_sdk=True)
     async with plane(concurrency=wanted, gates=gates) as there:
-        given = {one.name: one.concurrency for one in there.runtime.controllers}
+        given = {
+            controller.name: controller.concurrency for controller in there.runtime.controllers
+        }
         given["clustercache"] = there.cluster_cache.controller.concurrency
         given["clustertopology"] = given["topology/cluster"]
     assert {name: given.get(name) for name in wanted} == wanted
@@ -149,8 +151,10 @@ async def test_in_a_sync_period_everything_is_looked_at_and_nothing_written() ->
 
 
 def outcomes(there: ManagementPlane) -> dict[str, int]:
-    every = there.runtime.controllers
-    return {one.name: sum(one.counters.outcomes.values()) for one in every}
+    controllers = there.runtime.controllers
+    return {
+        controller.name: sum(controller.counters.outcomes.values()) for controller in controllers
+    }
 
 
 async def latest(there: ManagementPlane) -> str:
@@ -183,19 +187,21 @@ async def test_a_gate_that_is_closed_keeps_objects_and_controllers_out() -> None
     async with plane(gates=FeatureGates(machine_pool=False)) as there:
         with pytest.raises(Forbidden, match="MachinePool feature flag"):
             await there.client.create(MachinePool.RESOURCE, POOL)
-        names = {one.name for one in there.runtime.controllers}
+        names = {controller.name for controller in there.runtime.controllers}
         assert not {"machinepool", "devmachinepool"} & names
         # Said so, this plane has none of the gates that are usual for it.
         topologies = {"clusterclass", "topology/cluster", "topology/machineset"}
         assert not topologies & names
-        (cluster,) = (one for one in class_sample() if one["kind"] == "Cluster")
+        (cluster,) = (document for document in class_sample() if document["kind"] == "Cluster")
         with pytest.raises(Invalid, match="ClusterTopology feature flag"):
             await there.client.create(Cluster.RESOURCE, cluster)
     async with plane() as there:
-        assert topologies <= {one.name for one in there.runtime.controllers}
+        assert topologies <= {controller.name for controller in there.runtime.controllers}
         await there.client.create(Cluster.RESOURCE, cluster)
         await there.client.create(MachinePool.RESOURCE, POOL)
-        assert {"machinepool", "devmachinepool"} <= {one.name for one in there.runtime.controllers}
+        assert {"machinepool", "devmachinepool"} <= {
+            controller.name for controller in there.runtime.controllers
+        }
 
 
 @pytest.mark.parametrize(
@@ -261,12 +267,12 @@ def test_gates_have_upstreams_names() -> None:
 
 
 def test_flags_have_their_defaults() -> None:
-    told = controller_config({})
-    assert told == ControllerConfig(manager=ManagerOptions(sync_period=timedelta(minutes=10)))
+    config = controller_config({})
+    assert config == ControllerConfig(manager=ManagerOptions(sync_period=timedelta(minutes=10)))
 
 
 def test_flags_say_what_controllers_are_told() -> None:
-    told = controller_config(
+    config = controller_config(
         {
             "namespace": ["a"],
             "watch-filter": ["mine"],
@@ -282,15 +288,15 @@ def test_flags_say_what_controllers_are_told() -> None:
             "runtime-extension-client-key-file": ["tls.key"],
         }
     )
-    assert (told.manager.namespace, told.manager.watch_filter) == ("a", "mine")
-    assert told.manager.concurrency == {**CONCURRENCY, "machine": 7}
-    assert told.manager.sync_period == timedelta(hours=1)
-    assert told.connection_grace == timedelta(minutes=2)
-    assert told.conditions_grace == timedelta(minutes=10)
-    assert told.token_life == timedelta(minutes=30)
-    assert told.preflight_checks == ("KubeadmVersionSkew", "ControlPlaneIsStable")
-    assert [one.text for one in told.machine_labels] == ["^a/.*", "b", "c"]
-    assert told.extensions == ExtensionCalls(
+    assert (config.manager.namespace, config.manager.watch_filter) == ("a", "mine")
+    assert config.manager.concurrency == {**CONCURRENCY, "machine": 7}
+    assert config.manager.sync_period == timedelta(hours=1)
+    assert config.connection_grace == timedelta(minutes=2)
+    assert config.conditions_grace == timedelta(minutes=10)
+    assert config.token_life == timedelta(minutes=30)
+    assert config.preflight_checks == ("KubeadmVersionSkew", "ControlPlaneIsStable")
+    assert [label.text for label in config.machine_labels] == ["^a/.*", "b", "c"]
+    assert config.extensions == ExtensionCalls(
         max_timeout=timedelta(seconds=5), certificate=Path("tls.crt"), key=Path("tls.key")
     )
 
@@ -345,17 +351,17 @@ def test_a_value_that_cannot_be_is_refused_by_name(flag: str, text: str, sentenc
 async def test_phases_of_the_migration_of_crds_can_be_skipped(
     texts: list[str], skipped: set[str]
 ) -> None:
-    told = controller_config({"skip-crd-migration-phases": texts})
-    assert told.skipped_migration_phases == skipped
+    config = controller_config({"skip-crd-migration-phases": texts})
+    assert config.skipped_migration_phases == skipped
     async with management_plane(
-        Settings(controllers=told), clock=loop_clock(), random=Random(1)
+        Settings(controllers=config), clock=loop_clock(), random=Random(1)
     ) as there:
-        names = {one.name for one in there.runtime.controllers}
+        names = {controller.name for controller in there.runtime.controllers}
         assert ("crdmigrator" in names) == (skipped != set(PHASES))
 
 
 def test_each_manager_has_the_flags_that_all_have_and_its_own() -> None:
-    every = {
+    entry = {
         "namespace",
         "watch-filter",
         "feature-gates",
@@ -364,7 +370,7 @@ def test_each_manager_has_the_flags_that_all_have_and_its_own() -> None:
         "skip-crd-migration-phases",
     }
     bootstrap = {flag.name for flag in flags_of("kubeadm-bootstrap")}
-    assert bootstrap == every | {"bootstrap-token-ttl", "kubeadmconfig-concurrency"}
+    assert bootstrap == entry | {"bootstrap-token-ttl", "kubeadmconfig-concurrency"}
     control_plane = {flag.name for flag in flags_of("kubeadm-control-plane")}
     own = {
         "kubeadmcontrolplane-concurrency",
@@ -373,7 +379,7 @@ def test_each_manager_has_the_flags_that_all_have_and_its_own() -> None:
         "runtime-extension-client-key-file",
         "runtime-extension-max-timeout",
     }
-    assert control_plane == every | own
+    assert control_plane == entry | own
     assert len({flag.name for flag in FLAGS}) == len(FLAGS)
 
 
@@ -382,7 +388,7 @@ def test_managers_have_upstreams_flags_with_upstreams_defaults(name: str) -> Non
     """`tests/data/manager_flags.json` is what upstream's managers print with --help; they set the
     level of the log themselves."""
     kind = PROGRAMS[name].manager
-    ours = {one.name: one.default for one in [*flags_of(kind), *flags_of_program(kind)]}
+    ours = {flag.name: flag.default for flag in [*flags_of(kind), *flags_of_program(kind)]}
     for option in MANAGERS[name].params:
         ours.setdefault(option.opts[-1].removeprefix("--"), str(option.default))
     theirs: dict[str, str] = json.loads(UPSTREAMS.read_text())[name]

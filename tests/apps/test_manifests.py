@@ -25,10 +25,10 @@ from tests.oracle.recorded import SAMPLES
 
 
 def test_the_sample_is_one_cluster_with_a_control_plane_and_two_workers() -> None:
-    replicas = {one["kind"]: one["spec"].get("replicas") for one in sample()}
+    replicas = {document["kind"]: document["spec"].get("replicas") for document in sample()}
     assert replicas["KubeadmControlPlane"] == 1
     assert replicas["MachineDeployment"] == 2
-    assert sum(one["kind"] == "Cluster" for one in sample()) == 1
+    assert sum(document["kind"] == "Cluster" for document in sample()) == 1
     recorded = SAMPLES / "samples" / "in-memory-cluster.yaml"
     assert sample() == list(yaml.safe_load_all(recorded.read_text()))
 

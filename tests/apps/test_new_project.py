@@ -52,14 +52,14 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     for folder in (tmp_path, mine):
         with pytest.raises(CannotMake, match="is there already; name a new folder with --folder"):
             make_extension("gate", folder)
-    assert [one.name for one in tmp_path.iterdir()] == ["mine"]
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_what_an_extension_may_is_little(tmp_path: Path) -> None:
     """What the conformance check does not ask for."""
     make_extension("gate", tmp_path / "gate")
     text = (tmp_path / "gate" / "runtime-extension-components.yaml").read_text()
-    objects = {one["kind"]: one for one in load_all(text, "components")}
+    objects = {item["kind"]: item for item in load_all(text, "components")}
     assert objects["Role"]["rules"] == [
         {
             "apiGroups": [""],
@@ -97,19 +97,19 @@ async def test_what_an_extension_may_is_enough(tmp_path: Path) -> None:
         )
         client = Client(plane.server.transport(account))
         key = Key("gate-system", "gate-tls")
-        one, other = (
+        certificate, other = (
             SharedCertificate(client, key, ["gate.gate-system.svc"], clock, Random(seed))
             for seed in range(2)
         )
-        await one.make_valid()
+        await certificate.make_valid()
         await other.make_valid()
-        async with run_services(one=one.keep, other=other.keep):
+        async with run_services(one=certificate.keep, other=other.keep):
             await asyncio.sleep(5)
             before = (await plane.client.get(SECRETS, key))["data"]
             await plane.client.delete(SECRETS, key)
             await asyncio.sleep(60)
             assert (await plane.client.get(SECRETS, key))["data"] == before
         config = await plane.client.get(ExtensionConfig, Key("", "gate"))
-        assert config.spec.client_config.ca_bundle == b64encode(one.ca).decode()
+        assert config.spec.client_config.ca_bundle == b64encode(certificate.ca).decode()
         with pytest.raises(Forbidden):
             await client.get(SECRETS, Key("gate-system", "another"))

@@ -10,6 +10,7 @@ from kapy.apps.orphaned_pods import end_orphaned_pods
 from kapy.apps.settings import Folder
 from kapy.node_agent.containers.network import Used, write_used
 from tests.node_agent.test_adoption import started
+from tests.waiting import until
 
 pytestmark = pytest.mark.sockets
 
@@ -19,12 +20,12 @@ async def test_programs_end_and_what_remains_is_told(tmp_path: Path) -> None:
     folder.node.mkdir()
     async with started(folder.node) as record:
         assert await end_orphaned_pods(folder) == ""
-        assert not record.is_alive
+        await until(lambda: not record.is_alive)
         assert not (folder.node / "pods" / "u-1").exists()
     write_used(folder.node, Used(f"unix://{tmp_path}/nobody.sock", 1))
-    said = await end_orphaned_pods(folder)
-    assert "its containers are left in the engine" in said
-    assert "docker rm -f" in said
+    pods = await end_orphaned_pods(folder)
+    assert "its containers are left in the engine" in pods
+    assert "docker rm -f" in pods
     assert folder.containers.exists(), "the next start tries again"
 
 

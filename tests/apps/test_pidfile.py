@@ -18,8 +18,10 @@ from kapy.apps.pidfile import (
     announce,
     claim,
     is_claimed,
+    last_plane,
     running_plane,
     terminate,
+    write_record,
 )
 from kapy.apps.settings import Folder
 
@@ -44,6 +46,15 @@ def test_a_plane_is_found_while_it_runs(folder: Folder) -> None:
     assert not is_claimed(folder)
 
 
+def test_the_record_of_a_killed_plane_is_not_that_of_the_next(folder: Folder) -> None:
+    folder.make()
+    write_record(folder, HERE)
+    assert last_plane(folder) == HERE
+    with claim(folder):
+        assert running_plane(folder) is None
+        assert last_plane(folder) == HERE
+
+
 def test_a_second_plane_is_refused(folder: Folder) -> None:
     with claim(folder), pytest.raises(PlaneIsRunning, match="kapy down"), claim(folder):
         pass
@@ -54,7 +65,7 @@ def test_a_second_plane_is_refused(folder: Folder) -> None:
 def test_only_the_owner_may_look_inside(folder: Folder) -> None:
     with claim(folder), announce(folder, HERE):
         assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
-        assert {stat.S_IMODE(one.stat().st_mode) for one in folder.path.iterdir()} == {0o600}
+        assert {stat.S_IMODE(path.stat().st_mode) for path in folder.path.iterdir()} == {0o600}
 
 
 def test_a_killed_plane_is_gone(folder: Folder) -> None:

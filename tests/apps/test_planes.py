@@ -42,7 +42,7 @@ def test_planes_are_listed_with_what_is_known_of_them(
     (home / "file").write_text("")
     running = Folder(home / "b")
     with claim(running):
-        assert [(one.name, one.state) for one in planes_in(home)] == [
+        assert [(plane.name, plane.state) for plane in planes_in(home)] == [
             ("a", "stopped"),
             ("b", "starting"),
         ]
@@ -91,7 +91,7 @@ def test_a_plane_that_runs_is_not_deleted_under_it(home: Path) -> None:
 def test_the_context_of_a_killed_plane_goes_with_it(home: Path) -> None:
     kubeconfig = home / "kubeconfig"
     access = Kubeconfig(server=PRESENCE.server, token="x")
-    kubeconfig_files.edit(kubeconfig, lambda one: with_context(one, "kapy", access))
+    kubeconfig_files.edit(kubeconfig, lambda document: with_context(document, "kapy", access))
     folder = stopped(home, "a")
     write_record(folder, replace(PRESENCE, kubeconfig=str(kubeconfig)))  # as kill -9 leaves it
     assert plane_state(folder).state == "stopped"

@@ -58,7 +58,7 @@ class Leaks:
 
 def conditions_and_metadata(documents: Iterable[Document]) -> str:
     """What people are shown of objects: everything but the specs, where a join token belongs."""
-    return json.dumps([{**one, "spec": None} for one in documents])
+    return json.dumps([{**document, "spec": None} for document in documents])
 
 
 async def everything(plane: ManagementPlane) -> tuple[list[Document], list[Document]]:
@@ -84,7 +84,7 @@ def _own_groups() -> list[str]:
 async def test_a_whole_life_shows_no_secret(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     leaks = Leaks()
-    shown: list[str] = []
+    entries: list[str] = []
     async with management_plane(Settings(), clock=loop_clock()) as plane:
         story = Story(plane.client, [*own_kinds(), SECRETS])
 
@@ -92,8 +92,8 @@ async def test_a_whole_life_shows_no_secret(caplog: pytest.LogCaptureFixture) ->
             secrets, others = await everything(plane)
             for secret in secrets:
                 leaks.learn(secret)
-            shown.append(conditions_and_metadata(others))
-            shown.append(generate_latest(plane.runtime.metrics.registry).decode())
+            entries.append(conditions_and_metadata(others))
+            entries.append(generate_latest(plane.runtime.metrics.registry).decode())
 
         await story.create(sample())
         await story.until(Cluster, CLUSTER.name, _available)
@@ -110,14 +110,18 @@ async def test_a_whole_life_shows_no_secret(caplog: pytest.LogCaptureFixture) ->
         await story.settle(60)
         await look()
     assert len(leaks.needles) > 50
-    said = [*shown, *(record.getMessage() + str(record.exc_text) for record in caplog.records)]
-    assert len(said) > 20
-    assert [(needle, text[:200]) for text in said for needle in leaks.found_in(text)] == []
+    messages = [
+        *entries,
+        *(record.getMessage() + str(record.exc_text) for record in caplog.records),
+    ]
+    assert len(messages) > 20
+    assert [(needle, text[:200]) for text in messages for needle in leaks.found_in(text)] == []
 
 
 def _available(cluster: Cluster) -> Any:
     return any(
-        one.type == "Available" and one.status == "True" for one in cluster.status.conditions
+        condition.type == "Available" and condition.status == "True"
+        for condition in cluster.status.conditions
     )
 
 

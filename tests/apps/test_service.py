@@ -39,7 +39,7 @@ class Fake:
     def __call__(self, command: Sequence[str]) -> CompletedCommand:
         self.asked.append(" ".join(command))
         return next(
-            (one for word, one in self._answers.items() if word.replace("_", "-") in command),
+            (answer for word, answer in self._answers.items() if word.replace("_", "-") in command),
             CompletedCommand(0, ""),
         )
 
@@ -49,18 +49,18 @@ def plan(folder: Path, name: str = "", *arguments: str) -> ServicePlan:
 
 
 def test_credentials_of_the_terminal_stay_there(tmp_path: Path) -> None:
-    for one in (Systemd(tmp_path), Launchd(tmp_path)):
-        text = one.text(plan(tmp_path)).decode()
+    for item in (Systemd(tmp_path), Launchd(tmp_path)):
+        text = item.text(plan(tmp_path)).decode()
         assert "s3cret" not in text
         assert "AWS_SECRET" not in text
 
 
 def test_the_unit_starts_the_plane_with_its_arguments(tmp_path: Path) -> None:
     text = Systemd(tmp_path).text(plan(tmp_path / "50% of it", "lab", *ODD)).decode()
-    (line,) = [one for one in text.splitlines() if one.startswith("ExecStart=")]
+    (line,) = [name for name in text.splitlines() if name.startswith("ExecStart=")]
     words = [
-        one.replace("$$", "$").replace("%%", "%")
-        for one in shlex.split(line.removeprefix("ExecStart="))
+        part.replace("$$", "$").replace("%%", "%")
+        for part in shlex.split(line.removeprefix("ExecStart="))
     ]
     assert words == [sys.executable, "-m", "kapy.cli.main", "up", "--name", "lab", *ODD]
     assert 'Environment="PATH=/bin:/opt/a b/bin"' in text
@@ -85,8 +85,8 @@ def test_systemd_accepts_the_unit(tmp_path: Path, name: str) -> None:
         capture_output=True, text=True, check=False,
         env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)},
     )  # fmt: skip
-    said = [one for one in done.stderr.splitlines() if path.name in one]
-    assert said == [], done.stderr
+    lines = [line for line in done.stderr.splitlines() if path.name in line]
+    assert lines == [], done.stderr
 
 
 def test_a_unit_is_started_now_and_at_boot(tmp_path: Path) -> None:
@@ -118,10 +118,10 @@ def test_the_state_of_a_unit(tmp_path: Path) -> None:
 def test_an_agent_of_launchd(tmp_path: Path) -> None:
     fake = Fake(print=CompletedCommand(0, "\tstate = running\n"))
     launchd = Launchd(tmp_path, fake, uid=501)
-    found = plistlib.loads(launchd.text(plan(tmp_path / "plane", "lab", *ODD)))
-    assert found["Label"] == "io.x-k8s.cluster.kapy.lab"
-    assert found["ProgramArguments"][-len(ODD) :] == list(ODD)
-    assert (found["RunAtLoad"], found["AbandonProcessGroup"]) == (True, True)
+    document = plistlib.loads(launchd.text(plan(tmp_path / "plane", "lab", *ODD)))
+    assert document["Label"] == "io.x-k8s.cluster.kapy.lab"
+    assert document["ProgramArguments"][-len(ODD) :] == list(ODD)
+    assert (document["RunAtLoad"], document["AbandonProcessGroup"]) == (True, True)
     path = launchd.path("lab")
     path.parent.mkdir(parents=True)
     path.write_bytes(b"")
@@ -143,6 +143,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KAPY_HOME", str(tmp_path / "kapy"))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setattr("kapy.cli.service.READY_SECONDS", 0.0)  # nothing starts a plane
     fake = Fake(is_active=CompletedCommand(0, "active"))
     monkeypatch.setattr(
         "kapy.apps.service.supervisor",
@@ -160,8 +161,10 @@ def test_install_status_and_uninstall(home: Path, capsys: pytest.CaptureFixture[
     with claim(folder), announce(folder, presence):
         capsys.readouterr()
         assert run(["service", "status", "--name", "lab"]) == 0
-        said = capsys.readouterr().out
-        assert f"kapy {__version__} is installed by now: `kapy service install --name lab`" in said
+        message = capsys.readouterr().out
+        assert (
+            f"kapy {__version__} is installed by now: `kapy service install --name lab`" in message
+        )
         assert run(["service", "install", "--name", "lab"]) == 0, "an upgrade starts it anew"
     assert run(["service", "uninstall", "--name", "lab"]) == 0
     assert not unit.exists()

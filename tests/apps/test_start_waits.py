@@ -33,9 +33,11 @@ async def test_a_provider_whose_kinds_are_not_there_does_not_start(
         async with management_plane(Settings(providers=(LACKING,)), clock=loop_clock()):
             pass
     assert asyncio.get_running_loop().time() - began == pytest.approx(START_TIMEOUT, abs=1)
-    told = [one.getMessage() for one in caplog.records if one.name == "kapy.apps.start_waits"]
-    assert "waiting for the objects that controllers read: clouds.infrastructure" in told[0]
-    assert told[1] == "still waiting after 15 s (of 60)"
+    getmessages = [
+        record.getMessage() for record in caplog.records if record.name == "kapy.apps.start_waits"
+    ]
+    assert "waiting for the objects that controllers read: clouds.infrastructure" in getmessages[0]
+    assert getmessages[1] == "still waiting after 15 s (of 60)"
 
 
 async def test_a_wait_tells_what_it_waits_for_now(caplog: pytest.LogCaptureFixture) -> None:
@@ -49,8 +51,8 @@ async def test_a_wait_tells_what_it_waits_for_now(caplog: pytest.LogCaptureFixtu
 
     with pytest.raises(NotStarted, match="the plane waited 20 s for a"):
         await wait()
-    told = [one.getMessage() for one in caplog.records]
-    assert told == ["waiting for b", "waiting for a"]
+    getmessages = [record.getMessage() for record in caplog.records]
+    assert getmessages == ["waiting for b", "waiting for a"]
 
 
 async def test_a_wait_that_ends_says_nothing_and_hides_nothing(

@@ -42,20 +42,20 @@ def _timers(path: Path) -> Iterator[str]:
         return  # as in nearly all modules, which take seconds to parse
     for scope in ast.walk(ast.parse(text)):
         if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
-            calls = (one for one in ast.walk(scope) if isinstance(one, ast.Call))
-            if any(_is_timer(one) for one in calls):
+            calls = (node for node in ast.walk(scope) if isinstance(node, ast.Call))
+            if any(_is_timer(call) for call in calls):
                 yield f"{module}.{scope.name}"
 
 
 def test_every_timer_has_its_line_and_every_line_its_timer() -> None:
-    found = {
+    timers = {
         timer
         for path in SOURCE.rglob("*.py")
         if path.relative_to(SOURCE).parts[0] not in NOT_RUN
         for timer in _timers(path)
     }
-    told = re.findall(r"^\| `(kapy\.[^`]*)` \|", PAGE.read_text(), re.MULTILINE)
-    assert sorted(found) == sorted(told)
+    matches = re.findall(r"^\| `(kapy\.[^`]*)` \|", PAGE.read_text(), re.MULTILINE)
+    assert sorted(timers) == sorted(matches)
 
 
 def test_no_line_is_empty() -> None:

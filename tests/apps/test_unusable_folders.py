@@ -61,10 +61,10 @@ async def start(folder: Folder) -> None:
 
 
 def said_by(error: BaseException) -> str:
-    said = error_message(error)
-    assert "report" not in said, said
-    assert "\n" not in said
-    return said
+    message = error_message(error)
+    assert "report" not in message, message
+    assert "\n" not in message
+    return message
 
 
 OBSTACLES = [
@@ -118,9 +118,9 @@ async def test_whatever_the_system_refuses_is_said(
             try:
                 await start(folder)
             except (KapyError, OSError) as error:
-                said = said_by(error)
-                assert there in said
-                assert kernel in said or "disk is full" in said
+                message = said_by(error)
+                assert there in message
+                assert kernel in message or "disk is full" in message
             else:
                 assert calls <= turn
                 break

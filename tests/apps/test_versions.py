@@ -49,10 +49,10 @@ async def plane() -> AsyncIterator[Client]:
 
 async def test_what_is_written_in_one_version_is_read_in_the_other() -> None:
     async with plane() as client:
-        made = await client.create(OLD, old_machine(version="1.34.0", nodeDrainTimeout="90s"))
-        assert made["apiVersion"] == OLD.api_version
-        assert made["spec"]["version"] == "v1.34.0"
-        assert made["spec"]["nodeDeletionTimeout"] == "10s"
+        document = await client.create(OLD, old_machine(version="1.34.0", nodeDrainTimeout="90s"))
+        assert document["apiVersion"] == OLD.api_version
+        assert document["spec"]["version"] == "v1.34.0"
+        assert document["spec"]["nodeDeletionTimeout"] == "10s"
         stored = await client.get(NEW, KEY)
         assert stored["spec"]["deletion"] == {
             "nodeDrainTimeoutSeconds": 90,

@@ -37,9 +37,9 @@ SETTLED = 3
 def fleet() -> list[Document]:
     """The sample with keys that are quick to make."""
     objects = sample()
-    for one in objects:
-        if one["kind"] == "KubeadmControlPlane":
-            configuration = one["spec"]["kubeadmConfigSpec"]["clusterConfiguration"]
+    for obj in objects:
+        if obj["kind"] == "KubeadmControlPlane":
+            configuration = obj["spec"]["kubeadmConfigSpec"]["clusterConfiguration"]
             configuration["encryptionAlgorithm"] = "ECDSA-P256"
     return objects
 
@@ -71,7 +71,7 @@ async def live(plane: ManagementPlane, seed: int) -> None:
 async def settle(plane: ManagementPlane) -> None:
     """Let the fleet come to rest, and say what it is then."""
     client = plane.client
-    found = await notes(client)
+    results = await notes(client)
     await apply_manifests(client, fleet())
     await client.patch(MachineDeployment, WORKERS, {"spec": {"replicas": SETTLED}})
     async with asyncio.timeout(60):
@@ -79,9 +79,9 @@ async def settle(plane: ManagementPlane) -> None:
             await asyncio.sleep(0.05)
     await wait_until_available(client, [CLUSTER], lambda *_: None, within=60)
     machines = (await client.list(Machine, "default")).items
-    nodes = [one.status.node_ref.name for one in machines if one.status.node_ref]
+    nodes = [machine.status.node_ref.name for machine in machines if machine.status.node_ref]
     say(
-        found=found,
+        found=results,
         planes=await planes(client),
         machines=len(machines),
         nodes=len(set(nodes)),
@@ -100,7 +100,9 @@ async def scaled(client: Client) -> bool:
         status.observed_generation == workers.metadata.generation
         and status.available_replicas == SETTLED
         and len(machines) == 1 + SETTLED
-        and all(one.status.node_ref is not None and not one.deleting for one in machines)
+        and all(
+            machine.status.node_ref is not None and not machine.deleting for machine in machines
+        )
     )
 
 
@@ -114,13 +116,13 @@ async def there(client: Client) -> bool:
 
 async def notes(client: Client) -> list[str]:
     listed = await client.list(CONFIG_MAPS, "default")
-    return [one["metadata"]["name"] for one in listed.items]
+    return [document["metadata"]["name"] for document in listed.items]
 
 
 async def planes(client: Client) -> int:
     """How many control plane machines there are that are not being deleted."""
     listed = await client.list(Machine, "default", labels=Label.CONTROL_PLANE)
-    return sum(not one.deleting for one in listed.items)
+    return sum(not machine.deleting for machine in listed.items)
 
 
 async def run(folder: str, seed: str, mode: str = "") -> None:

@@ -22,6 +22,6 @@ def walk(command: click.Command, path: str = "") -> Iterator[Place]:
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
-            found = command.get_command(context, name)
-            assert found is not None
-            yield from walk(found, f"{path} {name}".strip())
+            result = command.get_command(context, name)
+            assert result is not None
+            yield from walk(result, f"{path} {name}".strip())

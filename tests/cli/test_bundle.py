@@ -59,25 +59,25 @@ def test_what_cannot_be_bundled_leaves_no_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config, file = releases(tmp_path).file.source, tmp_path / "b.tar"
-    for wrong, said in (
+    for wrong, message in (
         (["-i", "heard:v1.2.0"], "the nearest names are herd"),
         (["-i", "herd:v9.0.0"], "the releases there are v1.2.0"),
         (["-i", "herd:"], "version cannot be empty"),
     ):
         arguments = ["bundle", "create", "-o", str(file), "--config", config, *wrong]
         assert kapy(tmp_path, *arguments) == 1
-        told = capsys.readouterr().err
-        assert said in told
-        assert told.rpartition("Error: ")[2].count("\n") == 1
+        err = capsys.readouterr().err
+        assert message in err
+        assert err.rpartition("Error: ")[2].count("\n") == 1
     assert not file.exists()
 
 
 @pytest.mark.sockets
 async def test_ctrl_c_in_the_middle_of_a_download_is_told_in_a_sentence(tmp_path: Path) -> None:
-    asked = asyncio.Event()
+    request = asyncio.Event()
 
     async def never(_: Server, __: web.Request) -> web.StreamResponse:
-        asked.set()
+        request.set()
         await asyncio.sleep(3600)
         raise AssertionError
 
@@ -85,8 +85,8 @@ async def test_ctrl_c_in_the_middle_of_a_download_is_told_in_a_sentence(tmp_path
         slow = {"name": "slow", "type": "AddonProvider"}
         slow["url"] = f"oci+http://{server.url.removeprefix('http://')}/slow"
         config = releases(tmp_path).file
-        told = {**config.values, "providers": [*config.values["providers"], slow]}
-        (tmp_path / "c.yaml").write_text(yaml.dump(told))
+        document = {**config.values, "providers": [*config.values["providers"], slow]}
+        (tmp_path / "c.yaml").write_text(yaml.dump(document))
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "kapy.cli.main", "bundle", "create", "--config", "c.yaml"),
             *("-o", "b.tar", "--addon", "slow", "--no-cert-manager"),
@@ -95,7 +95,7 @@ async def test_ctrl_c_in_the_middle_of_a_download_is_told_in_a_sentence(tmp_path
             stderr=asyncio.subprocess.PIPE,
         )
         async with asyncio.timeout(LIMIT):
-            await asked.wait()
+            await request.wait()
             process.send_signal(signal.SIGINT)
             _, errors = await process.communicate()
     assert process.returncode == 1

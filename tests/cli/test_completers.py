@@ -24,7 +24,10 @@ def told(*words: str) -> list[tuple[str, str]]:
     """Kind and value of what completes the last word."""
     shell = ShellComplete(ROOT, {}, "kapy", "_KAPY_COMPLETE")
     *before, begun = words
-    return [(one.type, one.value) for one in shell.get_completions(list(before), begun)]
+    return [
+        (completion.type, completion.value)
+        for completion in shell.get_completions(list(before), begun)
+    ]
 
 
 def values(*words: str) -> list[str]:
@@ -119,7 +122,7 @@ async def served(kubeconfig: Path) -> AsyncIterator[None]:
         await plane.client.create(Machine.RESOURCE, machine)
         assert plane.kubeconfig is not None
         access = plane.kubeconfig
-        kubeconfig_files.edit(kubeconfig, lambda one: with_context(one, "kapy", access))
+        kubeconfig_files.edit(kubeconfig, lambda document: with_context(document, "kapy", access))
         yield
 
 
@@ -132,9 +135,9 @@ def test_logs_of_machines_have_sources() -> None:
 @pytest.mark.usefixtures("served")
 async def test_clusters_are_those_of_the_management_cluster() -> None:
     loop = asyncio.get_running_loop()
-    found = await loop.run_in_executor(None, values, "describe", "cluster", "ca")
-    assert found == ["caiman", "capybara"]
-    found = await loop.run_in_executor(None, values, "get", "kubeconfig", "-n", "other", "")
-    assert found == []
+    results = await loop.run_in_executor(None, values, "describe", "cluster", "ca")
+    assert results == ["caiman", "capybara"]
+    results = await loop.run_in_executor(None, values, "get", "kubeconfig", "-n", "other", "")
+    assert results == []
     for words in (("logs", "machine", "capy"), ("exec", "c"), ("exec", "-i", "")):
         assert await loop.run_in_executor(None, values, *words) == ["capybara-md-0-x"]

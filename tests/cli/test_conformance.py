@@ -72,7 +72,7 @@ def test_what_cannot_be_read_is_a_sentence(
 ) -> None:
     (tmp_path / "a.yaml").write_text("a: [")
     assert run(["conformance", "check", str(tmp_path)]) == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("Error: ")
-    assert "a.yaml: line" in told.err
+    messages = capsys.readouterr()
+    assert messages.out == ""
+    assert messages.err.startswith("Error: ")
+    assert "a.yaml: line" in messages.err

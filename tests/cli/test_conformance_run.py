@@ -39,19 +39,19 @@ def judged(folder: Path, *more: str) -> int:
     return run(["conformance", "run", str(place), "--variable", "SIZE=3", *more])
 
 
-def results(told: str) -> Mapping[str, Mapping[str, Any]]:
-    found = json.loads(told)["releases"][0]["results"]
-    return {one["rule"]: one for one in found}
+def results(message: str) -> Mapping[str, Mapping[str, Any]]:
+    result = json.loads(message)["releases"][0]["results"]
+    return {item["rule"]: item for item in result}
 
 
 def test_files_and_behaviour_are_in_one_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = judged(tmp_path, "--in-process", f"{HERE}:add", "-o", "json")
-    found = results(capsys.readouterr().out)
-    states = {rule: one["state"] for rule, one in found.items()}
+    result = results(capsys.readouterr().out)
+    states = {rule: entry["state"] for rule, entry in result.items()}
     assert code == 2  # the release has no Deployment
-    assert {one for one, state in states.items() if state == "broken"} == {
+    assert {key for key, state in states.items() if state == "broken"} == {
         "clusterctl/manager",
         "clusterctl/namespace",
     }
@@ -87,10 +87,10 @@ def test_what_cannot_be_run_is_a_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
 ) -> None:
     assert judged(tmp_path, *arguments) in (1, 2)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert sentence in told.err
-    assert "Traceback" not in told.err
+    messages = capsys.readouterr()
+    assert messages.out == ""
+    assert sentence in messages.err
+    assert "Traceback" not in messages.err
 
 
 def test_a_variable_without_a_value_is_named(
@@ -104,9 +104,9 @@ def test_a_variable_without_a_value_is_named(
 
 def test_bad_days_are_had_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     judged(tmp_path, "--in-process", f"{HERE}:add", "--faults", "1", "-o", "json")
-    found = results(capsys.readouterr().out)
+    result = results(capsys.readouterr().out)
     roles = ("infra-cluster", "infra-machine", "infra-machinepool")
-    assert {found[f"{role}/once"]["state"] for role in roles} == {"passed"}
+    assert {result[f"{role}/once"]["state"] for role in roles} == {"passed"}
 
 
 def test_bad_days_need_an_api_server_of_their_own(

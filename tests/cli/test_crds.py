@@ -14,10 +14,10 @@ from kapy.cli.root import run
 def test_all_definitions_are_printed_as_yaml(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["crds"]) == 0
     printed = list(yaml.load_all(capsys.readouterr().out, Loader=yaml.CSafeLoader))
-    assert [one["metadata"]["name"] for one in printed] == [
-        one["metadata"]["name"] for one in crds()
+    assert [item["metadata"]["name"] for item in printed] == [
+        crd["metadata"]["name"] for crd in crds()
     ]
-    assert all(one["spec"]["conversion"]["strategy"] == "Webhook" for one in printed)
+    assert all(item["spec"]["conversion"]["strategy"] == "Webhook" for item in printed)
 
 
 @pytest.mark.parametrize("name", ["ma", "Machine", "machines", "machines.cluster.x-k8s.io"])
@@ -33,7 +33,7 @@ def test_without_older_versions_nothing_has_to_convert(
 ) -> None:
     assert run(["crds", "machine", "--stored-only", "-o", "json"]) == 0
     (crd,) = json.loads(capsys.readouterr().out)["items"]
-    assert [one["name"] for one in crd["spec"]["versions"]] == ["v1beta2"]
+    assert [version["name"] for version in crd["spec"]["versions"]] == ["v1beta2"]
     assert "conversion" not in crd["spec"]
 
 
@@ -41,6 +41,6 @@ def test_a_name_that_nothing_has_is_refused_with_those_that_are(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["crds", "machnes"]) == 1
-    said = capsys.readouterr().err
-    assert "machnes" in said
-    assert "MachineDeployment" in said
+    err = capsys.readouterr().err
+    assert "machnes" in err
+    assert "MachineDeployment" in err

@@ -65,8 +65,8 @@ def test_switches_take_values_and_lists_take_commas(
 )
 def test_what_counts_for_every_command_stands_anywhere(arguments: list[str]) -> None:
     GROUP.main(arguments, standalone_mode=False)
-    told = SEEN[0][4]
-    assert (told.config, told.verbosity) == ("c.yaml", 5)
+    result = SEEN[0][4]
+    assert (result.config, result.verbosity) == ("c.yaml", 5)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_a_group_without_a_command_that_it_knows_prints_its_help(
 
 
 def test_every_command_takes_what_counts_for_all() -> None:
-    leaves = [one for one in walk(ROOT) if not isinstance(one.command, click.Group)]
-    assert [one.path for one in leaves if not isinstance(one.command, Command)] == []
+    leaves = [place for place in walk(ROOT) if not isinstance(place.command, click.Group)]
+    assert [leaf.path for leaf in leaves if not isinstance(leaf.command, Command)] == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -106,8 +106,8 @@ def test_a_provider_is_described_with_its_variables(
         f"{release.read_text()}\n---\n{TEMPLATE.replace('CLUSTER_NAME', 'ACME_ZONE')}"
     )
     assert generate("provider", "--infrastructure", "acme", "--describe") == 0
-    told = capsys.readouterr().out
-    assert "Variables:\n  - ACME_ZONE\n  - CONTROL_PLANE_MACHINE_COUNT\n" in told
+    message = capsys.readouterr().out
+    assert "Variables:\n  - ACME_ZONE\n  - CONTROL_PLANE_MACHINE_COUNT\n" in message
 
 
 def test_warnings_of_components_do_not_disturb_their_yaml(
@@ -119,9 +119,9 @@ def test_warnings_of_components_do_not_disturb_their_yaml(
     config = ["--config", str(folder / "more" / "clusterctl.yaml")]
     releases.config()
     assert run(["generate", "provider", "--addon", "bare:v1.0.0", *config]) == 0
-    told = capsys.readouterr()
-    assert told.out.startswith("apiVersion: v1\nkind: Namespace\n")
-    assert told.err.startswith("Warning: addon-bare has no Deployment with a container manager")
+    warnings = capsys.readouterr()
+    assert warnings.out.startswith("apiVersion: v1\nkind: Namespace\n")
+    assert warnings.err.startswith("Warning: addon-bare has no Deployment with a container manager")
 
 
 @pytest.mark.parametrize(

@@ -60,4 +60,4 @@ def test_ctrl_c_at_any_import_prints_no_traceback(tmp_path: Path, arguments: lis
     met = json.loads(results.read_text())
     assert {name for name, _, _ in met} >= {"kapy.cli.main", "kapy.cli.fast_path"}
     ended = (-signal.SIGINT, 130)
-    assert [one for one in met if one[1] not in ended or one[2].strip()] == []
+    assert [item for item in met if item[1] not in ended or item[2].strip()] == []

@@ -60,9 +60,9 @@ def test_one_of_several_moves_has_to_be_named(
         begun = MoveStarted(name, Mode.CLUSTERS, f"ns-{name}", Place(), Place())
         Journal.new(home / "kapy" / "moves" / f"{name}.jsonl", begun).close()
     assert run(["move", "--resume"]) == 1
-    said = capsys.readouterr().err
-    assert "several moves have not ended; choose one with --journal" in said
-    assert "a.jsonl (ns-a, to another cluster)" in said
+    err = capsys.readouterr().err
+    assert "several moves have not ended; choose one with --journal" in err
+    assert "a.jsonl (ns-a, to another cluster)" in err
 
 
 @pytest.mark.parametrize(
@@ -74,13 +74,17 @@ def test_one_of_several_moves_has_to_be_named(
     ],
 )
 async def test_warnings_of_servers_are_shown_once(hidden: str, shown: list[str]) -> None:
-    told = ["Old is deprecated", "Older is deprecated; use New", _FINALIZERS.replace('"', '\\"')]
+    messages = [
+        "Old is deprecated",
+        "Older is deprecated; use New",
+        _FINALIZERS.replace('"', '\\"'),
+    ]
     seen: list[str] = []
 
     async def server(_: Request) -> Reply:
-        return Reply(200, {}, {"warning": "\n".join(f'299 - "{one}"' for one in told)})
+        return Reply(200, {}, {"warning": "\n".join(f'299 - "{text}"' for text in messages)})
 
     warned = WarningPrinter(server, hidden, seen.append)
     await warned(Request("GET", "/"))
     await warned(Request("GET", "/"))
-    assert seen == [f"[API Server Warning] {one}" for one in shown]
+    assert seen == [f"[API Server Warning] {text}" for text in shown]

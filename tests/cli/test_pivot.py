@@ -50,14 +50,14 @@ def test_what_is_wrong_is_one_sentence(
 )
 def test_what_removes_the_rest_is_told(home: Path, folder: str, command: str) -> None:
     place = home / folder if folder else None
-    told = _hints_after_forward(GIVEN, home / "prod.kubeconfig", place, Leftovers((), (CORE,)))
-    assert f"Nothing needs it any more; {command.format(home=home)} removes it." == told[-1]
+    hints = _hints_after_forward(GIVEN, home / "prod.kubeconfig", place, Leftovers((), (CORE,)))
+    assert f"Nothing needs it any more; {command.format(home=home)} removes it." == hints[-1]
 
 
 def test_clusters_that_stay_keep_their_management_cluster(home: Path) -> None:
     left = Leftovers((Key("other", "shop"),), (CORE,))
-    told = _hints_after_forward(GIVEN, home / "prod.kubeconfig", None, left)
-    assert told[-3:] == [
+    hints = _hints_after_forward(GIVEN, home / "prod.kubeconfig", None, left)
+    assert hints[-3:] == [
         "  Cluster other/shop",
         "  its providers (cluster-api)",
         "Keep it as long as it looks after Clusters (namespaces: other).",

@@ -36,12 +36,12 @@ class Stocked(PaperEngine):
 
 
 def of_kind(kind: str, objects: Sequence[Document]) -> list[Document]:
-    return [one for one in objects if one["kind"] == kind]
+    return [obj for obj in objects if obj["kind"] == kind]
 
 
 async def test_the_sample_has_the_version_and_the_network_of_its_image() -> None:
-    told: list[str] = []
-    objects = await docker_sample(Stocked({NETWORK_FILE: TEMPLATE}), "v1.35.5", told.append)
+    messages: list[str] = []
+    objects = await docker_sample(Stocked({NETWORK_FILE: TEMPLATE}), "v1.35.5", messages.append)
     (plane,) = of_kind("KubeadmControlPlane", objects)
     (workers,) = of_kind("MachineDeployment", objects)
     assert plane["spec"]["version"] == "v1.35.5"
@@ -53,7 +53,7 @@ async def test_the_sample_has_the_version_and_the_network_of_its_image() -> None
     (cluster,) = of_kind("Cluster", objects)
     selected = resources["spec"]["clusterSelector"]["matchLabels"]
     assert selected.items() <= cluster["metadata"]["labels"].items()
-    assert [one for one in told if "pulling image kindest/node" in one]
+    assert [text for text in messages if "pulling image kindest/node" in text]
 
 
 async def test_an_image_without_a_network_is_explained() -> None:
@@ -84,8 +84,8 @@ def test_without_an_engine_it_says_what_to_do(tmp_path: Path) -> None:
 
     environment = {"DOCKER_HOST": f"unix://{tmp_path}/none.sock"}
     arguments = ["--infrastructure", "docker", "--exit"]
-    found = CliRunner().invoke(quickstart, arguments, env=environment)
-    assert found.exit_code != 0
-    assert "start Docker or Podman" in f"{found.output}{found.exception}"
+    result = CliRunner().invoke(quickstart, arguments, env=environment)
+    assert result.exit_code != 0
+    assert "start Docker or Podman" in f"{result.output}{result.exception}"
     both = CliRunner().invoke(quickstart, [*arguments, "--file", "x.yaml"])
     assert "contradict each other" in both.output

@@ -109,8 +109,8 @@ def test_a_full_disk_below_standard_output_is_told(arguments: list[str]) -> None
     command = [sys.executable, "-m", "kapy.cli.main", *arguments]
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    said = "Error: cannot write to standard output: No space left on device; make room, or "
-    assert (done.returncode, done.stderr.startswith(said)) == (1, True), done.stderr
+    message = "Error: cannot write to standard output: No space left on device; make room, or "
+    assert (done.returncode, done.stderr.startswith(message)) == (1, True), done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -51,12 +51,12 @@ class Terminal:
     def until(self, pattern: str) -> None:
         """Read until a pattern occurs; what was said before is forgotten then."""
         deadline = time.monotonic() + LIMIT
-        while not (found := re.search(pattern, self.said)):
+        while not (match := re.search(pattern, self.said)):
             left = deadline - time.monotonic()
             assert left > 0, f"{pattern} is not in {self.said!r}"
             if select.select([self.handle], [], [], left)[0]:
                 self.said += os.read(self.handle, 1 << 16).decode(errors="replace")
-        self.said = self.said[found.end() :]
+        self.said = self.said[match.end() :]
 
 
 @contextmanager
@@ -70,10 +70,10 @@ def terminal(shell: str, folder: Path) -> Iterator[Terminal]:
         command = COMMANDS[shell].split()
         os.execvpe(command[0], command, environment)
     try:
-        made = Terminal(handle)
-        made.type(f"{BEGIN[shell]}\n")
-        made.until("READY")
-        yield made
+        result = Terminal(handle)
+        result.type(f"{BEGIN[shell]}\n")
+        result.until("READY")
+        yield result
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)

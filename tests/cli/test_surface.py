@@ -23,11 +23,11 @@ OURS = {place.path or "(root)": place.command for place in walk(ROOT)}
 @pytest.mark.parametrize("path", RECORDED)
 def test_a_command_of_clusterctl_is_there_with_its_flags(path: str) -> None:
     command = OURS[path]
-    there = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    there = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
     wanted = {
         name
-        for flag, told in RECORDED[path]["flags"].items()
-        for name in (f"--{flag}", *([f"-{told['short']}"] if told["short"] else []))
+        for flag, result in RECORDED[path]["flags"].items()
+        for name in (f"--{flag}", *([f"-{result['short']}"] if result["short"] else []))
     }
     assert wanted - there - {"--help", "-h"} == set()
 
@@ -36,14 +36,14 @@ def test_a_command_of_clusterctl_is_there_with_its_flags(path: str) -> None:
     ("path", "flag"),
     [
         (path, flag)
-        for path, told in RECORDED.items()
-        for flag, one in told["flags"].items()
-        if one["type"] in ("strings", "bool", "int") and flag not in ("help", "v")
+        for path, result in RECORDED.items()
+        for flag, value in result["flags"].items()
+        if value["type"] in ("strings", "bool", "int") and flag not in ("help", "v")
     ],
 )
 def test_a_flag_takes_the_values_that_clusterctls_takes(path: str, flag: str) -> None:
     kind, default = (RECORDED[path]["flags"][flag][key] for key in ("type", "default"))
-    (option,) = (one for one in OURS[path].params if f"--{flag}" in one.opts)
+    (option,) = (param for param in OURS[path].params if f"--{flag}" in param.opts)
     assert isinstance(option, click.Option)
     if kind == "bool":
         assert option.is_flag

@@ -23,13 +23,13 @@ Answer = tuple[int, dict[str, str], object]
 @contextmanager
 def answering(*answers: Answer) -> Iterator[tuple[Client, list[str]]]:
     """A server that gives these answers in turn; what it was asked is noted."""
-    left, asked = list(answers), []
+    left, request = list(answers), []
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            asked.append(f"{self.path} {self.headers['authorization']}")
+            request.append(f"{self.path} {self.headers['authorization']}")
             status, headers, body = left.pop(0)
             content = json.dumps(body).encode()
             self.send_response(status)
@@ -49,7 +49,7 @@ def answering(*answers: Answer) -> Iterator[tuple[Client, list[str]]]:
         Kubeconfig(f"http://127.0.0.1:{server.server_port}/p", token="t")
     )
     try:
-        yield Client(transport), asked
+        yield Client(transport), request
     finally:
         transport.close()
         server.shutdown()
@@ -62,16 +62,16 @@ NOTE = {"metadata": {"name": "a b"}}
 
 @pytest.mark.sockets
 def test_it_answers_as_the_asynchronous_one_does() -> None:
-    with answering((200, {}, NOTE)) as (client, asked):
+    with answering((200, {}, NOTE)) as (client, request):
         assert run_without_loop(client.get(CONFIG_MAPS, Key("x", "a b"))) == NOTE
-    assert asked == ["/p/api/v1/namespaces/x/configmaps/a%20b Bearer t"]
+    assert request == ["/p/api/v1/namespaces/x/configmaps/a%20b Bearer t"]
 
 
 @pytest.mark.sockets
 def test_an_overloaded_server_is_asked_again() -> None:
-    with answering((429, {"Retry-After": "0"}, {}), (200, {}, NOTE)) as (client, asked):
+    with answering((429, {"Retry-After": "0"}, {}), (200, {}, NOTE)) as (client, request):
         assert run_without_loop(client.get(CONFIG_MAPS, Key("x", "a"))) == NOTE
-    assert len(asked) == 2
+    assert len(request) == 2
 
 
 @pytest.mark.sockets

@@ -76,7 +76,7 @@ class Server:
 
     @property
     def calls(self) -> list[tuple[str, str, dict[str, str]]]:
-        return [(one.method, one.path, dict(one.query)) for one in self.asked]
+        return [(request.method, request.path, dict(request.query)) for request in self.asked]
 
 
 def listed(*items: Document, token: str = "") -> Document:
@@ -95,9 +95,9 @@ async def test_reading_gives_structs_for_kinds_and_documents_for_resources() -> 
 async def test_a_list_says_as_of_when_it_is() -> None:
     server = Server(listed(DOCUMENT), listed())
     client = Client(server)
-    found = await client.list(Widget, "default", labels="a=b", fields="metadata.name=a")
-    assert [one.spec.size for one in found.items] == [3]
-    assert found.resource_version == "9"
+    widget = await client.list(Widget, "default", labels="a=b", fields="metadata.name=a")
+    assert [item.spec.size for item in widget.items] == [3]
+    assert widget.resource_version == "9"
     assert (await client.list(NODES)).items == []
     assert server.calls == [
         ("GET", ADDRESS, {"labelSelector": "a=b", "fieldSelector": "metadata.name=a"}),
@@ -107,16 +107,16 @@ async def test_a_list_says_as_of_when_it_is() -> None:
 
 async def test_items_of_a_list_get_the_kind_that_kube_apiserver_leaves_out() -> None:
     bare: Document = {"metadata": {"name": "s", "namespace": "default"}}
-    found = await Client(Server(listed(bare))).list(SECRETS)
-    assert found.items == [{"apiVersion": "v1", "kind": "Secret", **bare}]
+    secrets = await Client(Server(listed(bare))).list(SECRETS)
+    assert secrets.items == [{"apiVersion": "v1", "kind": "Secret", **bare}]
     assert "kind" not in bare
 
 
 async def test_over_a_network_lists_come_in_pages() -> None:
     server = Server(listed(DOCUMENT, token="t"), listed(DOCUMENT))
     server.over_network = True  # type: ignore[attr-defined]
-    found = await Client(server).list(Widget.RESOURCE, "default")
-    assert len(found.items) == 2
+    resource = await Client(server).list(Widget.RESOURCE, "default")
+    assert len(resource.items) == 2
     assert [query for _, _, query in server.calls] == [
         {"limit": "500"},
         {"limit": "500", "continue": "t"},
@@ -132,9 +132,11 @@ async def test_a_page_that_expired_is_answered_by_asking_for_all_at_once() -> No
 
 async def test_writes_name_their_manager_and_are_told_to_the_observer() -> None:
     server = Server(*[DOCUMENT] * 6)
-    told: list[tuple[Resource, Document]] = []
+    messages: list[tuple[Resource, Document]] = []
     client = Client(
-        server, field_manager="us", observe=lambda resource, one: told.append((resource, one))
+        server,
+        field_manager="us",
+        observe=lambda resource, document: messages.append((resource, document)),
     )
     mine = Widget(metadata=ObjectMeta(name="a", namespace="default"), spec=Spec(size=1))
     assert (await client.create(mine)).spec.size == 3
@@ -151,7 +153,7 @@ async def test_writes_name_their_manager_and_are_told_to_the_observer() -> None:
         ("PATCH", f"{ADDRESS}/a", {"fieldManager": "other", "force": "true"}),
         ("POST", ADDRESS, {"fieldManager": "us", "dryRun": "All"}),
     ]
-    assert [one.headers["content-type"] for one in server.asked] == [
+    assert [request.headers["content-type"] for request in server.asked] == [
         "application/json",
         "application/json",
         "application/merge-patch+json",
@@ -165,14 +167,14 @@ async def test_writes_name_their_manager_and_are_told_to_the_observer() -> None:
         "metadata": {"name": "a", "namespace": "default"},
         "spec": {"size": 1},
     }
-    assert told == [(Widget.RESOURCE, DOCUMENT)] * 5
+    assert messages == [(Widget.RESOURCE, DOCUMENT)] * 5
 
 
 async def test_deleting_says_which_object_is_meant_and_what_becomes_of_its_dependents() -> None:
-    gone = {"kind": "Status", "status": "Success", "details": {"name": "a", "uid": "u"}}
-    server = Server(gone, DOCUMENT)
-    told: list[Document] = []
-    client = Client(server, observe=lambda resource, one: told.append(one))
+    removals = {"kind": "Status", "status": "Success", "details": {"name": "a", "uid": "u"}}
+    server = Server(removals, DOCUMENT)
+    messages: list[Document] = []
+    client = Client(server, observe=lambda resource, document: messages.append(document))
     await client.delete(Widget, KEY, uid="u", propagation="Foreground")
     await client.delete(Widget.RESOURCE, KEY)
     assert server.asked[0].body == {
@@ -181,9 +183,9 @@ async def test_deleting_says_which_object_is_meant_and_what_becomes_of_its_depen
         "preconditions": {"uid": "u"},
         "propagationPolicy": "Foreground",
     }
-    assert told[0]["metadata"]["uid"] == "u"
-    assert told[0]["metadata"]["deletionTimestamp"] is not None
-    assert told[1] is DOCUMENT
+    assert messages[0]["metadata"]["uid"] == "u"
+    assert messages[0]["metadata"]["deletionTimestamp"] is not None
+    assert messages[1] is DOCUMENT
 
 
 @pytest.mark.parametrize(

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from kapy.client.blocking import BlockingApiTransport
-from kapy.client.client import Client
 from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Request
-from kapy.kube.names import CONFIG_MAPS
 from tests.client.test_https import access, http, peer, plane, proxy, serving
 
 ASK = Request("GET", "/version")
@@ -64,8 +60,8 @@ async def test_connections_are_kept_and_no_more_are_made_than_are_busy() -> None
         for _ in range(3):
             await asyncio.gather(*(there(ASK) for _ in range(8)))
         assert server.connections == 8
-        for one in server.open:
-            one.close()
+        for item in server.open:
+            item.close()
         await asyncio.sleep(0.05)
         assert (await there(Request("POST", "/x", body={"a": 1}))).status == 200
         assert server.connections == 9
@@ -76,9 +72,9 @@ async def test_a_watch_says_how_long_it_lives_and_not_all_of_them_as_long() -> N
     async with kept() as (server, there):
         for _ in range(8):
             await there(Request("GET", "/watched", {"watch": "true"}))
-        asked = [one.partition("timeoutSeconds=")[2].split()[0] for one in server.heads]
-        assert all(300 <= int(one) <= 600 for one in asked)
-        assert len(set(asked)) > 1
+        parts = [head.partition("timeoutSeconds=")[2].split()[0] for head in server.heads]
+        assert all(300 <= int(item) <= 600 for item in parts)
+        assert len(set(parts)) > 1
 
 
 @pytest.mark.sockets
@@ -90,20 +86,6 @@ async def test_who_does_not_answer_in_time_is_given_up_on() -> None:
         there._timeout = 0.2
         with pytest.raises(Unreachable, match="no answer in time"):
             await there(ASK)
-
-
-@pytest.mark.sockets
-async def test_the_kernel_looks_whether_the_other_side_of_a_silent_watch_is_there() -> None:
-    async with plane() as address:
-        there = ApiTransport(access(address))
-        since = (await Client(there).list(CONFIG_MAPS)).resource_version
-        query = {"watch": "true", "resourceVersion": since}
-        body: Any = (await there(Request("GET", "/api/v1/configmaps", query))).body
-        used = body._response.connection.transport.get_extra_info("socket")
-        assert used.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
-        assert used.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) <= 10
-        await body.aclose()
-        await there.aclose()
 
 
 @asynccontextmanager
@@ -132,12 +114,12 @@ async def over_tls(url: str) -> AsyncIterator[str]:
 @pytest.mark.sockets
 @pytest.mark.parametrize("scheme", ["http", "https"])
 async def test_a_name_of_a_certificate_counts_behind_a_proxy_too(scheme: str) -> None:
-    async with plane() as address, proxy() as (url, asked), over_tls(url) as secure:
+    async with plane() as address, proxy() as (url, request), over_tls(url) as secure:
         way = url if scheme == "http" else secure
         named = replace(access(address), proxy=way, tls_server_name="plane.example")
         there = ApiTransport(named)
         assert (await there(Request("GET", "/api/v1/configmaps"))).status == 200
-        assert len(asked) == 1
+        assert len(request) == 1
         await there.aclose()
 
 
@@ -154,7 +136,7 @@ async def test_a_wrong_name_is_not_trusted_behind_a_proxy_either() -> None:
 async def socks(refuses: bool = False) -> AsyncIterator[tuple[str, list[str]]]:
     """A SOCKS5 proxy (RFC 1928) for a user with a password (RFC 1929), and whom it was asked for.
     Every name is that of this machine."""
-    asked: list[str] = []
+    request: list[str] = []
 
     async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):
@@ -174,7 +156,7 @@ async def socks(refuses: bool = False) -> AsyncIterator[tuple[str, list[str]]]:
         *_, kind = await reader.readexactly(4)
         assert kind == 3  # a name
         name = (await reader.readexactly((await reader.readexactly(1))[0])).decode()
-        asked.append(name)
+        request.append(name)
         port = int.from_bytes(await reader.readexactly(2), "big")
         writer.write(b"\x05%c\x00\x01\x00\x00\x00\x00\x00\x00" % (5 if refuses else 0))
         if refuses:
@@ -185,14 +167,14 @@ async def socks(refuses: bool = False) -> AsyncIterator[tuple[str, list[str]]]:
 
     listening = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
-        yield f"socks5://me:s3cret@127.0.0.1:{listening.sockets[0].getsockname()[1]}", asked
+        yield f"socks5://me:s3cret@127.0.0.1:{listening.sockets[0].getsockname()[1]}", request
     finally:
         listening.close()
 
 
 @pytest.mark.sockets
 async def test_names_are_left_to_a_socks_proxy() -> None:
-    async with plane() as address, socks() as (url, asked):
+    async with plane() as address, socks() as (url, request):
         named = replace(
             access(address.replace("127.0.0.1", "plane.example")), proxy=url.replace("5", "5h", 1)
         )
@@ -202,14 +184,14 @@ async def test_names_are_left_to_a_socks_proxy() -> None:
         await there.aclose()
 
         def of_command() -> int:
-            one = BlockingApiTransport(replace(named, proxy=url))
+            transport = BlockingApiTransport(replace(named, proxy=url))
             try:
-                return asyncio.run(one(Request("GET", "/api/v1/configmaps"))).status
+                return asyncio.run(transport(Request("GET", "/api/v1/configmaps"))).status
             finally:
-                one.close()
+                transport.close()
 
         assert await asyncio.get_running_loop().run_in_executor(None, of_command) == 200
-        assert set(asked) == {"plane.example"}
+        assert set(request) == {"plane.example"}
 
 
 @pytest.mark.sockets

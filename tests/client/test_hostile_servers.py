@@ -71,16 +71,16 @@ async def test_an_answer_is_read_up_to_a_bound(answer: Answer) -> None:
 
 @pytest.mark.sockets
 async def test_a_redirect_is_not_followed() -> None:
-    asked = []
+    request = []
 
     async def answer(_: asyncio.StreamReader, writer: Writer) -> None:
-        asked.append(writer)
+        request.append(writer)
         writer.write(b"HTTP/1.1 302 Found\r\nlocation: /again\r\ncontent-length: 0\r\n\r\n")
 
     async with peer(answer) as transport:
         with pytest.raises(ServerError):
             await Client(transport).raw("GET", "/version")
-    assert len(asked) == 1
+    assert len(request) == 1
 
 
 DEEP = b"[" * 100_000
@@ -237,29 +237,29 @@ documents = some.dictionaries(
 def test_documents_are_found_in_whatever_pieces_they_come(
     wanted: list[Any], piece: int, between: str
 ) -> None:
-    texts = (json.dumps(one, ensure_ascii=False) for one in wanted)
+    texts = (json.dumps(item, ensure_ascii=False) for item in wanted)
     content = between.join(texts).encode()
-    events, found = JsonStream(b"", 1 << 20), []
+    events, result = JsonStream(b"", 1 << 20), []
     for at in range(0, len(content), piece):
         events.feed(content[at : at + piece])
-        while (one := events.next()) is not None:
-            found.append(one)
-    assert found == wanted
+        while (document := events.next()) is not None:
+            result.append(document)
+    assert result == wanted
     assert not events.has_rest
 
 
 def test_a_long_list_is_decoded_in_pieces() -> None:
     item = {"metadata": {"name": "a"}, "data": {"x": "y" * 1000}}
     document = {"kind": "List", "metadata": {"resourceVersion": "5"}, "items": [item] * 5000}
-    *pauses, found = decode_json_in_pieces(json.dumps(document).encode())
-    assert found == document
+    *pauses, result = decode_json_in_pieces(json.dumps(document).encode())
+    assert result == document
     assert len(pauses) >= 4, "one for each megabyte"
     assert set(pauses) == {None}
     nested = {"response": {"uid": "u", "convertedObjects": [item] * 5000}, "kind": "x"}
-    *pauses, found = decode_json_in_pieces(
+    *pauses, result = decode_json_in_pieces(
         json.dumps(nested).encode(), ("response", "convertedObjects")
     )
-    assert (found, len(pauses) >= 4) == (nested, True)
+    assert (result, len(pauses) >= 4) == (nested, True)
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def access(address: str) -> Kubeconfig:
 @asynccontextmanager
 async def proxy(answer: bytes = b"HTTP/1.1 200 OK\r\n\r\n") -> AsyncIterator[tuple[str, list[str]]]:
     """A proxy that gives this answer, and the requests for a tunnel that it had."""
-    asked: list[str] = []
+    request: list[str] = []
 
     async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         while data := await source.read(65536):
@@ -110,7 +110,7 @@ async def proxy(answer: bytes = b"HTTP/1.1 200 OK\r\n\r\n") -> AsyncIterator[tup
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        asked.append(head.partition("\r\n")[0])
+        request.append(head.partition("\r\n")[0])
         writer.write(answer)
         if b"200" not in answer:
             writer.close()
@@ -122,7 +122,7 @@ async def proxy(answer: bytes = b"HTTP/1.1 200 OK\r\n\r\n") -> AsyncIterator[tup
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", asked
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", request
     finally:
         server.close()
 
@@ -166,11 +166,11 @@ def chunk(data: bytes) -> bytes:
 @pytest.mark.sockets
 async def test_objects_are_read_and_written_over_tls() -> None:
     async with connected() as client:
-        made = await client.create(CONFIG_MAPS, config_map("a", x="1"))
-        assert made["metadata"]["uid"]
+        config_maps = await client.create(CONFIG_MAPS, config_map("a", x="1"))
+        assert config_maps["metadata"]["uid"]
         await client.patch(CONFIG_MAPS, Key("default", "a"), {"data": {"y": "2"}})
-        found = await client.get(CONFIG_MAPS, Key("default", "a"))
-        assert found["data"] == {"x": "1", "y": "2"}
+        document = await client.get(CONFIG_MAPS, Key("default", "a"))
+        assert document["data"] == {"x": "1", "y": "2"}
         with pytest.raises(AlreadyExists):
             await client.create(CONFIG_MAPS, config_map("a"))
         await client.delete(CONFIG_MAPS, Key("default", "a"))
@@ -183,8 +183,10 @@ async def test_long_lists_come_in_pages_and_are_whole() -> None:
     async with connected() as client:
         for number in range(1100):
             await client.create(CONFIG_MAPS, config_map(f"n{number:04}"))
-        found = await client.list(CONFIG_MAPS, "default")
-        assert [one["metadata"]["name"] for one in found.items] == [f"n{n:04}" for n in range(1100)]
+        maps = await client.list(CONFIG_MAPS, "default")
+        assert [document["metadata"]["name"] for document in maps.items] == [
+            f"n{n:04}" for n in range(1100)
+        ]
 
 
 @pytest.mark.sockets
@@ -196,7 +198,7 @@ async def test_a_watch_streams_events_however_long_they_are() -> None:
             await client.patch(CONFIG_MAPS, Key("default", "a"), {"data": {"x": "2" * 700_000}})
             await client.delete(CONFIG_MAPS, Key("default", "a"))
             seen = [await anext(events) for _ in range(3)]
-        assert [one.type for one in seen] == ["ADDED", "MODIFIED", "DELETED"]
+        assert [event.type for event in seen] == ["ADDED", "MODIFIED", "DELETED"]
         assert len(seen[1].document["data"]["x"]) == 700_000
 
 
@@ -339,10 +341,10 @@ async def test_a_failure_and_its_patience_come_through() -> None:
 
 @pytest.mark.sockets
 async def test_a_server_behind_a_proxy_is_reached_through_it() -> None:
-    async with plane() as address, proxy() as (url, asked):
+    async with plane() as address, proxy() as (url, request):
         there = ApiTransport(replace(access(address), proxy=url))
         assert (await there(Request("GET", "/api/v1/configmaps"))).status == 200
-        assert asked == [f"CONNECT {address.removeprefix('https://')} HTTP/1.1"]
+        assert request == [f"CONNECT {address.removeprefix('https://')} HTTP/1.1"]
         await there.aclose()
 
 
@@ -366,12 +368,12 @@ async def test_a_proxy_that_does_not_let_through_is_told(answer: bytes, words: s
 def test_lines_are_cut_wherever_the_chunks_end() -> None:
     text = b'{"a":1}\n\n{"b":2}\r\n{"c":3'
     for size in range(1, len(text) + 1):
-        lines, found = Lines(1 << 20), []
+        lines, result = Lines(1 << 20), []
         for start in range(0, len(text), size):
             lines.feed(text[start : start + size])
             while (line := lines.next()) is not None:
-                found.append(line)
-        assert found == [b'{"a":1}', b'{"b":2}\r']
+                result.append(line)
+        assert result == [b'{"a":1}', b'{"b":2}\r']
         assert lines.has_rest
         lines.feed(b"}\n")
         assert lines.next() == b'{"c":3}'

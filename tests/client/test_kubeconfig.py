@@ -53,9 +53,9 @@ def test_a_context_is_replaced_and_removed_and_the_rest_stays_as_it_is() -> None
 
 
 def test_merging_keeps_whoever_names_something_first() -> None:
-    one = with_context({}, "a", OURS)
+    document = with_context({}, "a", OURS)
     two = with_context(with_context({}, "a", TOKEN), "b", TOKEN)
-    both = merge([one, two])
+    both = merge([document, two])
     assert access(both) == OURS
     assert access(both, context="b") == TOKEN
 
@@ -116,19 +116,19 @@ def test_what_is_wrong_is_said_in_a_sentence(text: str, words: str) -> None:
 
 
 def test_secrets_are_not_shown() -> None:
-    shown = repr([OURS, TOKEN])
-    assert "KEY" not in shown
-    assert "secret-token" not in shown
+    text = repr([OURS, TOKEN])
+    assert "KEY" not in text
+    assert "secret-token" not in text
 
 
 def test_files_are_found_as_kubectl_finds_them(tmp_path: Path) -> None:
     assert files.paths({}, tmp_path) == [tmp_path / ".kube" / "config"]
-    one, two = tmp_path / "one", tmp_path / "two"
-    both = files.paths({"KUBECONFIG": f"{one}:{two}:"}, tmp_path)
-    assert both == [one, two]
+    path, two = tmp_path / "one", tmp_path / "two"
+    both = files.paths({"KUBECONFIG": f"{path}:{two}:"}, tmp_path)
+    assert both == [path, two]
     assert files.path_to_write(both) == two
-    one.write_text("")
-    assert files.path_to_write(both) == one
+    path.write_text("")
+    assert files.path_to_write(both) == path
 
 
 def test_a_file_is_made_for_its_owner_only_and_keeps_what_others_wrote(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_file_is_made_for_its_owner_only_and_keeps_what_others_wrote(tmp_path:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert files.load([path], "kapy") == OURS
     assert files.load([path]) == TOKEN
-    assert [one.name for one in path.parent.iterdir()] == ["config"]
+    assert [item.name for item in path.parent.iterdir()] == ["config"]
 
 
 def test_a_link_to_a_file_stays_a_link(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_broken_file_is_not_written_over(tmp_path: Path) -> None:
     path.write_text("kind: [")
     with pytest.raises(KubeconfigError, match="line"):
         files.edit(path, lambda document: with_context(document, "kapy", OURS))
-    assert [one.name for one in tmp_path.iterdir()] == ["config"]
+    assert [item.name for item in tmp_path.iterdir()] == ["config"]
 
 
 def test_file_names_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
@@ -181,6 +181,15 @@ def test_file_names_are_relative_to_the_file_that_names_them(tmp_path: Path) -> 
     (folder / "ca.pem").unlink()
     with pytest.raises(KubeconfigError, match=r"cannot read .*ca\.pem"):
         files.load([folder / "config"])
+
+
+def test_a_file_without_contexts_says_what_writes_one(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text("{kind: Config, contexts: []}")
+    with pytest.raises(KubeconfigError, match="has no context, as after `kapy down`; `kapy up`"):
+        files.load([path])
+    with pytest.raises(KubeconfigError, match="mine"):
+        files.load([path], "mine")
 
 
 def test_no_file_at_all_is_said(tmp_path: Path) -> None:

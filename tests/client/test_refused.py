@@ -80,18 +80,18 @@ def shown(certificate_days: int | None = None, token: str = "") -> Credential:
     ],
 )
 def test_what_has_ended_is_seen(credential: Credential, ended: str) -> None:
-    found = Expiry(credential).expired_part(NOON)
-    assert ended in found
-    assert bool(found) is bool(ended)
+    part = Expiry(credential).expired_part(NOON)
+    assert ended in part
+    assert bool(part) is bool(ended)
 
 
 def test_a_refusal_is_told_with_what_has_ended() -> None:
     refused = Reply(401, {"kind": "Status", "message": "Unauthorized", "code": 401}, {"x": "1"})
     assert Expiry(shown(1)).explain_refusal(refused, NOON) is refused
-    found = Expiry(shown(-1)).explain_refusal(refused, NOON)
-    assert (found.status, found.headers) == (401, {"x": "1"})
-    assert isinstance(found.body, dict)
-    assert found.body["message"] == (
+    refusal = Expiry(shown(-1)).explain_refusal(refused, NOON)
+    assert (refusal.status, refusal.headers) == (401, {"x": "1"})
+    assert isinstance(refusal.body, dict)
+    assert refusal.body["message"] == (
         "Unauthorized: the client certificate ended at 2025-12-31 12:00:00 UTC; renew it"
     )
 
@@ -147,18 +147,18 @@ async def test_a_token_that_ended_is_told_to_commands_and_programs() -> None:
     access = Kubeconfig(url, token=token({"exp": 0}))
 
     def of_command() -> Reply:
-        one = BlockingApiTransport(access)
+        transport = BlockingApiTransport(access)
         try:
-            return asyncio.run(one(ASK))
+            return asyncio.run(transport(ASK))
         finally:
-            one.close()
+            transport.close()
 
     there = ApiTransport(access)
     loop = asyncio.get_running_loop()
     for reply in (await there(ASK), await loop.run_in_executor(None, of_command)):
         assert isinstance(reply.body, dict)
         assert reply.status == 401
-        told = "Unauthorized: the token ended at 1970-01-01 00:00:00 UTC; renew it"
-        assert reply.body["message"] == told
+        message = "Unauthorized: the token ended at 1970-01-01 00:00:00 UTC; renew it"
+        assert reply.body["message"] == message
     await there.aclose()
     listening.close()

@@ -67,13 +67,13 @@ def runs(folder: Path) -> list[str]:
 @asynccontextmanager
 async def accepting(tokens: set[str]) -> AsyncIterator[tuple[str, list[str]]]:
     """A server that accepts these tokens, and what it was shown."""
-    shown: list[str] = []
+    entries: list[str] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         lines = [line.partition(": ") for line in head.splitlines()]
         token = next((value for name, _, value in lines if name.lower() == "authorization"), "")
-        shown.append(token)
+        entries.append(token)
         status = "200 OK" if token.removeprefix("Bearer ") in tokens else "401 Unauthorized"
         writer.write(
             f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n"
@@ -83,7 +83,7 @@ async def accepting(tokens: set[str]) -> AsyncIterator[tuple[str, list[str]]]:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", shown
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", entries
     finally:
         server.close()
 
@@ -92,13 +92,13 @@ async def accepting(tokens: set[str]) -> AsyncIterator[tuple[str, list[str]]]:
 async def test_a_program_is_asked_once_and_again_when_the_server_refuses(tmp_path: Path) -> None:
     tokens = {"one"}
     plugin = program(tmp_path, {"token": "one"}, {"token": "two"})
-    async with accepting(tokens) as (address, shown):
+    async with accepting(tokens) as (address, entries):
         there = ApiTransport(Kubeconfig(address, exec=plugin))
         replies = await asyncio.gather(*(there(ASK) for _ in range(5)))
-        assert {one.status for one in replies} == {200}
+        assert {reply.status for reply in replies} == {200}
         assert len(runs(tmp_path)) == 1
-        told, who, *arguments = runs(tmp_path)[0].split()
-        assert json.loads(told)["spec"] == {"interactive": False}
+        message, who, *arguments = runs(tmp_path)[0].split()
+        assert json.loads(message)["spec"] == {"interactive": False}
         assert (who, arguments) == ("me", ["a", "b"])
 
         tokens.clear()
@@ -107,7 +107,7 @@ async def test_a_program_is_asked_once_and_again_when_the_server_refuses(tmp_pat
         tokens.add("two")
         later(there, 60)
         assert (await there(ASK)).status == 200
-        assert (len(runs(tmp_path)), shown[-2:]) == (2, ["Bearer one", "Bearer two"])
+        assert (len(runs(tmp_path)), entries[-2:]) == (2, ["Bearer one", "Bearer two"])
         await there.aclose()
 
 
@@ -116,15 +116,15 @@ async def test_a_program_that_takes_longer_than_who_asks_is_heard_by_the_next(
     tmp_path: Path,
 ) -> None:
     plugin = program(tmp_path, {"token": "one"}, more="sleep 0.4")
-    async with accepting({"one"}) as (address, shown):
+    async with accepting({"one"}) as (address, entries):
         there = ApiTransport(Kubeconfig(address, exec=plugin))
         for _ in range(2):
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.1):
                     await there(ASK)
-        assert shown == []
+        assert entries == []
         assert (await there(ASK)).status == 200
-        assert (len(runs(tmp_path)), shown) == (1, ["Bearer one"])
+        assert (len(runs(tmp_path)), entries) == (1, ["Bearer one"])
         await there.aclose()
 
 
@@ -207,7 +207,7 @@ def config(user: Document, **cluster: object) -> str:
 
 
 def test_a_kubeconfig_names_a_program_beside_it(tmp_path: Path) -> None:
-    asked = {
+    request = {
         "apiVersion": VERSION,
         "command": "./bin/login",
         "args": ["--now"],
@@ -216,7 +216,7 @@ def test_a_kubeconfig_names_a_program_beside_it(tmp_path: Path) -> None:
         "provideClusterInfo": True,
     }
     extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "us"}}
-    (tmp_path / "config").write_text(config({"exec": asked}, extensions=[extension]))
+    (tmp_path / "config").write_text(config({"exec": request}, extensions=[extension]))
     plugin = files.load([tmp_path / "config"]).exec
     assert plugin == ExecPlugin(
         VERSION,
@@ -247,7 +247,7 @@ def test_a_kubeconfig_out_of_a_secret_runs_no_program() -> None:
 
 
 def test_users_may_have_a_password_or_act_as_somebody_else() -> None:
-    found = parse(
+    kubeconfig = parse(
         config(
             {
                 "username": "me",
@@ -258,14 +258,14 @@ def test_users_may_have_a_password_or_act_as_somebody_else() -> None:
             }
         )
     )
-    assert found.impersonate == (
+    assert kubeconfig.impersonate == (
         ("Impersonate-User", "you"),
         ("Impersonate-Group", "a"),
         ("Impersonate-Group", "b"),
         ("Impersonate-Extra-x%2Fy", "1"),
     )
-    assert "s3cret" not in repr(found)
-    assert found.basic not in repr(found)
+    assert "s3cret" not in repr(kubeconfig)
+    assert kubeconfig.basic not in repr(kubeconfig)
 
 
 @pytest.mark.sockets
@@ -274,14 +274,14 @@ async def test_a_token_file_is_read_again_after(tmp_path: Path, first: str) -> N
     tokens = {"new"}
     (tmp_path / "token").write_text("old\n")
     (tmp_path / "config").write_text(config({"tokenFile": "token"}))
-    found = files.load([tmp_path / "config"])
-    assert found.token == "old"
-    async with accepting(tokens) as (address, shown):
-        there = ApiTransport(replace(found, server=address))
+    kubeconfig = files.load([tmp_path / "config"])
+    assert kubeconfig.token == "old"
+    async with accepting(tokens) as (address, entries):
+        there = ApiTransport(replace(kubeconfig, server=address))
         (tmp_path / "token").write_text("new\n")
         later(there, 61 if first == "a minute" else 6)
         assert (await there(ASK)).status == 200
-        assert shown == (["Bearer old", "Bearer new"] if first == "a refusal" else ["Bearer new"])
+        assert entries == (["Bearer old", "Bearer new"] if first == "a refusal" else ["Bearer new"])
         (tmp_path / "token").unlink()
         later(there, 61)
         assert (await there(ASK)).status == 200  # what it said last counts
@@ -345,7 +345,7 @@ async def test_short_commands_go_through_the_proxy_and_run_the_program(tmp_path:
         "clientKeyData": admin().key.decode(),
     }
     plugin = program(tmp_path, pair)
-    async with plane() as address, proxy() as (url, asked):
+    async with plane() as address, proxy() as (url, request):
         bare = replace(access(address), client_certificate=b"", client_key=b"", exec=plugin)
 
         def ask() -> int:
@@ -357,7 +357,7 @@ async def test_short_commands_go_through_the_proxy_and_run_the_program(tmp_path:
 
         loop = asyncio.get_running_loop()
         assert await loop.run_in_executor(None, ask) == 200
-        assert asked[0].startswith(f"CONNECT {address.removeprefix('https://')} HTTP/1")
+        assert request[0].startswith(f"CONNECT {address.removeprefix('https://')} HTTP/1")
 
 
 @pytest.mark.sockets

@@ -21,8 +21,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in (".kube/config", "env", "flag"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
-        one = with_context({}, "one", Kubeconfig(server=f"https://{path.name}:1", token="t"))
-        two = with_context(one, "two", Kubeconfig(server=f"https://{path.name}:2", token="t"))
+        document = with_context({}, "one", Kubeconfig(server=f"https://{path.name}:1", token="t"))
+        two = with_context(document, "two", Kubeconfig(server=f"https://{path.name}:2", token="t"))
         path.write_text(dump({**two, "current-context": "one"}))
     account = tmp_path / "account"
     account.mkdir()

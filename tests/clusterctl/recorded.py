@@ -18,36 +18,36 @@ class RecordedSource:
         self.objects = objects
 
     async def get(self, resource: Resource, key: Key) -> Document:
-        for one in self.objects:
-            if one["kind"] == resource.kind and Key.of(one) == key:
-                return one
+        for obj in self.objects:
+            if obj["kind"] == resource.kind and Key.of(obj) == key:
+                return obj
         raise NotFound(f'{resource.group_resource} "{key.name}" not found')
 
     async def of_cluster(self, resource: Resource, cluster: Key) -> Sequence[Document]:
         return [
-            one
-            for one in self.objects
-            if one["kind"] == resource.kind
-            and Key.of(one).namespace == cluster.namespace
-            and one["metadata"].get("labels", {}).get(NAME_LABEL) == cluster.name
+            obj
+            for obj in self.objects
+            if obj["kind"] == resource.kind
+            and Key.of(obj).namespace == cluster.namespace
+            and obj["metadata"].get("labels", {}).get(NAME_LABEL) == cluster.name
         ]
 
     async def referenced(self, reference: Document | None, namespace: str) -> Document | None:
-        for one in self.objects:
-            if reference and (one["kind"], Key.of(one)) == (
+        for obj in self.objects:
+            if reference and (obj["kind"], Key.of(obj)) == (
                 reference["kind"],
                 Key(namespace, reference["name"]),
             ):
-                return one
+                return obj
         return None
 
 
 def moments(objects: Sequence[Document]) -> list[datetime]:
     """When clusterctl may have run: within a minute of the last change, to half a second."""
     changes = [
-        one["lastTransitionTime"]
-        for each in objects
-        for one in (each.get("status") or {}).get("conditions") or []
+        condition["lastTransitionTime"]
+        for obj in objects
+        for condition in (obj.get("status") or {}).get("conditions") or []
     ]
     last = datetime.fromisoformat(max(changes))
     return [last + timedelta(seconds=half / 2) for half in range(120)]

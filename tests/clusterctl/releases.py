@@ -72,12 +72,12 @@ class Releases:
         what else is in it."""
         place = self.folder / manifest_label(name, of_type) / version
         place.mkdir(parents=True)
-        shown = components(name, of_type, version) if objects is None else objects
-        text = "\n---\n".join(json.dumps(one) for one in shown)
+        entries = components(name, of_type, version) if objects is None else objects
+        text = "\n---\n".join(json.dumps(document) for document in entries)
         (place / of_type.components_file).write_text(text)
         listed = [
-            {"major": int(one.split(".")[0]), "minor": int(one.split(".")[1]), "contract": contract}
-            for one, contract in series.items()
+            {"major": int(key.split(".")[0]), "minor": int(key.split(".")[1]), "contract": contract}
+            for key, contract in series.items()
         ]
         metadata = {
             "apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3",
@@ -183,22 +183,22 @@ def crd(
         "names": {"kind": kind, "plural": f"{kind.lower()}s"},
         "versions": [
             {
-                "name": one,
+                "name": version,
                 "served": True,
-                "storage": one == versions[-1],
+                "storage": version == versions[-1],
                 "schema": {"openAPIV3Schema": anything},
             }
-            for one in versions
+            for version in versions
         ],
     }
     if client is not None:
         webhook = {"clientConfig": client, "conversionReviewVersions": ["v1"]}
         spec["conversion"] = {"strategy": "Webhook", "webhook": webhook}
-    found = _object(
+    document = _object(
         "apiextensions.k8s.io/v1", "CustomResourceDefinition", f"{kind.lower()}s.{group}"
     )
-    metadata = {**found["metadata"], "annotations": dict(annotations)}
-    return {**found, "metadata": metadata, "spec": spec}
+    metadata = {**document["metadata"], "annotations": dict(annotations)}
+    return {**document, "metadata": metadata, "spec": spec}
 
 
 @asynccontextmanager

@@ -52,12 +52,12 @@ def releases(tmp_path: Path) -> Releases:
 
 
 async def init(client: Client, releases: Releases, **how: Any) -> None:
-    asked = RequestedProviders({ProviderType.INFRASTRUCTURE: ["acme"]})
+    providers = RequestedProviders({ProviderType.INFRASTRUCTURE: ["acme"]})
     config = releases.config()
     await install.init(
         client,
         config,
-        asked,
+        providers,
         options=InstallOptions(**how),
         clock=loop_clock(),
         progress=no_progress,
@@ -69,11 +69,11 @@ async def trusted(client: Client) -> bytes:
     hook = await client.get(WEBHOOKS, Key("", f"{LABEL}-val"))
     definition = await client.get(CRDS, Key("", ACME_THINGS.group_resource))
     conversion = definition["spec"]["conversion"]["webhook"]
-    (one,) = {
+    (item,) = {
         hook["webhooks"][0]["clientConfig"]["caBundle"],
         conversion["clientConfig"]["caBundle"],
     }
-    return b64decode(one)
+    return b64decode(item)
 
 
 async def pair(client: Client, key: Key = LEAF) -> KeyPair:
@@ -87,7 +87,7 @@ async def test_a_webhook_is_trusted_where_there_is_no_cert_manager(releases: Rel
     places: dict[tuple[str, str, int], str] = {}
     async with management_cluster(services=places) as client:
         await init(client, releases)
-        every = [
+        entry = [
             {
                 "apiGroups": ["*"],
                 "apiVersions": ["*"],
@@ -95,8 +95,8 @@ async def test_a_webhook_is_trusted_where_there_is_no_cert_manager(releases: Rel
                 "resources": ["acmethings"],
             }
         ]
-        one = (await client.get(WEBHOOKS, Key("", f"{LABEL}-val")))["webhooks"][0]
-        strict = {**one, "rules": every, "failurePolicy": "Fail"}
+        webhook = (await client.get(WEBHOOKS, Key("", f"{LABEL}-val")))["webhooks"][0]
+        strict = {**webhook, "rules": entry, "failurePolicy": "Fail"}
         await client.patch(WEBHOOKS, Key("", f"{LABEL}-val"), {"webhooks": [strict]})
         async with serving(leaf=await pair(client)) as hooks:
             hooks.answers["/x"] = lambda _: {"allowed": False, "status": {"message": "not today"}}
@@ -115,9 +115,9 @@ async def test_the_secret_is_the_one_that_the_provider_mounts(releases: Releases
         await init(client, releases)
         secret = await client.get(SECRETS, LEAF)
         assert secret["type"] == "kubernetes.io/tls"
-        told = facts(value(secret, "tls.crt"))
-        assert NAME in told.names
-        assert told.not_after - EPOCH > 9 * YEAR
+        result = facts(value(secret, "tls.crt"))
+        assert NAME in result.names
+        assert result.not_after - EPOCH > 9 * YEAR
         authority = certificate_of(value(secret, "ca.crt"))
         certificate_of(value(secret, "tls.crt")).verify_directly_issued_by(authority)
         assert await trusted(client) == value(secret, "ca.crt")
@@ -154,13 +154,13 @@ async def test_with_cert_manager_it_is_asked(releases: Releases) -> None:
         for name in ("Certificate", "Issuer"):
             await client.create(CRDS, crd("cert-manager.io", name, versions=("v1",)))
         await init(client, releases)
-        asked = (await client.list(CERTIFICATES, NAMESPACE)).items
-        assert [one["spec"]["secretName"] for one in asked] == [LEAF.name]
+        request = (await client.list(CERTIFICATES, NAMESPACE)).items
+        assert [document["spec"]["secretName"] for document in request] == [LEAF.name]
         assert (await client.list(SECRETS, labels=CERTIFICATE_MARK)).items == []
         namespaces = {
-            one["metadata"]["name"]
-            for one in (await client.list(NAMESPACES)).items
-            if "deletionTimestamp" not in one["metadata"]
+            document["metadata"]["name"]
+            for document in (await client.list(NAMESPACES)).items
+            if "deletionTimestamp" not in document["metadata"]
         }
         assert "cert-manager-test" not in namespaces
 
@@ -301,14 +301,14 @@ def test_a_chain_of_issuers_is_one_authority() -> None:
     of_root = {**issuer(ca={"secretName": "root"})}
     of_root["metadata"] = {"name": "of-root", "namespace": "ns"}
     leaf = certificate("c", "ns", issuerRef={"name": "of-root"})
-    asked = requests_in([leaf, of_root, ISSUER, root])
-    found = issue_secrets(asked, {}, now=EPOCH, labels={})
-    by_name = {Key.of(one).name: one for one in found.secrets}
+    requests = requests_in([leaf, of_root, ISSUER, root])
+    secrets = issue_secrets(requests, {}, now=EPOCH, labels={})
+    by_name = {Key.of(secret).name: secret for secret in secrets.secrets}
     assert set(by_name) == {"root", "c-webhook-cert"}
     authority = certificate_of(value(by_name["root"], "tls.crt"))
     certificate_of(value(by_name["c-webhook-cert"], "tls.crt")).verify_directly_issued_by(authority)
-    held = {Key.of(one): one for one in found.secrets}
-    assert issue_secrets(asked, held, now=EPOCH + YEAR, labels={}).secrets == []
-    changed = [replace(one, names=(*one.names, "other")) for one in asked]
+    held = {Key.of(secret): secret for secret in secrets.secrets}
+    assert issue_secrets(requests, held, now=EPOCH + YEAR, labels={}).secrets == []
+    changed = [replace(request, names=(*request.names, "other")) for request in requests]
     again = issue_secrets(changed, held, now=EPOCH, labels={}).secrets
-    assert [Key.of(one).name for one in again] == ["c-webhook-cert"]
+    assert [Key.of(document).name for document in again] == ["c-webhook-cert"]

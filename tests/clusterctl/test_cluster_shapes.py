@@ -8,7 +8,7 @@ from kapy.api.crds import crds
 from kapy.clusterctl.templates.cluster_shapes import SPECIFICATIONS, shape_errors, shape_of
 from kapy.kube import Document
 
-(CLUSTER,) = [one for one in crds() if one["metadata"]["name"] == "clusters.cluster.x-k8s.io"]
+(CLUSTER,) = [crd for crd in crds() if crd["metadata"]["name"] == "clusters.cluster.x-k8s.io"]
 SIGNS = {"string": "", "integer": "#", "boolean": "?"}
 
 
@@ -21,19 +21,23 @@ def written(schema: Document) -> str | None:
     if kind == "object" and "additionalProperties" in schema:
         return f"{{*{written(schema['additionalProperties'])}}}"
     if kind == "object":
-        every = {name: written(one) for name, one in schema.get("properties", {}).items()}
+        entry = {
+            name: written(subschema) for name, subschema in schema.get("properties", {}).items()
+        }
         return (
-            "{" + " ".join(f"{name}{one}" for name, one in every.items() if one is not None) + "}"
+            "{"
+            + " ".join(f"{name}{text}" for name, text in entry.items() if text is not None)
+            + "}"
         )
     return SIGNS.get(kind or "")
 
 
 def test_the_table_is_what_the_crd_says() -> None:
     schemas = {
-        one["name"]: one["schema"]["openAPIV3Schema"]["properties"]["spec"]
-        for one in CLUSTER["spec"]["versions"]
+        version["name"]: version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        for version in CLUSTER["spec"]["versions"]
     }
-    assert {name: shape_of(written(one) or "") for name, one in schemas.items()} == {
+    assert {name: shape_of(written(schema) or "") for name, schema in schemas.items()} == {
         name: shape_of(text) for name, text in SPECIFICATIONS.items()
     }
 

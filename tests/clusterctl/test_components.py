@@ -66,8 +66,8 @@ def read(*documents: Document, config: Config | None = None, **how: Any) -> Comp
 
 
 def one(kind: str, components: Components) -> Document:
-    (found,) = [each for each in components.objects if each["kind"] == kind]
-    return found
+    (document,) = [obj for obj in components.objects if obj["kind"] == kind]
+    return document
 
 
 def at(document: Document, path: str) -> Any:
@@ -164,7 +164,7 @@ def test_everything_is_in_the_target_namespace(
 def test_the_namespace_of_the_file_is_the_default_target() -> None:
     components = read(DEPLOYMENT, NAMESPACE)
     assert components.target_namespace == "x-system"
-    assert [each["kind"] for each in components.objects] == ["Namespace", "Deployment"]
+    assert [obj["kind"] for obj in components.objects] == ["Namespace", "Deployment"]
 
 
 def test_a_namespace_is_added_where_the_file_has_none() -> None:
@@ -192,7 +192,7 @@ def test_certificates_come_before_what_they_are_injected_into() -> None:
     kinds = ["Issuer", "Certificate"]
     certificates = [named(kind, "c", "cert-manager.io/v1") for kind in kinds]
     components = read(named("ConfigMap", "c"), DEPLOYMENT, *certificates, NAMESPACE)
-    order = [each["kind"] for each in components.objects]
+    order = [obj["kind"] for obj in components.objects]
     assert order == ["Namespace", "Certificate", "Issuer", "ConfigMap", "Deployment"]
 
 
@@ -263,7 +263,7 @@ def test_what_a_file_refers_to_need_not_be_in_it() -> None:
     binding = named("RoleBinding", "b", roleRef=reference, subjects=subjects)
     components = read(NAMESPACE, DEPLOYMENT, binding)
     assert one("RoleBinding", components)["roleRef"] == reference
-    assert {each["kind"] for each in components.objects} == {
+    assert {obj["kind"] for obj in components.objects} == {
         "Namespace",
         "Deployment",
         "RoleBinding",
@@ -272,9 +272,9 @@ def test_what_a_file_refers_to_need_not_be_in_it() -> None:
 
 def test_every_object_of_the_file_is_there() -> None:
     documents = [NAMESPACE, *(named("ConfigMap", f"c-{number}") for number in range(3))]
-    found = components_of(yaml.dump_all(documents), PROVIDER, "v1.0.0", Config()).objects
-    names = [(one["kind"], one["metadata"]["name"]) for one in documents]
-    assert [(one["kind"], one["metadata"]["name"]) for one in found] == names
+    objects = components_of(yaml.dump_all(documents), PROVIDER, "v1.0.0", Config()).objects
+    names = [(document["kind"], document["metadata"]["name"]) for document in documents]
+    assert [(document["kind"], document["metadata"]["name"]) for document in objects] == names
 
 
 def test_variables_are_filled_in_and_listed() -> None:

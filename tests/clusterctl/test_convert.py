@@ -146,7 +146,7 @@ def test_what_is_not_set_is_as_upstream_writes_it() -> None:
     cluster, cluster_class = yaml.load_all(result.text)
     assert cluster["spec"] == {"paused": False}
     assert "status" not in cluster
-    (patch,), (variable,) = (cluster_class["spec"][one] for one in ("patches", "variables"))
+    (patch,), (variable,) = (cluster_class["spec"][item] for item in ("patches", "variables"))
     matched = {"controlPlane": True, "infrastructureCluster": False}
     assert patch["definitions"][0]["selector"]["matchResources"] == matched
     schema = {"type": "object", "items": {"type": "string", **_FLAGS}, **_FLAGS}

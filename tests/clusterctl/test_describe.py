@@ -68,9 +68,9 @@ async def test_on_a_terminal_the_tree_fits_and_no_message_loses_a_word(
     printed = table(tree, now=now, width=width)
     below = waits_table(waits(tree), now, width=width)
     assert [line for line in (printed + below).splitlines() if does_not_fit(line, width)] == []
-    messages = {word for one in tree.walk() for word in row_of(one, now).text.split()}
+    messages = {word for node in tree.walk() for word in row_of(node, now).text.split()}
     assert messages - set(printed.split()) == set()
-    reasons = {word for one in waits(tree) for word in one.why.split()}
+    reasons = {word for wait in waits(tree) for word in wait.why.split()}
     assert reasons - set(below.split()) == set()
 
 
@@ -101,12 +101,12 @@ async def test_machines_of_one_state_are_one_row_with_a_count() -> None:
     run = next(run for run in reversed(RUNS) if run["args"][2] == "shop")
     document = as_document(await tree_of(run["objects"], "shop", Options(grouping=False)))
     grouped = as_document(await tree_of(run["objects"], "shop"))
-    assert [one["kind"] for one in document["children"]] == [
+    assert [child["kind"] for child in document["children"]] == [
         "DevCluster",
         "KubeadmControlPlane",
         "WorkerGroup",
     ]
     machines = document["children"][1]["children"]
     assert grouped["children"][1]["children"] == [
-        {"kind": "Machine", "items": [one["name"] for one in machines], "ready": 3}
+        {"kind": "Machine", "items": [machine["name"] for machine in machines], "ready": 3}
     ]

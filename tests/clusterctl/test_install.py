@@ -52,35 +52,35 @@ def acme(version: str = "") -> RequestedProviders:
 
 
 async def init(
-    client: Client, releases: Releases, asked: RequestedProviders, **how: Any
+    client: Client, releases: Releases, providers: RequestedProviders, **how: Any
 ) -> list[str]:
     """What it said."""
-    told: list[str] = []
+    messages: list[str] = []
 
     def say(text: str, /, **values: str | Document) -> None:
-        told.append(line(text, values))
+        messages.append(line(text, values))
 
     await install.init(
         client,
         releases.config(),
-        asked,
+        providers,
         options=InstallOptions(**how),
         clock=loop_clock(),
         progress=say,
     )
-    return told
+    return messages
 
 
 async def labels(client: Client) -> set[str]:
-    return {one.label for one in await Inventory(client).installed()}
+    return {installed.label for installed in await Inventory(client).installed()}
 
 
 async def test_a_first_init_installs_the_usual_providers_too(releases: Releases) -> None:
     async with management_cluster() as client:
-        told = await init(client, releases, acme())
+        messages = await init(client, releases, acme())
         assert await labels(client) == {*USUAL, "infrastructure-acme"}
         again = await init(client, releases, acme())
-    assert [one for one in told if one.startswith("Installing")] == [
+    assert [text for text in messages if text.startswith("Installing")] == [
         f'Installing provider="{label}" version="v1.0.0" targetNamespace="{label}-system"'
         for label in (
             "cluster-api",
@@ -96,12 +96,12 @@ async def test_a_second_instance_is_refused_and_the_first_one_named(releases: Re
     releases.add(*ACME, "v1.0.1")
     async with management_cluster() as client:
         await init(client, releases, acme("v1.0.0"))
-        for asked in (
+        for providers in (
             acme("v1.0.1"),
             RequestedProviders(acme("v1.0.0").names, target_namespace="other"),
         ):
             with pytest.raises(ClusterctlError, match="already an instance") as refused:
-                await init(client, releases, asked)
+                await init(client, releases, providers)
             assert '"infrastructure-acme-system" namespace (v1.0.0)' in str(refused.value)
 
 
@@ -168,10 +168,10 @@ async def test_waiting_ends_when_the_managers_are_available(releases: Releases) 
         work = group.create_task(init(client, releases, acme(), wait=60.0))
         await asyncio.sleep(20)
         assert not work.done()
-        for one in (await client.list(DEPLOYMENTS)).items:
+        for document in (await client.list(DEPLOYMENTS)).items:
             available = {"type": "Available", "status": "True"}
             status = {"status": {"conditions": [available]}}
-            await client.patch(DEPLOYMENTS, Key.of(one), status, subresource="status")
+            await client.patch(DEPLOYMENTS, Key.of(document), status, subresource="status")
         await asyncio.sleep(1)
         assert work.done()
 
@@ -196,8 +196,10 @@ async def test_the_providers_of_a_plane_are_there_already(releases: Releases) ->
     async with management_plane(Settings(inventory=True), clock=loop_clock()) as plane:
         client = plane.client
         before = await client.get(CRDS, Key("", "clusters.cluster.x-k8s.io"))
-        asked = RequestedProviders({INFRASTRUCTURE: ["acme"], ProviderType.CORE: ["cluster-api"]})
-        told = await init(client, releases, asked)
+        providers = RequestedProviders(
+            {INFRASTRUCTURE: ["acme"], ProviderType.CORE: ["cluster-api"]}
+        )
+        messages = await init(client, releases, providers)
         assert "infrastructure-acme" in await labels(client)
         assert await client.get(CRDS, Key("", "clusters.cluster.x-k8s.io")) == before
         with pytest.raises(ClusterctlError, match="is a part of this management plane"):
@@ -209,8 +211,8 @@ async def test_the_providers_of_a_plane_are_there_already(releases: Releases) ->
             await delete(client, Deletion(names), progress=no_progress)
         await delete(client, Deletion(everything=True), progress=no_progress)
         assert len(await labels(client)) == 4
-    assert "Skipping cluster-api v1.14.0: it is a part of this management plane" in told
-    assert told[-1].startswith("This management plane runs no Pods: run the managers of infra")
+    assert "Skipping cluster-api v1.14.0: it is a part of this management plane" in messages
+    assert messages[-1].startswith("This management plane runs no Pods: run the managers of infra")
 
 
 async def test_a_token_secret_is_written_after_its_account() -> None:
@@ -227,8 +229,8 @@ async def test_a_token_secret_is_written_after_its_account() -> None:
         await ObjectApplier(plane.client).apply(
             [{**secret, "metadata": named}, {**account, "metadata": metadata}]
         )
-        found = await plane.client.get(SECRETS, Key("default", "manager"))
-        assert found["data"]["token"]
+        document = await plane.client.get(SECRETS, Key("default", "manager"))
+        assert document["data"]["token"]
 
 
 async def test_a_crd_of_the_plane_is_not_overwritten_by_a_provider(releases: Releases) -> None:
@@ -247,14 +249,16 @@ async def test_deletion_leaves_what_users_made(releases: Releases) -> None:
         assert await labels(client) == USUAL
         namespace = "infrastructure-acme-system"
         kinds = (DEPLOYMENTS, SERVICES, SECRETS)
-        left = [one for kind in kinds for one in (await client.list(kind, namespace)).items]
+        left = [
+            document for kind in kinds for document in (await client.list(kind, namespace)).items
+        ]
         assert left == []
         await client.get(NAMESPACES, Key("", namespace))
         await client.list(ACME_THINGS)
 
 
 async def test_crds_with_objects_are_not_deleted(releases: Releases) -> None:
-    asked = Deletion({INFRASTRUCTURE: ["acme"]}, include_crds=True)
+    deletion = Deletion({INFRASTRUCTURE: ["acme"]}, include_crds=True)
     thing: Document = {
         "apiVersion": ACME_THINGS.api_version,
         "kind": "AcmeThing",
@@ -264,19 +268,19 @@ async def test_crds_with_objects_are_not_deleted(releases: Releases) -> None:
         await init(client, releases, acme())
         await client.create(ACME_THINGS, thing)
         with pytest.raises(ClusterctlError, match=r"\[1 AcmeThing\]"):
-            await delete(client, asked, progress=no_progress)
+            await delete(client, deletion, progress=no_progress)
         assert "infrastructure-acme" in await labels(client)
         await client.delete(ACME_THINGS, Key.of(thing))
-        await delete(client, asked, progress=no_progress)
+        await delete(client, deletion, progress=no_progress)
         with pytest.raises(NotFound):
             await client.list(ACME_THINGS)
 
 
 async def test_what_is_being_deleted_is_waited_for_by_the_next_init(releases: Releases) -> None:
-    asked = Deletion(everything=True, include_namespace=True, include_crds=True)
+    deletion = Deletion(everything=True, include_namespace=True, include_crds=True)
     async with management_cluster(controllers=True) as client:
         await init(client, releases, acme())
-        await delete(client, asked, progress=no_progress)
+        await delete(client, deletion, progress=no_progress)
         await init(client, releases, acme())
         assert await labels(client) == {*USUAL, "infrastructure-acme"}
 
@@ -298,14 +302,14 @@ def refusing(client: Client, kind: str, *, slow: bool = False) -> Client:
 
 
 async def everything(client: Client) -> set[str]:
-    found = {
-        f"{one.kind} {one.key}"
-        for one in await labelled_objects(client, "")
-        if one.kind not in ("Event", "ConfigMap", "Lease", "ServiceAccount")
-        or CLUSTERCTL_LABEL in (one.document["metadata"].get("labels") or {})
+    results = {
+        f"{obj.kind} {obj.key}"
+        for obj in await labelled_objects(client, "")
+        if obj.kind not in ("Event", "ConfigMap", "Lease", "ServiceAccount")
+        or CLUSTERCTL_LABEL in (obj.document["metadata"].get("labels") or {})
     }
-    crds = {Key.of(one).name for one in (await client.list(CRDS)).items}
-    return found | crds
+    crds = {Key.of(document).name for document in (await client.list(CRDS)).items}
+    return results | crds
 
 
 @pytest.mark.parametrize("slow", [False, True])
@@ -346,12 +350,12 @@ async def test_an_installation_that_did_not_end_can_be_deleted(releases: Release
     """As after `kill -9`: its objects are there, and the inventory does not know it."""
     async with management_cluster(controllers=True) as client:
         await init(client, releases, acme())
-        for one in await Inventory(client).installed():
-            await client.delete(PROVIDERS, one.key)
-        asked = Deletion({INFRASTRUCTURE: ["acme"]}, include_namespace=True, include_crds=True)
-        await delete(client, asked, progress=no_progress)
+        for installed in await Inventory(client).installed():
+            await client.delete(PROVIDERS, installed.key)
+        deletion = Deletion({INFRASTRUCTURE: ["acme"]}, include_namespace=True, include_crds=True)
+        await delete(client, deletion, progress=no_progress)
         await asyncio.sleep(60)
-        left = {one for one in await everything(client) if "acme" in one}
+        left = {text for text in await everything(client) if "acme" in text}
         assert left == {"ClusterRole infrastructure-acme-role"}, "as every deletion leaves it"
         with pytest.raises(ClusterctlError, match="failed to identify the namespace"):
-            await delete(client, asked, progress=no_progress)
+            await delete(client, deletion, progress=no_progress)

@@ -39,10 +39,12 @@ EVERY_MOMENT: Final = bool(os.environ.get("KAPY_SOAK"))
 
 
 async def init(client: Client, releases: Releases) -> None:
-    asked = RequestedProviders(
+    providers = RequestedProviders(
         {ProviderType.INFRASTRUCTURE: ["acme:v1.0.0"], ProviderType.CORE: ["cluster-api:v1.0.0"]}
     )
-    await install.init(client, releases.config(), asked, clock=loop_clock(), progress=no_progress)
+    await install.init(
+        client, releases.config(), providers, clock=loop_clock(), progress=no_progress
+    )
 
 
 async def upgrade_all(client: Client, releases: Releases) -> None:
@@ -91,13 +93,13 @@ async def test_what_ends_anywhere_ends_right_when_it_is_run_again(
 async def contents(client: Client) -> dict[str, str]:
     """What is there of providers, with their images and versions."""
     kinds = (NAMESPACES, CRDS, DEPLOYMENTS, SERVICES, SECRETS)
-    found = {
-        f"{kind.kind} {Key.of(one)}": _told(one)
+    results = {
+        f"{kind.kind} {Key.of(document)}": _told(document)
         for kind in kinds
-        for one in (await client.list(kind, labels=CLUSTERCTL_LABEL)).items
+        for document in (await client.list(kind, labels=CLUSTERCTL_LABEL)).items
     }
     installed = await Inventory(client).installed()
-    return found | {one.label: one.version for one in installed}
+    return results | {item.label: item.version for item in installed}
 
 
 def _told(document: Document) -> str:

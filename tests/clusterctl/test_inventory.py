@@ -52,9 +52,9 @@ def test_there_has_to_be_one_core_provider() -> None:
 def test_a_second_instance_is_told_with_both_names() -> None:
     other = Installed("aws", ProviderType.INFRASTRUCTURE, "v2.10.0", "other")
     check_single_instances([AWS, VSPHERE, CORE])
-    with pytest.raises(InventoryError) as told:
+    with pytest.raises(InventoryError) as error:
         check_single_instances([AWS, other])
-    assert "[capa-system/infrastructure-aws other/infrastructure-aws]" in str(told.value)
+    assert "[capa-system/infrastructure-aws other/infrastructure-aws]" in str(error.value)
 
 
 def test_a_type_that_is_none_is_told_with_those_that_there_are() -> None:
@@ -81,9 +81,9 @@ async def test_the_inventory_is_defined_once_and_read_back() -> None:
         await client.create(NAMESPACES, namespace)
         await inventory.record(provider)
         await inventory.record({**provider, "version": "v2.12.0"})
-        (found,) = await inventory.installed()
-    assert (found.label, found.version) == ("infrastructure-aws", "v2.12.0")
-    assert found.instance == "default/infrastructure-aws"
+        (installed,) = await inventory.installed()
+    assert (installed.label, installed.version) == ("infrastructure-aws", "v2.12.0")
+    assert installed.instance == "default/infrastructure-aws"
 
 
 async def test_the_definition_of_another_clusterctl_is_refused() -> None:

@@ -34,12 +34,15 @@ ANNA = Holder("anna", ["dev", "ops"], timedelta(minutes=30))
 
 def client(*secrets: Document) -> Client:
     """Of a server that has these Secrets, and answers 404 to everything else."""
-    paths = {f"/api/v1/namespaces/fleet/secrets/{one['metadata']['name']}": one for one in secrets}
+    paths = {
+        f"/api/v1/namespaces/fleet/secrets/{secret['metadata']['name']}": secret
+        for secret in secrets
+    }
 
     async def answer(request: Request) -> Reply:
-        found = paths.get(request.path)
-        if found is not None:
-            return Reply(200, found)
+        path = paths.get(request.path)
+        if path is not None:
+            return Reply(200, path)
         name = request.path.rpartition("/")[2]
         return Reply(404, {"kind": "Status", "message": f'secrets "{name}" not found', "code": 404})
 
@@ -61,9 +64,11 @@ async def test_ones_own_names_the_user_the_groups_and_ends_soon() -> None:
     from cryptography.x509.oid import NameOID
 
     names = load_pem_x509_certificate(certificate).subject
-    said = {one.oid: [two.value for two in names.get_attributes_for_oid(one.oid)] for one in names}
-    assert said[NameOID.COMMON_NAME] == ["anna"]
-    assert sorted(said[NameOID.ORGANIZATION_NAME]) == ["dev", "ops"]
+    messages = {
+        name.oid: [two.value for two in names.get_attributes_for_oid(name.oid)] for name in names
+    }
+    assert messages[NameOID.COMMON_NAME] == ["anna"]
+    assert sorted(messages[NameOID.ORGANIZATION_NAME]) == ["dev", "ops"]
     assert facts(certificate).not_after == NOW + ANNA.valid
     assert CA.key not in b64decode(user["user"]["client-key-data"])
 

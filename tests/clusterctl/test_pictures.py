@@ -37,9 +37,9 @@ async def test_names_cannot_break_out_of_a_picture() -> None:
     evil = {"kind": 'A"\\', "metadata": {"name": '<script>"&'}, "status": {}}
     node = Node("Thing", evil)
     assert '\\"' in dot(node, now=NOW)
-    shown = page(node, now=NOW)
-    assert "<script>" not in shown
-    assert "&lt;script&gt;&quot;&amp;" in shown
+    text = page(node, now=NOW)
+    assert "<script>" not in text
+    assert "&lt;script&gt;&quot;&amp;" in text
 
 
 class Balance(HTMLParser):
@@ -59,12 +59,12 @@ class Balance(HTMLParser):
 
 async def test_a_page_is_whole_and_needs_nothing_else() -> None:
     tree = await tree_of(RUNS[-1]["objects"], "shop", Options(grouping=False))
-    shown = page(tree, now=NOW)
+    text = page(tree, now=NOW)
     parser = Balance()
-    parser.feed(shown)
+    parser.feed(text)
     assert parser.open == []
-    assert not re.search(r"(src|href)=", shown)
-    assert shown.count("<li>") == len(list(tree.walk()))
+    assert not re.search(r"(src|href)=", text)
+    assert text.count("<li>") == len(list(tree.walk()))
 
 
 async def test_a_picture_is_drawn_again_when_the_cluster_changes_and_only_then() -> None:
@@ -83,8 +83,8 @@ async def test_a_picture_is_drawn_again_when_the_cluster_changes_and_only_then()
             },
         }
         for name in ("one", "other"):
-            made = {**cluster, "metadata": {"name": name, "namespace": "default"}}
-            await plane.client.create(CLUSTERS, made)
+            entries = {**cluster, "metadata": {"name": name, "namespace": "default"}}
+            await plane.client.create(CLUSTERS, entries)
         key, changed = Key("default", "one"), asyncio.Event()
         from kapy.clusterctl.describe import ClientSource
 

@@ -17,7 +17,7 @@ from kapy.clusterctl.server_from_here import any_machine, usable_kubeconfig, wit
 from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request
 from kapy.kube.yaml import dump, load
-from kapy.sdk import ConsoleUnavailable, LogRequest, MachineConsole, MachineTarget
+from kapy.sdk.console import ConsoleUnavailable, LogRequest, MachineConsole, MachineTarget
 
 CLUSTER = Key("fleet", "shop")
 SERVER = "https://172.18.0.3:6443"
@@ -100,10 +100,10 @@ def client(*, refused: bool = False) -> Client:
 
 async def test_the_server_is_replaced_by_the_way_that_the_console_knows() -> None:
     console = PaperConsole(URL)
-    found = await usable_kubeconfig(client(), CLUSTER, kubeconfig(), lambda _: console)
-    access = parse(found)
+    text = await usable_kubeconfig(client(), CLUSTER, kubeconfig(), lambda _: console)
+    access = parse(text)
     assert (access.server, access.tls_server_name, access.token) == (URL, "172.18.0.3", "t")
-    assert load(found)["clusters"][1] == load(kubeconfig())["clusters"][1]
+    assert load(text)["clusters"][1] == load(kubeconfig())["clusters"][1]
     assert console.asked == [("fleet/shop", SERVER)]
     assert console.is_closed
 
@@ -121,8 +121,8 @@ async def test_what_cannot_be_found_out_changes_nothing(
 async def test_machines_that_cannot_be_read_change_nothing() -> None:
     console = PaperConsole(URL)
     text = kubeconfig()
-    found = await usable_kubeconfig(client(refused=True), CLUSTER, text, lambda _: console)
-    assert found == text
+    name = await usable_kubeconfig(client(refused=True), CLUSTER, text, lambda _: console)
+    assert name == text
     assert console.asked == []
 
 
@@ -156,8 +156,8 @@ def test_the_command_says_that_it_names_another_server(
     monkeypatch.setattr(consoles, "console_of", lambda _: PaperConsole(URL))
     changed = get._from_here(kubeconfig(), target)
     assert parse(changed).server == URL
-    said = capsys.readouterr().err
-    assert said == (
+    err = capsys.readouterr().err
+    assert err == (
         f"{SERVER} is not reached from here: the kubeconfig names {URL} (--as-stored keeps the "
         "first one)\n"
     )

@@ -135,7 +135,7 @@ def settings(template: Template) -> Document:
 async def test_a_template_is_filled_and_put_into_one_namespace(config: Config) -> None:
     wishes = TemplateOptions("c", "ns", "v1.34.0", 3, 5)
     template = await generated(config, FromRepository(ACME), wishes)
-    assert [one["metadata"] for one in template.objects] == [
+    assert [obj["metadata"] for obj in template.objects] == [
         {"name": "c", "namespace": "ns"},
         {"name": "c-settings", "namespace": "ns"},
     ]
@@ -208,7 +208,7 @@ async def test_a_cluster_class_comes_before_the_cluster_that_is_made_of_it(
     config: Config, flavor: str
 ) -> None:
     template = await generated(config, FromRepository(ACME, flavor))
-    kinds = [(one["kind"], one["metadata"]["namespace"]) for one in template.objects]
+    kinds = [(obj["kind"], obj["metadata"]["namespace"]) for obj in template.objects]
     assert kinds == [("ClusterClass", "ns"), ("ConfigMap", "ns"), ("Cluster", "ns")]
     assert template.variables["CLASS_SIZE"] == "large"
 
@@ -216,7 +216,7 @@ async def test_a_cluster_class_comes_before_the_cluster_that_is_made_of_it(
 async def test_a_cluster_class_of_another_namespace_goes_there(tmp_path: Path) -> None:
     config = released(tmp_path, CLASS_NAMESPACE="classes")
     template = await generated(config, FromRepository(ACME, "topology"))
-    assert [one["metadata"]["namespace"] for one in template.objects] == [
+    assert [obj["metadata"]["namespace"] for obj in template.objects] == [
         "classes",
         "classes",
         "ns",
@@ -250,7 +250,7 @@ async def test_a_cluster_class_that_is_there_is_left_out(config: Config) -> None
         assert len(template.objects) == 3
         await client.create(CLASSES, parsed(QUICK)[0])
         template = await generated(config, FromRepository(ACME, "topology"), here=client)
-        assert [one["kind"] for one in template.objects] == ["Cluster"]
+        assert [obj["kind"] for obj in template.objects] == ["Cluster"]
 
 
 async def test_half_a_cluster_class_is_not_added_to(config: Config) -> None:
@@ -367,12 +367,12 @@ async def test_a_template_may_be_in_a_config_map(config: Config) -> None:
         for source in (FromConfigMap("templates"), FromConfigMap("templates", "current", "b")):
             template = await generated(config, source, here=client)
             assert len(template.objects) == 2
-        for source, told in (
+        for source, message in (
             (FromConfigMap("templates", "current", "c"), r'"c" data key \(it has b, template\)'),
             (FromConfigMap("none"), "error reading ConfigMap current/none"),
             (FromConfigMap("", "current"), "missing configMapName value"),
         ):
-            with pytest.raises(TemplateError, match=told):
+            with pytest.raises(TemplateError, match=message):
                 await generated(config, source, here=client)
 
 

@@ -70,7 +70,7 @@ async def apply(client: Client, releases: Releases, target: Target) -> None:
 
 
 async def versions(client: Client) -> dict[str, str]:
-    return {one.label: one.version for one in await Inventory(client).installed()}
+    return {installed.label: installed.version for installed in await Inventory(client).installed()}
 
 
 def acme(version: str) -> Target:
@@ -78,10 +78,10 @@ def acme(version: str) -> Target:
 
 
 async def planned(client: Client, releases: Releases) -> dict[str, dict[str, str]]:
-    found = await upgrade_plans(client, releases.config(), progress=no_progress)
+    plans = await upgrade_plans(client, releases.config(), progress=no_progress)
     return {
-        one.contract: {item.provider.label: item.next_version for item in one.items}
-        for one in found
+        plan.contract: {item.provider.label: item.next_version for item in plan.items}
+        for plan in plans
     }
 
 
@@ -104,8 +104,8 @@ async def test_the_plan_has_the_newest_release_of_each_contract(releases: Releas
 async def test_a_new_contract_is_planned_only_for_all_together(releases: Releases) -> None:
     series = {"1.0": V1BETA2, "2.0": "v1beta3"}
     kubeadm = [("kubeadm", ProviderType.BOOTSTRAP), ("kubeadm", ProviderType.CONTROL_PLANE)]
-    for one in (CORE, *kubeadm):
-        releases.add(*one, "v2.0.0", series=series)
+    for entry in (CORE, *kubeadm):
+        releases.add(*entry, "v2.0.0", series=series)
     async with management_cluster() as client:
         await init(client, releases)
         assert list(await planned(client, releases)) == [V1BETA2]
@@ -148,8 +148,8 @@ async def test_cert_manager_takes_over_with_an_upgrade(releases: Releases) -> No
             await client.create(CRDS, crd("cert-manager.io", name, versions=("v1",)))
         await apply(client, releases, Target(contract=CONTRACT))
         assert (await client.list(SECRETS, MANAGER.namespace)).items == []
-        (asked,) = (await client.list(CERTIFICATES, MANAGER.namespace)).items
-    assert asked["spec"]["secretName"] == "infrastructure-acme-webhook-cert"
+        (request,) = (await client.list(CERTIFICATES, MANAGER.namespace)).items
+    assert request["spec"]["secretName"] == "infrastructure-acme-webhook-cert"
 
 
 async def test_the_old_version_ends_before_the_new_one_begins(releases: Releases) -> None:
@@ -266,16 +266,16 @@ def hooks_crd(**annotations: str) -> Document:
 
 
 def openapi(*paths: str) -> str:
-    return json.dumps({"openapi": "3.0.0", "paths": {f"/{one}": {"post": {}} for one in paths}})
+    return json.dumps({"openapi": "3.0.0", "paths": {f"/{path}": {"post": {}} for path in paths}})
 
 
 def extension(name: str, api_version: str, hook: str) -> Document:
-    asked = {"apiVersion": api_version, "hook": hook}
+    request = {"apiVersion": api_version, "hook": hook}
     return {
         "apiVersion": EXTENSIONS.api_version,
         "kind": "ExtensionConfig",
         "metadata": {"name": name, "namespace": "cluster-api-system"},
-        "status": {"handlers": [{"name": f"ask.{name}", "requestHook": asked}]},
+        "status": {"handlers": [{"name": f"ask.{name}", "requestHook": request}]},
     }
 
 

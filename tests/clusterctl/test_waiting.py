@@ -18,8 +18,8 @@ SINCE = "2026-01-01T23:58:00Z"
 
 
 def condition(of: str, status: str, reason: str = "", message: str = "", **more: Any) -> Document:
-    found = {"type": of, "status": status, "reason": reason, "message": message}
-    return {**found, "lastTransitionTime": SINCE, **more}
+    results = {"type": of, "status": status, "reason": reason, "message": message}
+    return {**results, "lastTransitionTime": SINCE, **more}
 
 
 def thing(*conditions: Document, metadata: Document | None = None, **status: Any) -> Document:
@@ -95,8 +95,8 @@ async def test_recorded_clusters_wait_for_what_their_trees_show_as_not_true() ->
     for run in RUNS:
         source = RecordedSource(run["objects"])
         tree = await discover(source, Key("fleet", run["args"][2]), EVERYTHING)
-        waiting = {one.name for one in waits(tree)}
+        waiting = {wait.name for wait in waits(tree)}
         for node in tree.walk():
             listed = (node.document or {}).get("status", {}).get("conditions") or []
-            if any(one["type"] == "Available" and one["status"] != "True" for one in listed):
+            if any(item["type"] == "Available" and item["status"] != "True" for item in listed):
                 assert node.name in waiting

@@ -61,9 +61,14 @@ def condition(entry: Record) -> Condition:
     return decode({key: value for key, value in entry.items() if value is not None}, Condition)
 
 
-def shown(one: Condition, *, time: bool) -> Record:
-    entry = {"type": one.type, "status": one.status, "reason": one.reason, "message": one.message}
-    return entry | ({"lastTransitionTime": one.last_transition_time or None} if time else {})
+def shown(value: Condition, *, time: bool) -> Record:
+    entry = {
+        "type": value.type,
+        "status": value.status,
+        "reason": value.reason,
+        "message": value.message,
+    }
+    return entry | ({"lastTransitionTime": value.last_transition_time or None} if time else {})
 
 
 def answer(record: Record, given: Condition | None, error: str, *, time: bool) -> Iterable[str]:
@@ -112,7 +117,7 @@ def check_aggregate(record: Record) -> Iterable[str]:
     given, error = None, ""
     try:
         given = aggregate(
-            [Reporter.of(one) for one in record["objects"]],
+            [Reporter.of(obj) for obj in record["objects"]],
             source,
             target=record.get("targetConditionType", ""),
             negative=bool(negative),
@@ -156,12 +161,12 @@ def check_set(record: Record) -> Iterable[str]:
     target = Reporter.of(record["object"], record["generation"])
     set_condition(target, condition(record["condition"]), NOW)
     given = [
-        shown(one, time=True) | {"observedGeneration": one.observed_generation or 0}
-        for one in target.status.conditions
+        shown(item, time=True) | {"observedGeneration": item.observed_generation or 0}
+        for item in target.status.conditions
     ]
-    for one in given:
-        if one["lastTransitionTime"] == STAMP:
-            one["lastTransitionTime"] = "now"
+    for document in given:
+        if document["lastTransitionTime"] == STAMP:
+            document["lastTransitionTime"] = "now"
     return compared(record["out"], given)
 
 

@@ -1,4 +1,4 @@
-"""One quiet Machine speaks for all: what is summed up is the same as if all were looked at."""
+"""One Machine represents its group: conditions are as if each Machine were aggregated."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapy.api.machine import Machine
+from kapy.api.machine_set import MachineSet
 from kapy.conditions import v1beta1
-from kapy.conditions.aggregation_input import MemoCache, aggregation_input, is_healthy_and_silent
+from kapy.conditions.aggregation_input import (
+    AggregationInput,
+    Group,
+    MemoCache,
+    aggregation_input,
+    group_of,
+)
 from kapy.conditions.machines import machines_ready, machines_up_to_date, remediating
 from kapy.conditions.transitions import next_transition
+from kapy.core.machinedeployment.status import rolling_out
+from kapy.core.machineset.status import count
 from kapy.kube import Document
 from kapy.kube.meta import read
 
@@ -34,19 +43,27 @@ def machine(name: int, states: list[tuple[str, str] | None], *, deleting: bool) 
     metadata: Document = {"name": f"m{name}", "uid": f"u{name}", "creationTimestamp": TIME}
     if deleting:
         metadata["deletionTimestamp"] = TIME
-    nothing = {"apiGroup": "x.example.com", "kind": "T", "name": "t"}
     status = {
         "nodeRef": {"name": "n"},
         "conditions": conditions,
         "deprecated": {"v1beta1": {"conditions": old}},
     }
-    spec = {"clusterName": "c", "bootstrap": {}, "infrastructureRef": nothing}
-    return read({"metadata": metadata, "spec": spec, "status": status}, Machine)
+    return read({"metadata": metadata, "spec": SPEC, "status": status}, Machine)
 
 
+SPEC: Document = {
+    "clusterName": "c",
+    "bootstrap": {},
+    "infrastructureRef": {"apiGroup": "x.example.com", "kind": "T", "name": "t"},
+}
 WELL = st.just([("True", "")] * 5 + [None])
+OUTDATED = st.sampled_from(["* Version v1.33.0, v1.34.0 required", "* Taints", "bad"]).map(
+    lambda message: [("True", ""), ("True", ""), ("False", message), ("True", ""), None, None]
+)
 ANY = st.lists(st.sampled_from(STATES), min_size=len(TYPES), max_size=len(TYPES))
-MACHINES = st.lists(st.tuples(st.one_of(WELL, ANY), st.sampled_from([False] * 4 + [True])))
+MACHINES = st.lists(
+    st.tuples(st.one_of(WELL, OUTDATED, ANY), st.sampled_from([False] * 4 + [True]))
+)
 
 
 @given(MACHINES)
@@ -55,23 +72,39 @@ def test_nothing_is_lost(given_machines: list[tuple[list[tuple[str, str] | None]
         machine(number, states, deleting=deleting)
         for number, (states, deleting) in enumerate(given_machines)
     ]
-    found = aggregation_input(machines, {id(one) for one in machines if is_healthy_and_silent(one)})
-    assert len(found.noteworthy) + found.healthy_count == len(machines)
-    assert machines_ready(found.representatives) == machines_ready(machines)
-    assert machines_up_to_date(found.representatives, NOW) == machines_up_to_date(machines, NOW)
-    assert remediating(found.representatives, "x") == remediating(machines, "x")
-    assert next_transition(found.noteworthy, NOW) == next_transition(machines, NOW)
+    item, grouped = aggregation_input(machines, {}), aggregation_input(machines, groups(machines))
+    assert len(grouped.noteworthy) + grouped.ready_count == len(machines)
+    assert machines_ready(grouped.representatives) == machines_ready(machines)
+    assert machines_up_to_date(grouped, NOW) == machines_up_to_date(item, NOW)
+    assert rolling_out(grouped) == rolling_out(item)
+    assert remediating(grouped.representatives, "x") == remediating(machines, "x")
+    assert next_transition(grouped.noteworthy, NOW) == next_transition(machines, NOW)
     if machines:
-        assert aggregated(found.noteworthy, found.healthy_count) == aggregated(machines, 0)
+        assert aggregated(grouped.noteworthy, grouped.ready_count) == aggregated(machines, 0)
+    assert counters(grouped, machines) == counters(item, machines)
+
+
+def groups(machines: list[Machine]) -> dict[int, Group]:
+    known = ((id(machine), group_of(machine)) for machine in machines)
+    return {identity: group for identity, group in known if group is not None}
+
+
+def counters(given: AggregationInput, machines: list[Machine]) -> tuple[int | None, ...]:
+    machine_set = read(
+        {"spec": {"clusterName": "c", "selector": {}, "template": {"spec": SPEC}}}, MachineSet
+    )
+    count(machine_set, machines, given)
+    status = machine_set.status
+    return status.ready_replicas, status.available_replicas, status.up_to_date_replicas
 
 
 def aggregated(machines: list[Machine], ready: int) -> object:
     sources = []
-    for one in machines:
-        assert one.status.deprecated is not None
-        assert one.status.deprecated.v1beta1 is not None
-        condition = v1beta1.get(one.status.deprecated.v1beta1.conditions, "Ready")
-        sources.append((condition, "Machine", one.metadata.name))
+    for item in machines:
+        assert item.status.deprecated is not None
+        assert item.status.deprecated.v1beta1 is not None
+        condition = v1beta1.get(item.status.deprecated.v1beta1.conditions, "Ready")
+        sources.append((condition, "Machine", item.metadata.name))
     return v1beta1.aggregate(sources, "MachinesReady", ready=ready)
 
 

@@ -20,7 +20,9 @@ def a_machine() -> Machine:
 
 
 def times(machine: Machine) -> dict[str, str]:
-    return {one.type: one.last_transition_time for one in machine.status.conditions}
+    return {
+        condition.type: condition.last_transition_time for condition in machine.status.conditions
+    }
 
 
 def test_a_new_condition_gets_the_time_and_the_generation() -> None:
@@ -66,9 +68,9 @@ def test_what_was_given_is_not_kept() -> None:
     given = true("Ready", "Ready")
     set_condition(machine, given, NOW)
     given.message = "changed afterwards"
-    found = get(machine.status.conditions, "Ready")
-    assert found is not None
-    assert found.message == ""
+    condition = get(machine.status.conditions, "Ready")
+    assert condition is not None
+    assert condition.message == ""
 
 
 def test_conditions_stand_in_their_order() -> None:

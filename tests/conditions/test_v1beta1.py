@@ -38,11 +38,11 @@ def machine() -> Machine:
 
 
 def test_they_are_kept_in_the_deprecated_part_of_a_status_ready_first() -> None:
-    one = machine()
+    value = machine()
     for type_ in ("NodeHealthy", "Ready", "BootstrapReady"):
-        set_condition(conditions_of(one), true(type_), NOW)
-    kept = written(one)["status"]["deprecated"]["v1beta1"]["conditions"]
-    assert [each["type"] for each in kept] == ["Ready", "BootstrapReady", "NodeHealthy"]
+        set_condition(conditions_of(value), true(type_), NOW)
+    kept = written(value)["status"]["deprecated"]["v1beta1"]["conditions"]
+    assert [item["type"] for item in kept] == ["Ready", "BootstrapReady", "NodeHealthy"]
     assert kept[0] == {
         "type": "Ready",
         "status": "True",
@@ -101,24 +101,24 @@ def test_steps_are_counted_while_only_they_are_there() -> None:
 
 
 def test_a_negative_condition_is_bad_when_it_is_true() -> None:
-    told = V1Beta1Condition(type="Broken", status="True", reason="r", severity=ERROR)
-    assert (summary([told], negative=["Broken"]) or BAD).status == "False"
+    condition = V1Beta1Condition(type="Broken", status="True", reason="r", severity=ERROR)
+    assert (summary([condition], negative=["Broken"]) or BAD).status == "False"
 
 
 def test_an_aggregate_tells_which_object_is_not_ready() -> None:
-    found = aggregate(
+    beta1_condition = aggregate(
         [(true("Ready"), "Machine", "a"), (BAD, "Machine", "b"), (None, "Machine", "c")],
         "MachinesReady",
     )
-    assert found == false("MachinesReady", "a @ Machine/b", INFO, "1 of 3 completed")
+    assert beta1_condition == false("MachinesReady", "a @ Machine/b", INFO, "1 of 3 completed")
 
 
 def test_a_mirror_keeps_the_time_and_falls_back_on_what_is_said() -> None:
     conditions: list[V1Beta1Condition] = []
     set_condition(conditions, true("Ready"), NOW)
-    found = mirror(get(conditions, "Ready"), "InfrastructureReady")
-    assert found is not None
-    assert (found.type, found.last_transition_time) == (
+    beta1_condition = mirror(get(conditions, "Ready"), "InfrastructureReady")
+    assert beta1_condition is not None
+    assert (beta1_condition.type, beta1_condition.last_transition_time) == (
         "InfrastructureReady",
         "2026-01-01T00:00:00Z",
     )
@@ -146,5 +146,5 @@ def test_a_mirror_keeps_the_time_and_falls_back_on_what_is_said() -> None:
 def test_what_can_be_kept_of_a_providers_ready(
     conditions: object, expected: tuple[str, str] | None
 ) -> None:
-    found = foreign_ready({"status": {"conditions": conditions}})
-    assert (None if found is None else (found.status, found.reason)) == expected
+    ready = foreign_ready({"status": {"conditions": conditions}})
+    assert (None if ready is None else (ready.status, ready.reason)) == expected

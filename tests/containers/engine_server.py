@@ -71,36 +71,36 @@ class EngineServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while (asked := await _request(reader)) is not None:
-                self.asked.append(asked)
-                if re.search(r"/exec/\d+/start$", asked.path):
-                    await self._execute(int(asked.path.split("/")[-2]), reader, writer)
+            while (request := await _request(reader)) is not None:
+                self.asked.append(request)
+                if re.search(r"/exec/\d+/start$", request.path):
+                    await self._execute(int(request.path.split("/")[-2]), reader, writer)
                     break
-                writer.write(self._reply(asked))
+                writer.write(self._reply(request))
                 await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
             writer.close()
 
-    def _reply(self, asked: Asked) -> bytes:
-        if asked.path.endswith("/exec"):
-            self.execs.append(json.loads(asked.body))
+    def _reply(self, request: Asked) -> bytes:
+        if request.path.endswith("/exec"):
+            self.execs.append(json.loads(request.body))
             return _written(201, {**RECORDED["exec"]["body"], "Id": str(len(self.execs) - 1)})
-        if asked.path.endswith("/resize"):
+        if request.path.endswith("/resize"):
             self.resized.set()
             return _written(200, b"")
-        if found := re.search(r"/exec/(\d+)/json$", asked.path):
-            code = self.codes.get(int(found[1]))
-            process = {"tty": self.execs[int(found[1])]["Tty"]}
+        if match := re.search(r"/exec/(\d+)/json$", request.path):
+            code = self.codes.get(int(match[1]))
+            process = {"tty": self.execs[int(match[1])]["Tty"]}
             seen = {"Running": False, "ExitCode": code, "ProcessConfig": process}
             return _written(200, {**RECORDED["exec-inspect"]["body"], **seen})
         for pattern, name in self.answers:
-            if re.search(pattern, f"{asked.method} {asked.path}{_path_of(asked)}"):
+            if re.search(pattern, f"{request.method} {request.path}{_path_of(request)}"):
                 if isinstance(name, bytes):
                     return _written(200, name)
                 return _written(RECORDED[name]["status"], RECORDED[name]["body"])
-        return _written(404, {"message": f"no answer was recorded for {asked.path}"})
+        return _written(404, {"message": f"no answer was recorded for {request.path}"})
 
     async def _execute(
         self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -130,9 +130,9 @@ class EngineServer:
         await writer.drain()
 
 
-def _path_of(asked: Asked) -> str:
+def _path_of(request: Asked) -> str:
     """The file of a container that is asked for."""
-    return "".join(f" path={one}" for one in asked.query.get("path", ()))
+    return "".join(f" path={text}" for text in request.query.get("path", ()))
 
 
 async def _request(reader: asyncio.StreamReader) -> Asked | None:

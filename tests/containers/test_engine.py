@@ -75,20 +75,20 @@ def test_knows_rootless_engines(name: str) -> None:
 
 
 def test_without_a_cgroup_driver_nothing_is_limited() -> None:
-    found = {**RECORDED["info-cgroup2"]["body"], "CgroupDriver": "none"}
-    assert engine_info_of(found, RECORDED["version"]["body"]).limits == frozenset()
+    results = {**RECORDED["info-cgroup2"]["body"], "CgroupDriver": "none"}
+    assert engine_info_of(results, RECORDED["version"]["body"]).limits == frozenset()
 
 
 async def test_reads_a_container(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/containers/t1/json", "running")
-    found = await engine.container("t1")
-    assert found is not None
-    assert found.is_running
-    assert (found.name, found.image) == ("t1", "kapyreal/base:bookworm")
-    assert found.labels["io.x-k8s.kind.role"] == "control-plane"
-    assert found.address("bridge")[0].startswith("10.88.0.")
-    assert found.address("another")[0] == found.address("bridge")[0]
-    assert found.ports["6443/tcp"].isdigit()
+    container = await engine.container("t1")
+    assert container is not None
+    assert container.is_running
+    assert (container.name, container.image) == ("t1", "kapyreal/base:bookworm")
+    assert container.labels["io.x-k8s.kind.role"] == "control-plane"
+    assert container.address("bridge")[0].startswith("10.88.0.")
+    assert container.address("another")[0] == container.address("bridge")[0]
+    assert container.ports["6443/tcp"].isdigit()
 
 
 async def test_a_container_that_is_not_there_is_none(engine: Engine, server: EngineServer) -> None:
@@ -99,16 +99,16 @@ async def test_a_container_that_is_not_there_is_none(engine: Engine, server: Eng
 
 async def test_a_killed_container_is_not_running(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/containers/t1/json", "exited")
-    found = await engine.container("t1")
-    assert found is not None
-    assert (found.state, found.exit_code, found.address()) == ("exited", 137, ("", ""))
+    container = await engine.container("t1")
+    assert container is not None
+    assert (container.state, container.exit_code, container.address()) == ("exited", 137, ("", ""))
 
 
 async def test_lists_by_label(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/containers/json", "list")
-    found = await engine.containers({"io.x-k8s.kind.cluster": "c", "other": ""}, name="^t1$")
-    assert [one.name for one in found] == ["t1"]
-    assert found[0].ports.keys() == {"6443/tcp"}
+    containers = await engine.containers({"io.x-k8s.kind.cluster": "c", "other": ""}, name="^t1$")
+    assert [container.name for container in containers] == ["t1"]
+    assert containers[0].ports.keys() == {"6443/tcp"}
     query = server.asked[-1].query
     assert query["all"] == ["true"]
     assert json.loads(query["filters"][0]) == {
@@ -156,9 +156,9 @@ async def test_a_refusal_says_what_to_do(
 async def test_puts_files_as_an_archive(engine: Engine, server: EngineServer) -> None:
     server.answer("PUT .*/archive", b"")
     await engine.put_files("t1", [File("/usr/local/etc/a.cfg", b"text", 0o600)])
-    asked = server.asked[-1]
-    assert asked.query == {"path": ["/"]}
-    with tarfile.open(fileobj=io.BytesIO(asked.body)) as archive:
+    request = server.asked[-1]
+    assert request.query == {"path": ["/"]}
+    with tarfile.open(fileobj=io.BytesIO(request.body)) as archive:
         entry = archive.getmember("usr/local/etc/a.cfg")
         content = archive.extractfile(entry)
         assert content is not None
@@ -172,8 +172,8 @@ async def test_reads_a_file_of_an_image_and_leaves_no_container(
     server.answer("GET .*/archive", archive_of([File("default-cni.yaml", b"text")]))
     server.answer("DELETE ", "remove")
     assert await engine.file_of_image("kindest/node:v1", "/kind/manifests/x.yaml") == b"text"
-    asked = [one.method for one in server.asked if "/info" not in one.path]
-    assert [one for one in asked if one != "GET"] == ["POST", "DELETE"]
+    methods = [entry.method for entry in server.asked if "/info" not in entry.path]
+    assert [text for text in methods if text != "GET"] == ["POST", "DELETE"]
     assert server.asked[2].query == {"path": ["/kind/manifests/x.yaml"]}
     server.answer("GET .*/archive", "no-container")
     with pytest.raises(NoSuchObject):
@@ -191,14 +191,14 @@ async def test_gives_a_command_its_whole_input(engine: Engine, server: EngineSer
     data = bytes(range(256)) * 4000
     await engine.run("t1", ["cat"], stdin=data)
     await engine.run("t1", ["cat"], stdin=io.BytesIO(b"12"))
-    assert [(one.command, one.stdin) for one in server.ran] == [(["cat"], data), (["cat"], b"12")]
+    assert [(ran.command, ran.stdin) for ran in server.ran] == [(["cat"], data), (["cat"], b"12")]
 
 
 async def test_keeps_the_end_of_a_long_output(engine: Engine, server: EngineServer) -> None:
     server.run = lambda _: (0, b"a" * 3 * MAX_OUTPUT_BYTES + b"the end", b"")
-    found = await engine.run("t1", ["yes"])
-    assert len(found.stdout) == MAX_OUTPUT_BYTES
-    assert found.stdout.endswith("athe end")
+    command_result = await engine.run("t1", ["yes"])
+    assert len(command_result.stdout) == MAX_OUTPUT_BYTES
+    assert command_result.stdout.endswith("athe end")
 
 
 async def test_a_stopped_container_gets_no_signal(engine: Engine, server: EngineServer) -> None:
@@ -222,9 +222,9 @@ async def test_pulls_with_progress(engine: Engine, server: EngineServer) -> None
     ]
     server.answer("GET .*/images/a:1/json", "no-image")
     server.answer("POST .*/images/create", "\n".join(map(json.dumps, lines)).encode() + b"\n")
-    told: list[str] = []
-    await engine.ensure_image("a:1", told.append)
-    assert told == [
+    pulls: list[str] = []
+    await engine.ensure_image("a:1", pulls.append)
+    assert pulls == [
         "pulling image a:1",
         "pulling image a:1: 0 of 1 layers",
         "pulling image a:1: 0 of 2 layers",
@@ -245,13 +245,13 @@ async def test_a_name_of_an_image_leads_to_no_other_path(
     with pytest.raises(ImageUnavailable, match="is no name of an image"):
         async with engine.save(image) as pieces:
             await anext(pieces)
-    assert {one.path for one in server.asked} <= {"/version"}
+    assert {entry.path for entry in server.asked} <= {"/version"}
 
 
 async def test_does_not_pull_what_is_there(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/images/.*/json", "image")
     await engine.ensure_image("a:1")
-    assert not [one for one in server.asked if one.method == "POST"]
+    assert not [entry for entry in server.asked if entry.method == "POST"]
 
 
 @pytest.mark.parametrize(
@@ -272,8 +272,8 @@ async def test_a_failed_pull_names_the_image(
 async def test_reads_networks(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/networks/", "network")
     server.answer("GET .*/networks/nope", "no-network")
-    found = await engine.network("kind")
-    assert found == ("kind", ("172.17.0.0/16",), {}, ("172.17.0.1",))
+    network = await engine.network("kind")
+    assert network == ("kind", ("172.17.0.0/16",), {}, ("172.17.0.1",))
     assert await engine.network("nope") is None
 
 
@@ -300,21 +300,23 @@ async def test_follows_what_happens_to_containers(engine: Engine, server: Engine
     ]
     events.append({**events[0], "Actor": {"ID": "2", "Attributes": {"name": "b"}}})
     server.answer("GET .*/events", "\n".join(map(json.dumps, events)).encode() + b"\n")
-    told: list[Container] = []
-    await engine.follow("io.x-k8s.kind.cluster", told.append)
-    assert [(one.name, one.state, one.is_running) for one in told] == [
+    containers: list[Container] = []
+    await engine.follow("io.x-k8s.kind.cluster", containers.append)
+    assert [
+        (container.name, container.state, container.is_running) for container in containers
+    ] == [
         ("a", "start", False),
         ("a", "die", False),
         ("a", "remove", False),
     ]
-    assert labels.items() <= told[0].labels.items()
+    assert labels.items() <= containers[0].labels.items()
     filters = json.loads(server.asked[-1].query["filters"][0])
     # Podman selects no label without a value, and has words of its own for some events.
     assert filters.keys() == {"type", "event"}
     assert {"start", "die", "died", "destroy", "remove"} == set(filters["event"])
     server.answer("GET .*/events", "no-container")
     with pytest.raises(EngineError):
-        await engine.follow("io.x-k8s.kind.cluster", told.append)
+        await engine.follow("io.x-k8s.kind.cluster", containers.append)
 
 
 async def test_nobody_listens(tmp_path: Path) -> None:
@@ -336,7 +338,7 @@ async def test_podman_keeps_no_volume_of_a_container(engine: Engine, server: Eng
     server.answer("DELETE .*/volumes/blue-cp-var", "remove")
     assert (await engine.info()).is_podman
     assert await engine.remove("blue-cp")
-    assert [one.path.rpartition("/v1.")[2].partition("/")[2] for one in server.asked[-2:]] == [
+    assert [entry.path.rpartition("/v1.")[2].partition("/")[2] for entry in server.asked[-2:]] == [
         "containers/blue-cp",
         "volumes/blue-cp-var",
     ]
@@ -346,20 +348,20 @@ async def test_of_two_networks_of_one_name_one_is_kept(
     engine: Engine, server: EngineServer
 ) -> None:
     """Docker makes two where two programs ask at the same time."""
-    both = [{"Name": "kind", "Id": one} for one in ("bb", "aa", "cc")]
+    both = [{"Name": "kind", "Id": element} for element in ("bb", "aa", "cc")]
     other = {"Name": "kind-of", "Id": "dd"}
     server.answer("GET .*/networks$", json.dumps([*both, other]).encode())
-    for one in ("aa", "bb", "cc"):
-        server.answer(f"DELETE .*/networks/{one}", "no-network")
-        containers: dict[str, object] = {"x": {}} if one == "cc" else {}
-        shown = {"Name": "kind", "Id": one, "Containers": containers}
-        server.answer(f"GET .*/networks/{one}", json.dumps(shown).encode())
+    for item in ("aa", "bb", "cc"):
+        server.answer(f"DELETE .*/networks/{item}", "no-network")
+        containers: dict[str, object] = {"x": {}} if item == "cc" else {}
+        entries = {"Name": "kind", "Id": item, "Containers": containers}
+        server.answer(f"GET .*/networks/{item}", json.dumps(entries).encode())
     server.answer("POST .*/networks/create", json.dumps({"Id": "aa"}).encode())
     await engine.create_network("kind", {})
-    removed = [one.path for one in server.asked if one.method == "DELETE"]
-    assert [one.rpartition("/")[2] for one in removed] == ["aa", "bb"], "one in use is kept"
+    removed = [entry.path for entry in server.asked if entry.method == "DELETE"]
+    assert [text.rpartition("/")[2] for text in removed] == ["aa", "bb"], "one in use is kept"
     server.asked.clear()
     server.answer("GET .*/networks/kind", "network-ambiguous")
     with pytest.raises(AmbiguousName, match=r"docker network rm ID"):
         await engine.network("kind")
-    assert len([one for one in server.asked if one.method == "DELETE"]) == 2
+    assert len([entry for entry in server.asked if entry.method == "DELETE"]) == 2

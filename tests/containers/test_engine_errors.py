@@ -45,9 +45,9 @@ def test_podmans_socket_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("podman.sock")
         environment = {"XDG_RUNTIME_DIR": str(tmp_path)}
-        found = engine_address(environment, tmp_path)
-    assert found is not None
-    assert found.endswith(("podman/podman.sock", "docker.sock"))
+        address = engine_address(environment, tmp_path)
+    assert address is not None
+    assert address.endswith(("podman/podman.sock", "docker.sock"))
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_podmans_socket_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_refusals(message: str, error: type[EngineError], remedy: str) -> None:
-    found = request_error("start container a", 500, message)
-    assert type(found) is error
-    assert remedy in str(found)
-    assert "start container a" in str(found)
+    engine_error = request_error("start container a", 500, message)
+    assert type(engine_error) is error
+    assert remedy in str(engine_error)
+    assert "start container a" in str(engine_error)
 
 
 def test_a_pull_onto_a_full_disk_is_a_full_disk() -> None:
@@ -73,9 +73,9 @@ def test_a_pull_onto_a_full_disk_is_a_full_disk() -> None:
 
 
 def test_what_an_engine_says_is_one_bounded_line() -> None:
-    found = str(request_error("start a", 500, "first\nsecond " + "x" * 10_000))
-    assert "first second" in found
-    assert len(found) < MAX_QUOTED + 100
+    text = str(request_error("start a", 500, "first\nsecond " + "x" * 10_000))
+    assert "first second" in text
+    assert len(text) < MAX_QUOTED + 100
 
 
 def test_a_socket_of_somebody_else() -> None:
@@ -108,9 +108,9 @@ async def test_certificates_that_are_missing(
 
 
 def test_an_engine_that_wants_tls() -> None:
-    found = request_error("ask", 400, "Client sent an HTTP request to an HTTPS server.")
-    assert isinstance(found, EngineUnreachable)
-    assert "DOCKER_TLS_VERIFY=1" in str(found)
+    error = request_error("ask", 400, "Client sent an HTTP request to an HTTPS server.")
+    assert isinstance(error, EngineUnreachable)
+    assert "DOCKER_TLS_VERIFY=1" in str(error)
 
 
 def test_an_engine_whose_certificate_is_of_another_authority() -> None:

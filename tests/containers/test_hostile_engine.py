@@ -98,6 +98,7 @@ def _ignore(_: object) -> None:
     """Take what is told."""
 
 
+SESSION: Final = Session(output=_ignore, errors=_ignore)
 OPERATIONS: Final[Mapping[str, Callable[[Engine], Awaitable[object]]]] = {
     "info": lambda engine: engine.info(),
     "containers": lambda engine: engine.containers({"a": "b"}),
@@ -114,7 +115,8 @@ OPERATIONS: Final[Mapping[str, Callable[[Engine], Awaitable[object]]]] = {
     "logs": lambda engine: engine.logs("a"),
     "run": lambda engine: engine.run("a", ["x"]),
     "run with input": lambda engine: engine.run("a", ["x"], stdin=b"abc"),
-    "attach": lambda engine: engine.attach("a", ["x"], Session(output=_ignore, errors=_ignore)),
+    "session": lambda engine: engine.run_session("a", ["x"], SESSION),
+    "attach": lambda engine: engine.attach("a", SESSION),
     "follow command": lambda engine: _all(engine.follow_command("a", ["x"])),
     "output": lambda engine: _all(engine.output("a")),
     "image": lambda engine: engine.image("a"),
@@ -235,7 +237,7 @@ async def test_an_archive_without_a_file_is_an_error(
 
 FRAMES: Final[Mapping[str, bytes]] = {
     "one of 4 GiB": FRAME.pack(1, (1 << 32) - 1) + b"x" * 1000,
-    "small ones": b"".join(FRAME.pack(1 + one % 2, 1) + b"x" for one in range(2_000)),
+    "small ones": b"".join(FRAME.pack(1 + number % 2, 1) + b"x" for number in range(2_000)),
     "empty ones": FRAME.pack(1, 0) * 2_000,
 }
 
@@ -257,10 +259,11 @@ class FrameServer(OddServer):
         head = await reader.readuntil(b"\r\n\r\n")
         request = head.split(b"\r\n")[0]
         try:
-            if b"/start" not in request and b"/logs" not in request:
+            is_upgrade = b"/start" in request or b"/attach" in request
+            if not is_upgrade and b"/logs" not in request:
                 writer.write(self._reply(request))
                 return
-            writer.write(UPGRADE if b"/start" in request else self._endless())
+            writer.write(UPGRADE if is_upgrade else self._endless())
             writer.write(self.piece)
             while self.sent < self.most:
                 writer.write(self.again)
@@ -293,7 +296,9 @@ async def framing(tmp_path: Path) -> AsyncIterator[tuple[FrameServer, Engine]]:
 
 
 @pytest.mark.parametrize("name", FRAMES)
-@pytest.mark.parametrize("operation", ["run", "attach", "follow command", "logs", "output"])
+@pytest.mark.parametrize(
+    "operation", ["run", "session", "attach", "follow command", "logs", "output"]
+)
 async def test_frames_of_any_length_are_not_kept(
     framing: tuple[FrameServer, Engine], name: str, operation: str
 ) -> None:

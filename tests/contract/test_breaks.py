@@ -35,26 +35,26 @@ from tests.testing.conformance.behaviour import test_mutants as of_behaviour
 T = TypeVar("T")
 ALL: Final = bool(os.environ.get("KAPY_EVERY_RULE"))
 SEED: Final = 20
-_BROKEN: Final = {rule for one in BREAKS for rules in one.shown.values() for rule in rules}
+_BROKEN: Final = {rule for entry in BREAKS for rules in entry.shown.values() for rule in rules}
 _STATIC: Final = [rule for rule, case in cases().items() if is_static(case)]
 _RUNNING: Final = [
     (rule, case) for rule, case in cases().items() if not is_static(case) and case.test != BAD_DAYS
 ]
 
 
-def some(every: Sequence[T]) -> Sequence[T]:
+def some(entry: Sequence[T]) -> Sequence[T]:
     """All of them where that is asked for, else a tenth."""
-    return every if ALL else Random(SEED).sample(list(every), len(every) // 10)
+    return entry if ALL else Random(SEED).sample(list(entry), len(entry) // 10)
 
 
 def test_every_rule_has_a_test_that_fails_when_it_is_broken() -> None:
-    shown = _BROKEN | set(cases())
+    broken = _BROKEN | set(cases())
     rules = {*RULES, *PROMISES}
-    assert rules == shown
+    assert rules == broken
 
 
-def _named(one: Break) -> str:
-    return one.name
+def _named(entry: Break) -> str:
+    return entry.name
 
 
 @pytest.mark.parametrize("one", BREAKS, ids=_named)
@@ -69,25 +69,29 @@ def test_a_break_can_be_made(one: Break) -> None:
 
 
 def test_breaks_have_names_of_their_own() -> None:
-    assert len({one.name for one in BREAKS}) == len(BREAKS)
+    assert len({entry.name for entry in BREAKS}) == len(BREAKS)
 
 
 def test_a_test_in_a_class_is_found() -> None:
-    found = node_of("clusterctl/move/test_rules.py::test_status_is_not_restored")
-    assert found.count("::") == 2
+    node = node_of("clusterctl/move/test_rules.py::test_status_is_not_restored")
+    assert node.count("::") == 2
 
 
 @pytest.mark.slow
 def test_breaks_are_noticed(tmp_path: Path) -> None:
     workers = (os.cpu_count() or 1) if ALL else 1
     outcomes = list(run(some(BREAKS), tmp_path, workers=workers))
-    assert [(one.broken.name, one.unseen, one.problem) for one in outcomes if not one.is_seen] == []
+    assert [
+        (outcome.broken.name, outcome.unseen, outcome.problem)
+        for outcome in outcomes
+        if not outcome.is_seen
+    ] == []
 
 
 def test_no_break_no_failure(tmp_path: Path) -> None:
     """What is tried is the copy, and a test that passes there is told."""
-    one = Break("nothing", "contract/crd_names.py", "the contract", "a contract", {_PLURALS: ()})
-    (outcome,) = run([one], tmp_path)
+    entry = Break("nothing", "contract/crd_names.py", "the contract", "a contract", {_PLURALS: ()})
+    (outcome,) = run([entry], tmp_path)
     assert (outcome.unseen, outcome.problem) == ([_PLURALS], "")
 
 
@@ -112,18 +116,18 @@ def test_the_kit_looks_at_every_rule_of_files(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def _blind(_: Fixture) -> AsyncIterator[Finding]:
-    for one in list[Finding]():
-        yield one
+    for finding in list[Finding]():
+        yield finding
 
 
 def _without(checks: Sequence[Check], rule: str, case: Case) -> list[Check]:
     """Checks of which that of the rule sees nothing, and that of the same name for the case."""
     same = {rule, f"{case.role}/{rule.partition('/')[2]}"}
-    return [replace(one, run=_blind) if one.rule in same else one for one in checks]
+    return [replace(check, run=_blind) if check.rule in same else check for check in checks]
 
 
 @pytest.mark.parametrize(
-    ("rule", "case"), [pytest.param(*one, id=one[0]) for one in some(_RUNNING)]
+    ("rule", "case"), [pytest.param(*case, id=case[0]) for case in some(_RUNNING)]
 )
 async def test_the_kit_looks_at_every_rule_of_a_running_provider(
     monkeypatch: pytest.MonkeyPatch, rule: str, case: Case

@@ -4,7 +4,7 @@ it is put right, and nobody else is held up."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pytest
 import pytest_asyncio
@@ -18,6 +18,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import ServerError
 from kapy.kube.http import Request
 from kapy.kube.names import CRDS, Resource
+from tests.contract.broken_fields import CONTRACTS, GOOD, OF_CLUSTERS, OF_MACHINES
 from tests.core.stage import (
     CONFIGS,
     CONTROL_PLANES,
@@ -36,209 +37,6 @@ from tests.core.stage import (
 )
 
 
-class Break(NamedTuple):
-    """What a provider writes, and what the owner's condition then says after `<kind> <name> breaks
-    the <contract> contract v1beta2: `."""
-
-    resource: Resource
-    spec: Document
-    status: Document
-    said: str
-
-
-DONE: Final = {"provisioned": True}
-GOOD: Final = {"initialization": DONE}
-
-OF_CLUSTERS: Final = [
-    Break(
-        INFRA_CLUSTERS,
-        {},
-        {"initialization": "yes"},
-        ".status.initialization: expected an object, got string",
-    ),
-    Break(
-        INFRA_CLUSTERS,
-        {},
-        {"initialization": {"provisioned": "yes"}},
-        ".status.initialization.provisioned: expected a boolean, got string",
-    ),
-    Break(
-        INFRA_CLUSTERS,
-        {"controlPlaneEndpoint": "1.2.3.4:6443"},
-        GOOD,
-        ".spec.controlPlaneEndpoint: expected an object, got string",
-    ),
-    Break(
-        INFRA_CLUSTERS,
-        {"controlPlaneEndpoint": {"host": "h", "port": "6443"}},
-        GOOD,
-        ".spec.controlPlaneEndpoint: Expected `int`, got `str` - at `$.port`",
-    ),
-    Break(
-        INFRA_CLUSTERS,
-        {"controlPlaneEndpoint": {"host": "h", "port": 70000}},
-        GOOD,
-        ".spec.controlPlaneEndpoint: port: must be at most 65535, is 70000",
-    ),
-    Break(
-        INFRA_CLUSTERS,
-        {},
-        {**GOOD, "failureDomains": {"a": {}}},
-        ".status.failureDomains: expected a list, got object",
-    ),
-    Break(
-        INFRA_CLUSTERS,
-        {},
-        {**GOOD, "failureDomains": [{"controlPlane": True}]},
-        ".status.failureDomains: Object missing required field `name`",
-    ),
-    Break(
-        INFRA_CLUSTERS,
-        {},
-        {**GOOD, "failureDomains": [{"name": "a"}, {"name": "a"}]},
-        '.status.failureDomains: the name "a" is there twice',
-    ),
-    Break(
-        INFRA_CLUSTERS,
-        {},
-        {**GOOD, "failureDomains": [{"name": "a" * 257}]},
-        ".status.failureDomains: name: must not be longer than 256 characters, has 257",
-    ),
-    Break(
-        INFRA_CLUSTERS,
-        {},
-        {**GOOD, "failureReason": 7},
-        ".status.failureReason: expected a string, got integer",
-    ),
-    Break(
-        CONTROL_PLANES,
-        {},
-        {"initialization": {"controlPlaneInitialized": "soon"}},
-        ".status.initialization.controlPlaneInitialized: expected a boolean, got string",
-    ),
-    Break(
-        CONTROL_PLANES,
-        {"controlPlaneEndpoint": []},
-        {"initialization": {"controlPlaneInitialized": True}},
-        ".spec.controlPlaneEndpoint: expected an object, got list",
-    ),
-    Break(
-        CONTROL_PLANES,
-        {},
-        {"readyReplicas": "three"},
-        ".status.readyReplicas: expected an integer, got string",
-    ),
-    Break(
-        CONTROL_PLANES,
-        {"replicas": 2**40},
-        {},
-        ".spec.replicas: 1099511627776 is no int32",
-    ),
-    Break(
-        CONTROL_PLANES,
-        {},
-        {"versions": [{"replicas": 1}]},
-        ".status.versions: Object missing required field `version`",
-    ),
-]
-OF_MACHINES: Final = [
-    Break(
-        INFRA_MACHINES,
-        {},
-        {"initialization": []},
-        ".status.initialization: expected an object, got list",
-    ),
-    Break(
-        INFRA_MACHINES, {"providerID": 7}, GOOD, ".spec.providerID: expected a string, got integer"
-    ),
-    Break(
-        INFRA_MACHINES,
-        {"providerID": "x" * 513},
-        GOOD,
-        ".spec.providerID: must not be longer than 512 characters, has 513",
-    ),
-    Break(
-        INFRA_MACHINES,
-        {"providerID": "a://1"},
-        {**GOOD, "addresses": "10.0.0.1"},
-        ".status.addresses: expected a list, got string",
-    ),
-    Break(
-        INFRA_MACHINES,
-        {"providerID": "a://2"},
-        {**GOOD, "addresses": [{"type": "Phone", "address": "1"}]},
-        '.status.addresses: type: "Phone" is none of Hostname, ExternalIP, InternalIP, '
-        "ExternalDNS, InternalDNS",
-    ),
-    Break(
-        INFRA_MACHINES,
-        {"providerID": "a://3"},
-        {**GOOD, "addresses": [{"type": "Hostname", "address": ""}]},
-        ".status.addresses: address: must not be empty",
-    ),
-    Break(
-        INFRA_MACHINES,
-        {"providerID": "a://4"},
-        {**GOOD, "failureDomain": {"name": "a"}},
-        ".status.failureDomain: expected a string, got object",
-    ),
-    Break(
-        INFRA_MACHINES,
-        {"providerID": "a://5", "failureDomain": 3},
-        GOOD,
-        ".spec.failureDomain: expected a string, got integer",
-    ),
-    Break(
-        INFRA_MACHINES,
-        {"providerID": "a://6"},
-        {**GOOD, "failureMessage": []},
-        ".status.failureMessage: expected a string, got list",
-    ),
-    Break(
-        INFRA_MACHINES,
-        {},
-        {"interruptible": "often"},
-        ".status.interruptible: expected a boolean, got string",
-    ),
-    Break(
-        CONFIGS,
-        {},
-        {"failureReason": True},
-        ".status.failureReason: expected a string, got boolean",
-    ),
-    Break(
-        CONFIGS,
-        {},
-        {"initialization": {"dataSecretCreated": 1}},
-        ".status.initialization.dataSecretCreated: expected a boolean, got integer",
-    ),
-    Break(
-        CONFIGS,
-        {},
-        {"initialization": {"dataSecretCreated": True}},
-        ".status.dataSecretName: mandatory field is not set",
-    ),
-    Break(
-        CONFIGS,
-        {},
-        {"initialization": {"dataSecretCreated": True}, "dataSecretName": ""},
-        ".status.dataSecretName: is empty",
-    ),
-    Break(
-        CONFIGS,
-        {},
-        {"initialization": {"dataSecretCreated": True}, "dataSecretName": ["s"]},
-        ".status.dataSecretName: expected a string, got list",
-    ),
-]
-CONTRACTS: Final = {
-    INFRA_CLUSTERS: ("InfraCluster", "InfrastructureReady"),
-    CONTROL_PLANES: ("ControlPlane", "ControlPlaneAvailable"),
-    INFRA_MACHINES: ("InfraMachine", "InfrastructureReady"),
-    CONFIGS: ("BootstrapConfig", "BootstrapConfigReady"),
-}
-
-
 @pytest_asyncio.fixture
 async def plane() -> AsyncIterator[Stage]:
     """Core's controllers, running."""
@@ -250,8 +48,8 @@ def condition(
     obj: Cluster | Machine | MachineDeployment | MachineSet | None, of_type: str
 ) -> Condition:
     assert obj is not None
-    (one,) = [one for one in obj.status.conditions or () if one.type == of_type]
-    return one
+    (value,) = [item for item in obj.status.conditions or () if item.type == of_type]
+    return value
 
 
 async def write(plane: Stage, resource: Resource, name: str, spec: Any, status: Any) -> None:
@@ -272,10 +70,10 @@ async def test_a_cluster_says_how_its_parts_break_the_contract(plane: Stage) -> 
     await plane.settle(1)
     for name, broken in zip(names, OF_CLUSTERS, strict=True):
         contract, of_type = CONTRACTS[broken.resource]
-        told = condition(await plane.story.get(Cluster, name), of_type)
+        result = condition(await plane.story.get(Cluster, name), of_type)
         who = f"{broken.resource.kind} default/{name}"
-        assert (told.status, told.reason) == ("Unknown", "InternalError")
-        assert told.message == f"{who} breaks the {contract} contract v1beta2: {broken.said}"
+        assert (result.status, result.reason) == ("Unknown", "InternalError")
+        assert result.message == f"{who} breaks the {contract} contract v1beta2: {broken.said}"
     fine = await plane.story.get(Cluster, "fine")
     assert condition(fine, "InfrastructureReady").status == "True"
     await they_go_all_the_same(plane, Cluster, names)
@@ -293,10 +91,10 @@ async def test_a_machine_says_how_its_parts_break_the_contract(plane: Stage) -> 
     await plane.settle(1)
     for name, broken in zip(names, OF_MACHINES, strict=True):
         contract, of_type = CONTRACTS[broken.resource]
-        told = condition(await plane.story.get(Machine, name), of_type)
+        result = condition(await plane.story.get(Machine, name), of_type)
         who = f"{broken.resource.kind} default/{name}"
-        assert told.message == f"{who} breaks the {contract} contract v1beta2: {broken.said}"
-        assert (told.status, told.reason) == ("Unknown", "InternalError")
+        assert result.message == f"{who} breaks the {contract} contract v1beta2: {broken.said}"
+        assert (result.status, result.reason) == ("Unknown", "InternalError")
     fine = await plane.story.get(Machine, "fine")
     assert condition(fine, "InfrastructureReady").status == "True"
     assert fine is not None
@@ -309,7 +107,7 @@ async def they_go_all_the_same(plane: Stage, kind: type[Any], names: list[str]) 
     for name in names:
         await plane.client.delete(kind, Key("default", name))
     await plane.settle(30)
-    assert not {one.metadata.name for one in await plane.story.all(kind)} & set(names)
+    assert not {item.metadata.name for item in await plane.story.all(kind)} & set(names)
 
 
 async def test_what_is_put_right_goes_on(plane: Stage) -> None:
@@ -323,8 +121,8 @@ async def test_what_is_put_right_goes_on(plane: Stage) -> None:
     )
     await plane.boot("one")
     await plane.settle(1)
-    one = await plane.story.get(Machine, "one")
-    assert condition(one, "InfrastructureReady").status == "True"
+    machine = await plane.story.get(Machine, "one")
+    assert condition(machine, "InfrastructureReady").status == "True"
     infra = await plane.provider(INFRA_MACHINES, "one")
     assert infra["spec"] == {"providerID": "fake://one", "foreign": {"a": [1]}}
 
@@ -345,9 +143,9 @@ async def test_conditions_that_cannot_be_read_are_told(plane: Stage) -> None:
     for conditions, message in UNREADABLE:
         await plane.report(INFRA_CLUSTERS, "c", conditions=conditions)
         await plane.settle(1)
-        told = condition(await plane.story.get(Cluster, "c"), "InfrastructureReady")
-        assert (told.status, told.reason) == ("Unknown", "InvalidConditionReported")
-        assert told.message == (
+        result = condition(await plane.story.get(Cluster, "c"), "InfrastructureReady")
+        assert (result.status, result.reason) == ("Unknown", "InvalidConditionReported")
+        assert result.message == (
             "failed to convert status.conditions from FakeCluster to []metav1.Condition: " + message
         )
 
@@ -362,10 +160,10 @@ async def test_a_provider_id_stays_what_it_is_and_belongs_to_one_machine(plane: 
     await write(plane, INFRA_MACHINES, "two", {"providerID": "fake://one"}, GOOD)
     await write(plane, INFRA_MACHINES, "one", {"providerID": "fake://other"}, GOOD)
     await plane.settle(1)
-    one, two = [await plane.story.get(Machine, name) for name in ("one", "two")]
-    assert one is not None
+    machine, two = [await plane.story.get(Machine, name) for name in ("one", "two")]
+    assert machine is not None
     assert two is not None
-    assert condition(one, "InfrastructureReady").message == (
+    assert condition(machine, "InfrastructureReady").message == (
         "FakeMachine default/one breaks the InfraMachine contract v1beta2: .spec.providerID: has "
         'changed from "fake://one" to "fake://other", but Node one was matched by it and it must '
         "stay"
@@ -374,8 +172,8 @@ async def test_a_provider_id_stays_what_it_is_and_belongs_to_one_machine(plane: 
         "FakeMachine default/two breaks the InfraMachine contract v1beta2: .spec.providerID: "
         '"fake://one" is the one of Machine default/one too'
     )
-    assert (one.spec.provider_id, two.spec.provider_id) == ("fake://one", "")
-    assert one.status.node_ref is not None
+    assert (machine.spec.provider_id, two.spec.provider_id) == ("fake://one", "")
+    assert machine.status.node_ref is not None
     assert two.status.node_ref is None
 
 
@@ -408,13 +206,13 @@ async def test_a_crd_without_a_contract_is_told_until_it_has_one(
     await plane.client.patch(CRDS, name, {"metadata": {"labels": labels}})
     await plane.create(*a_machine("one"))
     await plane.settle(1)
-    told = condition(await plane.story.get(Machine, "one"), "InfrastructureReady")
-    assert (told.status, told.reason, told.message) == ("Unknown", "InternalError", message)
+    result = condition(await plane.story.get(Machine, "one"), "InfrastructureReady")
+    assert (result.status, result.reason, result.message) == ("Unknown", "InternalError", message)
     await plane.settle(600)
     await plane.client.patch(CRDS, name, {"metadata": {"labels": PUT_RIGHT}})
     await plane.settle(1)
-    told = condition(await plane.story.get(Machine, "one"), "InfrastructureReady")
-    assert told.message == "FakeMachine status.initialization.provisioned is false"
+    result = condition(await plane.story.get(Machine, "one"), "InfrastructureReady")
+    assert result.message == "FakeMachine status.initialization.provisioned is false"
 
 
 async def test_a_kind_that_nobody_installed_is_waited_for(plane: Stage) -> None:
@@ -422,8 +220,8 @@ async def test_a_kind_that_nobody_installed_is_waited_for(plane: Stage) -> None:
     await plane.client.delete(CRDS, Key("", INFRA_CLUSTERS.group_resource))
     await plane.create(cluster())
     await plane.settle(600)
-    told = condition(await plane.story.get(Cluster, "c"), "InfrastructureReady")
-    assert told.message == (
+    result = condition(await plane.story.get(Cluster, "c"), "InfrastructureReady")
+    assert result.message == (
         "failed to get object from ref: failed to get CustomResourceDefinition metadata: "
         "customresourcedefinitions.apiextensions.k8s.io "
         '"fakeclusters.infrastructure.cluster.x-k8s.io" not found'
@@ -432,8 +230,8 @@ async def test_a_kind_that_nobody_installed_is_waited_for(plane: Stage) -> None:
     metadata = {key: definition["metadata"][key] for key in ("name", "labels")}
     await plane.client.create(CRDS, {**parts, "metadata": metadata})
     await plane.settle(1)
-    told = condition(await plane.story.get(Cluster, "c"), "InfrastructureReady")
-    assert told.message == "FakeCluster does not exist"
+    result = condition(await plane.story.get(Cluster, "c"), "InfrastructureReady")
+    assert result.message == "FakeCluster does not exist"
 
 
 async def test_what_vanishes_is_missed(plane: Stage) -> None:
@@ -445,16 +243,16 @@ async def test_what_vanishes_is_missed(plane: Stage) -> None:
     for resource, name in ((INFRA_CLUSTERS, "c"), (CONTROL_PLANES, "c"), (INFRA_MACHINES, "one")):
         await plane.client.delete(resource, Key("default", name))
     await plane.settle(1)
-    found, machine = await plane.story.get(Cluster, "c"), await plane.story.get(Machine, "one")
+    result, machine = await plane.story.get(Cluster, "c"), await plane.story.get(Machine, "one")
     for of_type, kind in (
         ("InfrastructureReady", "FakeCluster"),
         ("ControlPlaneAvailable", "FakeControlPlane"),
     ):
-        told = condition(found, of_type)
-        gone = f"{kind} has been deleted while the cluster still exists"
-        assert (told.reason, told.message) == ("ObjectDeleted", gone)
-    told = condition(machine, "InfrastructureReady")
-    assert told.message == "FakeMachine has been deleted while the Machine still exists"
+        value = condition(result, of_type)
+        removal = f"{kind} has been deleted while the cluster still exists"
+        assert (value.reason, value.message) == ("ObjectDeleted", removal)
+    value = condition(machine, "InfrastructureReady")
+    assert value.message == "FakeMachine has been deleted while the Machine still exists"
 
 
 DOWN: Final = 'failed calling webhook "validation.fake": connection refused'
@@ -471,8 +269,8 @@ async def test_a_webhook_that_is_down_is_told_and_outlived(plane: Stage) -> None
     await plane.create(*templates(), deployment(1))
     await plane.settle(5)
     (machine_set,) = await plane.story.all(MachineSet)
-    told = condition(machine_set, "ScalingUp")
-    assert told.message == (
+    result = condition(machine_set, "ScalingUp")
+    assert result.message == (
         "Scaling up from 0 to 1 replicas is blocked because:\n"
         f"* FakeMachine cannot be created: {DOWN}"
     )

@@ -141,8 +141,8 @@ async def test_all_who_first_read_a_kind_wait_for_one_list_or_for_the_reason_why
         await here.runtime.working.wait()
         here.transport.denied, here.transport.asked = denied, []
         reads = [here.external.get(REF, "default", InfraMachine) for _ in range(100)]
-        found = await asyncio.gather(*reads)
-        assert {type(one) for one in found} == {Unreadable if denied else Found}
+        results = await asyncio.gather(*reads)
+        assert {type(item) for item in results} == {Unreadable if denied else Found}
         one_by_one = [path for path in here.transport.asked if path.endswith("/one")]
         assert bool(one_by_one) == denied
         running.cancel()

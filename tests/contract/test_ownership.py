@@ -47,8 +47,8 @@ def test_a_reference_is_added_or_corrected(
     if expected is None:
         assert patch == {}
         return
-    found = {"ownerReferences": list(map(encode, expected)), "resourceVersion": "7"}
-    assert patch == {"metadata": found}
+    results = {"ownerReferences": list(map(encode, expected)), "resourceVersion": "7"}
+    assert patch == {"metadata": results}
 
 
 def test_the_controller_of_somebody_else_stays() -> None:

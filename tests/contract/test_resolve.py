@@ -29,14 +29,14 @@ NAME = "foomachines.infrastructure.cluster.x-k8s.io"
 
 
 def version(name: str, *, served: bool = True, schema: Document | None = None) -> Document:
-    found = {"type": "object"} if schema is None else schema
-    return {"name": name, "served": served, "schema": {"openAPIV3Schema": found}}
+    result = {"type": "object"} if schema is None else schema
+    return {"name": name, "served": served, "schema": {"openAPIV3Schema": result}}
 
 
 def crd(has: str = "v1beta1 v1beta2 v1 v2alpha1 v1alpha7", **labels: str) -> Document:
     """A CRD with versions (those in brackets are not served) and contract labels."""
     versions = [
-        version(one.strip("()"), served=not one.startswith("(")) for one in reversed(has.split())
+        version(part.strip("()"), served=not part.startswith("(")) for part in reversed(has.split())
     ]
     return {
         "metadata": {
@@ -138,9 +138,9 @@ ANYTHING: Document = {"type": "object", "x-kubernetes-preserve-unknown-fields": 
 
 
 def defined(schema: Document, contract: str, scope: str = "Namespaced") -> Document:
-    found = crd(**{contract: "v1"})
-    found["spec"] |= {"versions": [version("v1", schema=schema)], "scope": scope}
-    return found
+    document = crd(**{contract: "v1"})
+    document["spec"] |= {"versions": [version("v1", schema=schema)], "scope": scope}
+    return document
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_schema_has_every_mandatory_field(
         definition = defined(room, contract)
         check_definition(definition, resolve(KIND, definition), view)
     for missing in paths:
-        definition = defined(schema_with(*(one for one in paths if one != missing)), contract)
+        definition = defined(schema_with(*(path for path in paths if path != missing)), contract)
         with pytest.raises(BrokenDefinition) as caught:
             check_definition(definition, resolve(KIND, definition), view)
         assert str(caught.value) == (

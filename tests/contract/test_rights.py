@@ -25,8 +25,8 @@ LABELS: Final = {AGGREGATE_TO_MANAGER: "true"}
 def role(name: str, *groups: str, **parts: Document) -> Document:
     rules = [{"apiGroups": list(groups), "resources": ["*"], "verbs": ["*"]}] if groups else []
     metadata = {"name": name, "labels": LABELS if groups else {}}
-    found = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata}
-    return {**found, "rules": rules, **parts}
+    results = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata}
+    return {**results, "rules": rules, **parts}
 
 
 def manager() -> tuple[Document, Document]:
@@ -45,7 +45,7 @@ def manager() -> tuple[Document, Document]:
 
 async def test_a_group_of_its_own_is_read_once_core_may() -> None:
     suffix = "cluster.x-k8s.io"
-    usual = [f"{one}.{suffix}" for one in ("infrastructure", "bootstrap", "controlplane", "ipam")]
+    usual = [f"{item}.{suffix}" for item in ("infrastructure", "bootstrap", "controlplane", "ipam")]
     usual += [suffix, f"addons.{suffix}", f"runtime.{suffix}", "apiextensions.k8s.io", ""]
     async with plane(BIRCH, user=CORE) as at:
         aggregated, binding = manager()
@@ -56,13 +56,13 @@ async def test_a_group_of_its_own_is_read_once_core_may() -> None:
         await at.story.settle(5)
         cluster = await at.story.get(Cluster, "birch")
         assert cluster is not None
-        told = condition(cluster, "InfrastructureReady")
-        assert told.status == "Unknown"
+        result = condition(cluster, "InfrastructureReady")
+        assert result.status == "Unknown"
         kind = f"BirchCluster.{BIRCH.clusters.group}"
-        assert told.message.startswith(f"{kind} may not be read by core: ")
-        assert told.message.endswith(f'has the label {AGGREGATE_TO_MANAGER}: "true"')
+        assert result.message.startswith(f"{kind} may not be read by core: ")
+        assert result.message.endswith(f'has the label {AGGREGATE_TO_MANAGER}: "true"')
 
-        groups = {one.group for one in BIRCH.resources}
+        groups = {resource.group for resource in BIRCH.resources}
         await at.client.create(ROLES, role("birch", *sorted(groups)))
         cluster = await at.story.until(Cluster, "birch", _is_provisioned)
         assert condition(cluster, "InfrastructureReady").status == "True"

@@ -53,8 +53,8 @@ _COVERED_ELSEWHERE: Final = {
 }
 _REFERENCES: Final = {"Clusterctl support"}
 """Sections that only refer to another document, whose rules they repeat."""
-each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda one: one.name)
-each_kept = pytest.mark.parametrize("kept", KEPT, ids=lambda one: one.document.name)
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda value: value.name)
+each_kept = pytest.mark.parametrize("kept", KEPT, ids=lambda value: value.document.name)
 
 
 def plain(heading: str) -> str:
@@ -68,7 +68,7 @@ def text_of(document: Document) -> str:
 
 
 def sections_of(rules: dict[str, Rule], document: Document) -> set[str]:
-    return {plain(one.section) for one in rules.values() if one.document == document.name}
+    return {plain(rule.section) for rule in rules.values() if rule.document == document.name}
 
 
 @each_kept
@@ -96,11 +96,11 @@ def test_the_sentence_of_a_field_names_it(kept: Kept) -> None:
 
 
 def test_a_rule_is_there_once() -> None:
-    asked = [rule.id for document in DOCUMENTS for rule in document.rules]
+    ids = [rule.id for document in DOCUMENTS for rule in document.rules]
     promised = [rule.id for document in DOCUMENTS for rule in document.promises]
-    assert len(RULES | PROMISES) == len(asked) + len(promised)
-    assert {one.keeper for one in RULES.values()} == {ResponsibleParty.PROVIDER}
-    assert {one.keeper for one in PROMISES.values()} == {
+    assert len(RULES | PROMISES) == len(ids) + len(promised)
+    assert {rule.keeper for rule in RULES.values()} == {ResponsibleParty.PROVIDER}
+    assert {promise.keeper for promise in PROMISES.values()} == {
         ResponsibleParty.CORE,
         ResponsibleParty.COMMAND,
     }
@@ -113,7 +113,7 @@ def test_every_row_of_a_document_has_rules(document: Document) -> None:
     if {"all resources: api group", "all resources: version"} <= known:
         known.add("all resources: apiversion field value")
     rows = {plain(row) for row in _ROW.findall(text_of(document))}
-    assert {row for row in rows if not any(one.startswith(row) for one in known)} == set()
+    assert {row for row in rows if not any(text.startswith(row) for text in known)} == set()
 
 
 @pytest.mark.recorded
@@ -139,7 +139,7 @@ def test_every_section_that_asks_for_something_has_rules(document: Document) -> 
 @each_document
 def test_a_rule_can_be_read_where_it_is_said_to_be(document: Document) -> None:
     text = text_of(document)
-    headings = {plain(found[1]) for line in text.splitlines() if (found := _HEADING.match(line))}
+    headings = {plain(match[1]) for line in text.splitlines() if (match := _HEADING.match(line))}
     assert sections_of(RULES | PROMISES, document) - headings == set()
 
 
@@ -164,7 +164,7 @@ def test_what_is_kept_is_a_rule_and_there_are_tests_that_hold_it(kept: Kept) -> 
         assert row.kept, row
         assert row.held, row
         assert set(row.names) <= known, row
-        assert all((ROOT / "src" / "kapy" / one).exists() for one in row.kept), row
+        assert all((ROOT / "src" / "kapy" / text).exists() for text in row.kept), row
         for test in row.held:
             path, _, name = test.partition("::")
             assert name in names_of_tests(ROOT / "tests" / path), test
@@ -174,10 +174,14 @@ def test_what_is_kept_is_a_rule_and_there_are_tests_that_hold_it(kept: Kept) -> 
 def test_every_rule_is_kept_or_checked_or_the_author_s(kept: Kept) -> None:
     names = {name for row in kept.rows for name in row.names}
     rules = [*kept.document.rules, *kept.document.promises]
-    assert [one.id for one in rules if one.name not in names and not is_checked(one)] == []
+    assert [rule.id for rule in rules if rule.name not in names and not is_checked(rule)] == []
 
 
-SEEN: Final = {*CHECKS, *(one.rule for one in BEHAVIOUR), *(f"{one}/{ONCE}" for one in ROLE_SETUPS)}
+SEEN: Final = {
+    *CHECKS,
+    *(check.rule for check in BEHAVIOUR),
+    *(f"{setup}/{ONCE}" for setup in ROLE_SETUPS),
+}
 """Rules that files, a running provider, or its bad days show."""
 
 
@@ -188,7 +192,7 @@ def is_checked(rule: Rule) -> bool:
 
 def test_the_pages_are_those_that_are_printed() -> None:
     """`make reference` writes them."""
-    there = {one.name: one.read_text() for one in PAGES.glob("*.md")}
+    there = {path.name: path.read_text() for path in PAGES.glob("*.md")}
     assert there == pages()
 
 

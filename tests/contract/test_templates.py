@@ -75,7 +75,7 @@ def test_a_template_tells_its_labels() -> None:
 @pytest.mark.parametrize("spec", [{}, {"template": {}}, {"template": None}, None])
 def test_of_a_template_that_says_nothing_an_object_is_made_that_says_nothing(spec: Any) -> None:
     source = {**template({}), "spec": spec}
-    made = clone_template(source, name="one", namespace="ns", cluster_name="c")
-    assert made["kind"] == "FooMachine"
-    assert made["metadata"]["name"] == "one"
-    assert "spec" not in made
+    document = clone_template(source, name="one", namespace="ns", cluster_name="c")
+    assert document["kind"] == "FooMachine"
+    assert document["metadata"]["name"] == "one"
+    assert "spec" not in document

@@ -122,8 +122,8 @@ def crd_of(resource: Resource) -> Document:
 
 def _of_core() -> list[Document]:
     """The CRDs of core's own groups: those of kapy's providers are larger than all of them."""
-    groups = {one.group for one in PROVIDED}
-    return [one for one in crds() if one["spec"]["group"] not in groups]
+    groups = {resource.group for resource in PROVIDED}
+    return [crd for crd in crds() if crd["spec"]["group"] not in groups]
 
 
 class Wire:
@@ -192,8 +192,8 @@ class Stage:
         connections = ClusterCache(runtime, dial=lambda _: self.wire)
         for add in CONTROLLERS:
             updating = add in (add_machines, add_deployments)
-            told: dict[str, Any] = {"updates": self.updates} if updating else {}
-            add(runtime, connections, **told)
+            document: dict[str, Any] = {"updates": self.updates} if updating else {}
+            add(runtime, connections, **document)
         services = (runtime.run, connections.run)
         self.tasks = [self.group.create_task(service()) for service in services]
 
@@ -242,15 +242,17 @@ class Stage:
         patch = {"spec": {"providerID": f"fake://{machine}"}}
         await self.client.patch(INFRA_MACHINES, key, patch)
         await self.report(INFRA_MACHINES, machine, initialization={"provisioned": True})
-        found = await self.client.get(Machine, key)
-        node = node_of(machine, found.spec.version)
+        result = await self.client.get(Machine, key)
+        node = node_of(machine, result.spec.version)
         await self.workload.create(NODES, node)
         status = {"status": node["status"]}
         await self.workload.patch(NODES, Key("", machine), status, subresource="status")
 
     async def boot_all(self) -> None:
         """`boot` every Machine that has no Node yet."""
-        nodes = {one["metadata"]["name"] for one in (await self.workload.list(NODES)).items}
+        nodes = {
+            document["metadata"]["name"] for document in (await self.workload.list(NODES)).items
+        }
         for machine in await self.story.all(Machine):
             if machine.metadata.name not in nodes and not machine.deleting:
                 await self.boot(machine.metadata.name)
@@ -258,11 +260,11 @@ class Stage:
     async def finish_deletions(self) -> None:
         """Let provider objects go that hold on with a finalizer of their own."""
         for resource in PROVIDED:
-            for one in await self.all(resource):
-                metadata = one["metadata"]
+            for document in await self.all(resource):
+                metadata = document["metadata"]
                 if metadata.get("deletionTimestamp") and metadata.get("finalizers"):
                     patch = {"metadata": {"finalizers": None}}
-                    await self.client.patch(resource, Key.of(one), patch)
+                    await self.client.patch(resource, Key.of(document), patch)
 
 
 def kubeconfig_of(cluster: str, host: str = "") -> Document:
@@ -427,7 +429,7 @@ async def stage(seed: int = 0, *, gates: FeatureGates = DEFAULT_GATES) -> AsyncI
     )
     try:
         async with asyncio.TaskGroup() as group:
-            servers = [group.create_task(one.run()) for one in (server, workload)]
+            servers = [group.create_task(item.run()) for item in (server, workload)]
             running = Stage(
                 Story(admin, resources),
                 admin,

@@ -74,11 +74,13 @@ async def test_trouble_makes_no_second_machine(seed: int) -> None:
         assert trouble.spoilt > 10
         await plane.settle(1500)  # the longest back-off is 1,000 seconds
 
-        machines = {one.metadata.name for one in await plane.story.all(Machine)}
+        machines = {machine.metadata.name for machine in await plane.story.all(Machine)}
         assert len(machines) == 4
         assert len(await plane.story.all(MachineSet)) == 1
         for resource in (INFRA_MACHINES, CONFIGS):
-            assert {one["metadata"]["name"] for one in await plane.all(resource)} == machines
+            assert {
+                document["metadata"]["name"] for document in await plane.all(resource)
+            } == machines
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
@@ -93,11 +95,13 @@ async def test_a_program_that_is_killed_goes_on_where_it_was(seed: int) -> None:
         await plane.settle(10)
         await plane.boot_all()
         await plane.settle(10)
-        machines = {one.metadata.name for one in await plane.story.all(Machine)}
+        machines = {machine.metadata.name for machine in await plane.story.all(Machine)}
         assert len(machines) == 3
         assert len(await plane.story.all(MachineSet)) == 1
         for resource in (INFRA_MACHINES, CONFIGS):
-            assert {one["metadata"]["name"] for one in await plane.all(resource)} == machines
+            assert {
+                document["metadata"]["name"] for document in await plane.all(resource)
+            } == machines
 
         await plane.story.merge(MachineDeployment, "md", {"spec": {"replicas": 1}})
         for _ in range(3):

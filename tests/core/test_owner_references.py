@@ -49,7 +49,7 @@ def everything() -> list[Document]:
     of_pool = {**template, "infrastructureRef": reference(INFRA_POOLS, NAME)}
     return [
         *templates(),
-        *(of(one, NAME, spec={}) for one in (CONFIGS, INFRA_MACHINES, INFRA_POOLS)),
+        *(of(resource, NAME, spec={}) for resource in (CONFIGS, INFRA_MACHINES, INFRA_POOLS)),
         made("Machine", **of_machine),
         machine_set(0, NAME),
         {**deployment(0), "metadata": {"name": NAME, "namespace": "default"}},
@@ -64,12 +64,12 @@ def _api_version() -> Document:
 
 async def owners(plane: Stage) -> dict[str, list[Document]]:
     """The references to the Cluster, by the kind of who has them."""
-    found = {}
+    result = {}
     for kind in KINDS:
-        one = await plane.client.get(kind.RESOURCE, Key("default", NAME))
-        references = one["metadata"].get("ownerReferences") or []
-        found[kind.RESOURCE.kind] = [one for one in references if one["kind"] == "Cluster"]
-    return found
+        document = await plane.client.get(kind.RESOURCE, Key("default", NAME))
+        references = document["metadata"].get("ownerReferences") or []
+        result[kind.RESOURCE.kind] = [item for item in references if item["kind"] == "Cluster"]
+    return result
 
 
 async def test_they_are_put_right(plane: Stage) -> None:
@@ -77,7 +77,7 @@ async def test_they_are_put_right(plane: Stage) -> None:
     await plane.create(*everything())
     await plane.settle(10)
     before = await owners(plane)
-    assert {kind: len(found) for kind, found in before.items()} == dict.fromkeys(before, 1)
+    assert {kind: len(results) for kind, results in before.items()} == dict.fromkeys(before, 1)
     (wanted,) = before["Machine"]
     for spoilt in (
         [],

@@ -57,11 +57,14 @@ def main(arguments: list[str] | None = None) -> int:
 @contextmanager
 def _real(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     if given.server:
-        told = json.loads(given.server.read_text())
-        yield told["url"], told["ca"]
+        document = json.loads(given.server.read_text())
+        yield document["url"], document["ca"]
         return
-    with tempfile.TemporaryDirectory() as folder, kube_apiserver(assets(), Path(folder)) as found:
-        yield found
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        kube_apiserver(assets(), Path(folder)) as apiserver,
+    ):
+        yield apiserver
 
 
 async def _prepared(url: str, ca: str) -> None:
@@ -76,27 +79,27 @@ def _area(given: argparse.Namespace, area: str, url: str, ca: str) -> bool:
         Part(area, given.seed, numbers[start : start + CHUNK], url, ca)
         for start in range(0, len(numbers), CHUNK)
     ]
-    found = Found()
+    result = Found()
     if given.jobs == 1:
         for part in parts:
-            found.add(compare(part))
+            result.add(compare(part))
     else:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(given.jobs, mp_context=context) as pool:
-            for one in pool.map(compare, parts):
-                found.add(one)
-    share = 100 * found.equal / max(found.answers, 1)
-    dropped = f" ({found.dropped} after a panic of the real server)" if found.dropped else ""
-    _say(f"{area:<10} {found.answers:>7} answers {found.equal:>7} equal {share:7.2f} %{dropped}")
-    if found.lost:
-        _say(f"  not played, as a server gave no answer in time: {found.lost}")
-    ranked = sorted(found.causes.items(), key=lambda pair: -found.unequal[pair[0]])
+            for item in pool.map(compare, parts):
+                result.add(item)
+    share = 100 * result.equal / max(result.answers, 1)
+    dropped = f" ({result.dropped} after a panic of the real server)" if result.dropped else ""
+    _say(f"{area:<10} {result.answers:>7} answers {result.equal:>7} equal {share:7.2f} %{dropped}")
+    if result.lost:
+        _say(f"  not played, as a server gave no answer in time: {result.lost}")
+    ranked = sorted(result.causes.items(), key=lambda pair: -result.unequal[pair[0]])
     for cause, cases in ranked[: given.show]:
-        _say(f"  {found.unequal[cause]:>5} {cause}   [{', '.join(map(str, cases[:4]))}]")
+        _say(f"  {result.unequal[cause]:>5} {cause}   [{', '.join(map(str, cases[:4]))}]")
     if given.shrink:
         asyncio.run(_shrink(given, area, url, ca, dict(ranked[: given.shrink])))
     if given.sample:
-        unequal = {number for cases in found.causes.values() for number in cases}
+        unequal = {number for cases in result.causes.values() for number in cases}
         asyncio.run(_sample(given, area, url, ca, [n for n in numbers if n not in unequal]))
     return bool(share >= given.least)
 
@@ -105,7 +108,7 @@ async def _shrink(
     given: argparse.Namespace, area: str, url: str, ca: str, causes: dict[str, list[int]]
 ) -> None:
     """Print (and keep) the smallest case of each class."""
-    found: list[Case] = []
+    results: list[Case] = []
     async with pair(url, ca, hooks=area in HOOKED) as both:
         for cause, numbers in causes.items():
             case = generated(area, given.seed, numbers[0])
@@ -115,7 +118,7 @@ async def _shrink(
                 _say(f"  not again: {cause}")
                 continue
             case = with_answers({**case, "title": cause}, outcome.expected)
-            found.append(case)
+            results.append(case)
             _say(f"\n{cause}")
             for step in case["steps"]:
                 _say("  " + json.dumps({k: v for k, v in step.items() if k != "response"}))
@@ -123,21 +126,21 @@ async def _shrink(
                 for line in differences(outcome.expected[number], outcome.given[number])[:6]:
                     _say(f"    {line[:900]}")
     if given.keep:
-        _say(f"{keep(area, found)} cases are new in tests/data/differential/{area}.jsonl")
+        _say(f"{keep(area, results)} cases are new in tests/data/differential/{area}.jsonl")
 
 
 async def _sample(
     given: argparse.Namespace, area: str, url: str, ca: str, numbers: list[int]
 ) -> None:
     """Keep some cases of which every answer was equal."""
-    found: list[Case] = []
+    results: list[Case] = []
     async with pair(url, ca, hooks=area in HOOKED) as both:
         for number in numbers:
             case = generated(area, given.seed, number)
             outcome = await both.compare(case)
-            if not outcome.unequal and len(found) < given.sample:
-                found.append(with_answers(case, outcome.expected))
-    _say(f"{keep(area, found)} cases are new in tests/data/differential/{area}.jsonl")
+            if not outcome.unequal and len(results) < given.sample:
+                results.append(with_answers(case, outcome.expected))
+    _say(f"{keep(area, results)} cases are new in tests/data/differential/{area}.jsonl")
 
 
 async def _one(given: argparse.Namespace, url: str, ca: str) -> int:

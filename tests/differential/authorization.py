@@ -75,7 +75,7 @@ class Draw:
     def world(self) -> World:
         """Roles and bindings of one world."""
         roles = [self._role(number) for number in range(10)]
-        names = [one["metadata"]["name"] for one in roles] + [f"{self._tag}-gone"]
+        names = [role["metadata"]["name"] for role in roles] + [f"{self._tag}-gone"]
         bindings = [self._binding(number, names) for number in range(14)]
         return World(roles, bindings)
 
@@ -115,10 +115,10 @@ class Draw:
             case "Group":
                 return {"kind": "Group", "apiGroup": RBAC, "name": self._one(self._groups)}
             case _:
-                found: Document = {"kind": "ServiceAccount", "name": f"{self._tag}-s"}
+                document: Document = {"kind": "ServiceAccount", "name": f"{self._tag}-s"}
                 if not space or self._random.random() < 0.7:
-                    found["namespace"] = self._one(SPACES)
-                return found
+                    document["namespace"] = self._one(SPACES)
+                return document
 
     # requests
 
@@ -164,7 +164,7 @@ class Draw:
             kinds = {"secrets": "Secret", "pods": "Pod"}
             kind = {"apiVersion": "v1", "kind": kinds.get(resource, "ConfigMap")}
         prefix = self._one(("", "", "", "", "", "", "/watch", "/proxy"))
-        space = self._one(("", "", *(f"/namespaces/{one}" for one in SPACES * 3)))
+        space = self._one(("", "", *(f"/namespaces/{item}" for item in SPACES * 3)))
         name = self._one(("", "", "", "/a", "/b", "/%61", "/a.b", "/zz", "/status"))
         part = self._one(("", "", "", "", "/status", "/scale", "/finalize")) if name else ""
         if self._random.random() < 0.08:
@@ -211,7 +211,7 @@ class Draw:
             spec["nonResourceAttributes"] = {"path": path, "verb": self._one(_VERBS)}
         else:
             resource, slash, part = self._one(_RESOURCES).partition("/")
-            asked = {
+            request = {
                 "verb": self._one(_VERBS),
                 "group": self._one(_GROUPS),
                 "resource": resource if self._random.random() < 0.9 else f"{resource}{slash}{part}",
@@ -219,7 +219,7 @@ class Draw:
                 "namespace": self._one(("", *SPACES)),
                 "name": self._one(_NAMES),
             }
-            spec["resourceAttributes"] = {key: value for key, value in asked.items() if value}
+            spec["resourceAttributes"] = {key: value for key, value in request.items() if value}
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
         target = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
         return Asked("review", subject, "POST", target, {**body, "spec": spec})
@@ -236,28 +236,28 @@ class Draw:
                 body["rules"] += self._narrowed(self._random.choice(world.roles)["rules"], space)
             target = f"{at}/{kind}roles?dryRun=All"
         else:
-            names = [one["metadata"]["name"] for one in world.roles] + [f"{self._tag}-gone"]
+            names = [role["metadata"]["name"] for role in world.roles] + [f"{self._tag}-gone"]
             body = {**self._binding(0, names), **_object("", name, space)}
             body["kind"] = "RoleBinding" if space else "ClusterRoleBinding"
             if not space:
                 body["roleRef"]["kind"] = "ClusterRole"
-            for one in body["subjects"]:
-                if one["kind"] == "ServiceAccount":
-                    one.setdefault("namespace", "red")
+            for subject in body["subjects"]:
+                if subject["kind"] == "ServiceAccount":
+                    subject.setdefault("namespace", "red")
             target = f"{at}/{kind}rolebindings?dryRun=All"
         return Asked("grant", self._who(), "POST", target, body)
 
     def _narrowed(self, rules: Sequence[Document], space: str) -> list[Document]:
         """Parts of rules: sometimes with a name where there was none, or without one."""
-        found: list[Document] = []
+        results: list[Document] = []
         for rule in rules:
             if space and "nonResourceURLs" in rule:
                 continue
             part: Document = {key: [self._one(values)] for key, values in rule.items()}
             if "resources" in part and self._random.random() < 0.3:
                 part["resourceNames"] = [self._one(_NAMES)]
-            found.append(part)
-        return found
+            results.append(part)
+        return results
 
     def _rules(self) -> Asked:
         return rules_of(self._who(), self._one(SPACES))
@@ -289,7 +289,9 @@ def writers(draw: Draw) -> World:
         },
     ]
     role = {**_object("ClusterRole", name, ""), "rules": rules}
-    subjects = [{"kind": "User", "apiGroup": RBAC, "name": one.name} for one in draw.subjects]
+    subjects = [
+        {"kind": "User", "apiGroup": RBAC, "name": subject.name} for subject in draw.subjects
+    ]
     reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": name}
     binding = {**_object("ClusterRoleBinding", name, ""), "roleRef": reference}
     return World([role], [{**binding, "subjects": subjects}])

@@ -120,7 +120,7 @@ async def impersonation(talk: Talk) -> None:
         for wish in WISHES:
             headers = tuple((f"impersonate-{header}", value) for header, value in wish)
             nobody = Subject("")
-            asked = Asked("review", nobody, "POST", _SELF, body, bearer=token, headers=headers)
-            answer = await talk.peer.ask(asked)
-            label = f"{name}: {', '.join('='.join(one) for one in wish)}"
+            request = Asked("review", nobody, "POST", _SELF, body, bearer=token, headers=headers)
+            answer = await talk.peer.ask(request)
+            label = f"{name}: {', '.join('='.join(entry) for entry in wish)}"
             talk.answers[label] = plain(answer.review or refused(answer))

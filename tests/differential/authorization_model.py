@@ -65,24 +65,24 @@ def question_of(method: str, target: str) -> Question:
     """What a request asks for. target: path and query, as sent."""
     encoded, _, raw = target.partition("?")
     path = unquote(encoded)
-    found = _RESOURCE_PATH.fullmatch(path)
-    if found is None or not found["rest"]:
+    match = _RESOURCE_PATH.fullmatch(path)
+    if match is None or not match["rest"]:
         return Question(method.lower(), path)
-    parts = found["rest"].split("/")
+    parts = match["rest"].split("/")
     space = ""
     if parts[0] == "namespaces" and len(parts) > 1:
         space = parts[1]
         if len(parts) > 2 and parts[2] not in ("status", "finalize"):
             parts = parts[2:]
     resource, name, sub = [*parts, "", ""][:3]
-    verb = found["prefix"] or _METHODS.get(method, "")
+    verb = match["prefix"] or _METHODS.get(method, "")
     if verb == "proxy":
         sub = ""
     if not name and verb == "get":
         verb, name = _of_collection(raw)
     elif not name and verb == "delete":
         verb = "deletecollection"
-    return Question(verb, None, found["group"] or "", resource, sub, space, name)
+    return Question(verb, None, match["group"] or "", resource, sub, space, name)
 
 
 def _of_collection(raw: str) -> tuple[str, str]:
@@ -105,11 +105,11 @@ def _selected(query: Mapping[str, str]) -> str:
     for term in sorted(re.split(r"(?<!\\),", query.get("fieldSelector", ""))):
         if not term:
             continue
-        found = re.fullmatch(r"([^=!]*)(!=|==|=)((?:[^\\,=]|\\[\\,=])*)", term)
-        if found is None:
+        match = re.fullmatch(r"([^=!]*)(!=|==|=)((?:[^\\,=]|\\[\\,=])*)", term)
+        if match is None:
             return ""
-        if found[1] == "metadata.name" and found[2] != "!=":
-            names.append(re.sub(r"\\(.)", r"\1", found[3]))
+        if match[1] == "metadata.name" and match[2] != "!=":
+            names.append(re.sub(r"\\(.)", r"\1", match[3]))
     name = names[0] if names else ""
     return "" if name in (".", "..") or "/" in name or "%" in name else name
 
@@ -139,33 +139,35 @@ class World:
             space = binding["metadata"].get("namespace", "")
             if space and space != namespace:
                 continue
-            for one in binding["subjects"]:
-                if _is(subject, one, space):
-                    yield binding, one
+            for item in binding["subjects"]:
+                if _is(subject, item, space):
+                    yield binding, item
                     break
 
 
-def _is(subject: Subject, one: Document, space: str) -> bool:
-    if one["kind"] == "Group":
-        return one["name"] in subject.groups
-    if one["kind"] == "User":
-        return bool(subject.name == one["name"])
-    at = one.get("namespace") or space
-    return bool(at) and subject.name == f"system:serviceaccount:{at}:{one['name']}"
+def _is(subject: Subject, document: Document, space: str) -> bool:
+    if document["kind"] == "Group":
+        return document["name"] in subject.groups
+    if document["kind"] == "User":
+        return bool(subject.name == document["name"])
+    at = document.get("namespace") or space
+    return bool(at) and subject.name == f"system:serviceaccount:{at}:{document['name']}"
 
 
-def allows(rule: Document, asked: Question) -> bool:
+def allows(rule: Document, question: Question) -> bool:
     """Whether one rule allows what is asked for."""
-    if not {"*", asked.verb} & set(rule["verbs"]):
+    if not {"*", question.verb} & set(rule["verbs"]):
         return False
-    if asked.path is not None:
-        return any(_covers_path(one, asked.path) for one in rule.get("nonResourceURLs", ()))
-    whole = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
-    accepted = {"*", whole} | ({f"*/{asked.subresource}"} if asked.subresource else set())
+    if question.path is not None:
+        return any(_covers_path(item, question.path) for item in rule.get("nonResourceURLs", ()))
+    whole = (
+        f"{question.resource}/{question.subresource}" if question.subresource else question.resource
+    )
+    accepted = {"*", whole} | ({f"*/{question.subresource}"} if question.subresource else set())
     return (
-        bool({"*", asked.group} & set(rule.get("apiGroups", ())))
+        bool({"*", question.group} & set(rule.get("apiGroups", ())))
         and bool(accepted & set(rule.get("resources", ())))
-        and (not rule.get("resourceNames") or asked.name in rule["resourceNames"])
+        and (not rule.get("resourceNames") or question.name in rule["resourceNames"])
     )
 
 
@@ -181,46 +183,50 @@ class Verdict:
     reasons: frozenset[str]
 
 
-def verdict(world: World, subject: Subject, asked: Question) -> Verdict:
+def verdict(world: World, subject: Subject, question: Question) -> Verdict:
     """What an authorizer must say."""
     reasons: set[str] = set()
     lacking: set[str] = set()
-    for binding, one in world.applying(subject, asked.namespace):
+    for binding, document in world.applying(subject, question.namespace):
         rules = world.rules(binding)
         reference = binding["roleRef"]
         if rules is None:
             lacking.add(f'{reference["kind"].lower()}.{RBAC} "{reference["name"]}" not found')
-        elif any(allows(rule, asked) for rule in rules):
-            reasons.add(f"RBAC: allowed by {_described(binding, one)}")
+        elif any(allows(rule, question) for rule in rules):
+            reasons.add(f"RBAC: allowed by {_described(binding, document)}")
     if reasons:
         return Verdict(True, frozenset(reasons))
     return Verdict(False, frozenset(lacking))
 
 
-def _described(binding: Document, one: Document) -> str:
+def _described(binding: Document, document: Document) -> str:
     space, reference = binding["metadata"].get("namespace"), binding["roleRef"]
     name = binding["metadata"]["name"]
     named = f"{name}/{space}" if space else name
-    who = one["name"]
-    if one["kind"] == "ServiceAccount":
-        who = f"{who}/{one.get('namespace') or space}"
+    who = document["name"]
+    if document["kind"] == "ServiceAccount":
+        who = f"{who}/{document.get('namespace') or space}"
     role = f'{reference["kind"]} "{reference["name"]}"'
-    return f'{binding["kind"]} "{named}" of {role} to {one["kind"]} "{who}"'
+    return f'{binding["kind"]} "{named}" of {role} to {document["kind"]} "{who}"'
 
 
-def refusal(subject: Subject, asked: Question) -> str:
+def refusal(subject: Subject, question: Question) -> str:
     """The sentence to whoever may not, without what follows about roles that are not there."""
-    cannot = f'User "{subject.name}" cannot {asked.verb}'
-    if asked.path is not None:
-        return f'forbidden: {cannot} path "{asked.path}"'
-    what = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
-    where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
-    said = f'{cannot} resource "{what}" in API group "{asked.group}" {where}'
-    if not asked.resource and not asked.group:
-        return f"forbidden: {said}"
-    qualified = f"{asked.resource}.{asked.group}" if asked.group else asked.resource
-    named = f' "{asked.name}"' if asked.name else ""
-    return f"{qualified}{named} is forbidden: {said}"
+    cannot = f'User "{subject.name}" cannot {question.verb}'
+    if question.path is not None:
+        return f'forbidden: {cannot} path "{question.path}"'
+    what = (
+        f"{question.resource}/{question.subresource}" if question.subresource else question.resource
+    )
+    where = (
+        f'in the namespace "{question.namespace}"' if question.namespace else "at the cluster scope"
+    )
+    message = f'{cannot} resource "{what}" in API group "{question.group}" {where}'
+    if not question.resource and not question.group:
+        return f"forbidden: {message}"
+    qualified = f"{question.resource}.{question.group}" if question.group else question.resource
+    named = f' "{question.name}"' if question.name else ""
+    return f"{qualified}{named} is forbidden: {message}"
 
 
 def held(world: World, subject: Subject, namespace: str) -> list[Document]:
@@ -236,7 +242,9 @@ def grants_too_much(own: Iterable[Document], wanted: Iterable[Document]) -> bool
     """Whether one of the smallest parts of the wanted rules is not covered by one own rule."""
     have = list(own)
     return any(
-        not any(_covers(rule, part) for rule in have) for one in wanted for part in _parts(one)
+        not any(_covers(rule, part) for rule in have)
+        for document in wanted
+        for part in _parts(document)
     )
 
 
@@ -268,7 +276,7 @@ def _default(name: str, groups: Iterable[str], *rules: Document) -> tuple[Docume
         "kind": "ClusterRoleBinding",
         "metadata": {"name": name},
         "roleRef": {"kind": "ClusterRole", "name": name},
-        "subjects": [{"kind": "Group", "name": one} for one in groups],
+        "subjects": [{"kind": "Group", "name": group} for group in groups],
     }
     return role, binding
 

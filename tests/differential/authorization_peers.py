@@ -48,7 +48,7 @@ class Answer:
 class Peer(Protocol):
     """A server, asked by its administrator in the name of others."""
 
-    async def ask(self, asked: Asked) -> Answer:
+    async def ask(self, request: Asked) -> Answer:
         """Ask as the subject, or (a review) about it."""
         ...
 
@@ -58,19 +58,19 @@ def admin(method: str, target: str, body: Document | None = None) -> Asked:
     return Asked("review", Subject(""), method, target, body)
 
 
-def _headers(asked: Asked, body: bytes, token: str) -> list[tuple[str, str]]:
-    sent = [("authorization", f"Bearer {asked.bearer or token}"), ("user-agent", _AGENT)]
-    sent += asked.headers
-    if asked.kind != "review":
-        sent.append(("impersonate-user", asked.subject.name))
-        sent += [("impersonate-group", one) for one in asked.subject.groups]
+def _headers(request: Asked, body: bytes, token: str) -> list[tuple[str, str]]:
+    sent = [("authorization", f"Bearer {request.bearer or token}"), ("user-agent", _AGENT)]
+    sent += request.headers
+    if request.kind != "review":
+        sent.append(("impersonate-user", request.subject.name))
+        sent += [("impersonate-group", group) for group in request.subject.groups]
     if body:
-        sent += [("content-type", asked.media), ("content-length", str(len(body)))]
+        sent += [("content-type", request.media), ("content-length", str(len(body)))]
     return sent
 
 
-def _body(asked: Asked) -> bytes:
-    return b"" if asked.body is None else json.dumps(asked.body).encode()
+def _body(request: Asked) -> bytes:
+    return b"" if request.body is None else json.dumps(request.body).encode()
 
 
 def _answer(status: int, content: bytes) -> Answer:
@@ -81,8 +81,8 @@ def _answer(status: int, content: bytes) -> Answer:
     return Answer(status, document if isinstance(document, dict) else None)
 
 
-def _is_watch(asked: Asked) -> bool:
-    return question_of(asked.method, asked.target).verb == "watch"
+def _is_watch(request: Asked) -> bool:
+    return question_of(request.method, request.target).verb == "watch"
 
 
 class Embedded:
@@ -92,30 +92,31 @@ class Embedded:
         users = {_TOKEN: authenticated_user("admin", ("system:masters",))}
         self._application = Application(server, Authenticator(users))
 
-    async def ask(self, asked: Asked) -> Answer:
-        body, watching = _body(asked), _is_watch(asked)
-        path, _, query = asked.target.partition("?")
+    async def ask(self, request: Asked) -> Answer:
+        body, watching = _body(request), _is_watch(request)
+        path, _, query = request.target.partition("?")
         messages: list[Mapping[str, Any]] = []
-        gone = asyncio.Event()
+        removal = asyncio.Event()
         parts = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def send(message: Mapping[str, Any]) -> None:
             messages.append(message)
             if watching:
-                gone.set()
+                removal.set()
 
         async def receive() -> dict[str, Any]:
             if parts:
                 return parts.pop()
-            await gone.wait()
+            await removal.wait()
             return {"type": "http.disconnect"}
 
         headers = [
-            (name.lower().encode(), value.encode()) for name, value in _headers(asked, body, _TOKEN)
+            (name.lower().encode(), value.encode())
+            for name, value in _headers(request, body, _TOKEN)
         ]
         scope = {
             "type": "http",
-            "method": asked.method,
+            "method": request.method,
             "path": unquote(path),
             "raw_path": path.encode(),
             "query_string": query.encode(),
@@ -124,7 +125,7 @@ class Embedded:
             "state": {},
         }
         await self._application(scope, receive, send)
-        content = b"".join(one.get("body", b"") for one in messages[1:])
+        content = b"".join(message.get("body", b"") for message in messages[1:])
         return _answer(messages[0]["status"], content)
 
 
@@ -156,26 +157,26 @@ class Remote:
         self._tls.check_hostname = False
         self._idle: list[http.client.HTTPSConnection] = []
 
-    async def ask(self, asked: Asked) -> Answer:
-        return await asyncio.to_thread(self._ask, asked)
+    async def ask(self, request: Asked) -> Answer:
+        return await asyncio.to_thread(self._ask, request)
 
     def close(self) -> None:
         """Close the connections; nobody asks any more."""
-        for one in self._idle:
-            one.close()
+        for item in self._idle:
+            item.close()
 
-    def _ask(self, asked: Asked) -> Answer:
+    def _ask(self, request: Asked) -> Answer:
         try:
             connection = self._idle.pop()
         except IndexError:
             connection = http.client.HTTPSConnection(*self._to, context=self._tls, timeout=60)
-        body = _body(asked)
-        connection.putrequest(asked.method, asked.target, skip_accept_encoding=True)
-        for name, value in _headers(asked, body, self._token):
+        body = _body(request)
+        connection.putrequest(request.method, request.target, skip_accept_encoding=True)
+        for name, value in _headers(request, body, self._token):
             connection.putheader(name, value.encode())
         connection.endheaders(body or None)
         reply = connection.getresponse()
-        if _is_watch(asked) and reply.status == 200:
+        if _is_watch(request) and reply.status == 200:
             reply.close()
             connection.close()
             return Answer(200, None)

@@ -99,10 +99,10 @@ async def _ask(talk: Talk, who: str, spec: Document, metadata: Document) -> None
         body["metadata"] = metadata
     space = "/namespaces/red" if who == "LocalSubject" else ""
     answer = await talk.admin("POST", f"/apis/{AUTHORIZATION}/v1{space}/{kind.lower()}s", body)
-    found = plain(answer.review or refused(answer))
-    if isinstance(found, dict) and "reason" in found:
-        found["reason"] = _sorted(found["reason"])
-    talk.answers[f"{kind} {spec} {metadata}"] = found
+    result = plain(answer.review or refused(answer))
+    if isinstance(result, dict) and "reason" in result:
+        result["reason"] = _sorted(result["reason"])
+    talk.answers[f"{kind} {spec} {metadata}"] = result
 
 
 def _sorted(reason: str) -> str:

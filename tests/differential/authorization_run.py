@@ -54,15 +54,17 @@ async def compare(peers: Sequence[Peer], count: int, seed: int) -> Outcome:
         judge = Judge(world)
         limit = asyncio.Semaphore(_AT_ONCE)
 
-        async def one(asked: Asked, judge: Judge = judge, limit: asyncio.Semaphore = limit) -> None:
+        async def one(
+            request: Asked, judge: Judge = judge, limit: asyncio.Semaphore = limit
+        ) -> None:
             async with limit:
-                answers = [await peer.ask(asked) for peer in peers]
-            outcome.pairs[asked.kind] = outcome.pairs.get(asked.kind, 0) + 1
+                answers = [await peer.ask(request) for peer in peers]
+            outcome.pairs[request.kind] = outcome.pairs.get(request.kind, 0) + 1
             outcome.allowed += answers[0].status != 403
-            outcome.wrong += [f"{asked.told}\n    {why}" for why in judge.judge(asked, answers)]
+            outcome.wrong += [f"{request.told}\n    {why}" for why in judge.judge(request, answers)]
 
         requests = draw.requests(world, min(PER_WORLD, count - start))
-        await asyncio.gather(*(one(asked) for asked in requests))
+        await asyncio.gather(*(one(request) for request in requests))
     return outcome
 
 
@@ -71,8 +73,8 @@ async def _prepare(peer: Peer) -> None:
     own = Judge(World())
     for subject in (Subject("somebody"), Subject(f"system:serviceaccount:{SPACES[0]}:some")):
         for _ in range(_PATIENCE):
-            asked = rules_of(subject, SPACES[0])
-            if not own.judge(asked, [await peer.ask(asked)]):
+            rules = rules_of(subject, SPACES[0])
+            if not own.judge(rules, [await peer.ask(rules)]):
                 break
             await asyncio.sleep(0.05)
     for space in SPACES:
@@ -85,14 +87,14 @@ async def _prepare(peer: Peer) -> None:
 async def _install(peer: Peer, world: World, tag: str) -> None:
     """Write roles and bindings, and wait until the last of each kind counts."""
     last = _sentinels(tag)
-    for one in (*world.roles, *world.bindings, *last.roles, *last.bindings):
-        space = one["metadata"].get("namespace")
+    for role in (*world.roles, *world.bindings, *last.roles, *last.bindings):
+        space = role["metadata"].get("namespace")
         place = f"/apis/{RBAC}/v1/namespaces/{space}" if space else f"/apis/{RBAC}/v1"
-        answer = await peer.ask(admin("POST", f"{place}/{one['kind'].lower()}s", one))
-        assert answer.status == 201, (one, answer)
+        answer = await peer.ask(admin("POST", f"{place}/{role['kind'].lower()}s", role))
+        assert answer.status == 201, (role, answer)
     for space in ("", SPACES[-1]):
-        asked = {"verb": f"sentinel{space}", "resource": "x", "namespace": space}
-        spec = {"user": f"{tag}-sentinel", "resourceAttributes": asked}
+        request = {"verb": f"sentinel{space}", "resource": "x", "namespace": space}
+        spec = {"user": f"{tag}-sentinel", "resourceAttributes": request}
         for _ in range(_PATIENCE):
             answer = await peer.ask(admin("POST", _REVIEWS, {"spec": spec}))
             if answer.review.get("allowed"):
@@ -132,58 +134,58 @@ class Judge:
             world.bindings + [binding for _, binding in DEFAULTS],
         )
 
-    def judge(self, asked: Asked, answers: Sequence[Answer]) -> list[str]:
+    def judge(self, request: Asked, answers: Sequence[Answer]) -> list[str]:
         """What is wrong with the answers."""
         check = {
             "request": self._request,
             "review": self._review,
             "grant": self._grant,
             "rules": self._rules,
-        }[asked.kind]
-        judged = [check(asked, one) for one in answers]
+        }[request.kind]
+        judged = [check(request, answer) for answer in answers]
         wrong = [f"peer {at}: {why}" for at, why in enumerate(judged) if why]
-        first, *others = (_comparable(asked, one) for one in answers)
-        wrong += [f"peer 0: {first}\n    another: {one}" for one in others if one != first]
+        first, *others = (_comparable(request, answer) for answer in answers)
+        wrong += [f"peer 0: {first}\n    another: {entry}" for entry in others if entry != first]
         return wrong
 
-    def _request(self, asked: Asked, answer: Answer) -> str:
-        question = question_of(asked.method, asked.target)
-        return self._authorized(impersonated(asked.subject), question, asked, answer)
+    def _request(self, request: Asked, answer: Answer) -> str:
+        question = question_of(request.method, request.target)
+        return self._authorized(impersonated(request.subject), question, request, answer)
 
     def _authorized(
-        self, subject: Subject, question: Question, asked: Asked, answer: Answer
+        self, subject: Subject, question: Question, request: Asked, answer: Answer
     ) -> str:
-        found = verdict(self._whole, subject, question)
-        if found.allowed:
+        result = verdict(self._whole, subject, question)
+        if result.allowed:
             refused = answer.status == 403 and " cannot " in answer.message
-            return f"refused: {answer}, allowed by {set(found.reasons)}" if refused else ""
+            return f"refused: {answer}, allowed by {set(result.reasons)}" if refused else ""
         if answer.status != 403:
             return f"{answer.status} {answer.message}, but {refusal(subject, question)}"
-        if asked.method == "HEAD":
+        if request.method == "HEAD":
             return ""
         message, _, why = answer.message.partition(": RBAC: ")
         wanted = refusal(subject, question)
         if message != wanted:
             return f"said {message!r}, not {wanted!r}"
-        return "" if _listed(why) == found.reasons else f"said {why!r}, not {set(found.reasons)}"
+        return "" if _listed(why) == result.reasons else f"said {why!r}, not {set(result.reasons)}"
 
-    def _review(self, asked: Asked, answer: Answer) -> str:
-        spec = (asked.body or {})["spec"]
-        found = verdict(self._world, asked.subject, _question(spec))
+    def _review(self, request: Asked, answer: Answer) -> str:
+        spec = (request.body or {})["spec"]
+        result = verdict(self._world, request.subject, _question(spec))
         status = answer.review
         reason = status.get("reason", "")
-        if status.get("allowed") is not found.allowed:
-            return f"{status}, but {found}"
+        if status.get("allowed") is not result.allowed:
+            return f"{status}, but {result}"
         listed = frozenset(_listed(reason.removeprefix("RBAC: ")))
-        right = reason in found.reasons if found.allowed else listed == found.reasons
-        return "" if right else f"{status}, but {found}"
+        right = reason in result.reasons if result.allowed else listed == result.reasons
+        return "" if right else f"{status}, but {result}"
 
-    def _grant(self, asked: Asked, answer: Answer) -> str:
-        subject = impersonated(asked.subject)
-        question = question_of(asked.method, asked.target)
+    def _grant(self, request: Asked, answer: Answer) -> str:
+        subject = impersonated(request.subject)
+        question = question_of(request.method, request.target)
         if not verdict(self._whole, subject, question).allowed:
-            return self._authorized(subject, question, asked, answer)
-        body, space = asked.body or {}, question.namespace
+            return self._authorized(subject, question, request, answer)
+        body, space = request.body or {}, question.namespace
         reference = body.get("roleRef")
         rules: list[Document] | None = body.get("rules")
         if reference is not None:
@@ -200,13 +202,13 @@ class Judge:
         wanted = 403 if too_much else 201
         return "" if answer.status == wanted else f"{answer}, not {wanted}"
 
-    def _rules(self, asked: Asked, answer: Answer) -> str:
-        space = (asked.body or {})["spec"]["namespace"]
-        own = held(self._whole, impersonated(asked.subject), space)
+    def _rules(self, request: Asked, answer: Answer) -> str:
+        space = (request.body or {})["spec"]["namespace"]
+        own = held(self._whole, impersonated(request.subject), space)
         status = answer.review
-        told = [*status.get("resourceRules", ()), *status.get("nonResourceRules", ())]
+        rules = [*status.get("resourceRules", ()), *status.get("nonResourceRules", ())]
         wanted = sorted(map(_canonical, own))
-        return "" if sorted(map(_canonical, told)) == wanted else f"{told}, not {own}"
+        return "" if sorted(map(_canonical, rules)) == wanted else f"{rules}, not {own}"
 
 
 def _canonical(rule: Document) -> str:
@@ -217,9 +219,9 @@ def _question(spec: Document) -> Question:
     path = spec.get("nonResourceAttributes")
     if path is not None:
         return Question(path.get("verb", ""), path.get("path", ""))
-    asked = spec["resourceAttributes"]
+    attributes = spec["resourceAttributes"]
     fields = ("group", "resource", "subresource", "namespace", "name")
-    return Question(asked["verb"], None, *(asked.get(one, "") for one in fields))
+    return Question(attributes["verb"], None, *(attributes.get(text, "") for text in fields))
 
 
 def _listed(why: str) -> set[str]:
@@ -228,22 +230,22 @@ def _listed(why: str) -> set[str]:
     return set(text.split(", ")) if text else set()
 
 
-def _comparable(asked: Asked, answer: Answer) -> tuple[object, ...]:
+def _comparable(request: Asked, answer: Answer) -> tuple[object, ...]:
     """What must be the same on all servers."""
     document = answer.document or {}
-    if asked.kind == "review":
+    if request.kind == "review":
         return answer.status, answer.review.get("allowed")
-    if asked.kind == "rules":
-        told = answer.review.get("evaluationError", "")
-        return answer.status, tuple(sorted(_listed(told)))
-    if answer.status != 403 and question_of(asked.method, asked.target).path is not None:
+    if request.kind == "rules":
+        error = answer.review.get("evaluationError", "")
+        return answer.status, tuple(sorted(_listed(error)))
+    if answer.status != 403 and question_of(request.method, request.target).path is not None:
         return ("allowed; what such a page answers to this method is no matter of rights",)
     if answer.status < 300:
         return (answer.status,)
-    if answer.status == 403 or asked.kind == "grant":
+    if answer.status == 403 or request.kind == "grant":
         details = document.get("details") or {}
-        told = (document.get("reason"), str(sorted(details.items())))
-        return answer.status, _sorted(answer.message), *told
+        error = (document.get("reason"), str(sorted(details.items())))
+        return answer.status, _sorted(answer.message), *error
     return (answer.status,)
 
 
@@ -251,6 +253,6 @@ def _sorted(message: str) -> str:
     """A message whose lists of problems are in alphabetical order."""
     return re.sub(
         r"\[((?:[^\[\]]* not found(?:, )?)+)\]",
-        lambda found: f"[{', '.join(sorted(found[1].split(', ')))}]",
+        lambda match: f"[{', '.join(sorted(match[1].split(', ')))}]",
         message,
     )

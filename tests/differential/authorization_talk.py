@@ -86,19 +86,19 @@ class Talk:
         return plain(answer.review or refused(answer))
 
     def _audiences(self, words: list[str]) -> list[str]:
-        return [self.own if one == "OWN" else one for one in words]
+        return [self.own if word == "OWN" else word for word in words]
 
     async def settle(self) -> None:
         """Wait until roles that were made count, and find out what the server calls itself."""
-        made = await self.make(f"{NS}/serviceaccounts", {"metadata": {"name": "settled"}})
-        del made
+        document = await self.make(f"{NS}/serviceaccounts", {"metadata": {"name": "settled"}})
+        del document
         claims = claims_of(await self.issued("settled"))
         (self.own,) = claims["aud"]
         rules = [rule("settle", "all")]
         user = {"kind": "User", "apiGroup": RBAC, "name": "settled"}
         await self.role("settled", rules, user)
-        asked = {"verb": "settle", "resource": "all"}
-        await self._wait({"user": "settled", "resourceAttributes": asked})
+        request = {"verb": "settle", "resource": "all"}
+        await self._wait({"user": "settled", "resourceAttributes": request})
         await self._wait({**KNOWN, "nonResourceAttributes": OPEN})
 
     async def _wait(self, spec: Document) -> None:
@@ -117,14 +117,14 @@ KNOWN: Final[Document] = {"groups": ["system:authenticated"]}
 def claims_of(token: str) -> Document:
     """What a token says."""
     content = token.split(".")[1]
-    found: Document = json.loads(base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)))
-    return found
+    document: Document = json.loads(base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)))
+    return document
 
 
 def rule(verbs: str, resources: str, group: str = "", **more: Any) -> Document:
     """A rule; words are separated by spaces."""
-    found = {"verbs": verbs.split(), "apiGroups": [group], "resources": resources.split()}
-    return {**found, **more}
+    results = {"verbs": verbs.split(), "apiGroups": [group], "resources": resources.split()}
+    return {**results, **more}
 
 
 def cluster_role(name: str, rules: list[Document], **more: Any) -> Document:

@@ -65,8 +65,8 @@ async def tokens(talk: Talk) -> None:
     for has in AUDIENCES:
         spec = {} if has is None else {"audiences": has}
         token = await talk.issued("robot", **spec)
-        for asked in AUDIENCES:
-            talk.answers[f"for {has}, asked {asked}"] = await talk.review(token, asked)
+        for audience in AUDIENCES:
+            talk.answers[f"for {has}, asked {audience}"] = await talk.review(token, audience)
     for bad in _BAD:
         talk.answers[f"bad {bad!r}"] = await talk.review(bad)
         talk.answers[f"bad {bad!r} for others"] = await talk.review(bad, ["vault"])
@@ -77,9 +77,9 @@ async def tokens(talk: Talk) -> None:
         answer = await talk.token("robot", **spec)
         document = answer.document or {}
         if answer.status == 201:
-            told = _lives(claims_of(document["status"]["token"]))
+            result = _lives(claims_of(document["status"]["token"]))
             document["metadata"].pop("managedFields", None)
-            document["claims"] = told
+            document["claims"] = result
         talk.answers[f"request {spec}"] = plain([answer.status, document])
     await _deleted(talk)
 
@@ -87,9 +87,9 @@ async def tokens(talk: Talk) -> None:
 def _lives(claims: Document) -> Document:
     """The claims of a token, their times counted from when it was issued."""
     begins = claims.pop("iat")
-    said = claims["kubernetes.io"]
-    if "warnafter" in said:
-        said["warnafter"] -= begins
+    result = claims["kubernetes.io"]
+    if "warnafter" in result:
+        result["warnafter"] -= begins
     return {**claims, "exp": claims["exp"] - begins, "nbf": claims["nbf"] - begins}
 
 
@@ -119,8 +119,8 @@ async def _last(talk: Talk, tokens: list[str]) -> Any:
     """The review of the first token that is refused. A real server hears of deletions a moment
     later, and remembers whose a token was: so each is looked at once."""
     for token in tokens:
-        found = await talk.review(token)
-        if not found.get("authenticated"):
-            return found
+        result = await talk.review(token)
+        if not result.get("authenticated"):
+            return result
         await asyncio.sleep(0.05)
     return "still accepted"

@@ -33,18 +33,18 @@ def request(
     save: Mapping[str, str] | None = None,
 ) -> Step:
     """One request. raw: a body that need not be JSON. save: words for parts of the answer."""
-    asked: dict[str, Json] = {"method": method, "path": path}
+    document: dict[str, Json] = {"method": method, "path": path}
     if query:
-        asked["query"] = dict(query)
+        document["query"] = dict(query)
     if headers:
-        asked["headers"] = dict(headers)
+        document["headers"] = dict(headers)
     if raw is not None:
-        asked["raw"] = raw
+        document["raw"] = raw
     elif body is not _ABSENT:
-        asked["body"] = body
+        document["body"] = body
     if user:
-        asked["as"] = user
-    step: Step = {"request": asked}
+        document["as"] = user
+    step: Step = {"request": document}
     if save:
         step["save"] = dict(save)
     return step
@@ -58,8 +58,8 @@ def patch(path: str, media: str, body: Json, **more: Any) -> Step:
 
 def watch(path: str, name: str = "w", query: Mapping[str, Json] | None = None) -> Step:
     """A watch that is opened; the server's first answer is its response."""
-    asked: dict[str, Json] = {"id": name, "path": path}
-    return {"watch": {**asked, "query": {"watch": "true", **(query or {})}}}
+    document: dict[str, Json] = {"id": name, "path": path}
+    return {"watch": {**document, "query": {"watch": "true", **(query or {})}}}
 
 
 def collect(name: str = "w", **spec: Json) -> Step:

@@ -37,7 +37,7 @@ class Pair:
     async def compare(self, case: Case) -> Outcome:
         """Play a case on both."""
         word = "w" + secrets.token_hex(4)
-        word = "".join(chr(ord(one) + 49) if one.isdigit() else one for one in word)
+        word = "".join(chr(ord(text) + 49) if text.isdigit() else text for text in word)
         hooks = self.hooks if "webhooks" in case else None
         own = Play(case, self.own, word, hooks=hooks)
         given = await own.run()
@@ -48,7 +48,7 @@ class Pair:
 
 def judged(case: Case, expected: list[Json], given: list[Json]) -> Outcome:
     """Compare the answers to a case."""
-    silent = next((n for n, one in enumerate(expected) if _gone(one)), len(expected))
+    silent = next((n for n, item in enumerate(expected) if _gone(item)), len(expected))
     dropped = len(expected) - silent
     outcome = Outcome(silent, dropped, expected=expected, given=given)
     for number, step in enumerate(case["steps"][:silent]):
@@ -60,7 +60,7 @@ def judged(case: Case, expected: list[Json], given: list[Json]) -> Outcome:
 
 def _gone(answer: Json) -> bool:
     """Whether the real server gave no answer, or said only that it prepares a kind anew."""
-    return answer.get("status") == 0 or any(one in str(answer.get("body")) for one in _PREPARING)
+    return answer.get("status") == 0 or any(text in str(answer.get("body")) for text in _PREPARING)
 
 
 _PREPARING = ("apiserver is shutting down", "storage is (re)initializing")
@@ -68,8 +68,10 @@ _PREPARING = ("apiserver is shutting down", "storage is (re)initializing")
 
 def with_answers(case: Case, expected: list[Json]) -> Case:
     """The case with what the real server answered."""
-    steps = [{**one, "response": told} for one, told in zip(case["steps"], expected, strict=True)]
-    for step, told in zip(steps, expected, strict=True):
+    steps = [
+        {**element, "response": told} for element, told in zip(case["steps"], expected, strict=True)
+    ]
+    for step, item in zip(steps, expected, strict=True):
         if "collect" in step:
-            step["collect"] = {**step["collect"], "count": len(told["events"])}
+            step["collect"] = {**step["collect"], "count": len(item["events"])}
     return {**case, "steps": steps}

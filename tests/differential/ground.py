@@ -22,16 +22,16 @@ PATIENCE: Final = 60.0
 def definitions() -> tuple[Json, ...]:
     """The CustomResourceDefinitions, without Cluster API's own."""
     files = sorted(CRDS.glob("0*.yaml"))
-    return tuple(one for path in files for one in yaml.safe_load_all(path.read_text()) if one)
+    return tuple(item for path in files for item in yaml.safe_load_all(path.read_text()) if item)
 
 
 async def prepare(peer: Peer) -> None:
     """Install the kinds, and wait until all of them are served."""
-    for one in definitions():
-        answer = await peer.call({"method": "POST", "path": BASE, "body": one})
+    for definition in definitions():
+        answer = await peer.call({"method": "POST", "path": BASE, "body": definition})
         assert answer["status"] in (201, 409), answer
-    for one in definitions():
-        spec = one["spec"]
+    for item in definitions():
+        spec = item["spec"]
         for version in spec["versions"]:
             if version["served"]:
                 path = f"/apis/{spec['group']}/{version['name']}/{spec['names']['plural']}"

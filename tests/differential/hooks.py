@@ -29,8 +29,8 @@ class HookHandler(WebhookHandler):
             super().do_POST()
             return
         review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        found = review_of(review, answer["conversion"])
-        body = json.dumps(found, sort_keys=True, separators=(",", ":")).encode()
+        result = review_of(review, answer["conversion"])
+        body = json.dumps(result, sort_keys=True, separators=(",", ":")).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -44,11 +44,11 @@ def review_of(review: Json, rule: Mapping[str, Json]) -> Json:
     rule: `rename` has the names of fields by version; `wrong` names what goes wrong (`WRONG`), with
     `with` as its argument; `only`: when this version is wanted.
     """
-    asked = review["request"]
-    wanted = asked["desiredAPIVersion"]
-    objects = [converted(one, wanted, rule.get("rename", ())) for one in asked["objects"]]
+    request = review["request"]
+    wanted = request["desiredAPIVersion"]
+    objects = [converted(obj, wanted, rule.get("rename", ())) for obj in request["objects"]]
     result: Json = {
-        "uid": asked["uid"],
+        "uid": request["uid"],
         "result": {"status": "Success"},
         "convertedObjects": objects,
     }
@@ -58,25 +58,25 @@ def review_of(review: Json, rule: Mapping[str, Json]) -> Json:
     return whole
 
 
-def converted(one: Json, wanted: str, renames: Json) -> Json:
+def converted(value: Json, wanted: str, renames: Json) -> Json:
     """An object in another version: fields of spec and status have other names there."""
-    one = copy.deepcopy(one)
+    value = copy.deepcopy(value)
     version = wanted.split("/")[1]
     for names in renames:
         for part in ("spec", "status"):
-            fields = one.get(part)
+            fields = value.get(part)
             there = isinstance(fields, dict) and [n for n in names.values() if n in fields]
             if there and there[0] != names[version]:
                 fields[names[version]] = fields.pop(there[0])
-    return {**one, "apiVersion": wanted}
+    return {**value, "apiVersion": wanted}
 
 
 def _each(change: Callable[[Json, Json], object]) -> Callable[[Json, Json], None]:
     """Change every object."""
 
     def changed(whole: Json, value: Json) -> None:
-        for one in whole["response"]["convertedObjects"]:
-            change(one, value)
+        for obj in whole["response"]["convertedObjects"]:
+            change(obj, value)
 
     return changed
 
@@ -91,16 +91,16 @@ def _objects(change: Callable[[list[Json], Json], Json]) -> Callable[[Json, Json
 
 
 def _without(name: str) -> Callable[[Json, Json], object]:
-    return lambda one, value: one.pop(name, None)
+    return lambda item, value: item.pop(name, None)
 
 
 WRONG: Final[Mapping[str, Callable[[Json, Json], object]]] = {
-    "metadata": _each(lambda one, value: one.setdefault("metadata", {}).update(value)),
+    "metadata": _each(lambda item, value: item.setdefault("metadata", {}).update(value)),
     "no metadata": _each(_without("metadata")),
-    "metadata is": _each(lambda one, value: one.update(metadata=value)),
-    "lost": _each(lambda one, value: one.get("metadata", {}).pop(value, None)),
-    "object": _each(lambda one, value: one.update(copy.deepcopy(value))),
-    "spec": _each(lambda one, value: one.setdefault("spec", {}).update(copy.deepcopy(value))),
+    "metadata is": _each(lambda item, value: item.update(metadata=value)),
+    "lost": _each(lambda item, value: item.get("metadata", {}).pop(value, None)),
+    "object": _each(lambda item, value: item.update(copy.deepcopy(value))),
+    "spec": _each(lambda item, value: item.setdefault("spec", {}).update(copy.deepcopy(value))),
     "no kind": _each(_without("kind")),
     "no version": _each(_without("apiVersion")),
     "reversed": _objects(lambda all_, value: all_[::-1]),

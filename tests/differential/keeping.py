@@ -20,10 +20,13 @@ def kept(area: str) -> list[Case]:
 def keep(area: str, cases: list[Case]) -> int:
     """Add cases that are not there yet; how many were new."""
     there = kept(area)
-    known = {_asked(one) for one in there}
-    new = [one for one in cases if _asked(one) not in known]
+    known = {_asked(document) for document in there}
+    new = [case for case in cases if _asked(case) not in known]
     FOLDER.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in [*there, *new]]
+    lines = [
+        json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+        for document in [*there, *new]
+    ]
     (FOLDER / f"{area}.jsonl").write_text("".join(f"{line}\n" for line in lines))
     return len(new)
 

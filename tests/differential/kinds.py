@@ -123,8 +123,8 @@ def shape_spec(draw: Draw, most: int = 5) -> Json:
         return {"port": draw.number(1, 3), **more}
 
     def unique(make: Callable[[], Json], *keys: str) -> list[Json]:
-        made = [make() for _ in range(draw.number(0, 3))]
-        return list({tuple(str(one.get(key)) for key in keys): one for one in made}.values())
+        entries = [make() for _ in range(draw.number(0, 3))]
+        return list({tuple(str(item.get(key)) for key in keys): item for item in entries}.values())
 
     pair = {"a": lambda: draw.one(WORDS), "b": lambda: draw.one(WORDS)}
     fields: dict[str, Callable[[], Json]] = {
@@ -222,7 +222,7 @@ def container(draw: Draw, name: str = "main") -> Json:
     """A container of a pod."""
     fields: dict[str, Callable[[], Json]] = {
         "env": lambda: [
-            {"name": one.upper(), "value": draw.one(WORDS)} for one in sorted(set(_words(draw)))
+            {"name": word.upper(), "value": draw.one(WORDS)} for word in sorted(set(_words(draw)))
         ],
         "ports": lambda: [{"containerPort": draw.number(80, 82)}],
         "args": lambda: _words(draw),

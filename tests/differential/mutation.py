@@ -56,10 +56,10 @@ def parent_of(node: Json, path: tuple[str | int, ...]) -> Json:
 def mutated(draw: Draw, document: Json, *, keep: tuple[str, ...] = ()) -> Json:
     """The document with one change. keep: top-level fields that stay."""
     document = copy.deepcopy(document)
-    found = [path for path in places(document) if path[0] not in keep]
-    if not found:
+    results = [path for path in places(document) if path[0] not in keep]
+    if not results:
         return document
-    path = draw.one(found)
+    path = draw.one(results)
     holder = parent_of(document, path)
     key: Any = path[-1]
     how = draw.weighted({"other": 5, "gone": 3, "unknown": 2, "twice": 1, "case": 0.3})

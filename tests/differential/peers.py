@@ -64,30 +64,30 @@ def _event(line: bytes) -> Json:
 class Peer(Protocol):
     """A server that is asked."""
 
-    async def call(self, asked: Json) -> Json:
+    async def call(self, request: Json) -> Json:
         """The answer to the `request` of a step."""
 
-    async def watch(self, asked: Json) -> Opened:
+    async def watch(self, request: Json) -> Opened:
         """The answer to the `watch` of a step; its events follow."""
 
 
-def target_of(asked: Json) -> str:
+def target_of(request: Json) -> str:
     """Path and query as they are sent."""
-    query = urlencode(asked.get("query", {}), doseq=True, quote_via=quote)
-    return quote(asked["path"], safe="/:%@") + (f"?{query}" if query else "")
+    query = urlencode(request.get("query", {}), doseq=True, quote_via=quote)
+    return quote(request["path"], safe="/:%@") + (f"?{query}" if query else "")
 
 
-def sent(asked: Json) -> tuple[dict[str, str], bytes | None]:
+def sent(request: Json) -> tuple[dict[str, str], bytes | None]:
     """Headers and body of a request, as the recording's tool sends them."""
     headers = {"User-Agent": "oracle/1.0", "Accept": "application/json"}
-    if token := TOKENS.get(asked.get("as", "admin")):
+    if token := TOKENS.get(request.get("as", "admin")):
         headers["Authorization"] = f"Bearer {token}"
-    body = asked.get("raw")
-    if "body" in asked and body is None:
-        body = json.dumps(asked["body"], ensure_ascii=False)
+    body = request.get("raw")
+    if "body" in request and body is None:
+        body = json.dumps(request["body"], ensure_ascii=False)
     if body is not None:
         headers["Content-Type"] = "application/json"
-    headers |= asked.get("headers", {})
+    headers |= request.get("headers", {})
     kept = {name: value for name, value in headers.items() if value}
     return kept, None if body is None else body.encode()
 
@@ -121,13 +121,13 @@ class Remote:
         for task in self._opened:
             task.cancel()
 
-    async def call(self, asked: Json) -> Json:
-        async with asyncio.timeout(PATIENCE), self._asked(asked) as response:
+    async def call(self, request: Json) -> Json:
+        async with asyncio.timeout(PATIENCE), self._asked(request) as response:
             data = await response.read()
         return reply(response.status, list(response.headers.items()), data)
 
-    async def watch(self, asked: Json) -> Opened:
-        response = await self._asked({"method": "GET", **asked})
+    async def watch(self, request: Json) -> Opened:
+        response = await self._asked({"method": "GET", **request})
         headers = list(response.headers.items())
         if response.status != 200:
             return Opened(reply(response.status, headers, await response.read()), ended=True)
@@ -148,11 +148,11 @@ class Remote:
             opened.end()
             response.close()
 
-    def _asked(self, asked: Json) -> Any:
-        headers, body = sent(asked)
+    def _asked(self, request: Json) -> Any:
+        headers, body = sent(request)
         return self._session.request(
-            asked["method"],
-            URL(self._url + target_of(asked), encoded=True),
+            request["method"],
+            URL(self._url + target_of(request), encoded=True),
             headers=headers,
             data=body,
             skip_auto_headers=("Content-Type", "Accept", "User-Agent", "Accept-Encoding"),
@@ -183,23 +183,23 @@ class Embedded:
     def __init__(self, application: Application, tasks: asyncio.TaskGroup) -> None:
         self._application, self._tasks = application, tasks
 
-    async def call(self, asked: Json) -> Json:
+    async def call(self, request: Json) -> Json:
         messages: list[Mapping[str, Any]] = []
 
         async def send(message: Mapping[str, Any]) -> None:
             messages.append(message)
 
-        scope, receive = self._scope(asked, asyncio.Event())
+        scope, receive = self._scope(request, asyncio.Event())
         async with asyncio.timeout(PATIENCE):
             await self._application(scope, receive, send)
         start, *rest = messages
-        data = b"".join(bytes(one.get("body", b"")) for one in rest)
+        data = b"".join(bytes(entry.get("body", b"")) for entry in rest)
         return reply(start["status"], _headers(start), data)
 
-    async def watch(self, asked: Json) -> Opened:
+    async def watch(self, request: Json) -> Opened:
         opened, begun, refused = Opened({}), asyncio.Event(), bytearray()
-        gone = asyncio.Event()
-        opened.leave = gone.set
+        removal = asyncio.Event()
+        opened.leave = removal.set
 
         async def send(message: Mapping[str, Any]) -> None:
             if "status" in message:
@@ -211,7 +211,7 @@ class Embedded:
             begun.set()
 
         async def follow() -> None:
-            scope, receive = self._scope({"method": "GET", **asked}, gone)
+            scope, receive = self._scope({"method": "GET", **request}, removal)
             try:
                 await self._application(scope, receive, send)
             except Exception as error:
@@ -228,22 +228,22 @@ class Embedded:
         await asyncio.sleep(0)
         return opened
 
-    def _scope(self, asked: Json, gone: asyncio.Event) -> tuple[dict[str, Any], Any]:
-        headers, body = sent(asked)
+    def _scope(self, request: Json, removal: asyncio.Event) -> tuple[dict[str, Any], Any]:
+        headers, body = sent(request)
         if body is not None:
             headers["Content-Length"] = str(len(body))
-        path, _, query = target_of(asked).partition("?")
+        path, _, query = target_of(request).partition("?")
         parts = [body or b""]
 
         async def receive() -> dict[str, Any]:
             if parts:
                 return {"type": "http.request", "body": parts.pop(), "more_body": False}
-            await gone.wait()
+            await removal.wait()
             return {"type": "http.disconnect"}
 
         return {
             "type": "http",
-            "method": asked["method"],
+            "method": request["method"],
             "path": unquote(path),
             "raw_path": path.encode(),
             "query_string": query.encode(),

@@ -53,7 +53,7 @@ def _comparable(answer: Json) -> Json:
         return {**answer, "body": _IN_YAML.sub("resourceVersion: ${rv}", body)}
     columns = body.get("columnDefinitions") if isinstance(body, dict) else None
     if isinstance(columns, list):
-        plain = [{key: one[key] for key in one if key != "description"} for one in columns]
+        plain = [{key: column[key] for key in column if key != "description"} for column in columns]
         return {**answer, "body": {**body, "columnDefinitions": plain}}
     if not isinstance(body, dict) or not isinstance(body.get("message"), str):
         return answer
@@ -104,10 +104,10 @@ class Play:
         finally:
             for opened in self._watches.values():
                 opened.leave()
-        told = [
+        entries = [
             [{k: v for k, v in s.items() if k != "response"} for s in p] for p in (setup, steps)
         ]
-        symbols = _normalise.Symbols(json.dumps(told), self._words, results)
+        symbols = _normalise.Symbols(json.dumps(entries), self._words, results)
         pairs = zip(steps, results[len(setup) :], strict=True)
         return [
             _compare.trim(step, _of_now(symbols.apply(result), _generated(step)))
@@ -125,7 +125,7 @@ class Play:
         values = {**self._words, **self._saved}
         if (whole := _WORD.fullmatch(node)) and whole[1] in values:
             return values[whole[1]]
-        return _WORD.sub(lambda found: str(values.get(found[1], found[0])), node)
+        return _WORD.sub(lambda match: str(values.get(match[1], match[0])), node)
 
     async def _tried(self, number: int, step: Step) -> Json:
         """The answer to a step; where there is none, what went wrong: that is a difference, too."""
@@ -138,9 +138,9 @@ class Play:
         if "request" in step:
             return await self._request(step)
         if "watch" in step:
-            asked = dict(self._filled(step["watch"]))
-            opened = await self._peer.watch(asked)
-            name = asked.pop("id", "w")
+            request = dict(self._filled(step["watch"]))
+            opened = await self._peer.watch(request)
+            name = request.pop("id", "w")
             if name in self._watches:
                 self._watches[name].leave()
             self._watches[name] = opened
@@ -158,10 +158,10 @@ class Play:
         return {}
 
     async def _request(self, step: Step) -> Json:
-        asked, until = self._filled(step["request"]), self._filled(step.get("until", {}))
+        request, until = self._filled(step["request"]), self._filled(step.get("until", {}))
         left = until.get("seconds", 30) / PAUSE
         while True:
-            answer = await self._prepared(asked)
+            answer = await self._prepared(request)
             if until.get("status", answer["status"]) == answer["status"] and (
                 "at" not in until or at(answer["body"], until["at"]) == until.get("value")
             ):
@@ -177,10 +177,10 @@ class Play:
             _compare.pick(self._filled(step["pick"]), answer["body"])
         return answer
 
-    async def _prepared(self, asked: Json) -> Json:
+    async def _prepared(self, request: Json) -> Json:
         """The answer to a request, asked again while kube-apiserver prepares a kind anew."""
         for _ in range(PREPARING):
-            answer = await self._peer.call(asked)
+            answer = await self._peer.call(request)
             if answer["status"] != 429 or "(re)initializing" not in str(answer["body"]):
                 break
             await asyncio.sleep(1)
@@ -200,8 +200,8 @@ class Play:
         for event in events:
             if event.get("type") == "BOOKMARK":
                 rows = (row["object"] for row in event["object"].get("rows") or [])
-                for one in (event["object"], *rows):
-                    one["metadata"]["resourceVersion"] = "${listrv}"
+                for item in (event["object"], *rows):
+                    item["metadata"]["resourceVersion"] = "${listrv}"
         return {"events": events} | ({"ended": opened.ended} if spec.get("end") else {})
 
 
@@ -224,25 +224,25 @@ def _generated(step: Step) -> re.Pattern[str] | None:
     return re.compile(re.escape(prefix[:58]) + _SUFFIX) if isinstance(prefix, str) else None
 
 
-def _of_now(answer: Json, made: re.Pattern[str] | None) -> Json:
+def _of_now(answer: Json, value: re.Pattern[str] | None) -> Json:
     """An answer without what servers choose and messages tell: see `_told`."""
     for event in answer.get("events", ()):
         if event.get("type") == "ERROR" and isinstance(event["object"].get("message"), str):
             event["object"]["message"] = _told(event["object"]["message"], None)
     body = answer.get("body")
-    if isinstance(body, str) and made is not None:
-        return {**answer, "body": made.sub("${gen}", body)}
+    if isinstance(body, str) and value is not None:
+        return {**answer, "body": value.sub("${gen}", body)}
     if isinstance(body, dict) and body.get("kind") == "Table":
         for row in body.get("rows") or ():
-            row["cells"] = [_cell(one) for one in row["cells"]]
+            row["cells"] = [_cell(cell) for cell in row["cells"]]
     if not isinstance(body, dict) or not isinstance(body.get("message"), str):
         return answer
-    body["message"] = _told(body["message"], made)
+    body["message"] = _told(body["message"], value)
     details = body.get("details") or {}
     if isinstance(details.get("name"), str):
-        details["name"] = _told(details["name"], made)
+        details["name"] = _told(details["name"], value)
     for cause in details.get("causes") or ():
-        cause["message"] = _told(str(cause.get("message")), made)
+        cause["message"] = _told(str(cause.get("message")), value)
     return answer
 
 
@@ -253,7 +253,7 @@ def _cell(cell: Json) -> Json:
     return _CELL_PORT.sub(r"\1${port}", _CELL_ADDRESS.sub("${ip}", cell))
 
 
-def _told(message: str, made: re.Pattern[str] | None) -> str:
+def _told(message: str, value: re.Pattern[str] | None) -> str:
     """A message without the server's present resourceVersion, its addresses and node ports, the
     root of its keys (which kube-apiserver's cache leaves out), the numbers of its types in CEL, and
     a name that it made of a generateName that is wrong."""
@@ -262,13 +262,13 @@ def _told(message: str, made: re.Pattern[str] | None) -> str:
     message = _ADDRESS.sub(r"\1${ip}", _CURRENT.sub("current: ${rv:other}", message))
     message = _GIVEN.sub(r"\1${ip}", message)
     message = _PORT.sub(r"\1${port}", message)
-    return message if made is None else made.sub("${gen}", message)
+    return message if value is None else value.sub("${gen}", message)
 
 
 def _kept(opened: Opened, spec: Json) -> list[Json]:
     """The events without those that a server sends when it likes."""
-    events = [one for one in opened.events if one.get("type") not in spec.get("drop", [])]
-    return copy.deepcopy([one for one in events if not _plain_bookmark(one)])
+    events = [event for event in opened.events if event.get("type") not in spec.get("drop", [])]
+    return copy.deepcopy([event for event in events if not _plain_bookmark(event)])
 
 
 def _plain_bookmark(event: Json) -> bool:

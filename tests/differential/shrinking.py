@@ -39,8 +39,8 @@ def _smaller(case: Case) -> Iterator[Case]:
     for number, step in enumerate(steps):
         for key in ("request", "watch"):
             if key in step:
-                for asked in _less(step[key]):
-                    yield _replaced(case, number, {**step, key: asked})
+                for request in _less(step[key]):
+                    yield _replaced(case, number, {**step, key: request})
         if "save" in step:
             yield _replaced(case, number, {k: v for k, v in step.items() if k != "save"})
 
@@ -55,13 +55,13 @@ def _replaced(case: Case, number: int, step: Json) -> Case:
     return {**case, "steps": [*case["steps"][:number], step, *case["steps"][number + 1 :]]}
 
 
-def _less(asked: Json) -> Iterator[Json]:
+def _less(request: Json) -> Iterator[Json]:
     for key in ("query", "headers", "as"):
-        if key in asked:
-            yield {name: value for name, value in asked.items() if name != key}
+        if key in request:
+            yield {name: value for name, value in request.items() if name != key}
     for key in ("query", "body"):
-        for value in _without(asked.get(key)):
-            yield {**asked, key: value}
+        for value in _without(request.get(key)):
+            yield {**request, key: value}
 
 
 def _without(node: Json) -> Iterator[Json]:

@@ -29,9 +29,9 @@ def signature(step: Step, expected: Json, given: Json) -> str:
 
 
 def _of_events(expected: Json, given: Json) -> str:
-    one, other = expected["events"], given["events"]
-    if len(one) != len(other):
-        return f"types {_types(one)} ≠ {_types(other)}"
+    events, other = expected["events"], given["events"]
+    if len(events) != len(other):
+        return f"types {_types(events)} ≠ {_types(other)}"
     return _general(differences(expected, given)[0])
 
 
@@ -42,17 +42,17 @@ def _types(events: list[Json]) -> str:
 def _place(step: Step) -> str:
     if "request" not in step:
         return next(iter(step)).upper()
-    asked = step["request"]
-    media = asked.get("headers", {}).get("Content-Type", "").split("/")[-1].split("-patch")[0]
-    parts = asked["path"].strip("/").split("/")
+    request = step["request"]
+    media = request.get("headers", {}).get("Content-Type", "").split("/")[-1].split("-patch")[0]
+    parts = request["path"].strip("/").split("/")
     last = parts[-1] if parts[-1] in ("status", "scale") else ""
-    return " ".join(filter(None, (asked["method"], media, last)))
+    return " ".join(filter(None, (request["method"], media, last)))
 
 
 def _message(answer: Json) -> str:
     body = answer.get("body")
-    told = body.get("message", "") if isinstance(body, dict) else ""
-    return told if isinstance(told, str) else ""
+    message = body.get("message", "") if isinstance(body, dict) else ""
+    return message if isinstance(message, str) else ""
 
 
 def _told(answer: Json) -> str:

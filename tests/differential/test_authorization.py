@@ -26,10 +26,10 @@ SEED: Final = int(os.environ.get("KAPY_SEED", "1"))
 
 @pytest.mark.sockets
 async def test_requests_are_authorized_as_by_kubernetes(tmp_path: Path) -> None:
-    async with peers(tmp_path) as asked:
-        outcome = await compare(asked, PAIRS, SEED)
-    shown = "\n".join(outcome.wrong[:20])
-    assert not outcome.wrong, f"{len(outcome.wrong)} wrong of {outcome.pairs}:\n{shown}"
+    async with peers(tmp_path) as request:
+        outcome = await compare(request, PAIRS, SEED)
+    text = "\n".join(outcome.wrong[:20])
+    assert not outcome.wrong, f"{len(outcome.wrong)} wrong of {outcome.pairs}:\n{text}"
     assert sum(outcome.pairs.values()) == PAIRS
     assert set(outcome.pairs) == {"request", "review", "grant", "rules"}
     assert PAIRS // 10 < outcome.allowed < PAIRS  # both answers are given

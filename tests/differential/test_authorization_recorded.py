@@ -24,30 +24,30 @@ DIFFERENT: Final[dict[str, str]] = {}
 
 
 def _read(topic: str) -> Answers:
-    found: Answers = json.loads((RECORDED / f"{topic}.json").read_text())
-    return found
+    document: Answers = json.loads((RECORDED / f"{topic}.json").read_text())
+    return document
 
 
-def _write(topic: str, found: Answers) -> None:
+def _write(topic: str, document: Answers) -> None:
     RECORDED.mkdir(exist_ok=True)
-    lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in found.items())
+    lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in document.items())
     (RECORDED / f"{topic}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 @pytest.mark.sockets
 @pytest.mark.parametrize("topic", TOPICS)
 async def test_answers_are_those_that_were_recorded(topic: str, tmp_path: Path) -> None:
-    async with peers(tmp_path) as asked:
-        found = [await answers(peer, topic) for peer in asked]
+    async with peers(tmp_path) as request:
+        answerses = [await answers(peer, topic) for peer in request]
     if os.environ.get("KAPY_RECORD"):
-        assert len(found) == 2, "only a real server is recorded"
-        _write(topic, found[0])
+        assert len(answerses) == 2, "only a real server is recorded"
+        _write(topic, answerses[0])
     recorded = _read(topic)
-    for one in found:
+    for document in answerses:
         wrong = {
-            label: (one.get(label), recorded.get(label))
-            for label in {**recorded, **one}
-            if one.get(label) != recorded.get(label) and label not in DIFFERENT
+            label: (document.get(label), recorded.get(label))
+            for label in {**recorded, **document}
+            if document.get(label) != recorded.get(label) and label not in DIFFERENT
         }
-        shown = "\n".join(f"{key}\n  ours {a}\n  real {b}" for key, (a, b) in wrong.items())
-        assert not wrong, f"{len(wrong)} of {len(recorded)} differ:\n{shown}"
+        text = "\n".join(f"{key}\n  ours {a}\n  real {b}" for key, (a, b) in wrong.items())
+        assert not wrong, f"{len(wrong)} of {len(recorded)} differ:\n{text}"

@@ -49,10 +49,10 @@ async def test_kept_cases_are_answered_as_by_kube_apiserver(area: str) -> None:
     cases = kept(area)
     assert cases, f"no cases of {area}"
     async with prepared() as peer:
-        found = {case["id"]: await failures(peer, case) for case in cases}
-    wrong = [line for case, lines in found.items() if case not in KNOWN for line in lines]
+        results = {case["id"]: await failures(peer, case) for case in cases}
+    wrong = [line for case, lines in results.items() if case not in KNOWN for line in lines]
     assert not wrong, "\n".join(wrong[:40])
-    healed = [case for case in found if case in KNOWN and not found[case]]
+    healed = [case for case in results if case in KNOWN and not results[case]]
     assert not healed, f"known differences that are none any more: {healed}"
 
 
@@ -63,13 +63,15 @@ async def test_kept_cases_of_webhooks_are_answered_as_by_kube_apiserver(area: st
     assert cases
     async with embedded(system_clock) as peer:
         await prepare(peer)
-        found = [line for case in cases for line in await failures(peer, at_once(case), hooks)]
-    assert not found, "\n".join(found[:40])
+        lines = [line for case in cases for line in await failures(peer, at_once(case), hooks)]
+    assert not lines, "\n".join(lines[:40])
 
 
 def at_once(case: Case) -> Case:
     """A case without the time that the real server needs to notice its webhooks."""
-    parts = {part: [one for one in case[part] if "sleep" not in one] for part in ("setup", "steps")}
+    parts = {
+        part: [item for item in case[part] if "sleep" not in item] for part in ("setup", "steps")
+    }
     return {**case, **parts}
 
 
@@ -93,5 +95,5 @@ async def test_generated_cases_get_an_answer(area: str, caplog: pytest.LogCaptur
             given = await Play({**case, "steps": steps}, peer, f"w{next(WORDS)}x").run()
             for answer in given:
                 assert answer.get("status", 200) != 0, answer
-    failed = [one.getMessage() for one in caplog.records if one.exc_info]
+    failed = [record.getMessage() for record in caplog.records if record.exc_info]
     assert not failed, failed

@@ -106,7 +106,7 @@ async def _outcome(both: Pair, case: Case) -> Outcome | None:
 
 
 async def _compare(part: Part) -> Found:
-    found, numbers = Found(), iter(part.numbers)
+    result, numbers = Found(), iter(part.numbers)
     progress = Progress(part.area, part.numbers)
 
     async def work(both: Pair) -> None:
@@ -114,16 +114,16 @@ async def _compare(part: Part) -> Found:
             with progress.case(number):
                 outcome = await _outcome(both, generated(part.area, part.seed, number))
             if outcome is None:
-                found.lost.append(number)
+                result.lost.append(number)
                 continue
             progress.count(outcome.answers, len(outcome.unequal))
-            found.answers += outcome.answers
-            found.dropped += outcome.dropped
-            found.equal += outcome.answers - len(outcome.unequal)
+            result.answers += outcome.answers
+            result.dropped += outcome.dropped
+            result.equal += outcome.answers - len(outcome.unequal)
             if outcome.cause:
-                found.causes.setdefault(outcome.cause, []).append(number)
-                count = found.unequal.get(outcome.cause, 0)
-                found.unequal[outcome.cause] = count + len(outcome.unequal)
+                result.causes.setdefault(outcome.cause, []).append(number)
+                count = result.unequal.get(outcome.cause, 0)
+                result.unequal[outcome.cause] = count + len(outcome.unequal)
 
     at_a_time = AT_A_TIME * 4 if part.area in WAITING else AT_A_TIME
     async with (
@@ -133,9 +133,9 @@ async def _compare(part: Part) -> Found:
     ):
         for _ in range(at_a_time):
             group.create_task(work(both))
-    for cause, cases in found.causes.items():
-        progress.say(f"  {found.unequal[cause]} {cause}   {cases[:4]}")
-    return found
+    for cause, cases in result.causes.items():
+        progress.say(f"  {result.unequal[cause]} {cause}   {cases[:4]}")
+    return result
 
 
 def compare(part: Part) -> Found:

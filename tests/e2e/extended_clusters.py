@@ -46,7 +46,7 @@ async def has_variables(story: Story, name: str) -> None:
     await story.until(
         ClusterClass,
         name,
-        lambda one: is_true(one.status.conditions, "VariablesReady"),
+        lambda cluster_class: is_true(cluster_class.status.conditions, "VariablesReady"),
         within=WITHIN,
     )
 
@@ -75,28 +75,28 @@ async def resized(story: Story) -> None:
     await story.merge(ClusterClass, CLASS, {"spec": {"workers": workers}})
     await story.until(DevMachine, before.metadata.name, _is_larger, within=WITHIN)
     await story.until(
-        Machine, before.metadata.name, lambda one: not is_updating_in_place(one), within=WITHIN
+        Machine, before.metadata.name, lambda value: not is_updating_in_place(value), within=WITHIN
     )
     await story.until(MachineDeployment, name, is_complete, within=WITHIN)
     assert (await _worker(story)).metadata.uid == before.metadata.uid
 
 
 def _bison() -> Document:
-    made = cluster(BISON, classRef={"name": CLASS})
-    made["metadata"]["labels"] = OWNED
-    (workers,) = made["spec"]["topology"]["workers"]["machineDeployments"]
+    document = cluster(BISON, classRef={"name": CLASS})
+    document["metadata"]["labels"] = OWNED
+    (workers,) = document["spec"]["topology"]["workers"]["machineDeployments"]
     workers |= {"replicas": 1, "rollout": {"strategy": IN_PLACE}}
-    return made
+    return document
 
 
 async def _worker(story: Story) -> Machine:
-    (found,) = [
-        one
-        for one in await story.all(Machine)
-        if one.spec.cluster_name == BISON
-        and one.metadata.labels.get("topology.cluster.x-k8s.io/deployment-name")
+    (machine,) = [
+        item
+        for item in await story.all(Machine)
+        if item.spec.cluster_name == BISON
+        and item.metadata.labels.get("topology.cluster.x-k8s.io/deployment-name")
     ]
-    return found
+    return machine
 
 
 def _larger() -> Document:
@@ -117,25 +117,25 @@ async def released_class(story: Story, shell: Shell) -> None:
     half a minute, which nobody waits for: how it is to be upgraded is asked by hand."""
     await story.create(released("clusterclass-in-memory.yaml", **VALUES))
     await has_variables(story, "in-memory")
-    (made,) = released("cluster-template-in-memory-scale.yaml", **VALUES)
-    made["metadata"]["labels"] = {**made["metadata"].get("labels", {}), **OWNED}
-    await story.create([made])
-    found = await story.until(
-        Cluster, "quick", lambda one: one.spec.control_plane_ref is not None, within=WITHIN
+    (document,) = released("cluster-template-in-memory-scale.yaml", **VALUES)
+    document["metadata"]["labels"] = {**document["metadata"].get("labels", {}), **OWNED}
+    await story.create([document])
+    result = await story.until(
+        Cluster, "quick", lambda value: value.spec.control_plane_ref is not None, within=WITHIN
     )
-    assert found.spec.control_plane_ref is not None
-    control_plane = await story.get(KubeadmControlPlane, found.spec.control_plane_ref.name)
+    assert result.spec.control_plane_ref is not None
+    control_plane = await story.get(KubeadmControlPlane, result.spec.control_plane_ref.name)
     assert control_plane is not None
     configuration = control_plane.spec.kubeadm_config_spec.cluster_configuration
     assert configuration.image_repository == "kindest"
 
-    asked = {
-        "cluster": made,
+    request = {
+        "cluster": document,
         "fromControlPlaneKubernetesVersion": "v1.34.0",
         "fromWorkersKubernetesVersion": "v1.34.0",
         "toKubernetesVersion": "v1.36.1",
     }
-    (shell.home / "upgrade.json").write_text(json.dumps(asked))
+    (shell.home / "upgrade.json").write_text(json.dumps(request))
     call = ("kapy", "hooks", "call", "generate-upgrade-plan.scale", "--request", "upgrade.json")
     plan = yaml.safe_load(shell.ok(*call))
     steps = [{"version": "v1.35.0"}, {"version": "v1.36.1"}]

@@ -31,6 +31,6 @@ def follow(person: Shell, *habits: Habit, at: str = "") -> None:
     for habit in habits:
         done = person.run("kubectl", *shlex.split(f"{at} {habit.line}"), text=habit.text)
         seen = done.stderr if habit.refused else done.stdout
-        said = f"kubectl {habit.line}\n{done.stdout}\n{done.stderr}"
-        assert bool(done.returncode) == habit.refused, said
-        assert re.search(habit.answer, seen, re.MULTILINE), f"/{habit.answer}/ is not in\n{said}"
+        message = f"kubectl {habit.line}\n{done.stdout}\n{done.stderr}"
+        assert bool(done.returncode) == habit.refused, message
+        assert re.search(habit.answer, seen, re.MULTILINE), f"/{habit.answer}/ is not in\n{message}"

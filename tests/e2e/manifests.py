@@ -36,8 +36,8 @@ _VALUES: Final[Mapping[str, str]] = {
 def templates() -> list[Path]:
     """Every cluster template and ClusterClass of every provider, but for those of vSphere's
     supervisor, whose definitions are not there: references to them have no version."""
-    found = sorted(PROVIDERS.glob("*/*/cluster*.yaml"))
-    return [one for one in found if "supervisor" not in one.name]
+    paths = sorted(PROVIDERS.glob("*/*/cluster*.yaml"))
+    return [path for path in paths if "supervisor" not in path.name]
 
 
 def definitions(documents: list[Document]) -> Iterator[Document]:
@@ -64,8 +64,8 @@ def filled_in(text: str, namespace: str) -> str:
     """A template with its variables replaced: by a value, by its default, by any word."""
     values = {**_VALUES, "NAMESPACE": namespace, "CLUSTER_NAME": "capybara"}
 
-    def value(found: re.Match[str]) -> str:
-        name, default = found.groups()
+    def value(match: re.Match[str]) -> str:
+        name, default = match.groups()
         return values.get(name, "one" if default is None else default)
 
     before = ""
@@ -78,14 +78,14 @@ def objects_of(template: Path, namespace: str) -> list[Document]:
     """The in-tree objects of a template, in a namespace of their own."""
     text = filled_in(template.read_text(encoding="utf-8"), namespace)
     documents = yaml.load_all(text, str(template))
-    return [placed(one, namespace) for one in documents if one and kind_of(one)]
+    return [placed(document, namespace) for document in documents if document and kind_of(document)]
 
 
 def examples() -> list[Document]:
     """Objects of upstream's end-to-end tests and documents, each in a namespace of its own."""
-    recorded = [one["in"] for one in records(REALISTIC) if one["case"] == "realistic"]
-    whole = [one for one in recorded if one["kind"] not in _PATCHED]
-    return [placed(one, f"example-{number}") for number, one in enumerate(whole)]
+    recorded = [record["in"] for record in records(REALISTIC) if record["case"] == "realistic"]
+    whole = [item for item in recorded if item["kind"] not in _PATCHED]
+    return [placed(item, f"example-{number}") for number, item in enumerate(whole)]
 
 
 def placed(document: Document, namespace: str) -> Document:
@@ -97,5 +97,5 @@ def placed(document: Document, namespace: str) -> Document:
     assert kind is not None
     if kind.type_of().RESOURCE.namespaced:
         kept["namespace"] = namespace
-    found = {key: value for key, value in document.items() if key not in ("metadata", "status")}
-    return {**found, "metadata": kept}
+    result = {key: value for key, value in document.items() if key not in ("metadata", "status")}
+    return {**result, "metadata": kept}

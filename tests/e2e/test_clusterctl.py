@@ -43,8 +43,8 @@ def person(tmp_path: Path) -> Iterator[Shell]:
 
 def versions(person: Shell) -> dict[str, str]:
     """What kubectl says is installed."""
-    found = person.json("get providers.clusterctl.cluster.x-k8s.io -A")["items"]
-    return {one["metadata"]["name"]: one["version"] for one in found}
+    result = person.json("get providers.clusterctl.cluster.x-k8s.io -A")["items"]
+    return {item["metadata"]["name"]: item["version"] for item in result}
 
 
 def test_providers_are_installed_upgraded_and_deleted(person: Shell) -> None:
@@ -66,6 +66,6 @@ def test_providers_are_installed_upgraded_and_deleted(person: Shell) -> None:
     person.ok("kapy", "delete", "--all", "--include-crd", "--include-namespace")
     assert versions(person) == {}
     left = person.kubectl("get customresourcedefinitions -o name").splitlines()
-    assert [one for one in left if "cluster.x-k8s.io" in one] == [
+    assert [text for text in left if "cluster.x-k8s.io" in text] == [
         "customresourcedefinition.apiextensions.k8s.io/providers.clusterctl.cluster.x-k8s.io"
     ]

@@ -112,18 +112,18 @@ class Herders:
         if not program.exists():
             build(program)
         command = (program, "owner.crt", "owner.key", str(self._port))
-        with running(self.shell, "owner", *command) as found:
-            yield found
+        with running(self.shell, "owner", *command) as result:
+            yield result
 
     @contextmanager
     def plane(self) -> Iterator[Program]:
         """A plane and the processes beside it, which take a while to begin."""
         places = [*MODULES, f"owner=https://127.0.0.1:{self._port}", "dead=https://127.0.0.1:1"]
-        told = [word for place in places for word in ("--extension", place)]
+        words = [word for place in places for word in ("--extension", place)]
         gates = ("--feature-gates", GATES)
         more = ("--port", "0", "--in-memory", "--extension-ca", "owner.ca", *gates)
-        with running(self.shell, "plane", "kapy", "up", *more, *told) as found:
-            yield found
+        with running(self.shell, "plane", "kapy", "up", *more, *words) as program:
+            yield program
 
     @asynccontextmanager
     async def story(self) -> AsyncIterator[Story]:
@@ -136,11 +136,11 @@ class Herders:
 
 def objects() -> list[Document]:
     """The sample's class and Cluster, with patches more."""
-    found = sample()
-    for one in found:
-        if one["kind"] == "ClusterClass":
-            one["spec"]["patches"].append(EXTERNAL)
-    return found
+    results = sample()
+    for document in results:
+        if document["kind"] == "ClusterClass":
+            document["spec"]["patches"].append(EXTERNAL)
+    return results
 
 
 async def says(story: Story, text: str) -> None:
@@ -148,7 +148,7 @@ async def says(story: Story, text: str) -> None:
     await story.until(
         Cluster,
         NAME,
-        lambda one: text in message_of(one.status.conditions, RECONCILED),
+        lambda cluster: text in message_of(cluster.status.conditions, RECONCILED),
         within=WITHIN,
     )
 
@@ -180,13 +180,13 @@ async def discovers(story: Story, name: str, holds: Callable[[ExtensionConfig], 
     await story.until(ExtensionConfig, name, holds, namespace="", within=WITHIN)
 
 
-def is_refused(one: ExtensionConfig) -> bool:
-    return "connection refused" in message_of(one.status.conditions, "Discovered")
+def is_refused(config: ExtensionConfig) -> bool:
+    return "connection refused" in message_of(config.status.conditions, "Discovered")
 
 
 async def held(story: Story, herders: Herders, owner: Program) -> None:
     await discovers(story, "dead", is_refused)
-    await discovers(story, "owner", lambda one: bool(one.status.handlers))
+    await discovers(story, "owner", lambda config: bool(config.status.handlers))
     listed = herders.shell.ok("kapy", "hooks", "list")
     assert {line.split()[0] for line in listed.splitlines()[1:]} == {*HANDLERS, "dead"}
     *class_objects, cluster = objects()
@@ -206,7 +206,7 @@ async def created(story: Story) -> None:
     await story.until(
         Cluster,
         NAME,
-        lambda one: is_true(one.status.conditions, "Available"),
+        lambda cluster: is_true(cluster.status.conditions, "Available"),
         within=WITHIN,
     )
 
@@ -232,7 +232,7 @@ async def upgraded(story: Story, herders: Herders) -> None:
     await story.until(
         Cluster,
         NAME,
-        lambda one: is_true(one.status.conditions, "Conformant"),
+        lambda cluster: is_true(cluster.status.conditions, "Conformant"),
         within=WITHIN,
     )
     access = herders.shell.ok("kapy", "get", "kubeconfig", NAME)
@@ -251,9 +251,9 @@ async def deleted(story: Story) -> None:
 def seen(calls: Program) -> None:
     """What somebody saw who looked on."""
     lines = [json.loads(line) for line in calls.log.read_text().splitlines() if line[0] == "{"]
-    asked = HANDLERS - NOT_SEEN if is_released() else HANDLERS - NOT_SEEN - OF_RELEASE
-    assert {one["handler"] for one in lines if one["handler"]} == asked
-    failed = next(one for one in lines if one["handler"] == "machines.quota-gate")
+    handlers = HANDLERS - NOT_SEEN if is_released() else HANDLERS - NOT_SEEN - OF_RELEASE
+    assert {line["handler"] for line in lines if line["handler"]} == handlers
+    failed = next(line for line in lines if line["handler"] == "machines.quota-gate")
     assert failed["response"]["status"] == "Failure"
     assert failed["request"]["cluster"]["metadata"]["name"] == NAME
-    assert any("connection refused" in one.get("error", "") for one in lines)
+    assert any("connection refused" in line.get("error", "") for line in lines)

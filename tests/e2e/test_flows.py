@@ -39,8 +39,8 @@ def settled(shell: Shell, what: str, replicas: int) -> None:
 
 
 def machines(shell: Shell, selector: str) -> list[Any]:
-    found: list[Any] = shell.json(f"get machines -l {selector}")["items"]
-    return found
+    results: list[Any] = shell.json(f"get machines -l {selector}")["items"]
+    return results
 
 
 def workload(shell: Shell) -> str:
@@ -52,7 +52,7 @@ def workload(shell: Shell) -> str:
 
 def nodes(shell: Shell) -> list[str]:
     listed = shell.json(f"--kubeconfig {workload(shell)} get nodes")["items"]
-    return sorted(one["metadata"]["name"] for one in listed)
+    return sorted(item["metadata"]["name"] for item in listed)
 
 
 @pytest.mark.sockets
@@ -67,8 +67,8 @@ class TestFlows:
         assert "controlPlaneRef" in shell.kubectl("explain cluster.spec")
         tree = shell.ok("kapy", "describe", "cluster", "capybara")
         assert "3/3" in tree
-        told = json.loads(shell.ok("kapy", "describe", "cluster", "capybara", "-o", "json"))
-        assert [one["kind"] for one in told["children"]][:2] == [
+        document = json.loads(shell.ok("kapy", "describe", "cluster", "capybara", "-o", "json"))
+        assert [child["kind"] for child in document["children"]][:2] == [
             "DevCluster",
             "KubeadmControlPlane",
         ]
@@ -76,7 +76,7 @@ class TestFlows:
     def test_the_workload_cluster_answers_kubectl(self, shell: Shell) -> None:
         at = f"--kubeconfig {workload(shell)}"
         listed = shell.json("get machines")["items"]
-        assert nodes(shell) == sorted(one["status"]["nodeRef"]["name"] for one in listed)
+        assert nodes(shell) == sorted(item["status"]["nodeRef"]["name"] for item in listed)
         assert "kube-apiserver" in shell.kubectl(f"{at} get pods -A")
         assert "kubeadm-config" in shell.kubectl(f"{at} get cm -A")
         assert "Ready" in shell.kubectl(f"{at} get nodes")
@@ -145,13 +145,13 @@ class TestFlows:
         shell.kubectl("delete cm note")
 
     def test_what_is_wrong_is_refused_with_its_field(self, shell: Shell) -> None:
-        (cluster,) = (one for one in sample() if one["kind"] == "Cluster")
+        (cluster,) = (document for document in sample() if document["kind"] == "Cluster")
         wrong = {**cluster, "metadata": {"name": "wrong"}, "spec": {"paused": "maybe"}}
         refused = shell.run("kubectl", "apply", "-f", "-", text=json.dumps(wrong))
         assert refused.returncode == 1
         assert "spec.paused" in refused.stderr
-        gone = shell.run("kubectl", "get", "cluster", "wrong")
-        assert '"wrong" not found' in gone.stderr
+        process = shell.run("kubectl", "get", "cluster", "wrong")
+        assert '"wrong" not found' in process.stderr
 
     def test_workers_scale_out_and_in(self, shell: Shell) -> None:
         for replicas in (10, 1, 2):
@@ -160,11 +160,12 @@ class TestFlows:
             assert len(nodes(shell)) == 1 + replicas
 
     def test_a_new_template_replaces_the_workers(self, shell: Shell) -> None:
-        before = {one["metadata"]["name"] for one in machines(shell, f"!{NOT_WORKERS}")}
+        before = {machine["metadata"]["name"] for machine in machines(shell, f"!{NOT_WORKERS}")}
         (template,) = (
-            one
-            for one in sample()
-            if one["kind"] == "DevMachineTemplate" and one["metadata"]["name"] == "capybara-md-0"
+            document
+            for document in sample()
+            if document["kind"] == "DevMachineTemplate"
+            and document["metadata"]["name"] == "capybara-md-0"
         )
         template["metadata"]["name"] = "capybara-md-0-next"
         shell.kubectl("apply -f -", json.dumps(template))
@@ -178,7 +179,7 @@ class TestFlows:
         generation = shell.json(f"get {WORKERS}")["metadata"]["generation"]
         shell.kubectl(f"wait {WORKERS} --for=jsonpath={{.status.observedGeneration}}={generation}")
         settled(shell, WORKERS, 2)
-        after = {one["metadata"]["name"] for one in machines(shell, f"!{NOT_WORKERS}")}
+        after = {machine["metadata"]["name"] for machine in machines(shell, f"!{NOT_WORKERS}")}
         assert not before & after
 
     def test_the_control_plane_scales_out_and_in(self, shell: Shell) -> None:
@@ -212,11 +213,11 @@ class TestFlows:
             assert stat.S_IMODE(path.stat().st_mode) == expected, path
 
     def test_status_and_logs_tell_of_the_plane(self, shell: Shell) -> None:
-        told = json.loads(shell.ok("kapy", "status", "-o", "json"))
-        assert told["running"]
-        assert Path(told["kubeconfig"]) == shell.home / ".kube" / "config"
-        assert told["server"] in shell.ok("kapy", "status")
-        assert told["server"] in shell.ok("kapy", "logs")
+        document = json.loads(shell.ok("kapy", "status", "-o", "json"))
+        assert document["running"]
+        assert Path(document["kubeconfig"]) == shell.home / ".kube" / "config"
+        assert document["server"] in shell.ok("kapy", "status")
+        assert document["server"] in shell.ok("kapy", "logs")
         again = shell.run("kapy", "quickstart", "--detach")
         assert again.returncode == 1
         assert "kapy down" in again.stderr

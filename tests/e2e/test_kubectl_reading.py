@@ -132,7 +132,7 @@ def test_what_needs_a_kubelet_says_so(person: Shell) -> None:
         Habit("run nginx --image nginx", r"created$"),
         no("logs nginx", nothing),
         no("exec nginx -- ls", r'container "nginx" in pod "nginx" does not run'),
-        no("attach nginx", r"cannot be attached to here; `kubectl logs -f` shows its output"),
+        no("attach nginx", r'container "nginx" in pod "nginx" does not run'),
         no("top pods", r"Metrics API not available"),
         Habit("delete pod nginx --now", r"deleted$"),
     )

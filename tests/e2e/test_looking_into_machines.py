@@ -17,14 +17,14 @@ pytestmark = pytest.mark.sockets
 
 @pytest.fixture(scope="module")
 def machine(person: Shell) -> str:
-    found = json.loads(person.ok("kubectl", "get", "machines", "-o", "json"))
-    return str(found["items"][0]["metadata"]["name"])
+    document = json.loads(person.ok("kubectl", "get", "machines", "-o", "json"))
+    return str(document["items"][0]["metadata"]["name"])
 
 
 def test_a_simulated_machine_tells_of_its_simulation(person: Shell, machine: str) -> None:
-    said = person.ok("kapy", "logs", "machine", machine)
-    assert f"Machine {machine} is simulated" in said
-    assert "VMProvisioned is True: Provisioned" in said
+    message = person.ok("kapy", "logs", "machine", machine)
+    assert f"Machine {machine} is simulated" in message
+    assert "VMProvisioned is True: Provisioned" in message
     assert person.ok("kapy", "logs", "machine", machine, "--tail=0").count("\n") == 1
     later = person.ok("kapy", "logs", "machine", machine, "--since-time", "2199-01-01T00:00:00Z")
     assert "VMProvisioned" not in later
@@ -47,7 +47,7 @@ def test_a_simulated_machine_tells_of_its_simulation(person: Shell, machine: str
 def test_what_cannot_be_done_is_one_sentence(
     person: Shell, machine: str, words: tuple[str, ...], sentence: str
 ) -> None:
-    done = person.run("kapy", *(one.format(machine) for one in words))
+    done = person.run("kapy", *(word.format(machine) for word in words))
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ")
     assert sentence.format(machine) in done.stderr
@@ -57,8 +57,8 @@ def test_what_cannot_be_done_is_one_sentence(
 def test_a_provider_of_ones_own_brings_its_console(person: Shell, machine: str) -> None:
     Path(person.home, "own_console.py").write_text(CONSOLE)
     given = ("--provider", "own_console")
-    said = person.ok("kapy", "logs", "machine", machine, *given, "--source", "serial")
-    assert said == f"serial console of {machine}\n"
+    message = person.ok("kapy", "logs", "machine", machine, *given, "--source", "serial")
+    assert message == f"serial console of {machine}\n"
     both = person.run("kapy", "logs", "machine", machine, *given, "--source", "all")
     assert both.stdout == f"[serial] serial console of {machine}\n"
     assert both.stderr == "[screen] there is no screen\n"
@@ -67,7 +67,8 @@ def test_a_provider_of_ones_own_brings_its_console(person: Shell, machine: str) 
 
 
 CONSOLE = """\
-from kapy.sdk import ConsoleUnavailable, MachineConsole, Provider
+from kapy.sdk import Provider
+from kapy.sdk.console import ConsoleUnavailable, MachineConsole
 
 
 class Console(MachineConsole):
@@ -96,29 +97,29 @@ PROVIDER = Provider(
 
 
 def test_an_archive_about_a_cluster_has_none_of_its_secrets(person: Shell) -> None:
-    said = person.ok("kapy", "debug", "collect", "capybara", "-o", "report.tar.gz")
-    assert "wrote report.tar.gz" in said
+    message = person.ok("kapy", "debug", "collect", "capybara", "-o", "report.tar.gz")
+    assert "wrote report.tar.gz" in message
     path = person.home / "report.tar.gz"
     assert path.stat().st_mode & 0o077 == 0
     with tarfile.open(path) as tar:
-        files = {one.name: tar.extractfile(one) for one in tar}
-        texts = {name: one.read().decode() for name, one in files.items() if one is not None}
+        files = {member.name: tar.extractfile(member) for member in tar}
+        texts = {name: file.read().decode() for name, file in files.items() if file is not None}
     names = "\n".join(texts)
     for part in ("Cluster/capybara.yaml", "Machine/", "managers/plane-0.log", "workload/nodes/"):
         assert part in names
     whole = "\n".join(texts.values())
     secrets = json.loads(person.ok("kubectl", "get", "secrets", "-o", "json"))["items"]
     needles = set()
-    for one in secrets:
-        assert f"Secret/{one['metadata']['name']}.yaml" in names
-        for value in one["data"].values():
+    for secret in secrets:
+        assert f"Secret/{secret['metadata']['name']}.yaml" in names
+        for value in secret["data"].values():
             text = base64.b64decode(value).decode()
             for key in re.findall(r"PRIVATE KEY-----(.*?)-----END", text, re.DOTALL):
                 needles |= {line for line in key.splitlines() if len(line) > 30}
             needles |= set(re.findall(r"client-key-data: (\S+)", text))
             needles |= set(re.findall(r"\b[a-z0-9]{6}\.[a-z0-9]{16}\b", text))
     assert len(needles) > 20
-    assert [one for one in needles if one in whole] == []
+    assert [needle for needle in needles if needle in whole] == []
     again = person.run("kapy", "debug", "collect", "capybara", "-o", "report.tar.gz")
     assert again.returncode == 1
     assert "report.tar.gz is there already" in again.stderr

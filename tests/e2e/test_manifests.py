@@ -100,16 +100,20 @@ def missing(given: Any, stored: Any, path: str = "") -> Iterator[str]:
                 there = stored.get(key) if isinstance(stored, dict) else None
                 yield from missing(value, there, f"{path}.{key}")
     elif isinstance(given, list) and isinstance(stored, list) and len(given) == len(stored):
-        for number, (one, other) in enumerate(zip(in_order(given), in_order(stored), strict=True)):
-            yield from missing(one, other, f"{path}[{number}]")
+        for number, (item, other) in enumerate(zip(in_order(given), in_order(stored), strict=True)):
+            yield from missing(item, other, f"{path}[{number}]")
     elif given not in (None, "", [], False, 0) and not same(given, stored):
         yield f"{path}: {given!r} became {stored!r}"
 
 
 def in_order(members: list[Any]) -> list[Any]:
     """Members by name: arguments of commands have no order in v1beta1."""
-    named = all(isinstance(one, dict) and one.keys() == {"name", "value"} for one in members)
-    return sorted(members, key=lambda one: (one["name"], one["value"])) if named else members
+    named = all(
+        isinstance(member, dict) and member.keys() == {"name", "value"} for member in members
+    )
+    return (
+        sorted(members, key=lambda member: (member["name"], member["value"])) if named else members
+    )
 
 
 def same(given: Any, stored: Any) -> bool:
@@ -125,11 +129,11 @@ def same(given: Any, stored: Any) -> bool:
 async def read(kubectl: Kubectl, *versions: str) -> dict[str, Document]:
     out, err = await kubectl(f"get {resources(versions)} -A -o json")
     assert errors(err) == []
-    return {identity(one): one for one in json.loads(out)["items"]}
+    return {identity(item): item for item in json.loads(out)["items"]}
 
 
 async def wrote(kubectl: Kubectl, verb: str, documents: list[Document]) -> list[str]:
-    text = "\n".join(json.dumps(one) for one in documents)
+    text = "\n".join(json.dumps(document) for document in documents)
     _, err = await kubectl(f"{verb} -f -", text)
     return errors(err)
 
@@ -143,21 +147,21 @@ def kept(
 ) -> Iterator[str]:
     """What of a manifest is not there any more when it is read in its own version."""
     name = identity(document)
-    found = stored if document["apiVersion"].endswith(STORED) else older
-    for one in missing(document, found.get(name)):
-        yield f"{document['apiVersion']} {name}: {one}"
+    results = stored if document["apiVersion"].endswith(STORED) else older
+    for text in missing(document, results.get(name)):
+        yield f"{document['apiVersion']} {name}: {text}"
 
 
 def namespaces(documents: list[Document]) -> list[Document]:
-    names = sorted({one["metadata"].get("namespace", "default") for one in documents})
-    return [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": one}} for one in names]
+    names = sorted({document["metadata"].get("namespace", "default") for document in documents})
+    return [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in names]
 
 
 def everything() -> list[Document]:
-    found = list(manifests.examples())
+    examples = list(manifests.examples())
     for number, template in enumerate(manifests.templates()):
-        found += manifests.objects_of(template, f"template-{number}")
-    return found
+        examples += manifests.objects_of(template, f"template-{number}")
+    return examples
 
 
 @pytest.mark.sockets
@@ -168,14 +172,14 @@ async def test_manifests_are_accepted_kept_and_the_same_in_both_versions() -> No
     async with kubectl_of_a_server(documents) as kubectl:
         assert await wrote(kubectl, "apply", [*namespaces(documents), *documents]) == []
         stored, older = await read(kubectl, STORED), await read(kubectl, *OLDER)
-        lost = [one for document in documents for one in kept(document, stored, older)]
+        lost = [text for document in documents for text in kept(document, stored, older)]
         assert lost == []
         # As a tool does that knows the older version only: read, and write back what was read.
         assert await wrote(kubectl, "replace", list(older.values())) == []
         again = await read(kubectl, STORED)
     changed = [
-        f"{name}: {one}"
+        f"{name}: {text}"
         for name, document in stored.items()
-        for one in missing(document.get("spec"), again[name].get("spec"))
+        for text in missing(document.get("spec"), again[name].get("spec"))
     ]
     assert changed == []

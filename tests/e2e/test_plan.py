@@ -42,8 +42,8 @@ def changed(**paths: Any) -> Document:
     for path, value in paths.items():
         *parents, last = path.split("__")
         inner = document
-        for one in parents:
-            inner = inner[one]
+        for parent in parents:
+            inner = inner[parent]
         if value is None:
             del inner[last]
         else:
@@ -87,11 +87,11 @@ def clusters(person: Shell) -> Iterator[dict[str, list[str]]]:
     """A Cluster for every file and way, with fields of somebody else: their names by way."""
     names = {way: [f"{way}-{file}" for file in FILES] for way in WAYS}
     for way, (line, _, _) in WAYS.items():
-        person.kubectl(line, text=dump_all([named(FIRST, one) for one in names[way]]))
-    every = [one for some in names.values() for one in some]
-    person.ok("kubectl", "patch", "cluster", *every, "--type=merge", "-p", FOREIGN)
+        person.kubectl(line, text=dump_all([named(FIRST, text) for text in names[way]]))
+    entry = [text for some in names.values() for text in some]
+    person.ok("kubectl", "patch", "cluster", *entry, "--type=merge", "-p", FOREIGN)
     yield names
-    remove(person, *every)
+    remove(person, *entry)
 
 
 def remove(person: Shell, *names: str) -> None:
@@ -106,23 +106,30 @@ def named(document: Document, name: str) -> Document:
 def test_a_plan_is_what_kubectl_apply_does(
     person: Shell, clusters: dict[str, list[str]], way: str
 ) -> None:
-    _, again, told = WAYS[way]
+    _, again, message = WAYS[way]
     file = dump_all(
-        [named(one, name) for one, name in zip(FILES.values(), clusters[way], strict=True)]
+        [
+            named(document, name)
+            for document, name in zip(FILES.values(), clusters[way], strict=True)
+        ]
     )
-    done = person.run("kapy", "plan", *told.split(), "-o", "json", "-f", "-", text=file)
+    done = person.run("kapy", "plan", *message.split(), "-o", "json", "-f", "-", text=file)
     assert done.returncode == 2, done.stderr
     plan = json.loads(done.stdout)
     assert plan["problems"] == []
     planned = {
-        one["name"]: shown(one["object"]) for stage in plan["stages"] for one in stage["changes"]
+        change["name"]: shown(change["object"])
+        for stage in plan["stages"]
+        for change in stage["changes"]
     }
-    before = {name: shown(one) for name, one in live(person, way).items()}
+    before = {name: shown(document) for name, document in live(person, way).items()}
     person.kubectl(f"apply -f - {again}", text=file)
-    after = {name: shown(one) for name, one in live(person, way).items()}
-    assert planned == {name: one for name, one in after.items() if one != before[name]}
+    after = {name: shown(document) for name, document in live(person, way).items()}
+    assert planned == {
+        name: document for name, document in after.items() if document != before[name]
+    }
     assert f"{way}-same" not in planned
-    unchanged = person.run("kapy", "plan", *told.split(), "-f", "-", text=file)
+    unchanged = person.run("kapy", "plan", *message.split(), "-f", "-", text=file)
     assert (unchanged.returncode, unchanged.stdout) == (
         0,
         "Nothing to do: everything is as it should be.\n",
@@ -130,16 +137,22 @@ def test_a_plan_is_what_kubectl_apply_does(
 
 
 def live(person: Shell, way: str) -> dict[str, Document]:
-    found = person.json("get clusters")["items"]
+    result = person.json("get clusters")["items"]
     return {
-        one["metadata"]["name"]: one for one in found if one["metadata"]["name"].startswith(way)
+        item["metadata"]["name"]: item
+        for item in result
+        if item["metadata"]["name"].startswith(way)
     }
 
 
 def shown(document: Document) -> Document:
     """What people decide."""
     metadata = document["metadata"]
-    notes = {key: one for key, one in metadata["annotations"].items() if key != LAST_APPLIED}
+    notes = {
+        key: annotation
+        for key, annotation in metadata["annotations"].items()
+        if key != LAST_APPLIED
+    }
     return {"labels": metadata.get("labels"), "annotations": notes, "spec": document["spec"]}
 
 
@@ -208,7 +221,7 @@ def test_lists_of_built_in_kinds_are_merged_by_their_keys(person: Shell) -> None
     person.kubectl("apply -f -", text=file)
     after = person.json("get deployment built-in")
     assert change["object"]["spec"] == after["spec"] != before["spec"]
-    names = [one["name"] for one in after["spec"]["template"]["spec"]["containers"]]
+    names = [container["name"] for container in after["spec"]["template"]["spec"]["containers"]]
     assert sorted(names) == ["injected", "own"]
     unchanged = person.run("kapy", "plan", "-f", "-", text=file)
     assert unchanged.returncode == 0, unchanged.stdout

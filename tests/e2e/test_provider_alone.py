@@ -111,8 +111,8 @@ async def installed(at: Place, folder: Path) -> None:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    said, _ = await process.communicate()
-    assert process.returncode == 0, said.decode()
+    data, _ = await process.communicate()
+    assert process.returncode == 0, data.decode()
 
 
 def manifests(at: Place) -> list[Document]:
@@ -124,17 +124,20 @@ async def eventually(at: Place, met: Callable[[Document | None], bool]) -> None:
     async with asyncio.timeout(PATIENCE):
         while True:
             try:
-                found = await at.plane.client.get(Cluster.RESOURCE, BLUE)
+                document = await at.plane.client.get(Cluster.RESOURCE, BLUE)
             except NotFound:
-                found = None
-            if met(found):
+                document = None
+            if met(document):
                 return
             await asyncio.sleep(0.1)
 
 
 def is_available(cluster: Document | None) -> bool:
     conditions = ((cluster or {}).get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Available" and one["status"] == "True" for one in conditions)
+    return any(
+        condition["type"] == "Available" and condition["status"] == "True"
+        for condition in conditions
+    )
 
 
 async def page(url: str, token: str = "") -> tuple[int, str]:
@@ -154,7 +157,7 @@ async def test_a_provider_alone_needs_no_more_than_its_release_gives(
         await installed(at, tmp_path)
         assert at.plane.kubeconfig is not None
         webhooks, health, diagnostics = at.ports
-        told = ProgramOptions(
+        options = ProgramOptions(
             lease_lengths=(15, 10, 2),
             lease_namespace="nimbus-system",
             health=f"127.0.0.1:{health}",
@@ -164,17 +167,17 @@ async def test_a_provider_alone_needs_no_more_than_its_release_gives(
         )
         access = replace(at.plane.kubeconfig, client_certificate=b"", client_key=b"", token=TOKEN)
         async with run_standalone(
-            nimbus, StandaloneOptions(access=access, options=told), system_clock
+            nimbus, StandaloneOptions(access=access, options=options), system_clock
         ) as runtime:
             await runtime.working.wait()
             assert await page(f"http://127.0.0.1:{health}/readyz") == (200, "ok")
             lease = Key("nimbus-system", "infrastructure-nimbus-leader-election")
             assert (await at.plane.client.get(LEASES, lease))["spec"]["holderIdentity"]
-            for one in manifests(at):
-                await created(at, one)
+            for manifest in manifests(at):
+                await created(at, manifest)
             await eventually(at, is_available)
             [network] = at.cloud.networks.values()
-            assert [one.state for one in network.servers.values()] == ["running"] * 2
+            assert [server.state for server in network.servers.values()] == ["running"] * 2
             await refused(at, "blue-md-0")
             metrics = f"https://127.0.0.1:{diagnostics}/metrics"
             assert (await page(metrics))[0] == 401
@@ -187,21 +190,23 @@ async def test_a_provider_alone_needs_no_more_than_its_release_gives(
                 crd = await at.plane.client.get(CRDS, Key("", kind.RESOURCE.group_resource))
                 assert is_observed(crd)
             await at.plane.client.delete(Cluster.RESOURCE, BLUE)
-            await eventually(at, lambda found: found is None)
+            await eventually(at, lambda document: document is None)
             assert not at.cloud.networks
 
 
 async def created(at: Place, document: Document) -> None:
-    kinds: dict[str, Any] = {one.RESOURCE.kind: one.RESOURCE for one in at.provider.kinds}
+    kinds: dict[str, Any] = {kind.RESOURCE.kind: kind.RESOURCE for kind in at.provider.kinds}
     client = at.plane.client
     resource = kinds.get(document["kind"]) or await resource_of(at, document)
     await client.create(resource, document)
 
 
 async def resource_of(at: Place, document: Document) -> Resource:
-    found = await at.plane.client.raw("GET", f"/apis/{document['apiVersion']}")
+    result = await at.plane.client.raw("GET", f"/apis/{document['apiVersion']}")
     group, version = document["apiVersion"].split("/")
-    plural = next(one["name"] for one in found["resources"] if one["kind"] == document["kind"])
+    plural = next(
+        resource["name"] for resource in result["resources"] if resource["kind"] == document["kind"]
+    )
     return Resource(group, version, plural, document["kind"])
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import ssl
 import subprocess
 from pathlib import Path
 from subprocess import CompletedProcess
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -48,6 +51,21 @@ def test_the_result_is_json_for_machines(begun: tuple[Shell, CompletedProcess[st
     (cluster,) = told["clusters"]
     assert (cluster["name"], cluster["controlPlane"], cluster["workers"]) == ("capybara", 1, 2)
     assert "applied 7 objects" in done.stderr
+
+
+@pytest.mark.sockets
+def test_a_link_opens_the_page_of_the_plane_once(person: Shell) -> None:
+    link = person.ok("kapy", "ui", "--no-browser").split()[0]
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with urlopen(link, context=context) as first:
+        cookie = first.headers["set-cookie"].partition(";")[0]
+    page = Request(link.partition("/login")[0] + "/", headers={"cookie": cookie})
+    with urlopen(page, context=context) as shown:
+        assert b">capybara<" in shown.read()
+    with pytest.raises(HTTPError, match="403") as refused:
+        urlopen(link, context=context)
+    refused.value.close()
 
 
 @pytest.mark.sockets

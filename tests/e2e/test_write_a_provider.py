@@ -41,8 +41,8 @@ def project(folder: Path, ports: Mapping[str, str]) -> dict[str, str]:
 
 def with_ports(text: str, ports: Mapping[str, str]) -> str:
     """A text with the keys of `ports` replaced by their values."""
-    for one, other in ports.items():
-        text = text.replace(one, other)
+    for key, other in ports.items():
+        text = text.replace(key, other)
     return text
 
 
@@ -60,10 +60,10 @@ def tutorial(ports: Mapping[str, str]) -> str:
     return commands
 
 
-def follow(shell: Shell, commands: str, folder: Path, said: Path) -> int:
+def follow(shell: Shell, commands: str, folder: Path, path: Path) -> int:
     """Run commands to their end; no process of theirs is left behind, however they end."""
     with (
-        said.open("w") as out,
+        path.open("w") as out,
         subprocess.Popen(
             ["bash", "-e", "-x", "-o", "pipefail", "-c", END_CHILDREN + commands],
             env=shell.environ,
@@ -86,21 +86,21 @@ def test_the_tutorial_leads_from_an_empty_folder_to_ready_clusters(tmp_path: Pat
     shell = Shell(tmp_path)
     work = tmp_path / "work"
     work.mkdir()
-    ports = {one: f":{free_port()}" for one in (CLOUD, HEALTH)}
-    said = tmp_path / "said"  # a file: what is left running keeps a pipe open
+    ports = {text: f":{free_port()}" for text in (CLOUD, HEALTH)}
+    path = tmp_path / "said"  # a file: what is left running keeps a pipe open
     try:
-        code = follow(shell, tutorial(ports), work, said)
+        code = follow(shell, tutorial(ports), work, path)
     finally:
         shell.run("kapy", "down")
-    assert code == 0, said.read_text()[-5000:]
+    assert code == 0, path.read_text()[-5000:]
     assert project(work / "nimbus", ports) == project(EXAMPLE, {})
 
 
 @pytest.mark.sockets
 def test_no_process_is_left_when_a_command_fails(tmp_path: Path) -> None:
-    said = tmp_path / "said"
+    path = tmp_path / "said"
     commands = "sleep 600 &\necho $! > pid\nfalse\n"
-    assert follow(Shell(tmp_path), commands, tmp_path, said) == 1
+    assert follow(Shell(tmp_path), commands, tmp_path, path) == 1
     process = int((tmp_path / "pid").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)

@@ -49,9 +49,9 @@ class Far:
 def test_versions_are_compared_by_their_numbers(
     version: str, needed: MinimumVersion, is_old: bool
 ) -> None:
-    told = version_problem({"gitVersion": version}, needed)
-    assert bool(told) == is_old
-    assert not is_old or (version in told and needed.version in told)
+    problem = version_problem({"gitVersion": version}, needed)
+    assert bool(problem) == is_old
+    assert not is_old or (version in problem and needed.version in problem)
 
 
 async def test_nothing_is_asked_of_a_server_that_is_too_old_until_it_is_upgraded() -> None:
@@ -59,7 +59,7 @@ async def test_nothing_is_asked_of_a_server_that_is_too_old_until_it_is_upgraded
     reach = ServerAvailabilityGate(far, Random(1), OLDEST_WITH_CLASSES)
     assert "not asked for its version yet" in reach.unavailable_reason
     async with asyncio.TaskGroup() as group:
-        asking = [group.create_task(reach(Request("GET", f"/{one}"))) for one in range(50)]
+        asking = [group.create_task(reach(Request("GET", f"/{number}"))) for number in range(50)]
         await asyncio.sleep(3600)
         assert reach.unavailable_reason == (
             "far:6443 cannot be used: it is Kubernetes v1.21.14, which is too old: v1.22.0 or "
@@ -70,7 +70,7 @@ async def test_nothing_is_asked_of_a_server_that_is_too_old_until_it_is_upgraded
         far.version = "v1.22.17"
         await asyncio.sleep(5)
         assert reach.unavailable_reason == ""
-        assert all(one.done() for one in asking)
+        assert all(item.done() for item in asking)
 
 
 @pytest.mark.parametrize(("status", "is_away"), [(404, False), (403, False), (503, True)])

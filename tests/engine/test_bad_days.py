@@ -137,7 +137,7 @@ class Day:
 
     async def stored(self) -> dict[str, ConfigMap]:
         listed = await self.people.list(ConfigMap, "default")
-        return {one.metadata.name: one for one in listed.items}
+        return {config_map.metadata.name: config_map for config_map in listed.items}
 
 
 @asynccontextmanager
@@ -165,15 +165,15 @@ async def test_whatever_goes_wrong_in_the_end_the_copies_are_those_of_the_source
         day.faults.calm()
         await asyncio.sleep(300)
         stored = await day.stored()
-        sources = {name: one.data for name, one in stored.items() if not name.endswith(COPY)}
-        copies = {name: one.data for name, one in stored.items() if name.endswith(COPY)}
+        sources = {name: value.data for name, value in stored.items() if not name.endswith(COPY)}
+        copies = {name: value.data for name, value in stored.items() if name.endswith(COPY)}
         assert sources
         assert copies == {name + COPY: data for name, data in sources.items()}
         for name in sources:
-            one = stored[name]
-            assert one.metadata.finalizers == [FINALIZER]
-            assert one.metadata.annotations["copied"] == str(len(one.data))
-        assert {one.metadata.name for one in day.copier.maps.list("default")} == set(stored)
+            config_map = stored[name]
+            assert config_map.metadata.finalizers == [FINALIZER]
+            assert config_map.metadata.annotations["copied"] == str(len(config_map.data))
+        assert {item.metadata.name for item in day.copier.maps.list("default")} == set(stored)
 
 
 async def test_a_plane_at_rest_asks_nothing() -> None:
@@ -203,7 +203,7 @@ async def test_a_quiet_server_sees_no_needless_request() -> None:
         metadata = ObjectMeta(name="a", namespace="default", labels=labels)
         await day.people.create(ConfigMap(metadata=metadata, data={"x": "1"}))
         await asyncio.sleep(60)
-        made = day.requests.counts
+        counts = day.requests.counts
         # One for the copy, one for its event; the finalizer, then the annotation.
-        assert (made["POST", 201], made["PATCH", 200]) == (2, 2)
-        assert sum(count for (method, _), count in made.items() if method == "GET") == 1
+        assert (counts["POST", 201], counts["PATCH", 200]) == (2, 2)
+        assert sum(count for (method, _), count in counts.items() if method == "GET") == 1

@@ -24,7 +24,7 @@ class Setting:
 
     @property
     def names(self) -> list[str]:
-        return [one["metadata"]["name"] for one in self.widgets.list()]
+        return [document["metadata"]["name"] for document in self.widgets.list()]
 
 
 @asynccontextmanager
@@ -62,8 +62,8 @@ async def test_lists_of_a_namespace_are_its_own() -> None:
             here.server.put(widget("two", namespace))
         await here.cache.synced()
         for namespace in ("a", "ab", "a-b", "b"):
-            found = [Key.of(one) for one in here.widgets.list(namespace)]
-            assert found == [Key(namespace, "one"), Key(namespace, "two")]
+            keys = [Key.of(document) for document in here.widgets.list(namespace)]
+            assert keys == [Key(namespace, "one"), Key(namespace, "two")]
         assert here.widgets.list("c") == []
 
 
@@ -78,12 +78,17 @@ async def test_an_index_follows_the_objects() -> None:
         here.widgets.add_index("colour", lambda document: ["never asked"])
         here.server.put(widget("b", spec={"colour": "red"}))
         await asyncio.sleep(1)
-        assert [Key.of(one).name for one in here.widgets.indexed("colour", "red")] == ["a", "b"]
+        assert [Key.of(document).name for document in here.widgets.indexed("colour", "red")] == [
+            "a",
+            "b",
+        ]
         here.server.put(widget("a", spec={"colour": "blue"}))
         here.server.remove("b")
         await asyncio.sleep(1)
         assert here.widgets.indexed("colour", "red") == []
-        assert [Key.of(one).name for one in here.widgets.indexed("colour", "blue")] == ["a"]
+        assert [Key.of(document).name for document in here.widgets.indexed("colour", "blue")] == [
+            "a"
+        ]
 
 
 async def test_handlers_hear_of_each_object_once_and_in_order() -> None:
@@ -139,9 +144,9 @@ async def test_a_write_is_read_back_at_once_and_heard_once() -> None:
         await here.client.create(WIDGETS, widget("a"))
         assert here.names == ["a"]
         await here.client.patch(WIDGETS, Key("default", "a"), {"spec": {"size": 1}})
-        found = here.widgets.get(Key("default", "a"))
-        assert found is not None
-        assert found["spec"] == {"size": 1}
+        document = here.widgets.get(Key("default", "a"))
+        assert document is not None
+        assert document["spec"] == {"size": 1}
         await asyncio.sleep(1)
         assert len(heard) == 2
 
@@ -178,7 +183,11 @@ async def test_a_broken_watch_is_resumed_without_a_list() -> None:
         here.server.put(widget("a"))
         await asyncio.sleep(1)
         assert here.names == ["a"]
-        assert [one.split()[0] for one in here.server.requests] == ["LIST", "WATCH", "WATCH"]
+        assert [request.split()[0] for request in here.server.requests] == [
+            "LIST",
+            "WATCH",
+            "WATCH",
+        ]
 
 
 async def test_a_bookmark_moves_the_point_of_resumption() -> None:
@@ -190,7 +199,11 @@ async def test_a_bookmark_moves_the_point_of_resumption() -> None:
         here.server.forget_history()
         here.server.break_watches()
         await asyncio.sleep(1)
-        assert [one.split()[0] for one in here.server.requests] == ["LIST", "WATCH", "WATCH"]
+        assert [request.split()[0] for request in here.server.requests] == [
+            "LIST",
+            "WATCH",
+            "WATCH",
+        ]
 
 
 async def test_a_watch_that_is_too_old_lists_again_and_finds_what_it_missed() -> None:
@@ -212,7 +225,7 @@ async def test_a_watch_that_is_too_old_lists_again_and_finds_what_it_missed() ->
         await asyncio.sleep(1)
         assert here.names == ["b", "c"]
         assert sorted(heard) == ["False a", "True c"]
-        verbs = [one.split()[0] for one in here.server.requests]
+        verbs = [request.split()[0] for request in here.server.requests]
         assert verbs == ["LIST", "WATCH", "LIST", "WATCH"]
 
 
@@ -235,9 +248,9 @@ async def test_a_stale_list_takes_nothing_back() -> None:
         here.server.objects, here.server.stale_lists = fresh, 0
         await asyncio.sleep(1)
         assert here.names == ["a", "b"]
-        found = here.widgets.get(Key("default", "a"))
-        assert found is not None
-        assert found["spec"] == {"size": 2}
+        document = here.widgets.get(Key("default", "a"))
+        assert document is not None
+        assert document["spec"] == {"size": 2}
         assert here.server.watches == 1
 
 
@@ -369,9 +382,9 @@ async def test_an_informer_asked_for_while_running_starts_at_once() -> None:
         assert labelled is not here.widgets
         assert not labelled.is_synced
         await labelled.synced()
-        assert [Key.of(one).name for one in labelled.list()] == ["a"]
+        assert [Key.of(document).name for document in labelled.list()] == ["a"]
         here.cache.observe(WIDGETS, here.server.put(widget("b")))
-        assert [Key.of(one).name for one in labelled.list()] == ["a"]
+        assert [Key.of(document).name for document in labelled.list()] == ["a"]
 
 
 async def test_nothing_is_left_when_the_cache_ends() -> None:

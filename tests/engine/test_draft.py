@@ -166,7 +166,10 @@ async def test_finalizers_that_others_removed_stay_removed() -> None:
 
 async def test_conditions_are_merged_by_type() -> None:
     def shown() -> dict[str, str]:
-        return {one["type"]: one["status"] for one in here.stored["status"]["conditions"]}
+        return {
+            condition["type"]: condition["status"]
+            for condition in here.stored["status"]["conditions"]
+        }
 
     here = Setting(
         status={
@@ -204,7 +207,7 @@ async def test_owner_references_are_merged_by_uid() -> None:
     )
     here.others_change_metadata(ownerReferences=[owner("1"), owner("3")])
     await here.draft.save()
-    uids = [one["uid"] for one in here.stored["metadata"]["ownerReferences"]]
+    uids = [reference["uid"] for reference in here.stored["metadata"]["ownerReferences"]]
     assert uids == ["1", "3", "2"]
 
 
@@ -215,7 +218,10 @@ async def test_what_others_write_between_our_two_writes_is_not_lost() -> None:
     here.others_write(status={"conditions": [{"type": "Theirs", "status": "True"}]})
     here.others_change_metadata(annotations={"their": "note"})
     await here.draft.save()
-    conditions = [(one["type"], one["status"]) for one in here.stored["status"]["conditions"]]
+    conditions = [
+        (condition["type"], condition["status"])
+        for condition in here.stored["status"]["conditions"]
+    ]
     assert conditions == [("Theirs", "True"), ("Ours", "True")]
     assert here.mine.metadata.annotations == {"their": "note"}
 
@@ -260,8 +266,8 @@ async def test_writers_of_one_program_take_turns_and_are_not_refused() -> None:
                 draft.object.status.conditions.append(Condition(f"T{number}", "True"))
                 writers.create_task(draft.save())
         running.cancel()
-    found = server.objects["default", "a"]["status"]["conditions"]
-    assert sorted(one["type"] for one in found) == [f"T{number}" for number in range(5)]
+    conditions = server.objects["default", "a"]["status"]["conditions"]
+    assert sorted(item["type"] for item in conditions) == [f"T{number}" for number in range(5)]
     assert patched == [200] * 5
 
 

@@ -49,7 +49,7 @@ class EventServer:
 
     @property
     def shown(self) -> list[tuple[str, int]]:
-        return [(one["message"], one["count"]) for one in self.events.values()]
+        return [(event["message"], event["count"]) for event in self.events.values()]
 
 
 @asynccontextmanager
@@ -170,5 +170,5 @@ async def test_a_full_queue_drops_the_oldest_and_nobody_waits() -> None:
             about = {**MACHINE, "metadata": {"name": f"m{number}", "namespace": "default"}}
             recorder.normal(about, "Created", "it")
         await asyncio.sleep(10)
-        names = [one["involvedObject"]["name"] for one in server.events.values()]
+        names = [event["involvedObject"]["name"] for event in server.events.values()]
         assert names == [f"m{number}" for number in range(500, 1500)]

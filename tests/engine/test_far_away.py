@@ -89,8 +89,8 @@ class Wire:
 
     def since(self) -> Counter[str]:
         """What was asked since the last time."""
-        asked, self.asked = self.asked, Counter()
-        return asked
+        request, self.asked = self.asked, Counter()
+        return request
 
 
 class _Breaking:
@@ -159,8 +159,12 @@ class Far:
         """What is said to be the matter."""
         reach = self.runtime.availability
         assert reach is not None
-        told = [f"{one.plural}: {error}" for one, error in self.runtime.cache.failures()]
-        return "; ".join([reach.unavailable_reason, *told] if reach.unavailable_reason else told)
+        messages = [
+            f"{resource.plural}: {error}" for resource, error in self.runtime.cache.failures()
+        ]
+        return "; ".join(
+            [reach.unavailable_reason, *messages] if reach.unavailable_reason else messages
+        )
 
 
 @asynccontextmanager
@@ -238,7 +242,9 @@ async def test_a_server_that_cannot_be_asked_is_hardly_asked(
 async def test_what_one_kind_shows_to_be_over_is_over_for_all() -> None:
     """Their pauses have grown long meanwhile, and not in step."""
     async with far() as here:
-        informers = [here.runtime.cache.informer(one) for one in (SECRETS, WIDGETS, CRDS, NODES)]
+        informers = [
+            here.runtime.cache.informer(resource) for resource in (SECRETS, WIDGETS, CRDS, NODES)
+        ]
         await here.runtime.cache.synced()
         here.wire.breaks(failing)
         await asyncio.sleep(600)
@@ -247,7 +253,7 @@ async def test_what_one_kind_shows_to_be_over_is_over_for_all() -> None:
         await asyncio.sleep(13)
         assert here.matter == ""
         assert here.wire.since().total() <= 2 * (len(informers) + 1)
-        assert all(one.is_synced for one in informers)
+        assert all(informer.is_synced for informer in informers)
 
 
 async def test_watches_that_break_every_five_seconds_cost_one_request_each() -> None:
@@ -259,9 +265,9 @@ async def test_watches_that_break_every_five_seconds_cost_one_request_each() -> 
             await here.ask_for(f"number{number}")
             assert await here.has_copy(f"number{number}", within=2)
             await asyncio.sleep(7)
-        asked = here.wire.since()
-        assert asked["WATCH"] <= 30
-        assert asked["GET"] <= 20
+        watches = here.wire.since()
+        assert watches["WATCH"] <= 30
+        assert watches["GET"] <= 20
 
 
 async def test_a_server_that_starts_anew_is_noticed_within_seconds() -> None:
@@ -342,7 +348,7 @@ async def test_a_cache_is_filled_however_the_server_lists(answer: str) -> None:
 
         async def __call__(self, request: Request) -> Reply:
             unknown = ("sendInitialEvents", "resourceVersionMatch", "allowWatchBookmarks")
-            query = {name: one for name, one in request.query.items() if name not in unknown}
+            query = {name: text for name, text in request.query.items() if name not in unknown}
             return await self._transport(Request(request.method, request.path, query))
 
     def refuse(request: Request) -> Exception | None:
@@ -364,11 +370,11 @@ async def test_a_cache_is_filled_however_the_server_lists(answer: str) -> None:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(runtime.run())
             await asyncio.sleep(120)
-            asked = here.wire.since()
-            assert (asked["GET"] == 0) is (answer == "streams lists")
+            result = here.wire.since()
+            assert (result["GET"] == 0) is (answer == "streams lists")
             await here.ask_for("later")
             await asyncio.sleep(1)
-            names = {one["metadata"]["name"] for one in maps.list()}
+            names = {document["metadata"]["name"] for document in maps.list()}
             assert {"number0", "number2", "later"} <= names
             task.cancel()
 
@@ -390,12 +396,12 @@ async def test_nobody_keeps_what_nobody_reads() -> None:
         ours = cache.informer(SECRETS, fields="type=example.com/ours")
         definitions, maps = cache.informer(CRDS), cache.informer(CONFIG_MAPS)
         await cache.synced()
-        found = metadata.raw(Key("default", "s"))
-        assert found is not None
-        assert found.keys() == {"apiVersion", "kind", "metadata"}
-        assert (found["kind"], found["apiVersion"]) == ("Secret", "v1")
-        assert any("PartialObjectMetadata" in one for one in here.wire.accepts)
-        assert [one["metadata"]["name"] for one in ours.list()] == ["s"]
+        document = metadata.raw(Key("default", "s"))
+        assert document is not None
+        assert document.keys() == {"apiVersion", "kind", "metadata"}
+        assert (document["kind"], document["apiVersion"]) == ("Secret", "v1")
+        assert any("PartialObjectMetadata" in accept for accept in here.wire.accepts)
+        assert [item["metadata"]["name"] for item in ours.list()] == ["s"]
 
         await people.apply(
             CONFIG_MAPS,
@@ -411,8 +417,10 @@ async def test_nobody_keeps_what_nobody_reads() -> None:
             kept = maps.raw(Key("default", name))
             assert kept is not None
             fields = kept["metadata"].get("managedFields") or []
-            assert [one["operation"] for one in fields] == operations
-            assert all("fieldsV1" not in one for one in fields if one["operation"] == "Update")
+            assert [field["operation"] for field in fields] == operations
+            assert all(
+                "fieldsV1" not in field for field in fields if field["operation"] == "Update"
+            )
 
         words = {"type": "string"}
         described = {"type": "object", "properties": {"description": words}, "description": "x"}

@@ -22,6 +22,7 @@ from kapy.engine.leadership import (
     LostLeadership,
     NotLeading,
 )
+from kapy.engine.leases import lease_of
 from kapy.kube import Document, Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import ADMIN, Reply, Request
@@ -32,15 +33,20 @@ LEASE = Key("default", "controller-leader-election-capi")
 
 
 class Line(Interceptor):
-    """A way to the server that can be cut."""
+    """A way to the server that can be cut. lost: the next requests of these methods get no
+    answer."""
 
-    __slots__ = ("cut",)
+    __slots__ = ("cut", "lost")
 
     def __init__(self, server: Server) -> None:
         super().__init__(server.transport(ADMIN))
         self.cut = False
+        self.lost: list[str] = []
 
     async def __call__(self, request: Request) -> Reply:
+        if request.method in self.lost and "watch" not in request.query:
+            self.lost.remove(request.method)
+            await asyncio.Event().wait()
         if self.cut:
             raise Unreachable("cut off")
         reply = await self.transport(request)
@@ -63,9 +69,11 @@ class Candidate:
         self.client = Client(Fenced(self.line, self.leadership), field_manager=name)
         self.name = name
         self.wrote: list[float] = []
+        self.starts = 0  # of its work
         self.task: asyncio.Task[None] | None = None
 
     async def work(self) -> None:
+        self.starts += 1
         while True:
             await self.write()
             await asyncio.sleep(1)
@@ -87,15 +95,15 @@ class Stage:
         self._group = group
 
     def candidate(self, name: str) -> Candidate:
-        found = Candidate(self.server, name)
-        found.task = self._group.create_task(self._run(found))
-        return found
+        result = Candidate(self.server, name)
+        result.task = self._group.create_task(self._run(result))
+        return result
 
-    async def _run(self, one: Candidate) -> None:
+    async def _run(self, item: Candidate) -> None:
         try:
-            await one.leadership.lead(one.work)
+            await item.leadership.lead(item.work)
         except LostLeadership as error:
-            self.ended[one.name] = str(error)
+            self.ended[item.name] = str(error)
 
     async def lease(self) -> Document:
         spec: Document = (await self.client.get(LEASES, LEASE))["spec"]
@@ -128,19 +136,19 @@ def none_at_once(first: Candidate, second: Candidate) -> bool:
 
 async def test_one_of_two_works_and_hands_over_when_it_is_told_to_stop() -> None:
     async with stage() as here:
-        one = here.candidate("one")
+        item = here.candidate("one")
         await asyncio.sleep(3)
         two = here.candidate("two")
         await asyncio.sleep(60.5)
-        assert len(one.wrote) > 60
+        assert len(item.wrote) > 60
         assert not two.wrote
-        assert (one.leadership.leading, two.leadership.holder) == (True, "one")
+        assert (item.leadership.leading, two.leadership.holder) == (True, "one")
         stopped = asyncio.get_running_loop().time()
-        assert one.task is not None
-        one.task.cancel()
+        assert item.task is not None
+        item.task.cancel()
         await asyncio.sleep(1)
         assert two.wrote[0] - stopped < 0.5
-        assert none_at_once(one, two)
+        assert none_at_once(item, two)
         spec = await here.lease()
         assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("two", 1)
         assert spec["leaseDurationSeconds"] == 15
@@ -148,13 +156,13 @@ async def test_one_of_two_works_and_hands_over_when_it_is_told_to_stop() -> None
 
 async def test_a_leader_that_died_is_followed_when_its_lease_is_over() -> None:
     async with stage() as here:
-        one = here.candidate("one")
+        item = here.candidate("one")
         await asyncio.sleep(3)
         two = here.candidate("two")
         await asyncio.sleep(5)
-        one.line.cut = True  # the machine is gone: nothing is given up
-        assert one.task is not None
-        one.task.cancel()
+        item.line.cut = True  # the machine is gone: nothing is given up
+        assert item.task is not None
+        item.task.cancel()
         died = asyncio.get_running_loop().time()
         await asyncio.sleep(20)
         assert 10 < two.wrote[0] - died <= 16
@@ -162,49 +170,74 @@ async def test_a_leader_that_died_is_followed_when_its_lease_is_over() -> None:
 
 async def test_a_leader_that_is_cut_off_ends_before_somebody_else_begins() -> None:
     async with stage() as here:
-        one = here.candidate("one")
+        item = here.candidate("one")
         await asyncio.sleep(3)
         two = here.candidate("two")
         await asyncio.sleep(5)
-        one.line.cut = True
+        item.line.cut = True
         await asyncio.sleep(30)
-        assert not one.leadership.leading
-        one.line.cut = False
-        await one.write()
+        assert not item.leadership.leading
+        item.line.cut = False
+        await item.write()
         await asyncio.sleep(3)
         assert here.ended == {"one": f"lost lease {LEASE}: two has it"}
         assert two.wrote
-        assert none_at_once(one, two)
+        assert none_at_once(item, two)
 
 
 async def test_a_leader_whose_server_was_away_for_all_goes_on_where_it_stood() -> None:
     async with stage() as here:
-        one = here.candidate("one")
+        item = here.candidate("one")
         await asyncio.sleep(3)
         two = here.candidate("two")
-        one.line.cut = two.line.cut = True
+        item.line.cut = two.line.cut = True
         cut = asyncio.get_running_loop().time()
         await asyncio.sleep(600)
-        assert max(one.wrote) - cut < 1
-        one.line.cut = two.line.cut = False
+        assert max(item.wrote) - cut < 1
+        item.line.cut = two.line.cut = False
         back = asyncio.get_running_loop().time()
         await asyncio.sleep(5)
-        assert max(one.wrote) > back
+        assert max(item.wrote) > back
         await asyncio.sleep(60)
         assert not two.wrote
         assert here.ended == {}
 
 
+@pytest.mark.parametrize("lost", [["GET"], ["PUT"], ["GET", "PUT"]])
+async def test_a_renewal_that_gets_no_answer_costs_no_lease(lost: list[str]) -> None:
+    async with stage() as here:
+        item = here.candidate("one")
+        await asyncio.sleep(3)
+        two = here.candidate("two")
+        await asyncio.sleep(20)
+        item.line.lost = list(lost)
+        await asyncio.sleep(60)
+        assert (item.line.lost, two.wrote, here.ended) == ([], [], {})
+        assert item.starts == 1
+
+
+@pytest.mark.parametrize("lost", ["GET", "POST", "PUT"])
+async def test_a_candidate_that_gets_no_answer_asks_again(lost: str) -> None:
+    async with stage() as here:
+        if lost == "PUT":
+            await here.client.create(LEASES, lease_of(LEASE, {}, {}))
+        item = here.candidate("one")
+        item.line.lost = [lost]
+        await asyncio.sleep(10)
+        assert not item.line.lost
+        assert item.wrote
+
+
 async def test_a_leader_whose_machine_slept_asks_before_it_writes() -> None:
     """No timer went on meanwhile; the time of day did."""
     async with stage() as here:
-        one = here.candidate("one")
+        item = here.candidate("one")
         await asyncio.sleep(3)
         for days in (1, -2):
-            one.ahead += timedelta(days=days)
-            assert one.leadership.may_write() is (days < 0)
+            item.ahead += timedelta(days=days)
+            assert item.leadership.may_write() is (days < 0)
             await asyncio.sleep(3)
-            assert one.leadership.may_write()
+            assert item.leadership.may_write()
 
 
 async def test_a_lease_that_is_deleted_is_lost() -> None:
@@ -219,20 +252,20 @@ async def test_a_lease_that_is_deleted_is_lost() -> None:
 async def test_a_leader_that_slept_writes_nothing_when_it_wakes_up() -> None:
     """Its timers have not run yet when its next write is due."""
     async with stage() as here:
-        one = here.candidate("one")
+        item = here.candidate("one")
         await asyncio.sleep(3)
-        assert one.leadership.may_write()
-        wrote = len(one.wrote)
+        assert item.leadership.may_write()
+        wrote = len(item.wrote)
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
         loop.jump(20)
-        assert one.leadership.leading  # nobody told it otherwise yet
-        await one.write()
-        assert len(one.wrote) == wrote
+        assert item.leadership.leading  # nobody told it otherwise yet
+        await item.write()
+        assert len(item.wrote) == wrote
         await asyncio.sleep(5)
         # Nobody else took the Lease meanwhile: it was renewed, and work goes on.
         assert (await here.lease())["holderIdentity"] == "one"
-        assert len(one.wrote) > wrote
+        assert len(item.wrote) > wrote
 
 
 async def test_a_lease_that_somebody_took_is_lost_at_once() -> None:
@@ -248,30 +281,30 @@ async def test_a_lease_that_somebody_took_is_lost_at_once() -> None:
 async def test_a_clock_that_is_set_back_does_not_lengthen_the_lease() -> None:
     """The time of day says that the deadline is far; by the clock of timers it is over."""
     async with stage() as here:
-        one = here.candidate("one")
+        item = here.candidate("one")
         await asyncio.sleep(3)
-        wrote = len(one.wrote)
-        one.ahead -= timedelta(hours=1)
-        assert one.leadership.may_write()
+        wrote = len(item.wrote)
+        item.ahead -= timedelta(hours=1)
+        assert item.leadership.may_write()
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
-        loop.jump(one.leadership.terms.renew_deadline)
-        assert not one.leadership.may_write()
-        await one.write()
-        assert len(one.wrote) == wrote
+        loop.jump(item.leadership.terms.renew_deadline)
+        assert not item.leadership.may_write()
+        await item.write()
+        assert len(item.wrote) == wrote
 
 
 async def test_an_unreachable_server_is_tried_until_it_is_there() -> None:
     async with stage() as here:
-        one = Candidate(here.server, "one")
-        one.line.cut = True
+        candidate = Candidate(here.server, "one")
+        candidate.line.cut = True
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(one.leadership.lead(one.work))
+            task = group.create_task(candidate.leadership.lead(candidate.work))
             await asyncio.sleep(120)
-            assert not one.wrote
-            one.line.cut = False
+            assert not candidate.wrote
+            candidate.line.cut = False
             await asyncio.sleep(3)
-            assert one.wrote
+            assert candidate.wrote
             task.cancel()
 
 
@@ -287,29 +320,29 @@ async def test_the_times_in_a_lease_are_nobodys_clock() -> None:
                 "spec": {**spec, "renewTime": moment},
             }
             await here.client.create(LEASES, document)
-            one = here.candidate("one")
+            item = here.candidate("one")
             for number in range(10):
                 await asyncio.sleep(10)
-                assert not one.wrote
+                assert not item.wrote
                 patch: Document = {"spec": {"leaseTransitions": number}}
                 await here.client.patch(LEASES, LEASE, patch)
             await asyncio.sleep(16)
-            assert one.wrote
-            assert one.task is not None
-            one.task.cancel()
+            assert item.wrote
+            assert item.task is not None
+            item.task.cancel()
             await asyncio.sleep(1)
             await here.client.delete(LEASES, LEASE)
 
 
 async def test_a_program_that_fails_gives_the_lease_up_and_its_failure_is_told() -> None:
     async with stage() as here:
-        one = Candidate(here.server, "one")
+        candidate = Candidate(here.server, "one")
 
         async def work() -> None:
             raise ValueError("broken")
 
         with pytest.raises(ValueError, match="broken"):
-            await one.leadership.lead(work)
+            await candidate.leadership.lead(work)
         assert (await here.lease())["holderIdentity"] == ""
 
 

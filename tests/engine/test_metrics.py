@@ -93,42 +93,42 @@ async def test_running_work_is_timed() -> None:
         "workqueue_unfinished_work_seconds",
         "workqueue_longest_running_processor_seconds",
     ):
-        found = re.search(rf"^{name}{{.*}} (.*)$", text, re.MULTILINE)
-        assert found is not None
-        assert 0.09 < float(found[1]) < 0.11
+        match = re.search(rf"^{name}{{.*}} (.*)$", text, re.MULTILINE)
+        assert match is not None
+        assert 0.09 < float(match[1]) < 0.11
 
 
 async def test_two_programs_have_two_registries() -> None:
-    one, two = (Runtime.on(FakeServer(), clock=loop_clock()) for _ in range(2))
-    await one.client.transport(Request("GET", "/apis/example.com/v1/widgets"))
-    assert b"in-process" in one.metrics.text()
+    runtime, two = (Runtime.on(FakeServer(), clock=loop_clock()) for _ in range(2))
+    await runtime.client.transport(Request("GET", "/apis/example.com/v1/widgets"))
+    assert b"in-process" in runtime.metrics.text()
     assert b"in-process" not in two.metrics.text()
 
 
 def _families(text: str) -> dict[str, tuple[str, set[str], list[str]]]:
     """Type, label names and buckets by family name."""
-    found: dict[str, tuple[str, set[str], list[str]]] = {}
+    families: dict[str, tuple[str, set[str], list[str]]] = {}
     for line in text.splitlines():
         if line.startswith("# TYPE"):
             _, _, name, kind = line.split()
-            found[name] = (kind, set(), [])
+            families[name] = (kind, set(), [])
         elif line and not line.startswith("#"):
-            _, labels, buckets = found[name]
+            _, labels, buckets = families[name]
             labels |= set(re.findall(r'(\w+)="', line)) - {"le"}
             buckets += re.findall(r'le="([^"]*)"', line)
-    return found
+    return families
 
 
 async def test_families_are_as_recorded_from_upstream() -> None:
     recorded: dict[str, Any] = {}
     sample = SAMPLES / "metrics" / "metrics.json"
     for families in json.loads(sample.read_text()).values():
-        recorded |= {name: one for name, one in families.items() if OURS.fullmatch(name)}
+        recorded |= {name: family for name, family in families.items() if OURS.fullmatch(name)}
     ours = _families(await scraped())
     assert set(recorded) == {name for name in ours if OURS.fullmatch(name)}
-    for name, one in recorded.items():
+    for name, value in recorded.items():
         kind, labels, buckets = ours[name]
-        assert kind == one["type"], name
-        assert labels == set(one["labels"]), name
-        bounds = [float(bound) for bound in one.get("buckets", [])]
+        assert kind == value["type"], name
+        assert labels == set(value["labels"]), name
+        bounds = [float(bound) for bound in value.get("buckets", [])]
         assert [float(bound) for bound in dict.fromkeys(buckets)] == pytest.approx(bounds), name

@@ -17,15 +17,15 @@ from kapy.kube.pki import Algorithm
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Every key that was made, in order; making one costs nothing here."""
-    every: list[bytes] = []
+    entry: list[bytes] = []
     numbers = count()
 
     def new_key(algorithm: Algorithm) -> bytes:
-        every.append(f"{algorithm} {next(numbers)}".encode())
-        return every[-1]
+        entry.append(f"{algorithm} {next(numbers)}".encode())
+        return entry[-1]
 
     monkeypatch.setattr(private_keys, "new_key", new_key)
-    return every
+    return entry
 
 
 @asynccontextmanager
@@ -65,6 +65,6 @@ async def test_only_the_usual_keys_are_kept_ready(made: list[bytes]) -> None:
 @pytest.mark.sockets
 async def test_real_keys_are_made_in_threads_and_differ() -> None:
     source = PrivateKeyPool()
-    one, other = await asyncio.gather(source.new(), source.new())
-    assert one != other
-    assert one.startswith(b"-----BEGIN RSA PRIVATE KEY-----")
+    data, other = await asyncio.gather(source.new(), source.new())
+    assert data != other
+    assert data.startswith(b"-----BEGIN RSA PRIVATE KEY-----")

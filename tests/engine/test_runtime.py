@@ -124,9 +124,9 @@ async def test_what_a_controller_wrote_it_reads_at_once_and_events_are_not_in_it
     stale: list[bool] = []
 
     async def reconcile(key: Key) -> Result:
-        found = informer.raw(key)
-        assert found is not None
-        size = found.get("spec", {}).get("size", 0)
+        document = informer.raw(key)
+        assert document is not None
+        size = document.get("spec", {}).get("size", 0)
         stale.append(size != len(stale))
         if size < 20:
             await runtime.client.patch(WIDGETS, key, {"spec": {"size": size + 1}})

@@ -118,26 +118,26 @@ class Stage:
         self._group = group
 
     def program(self, name: str, count: int = 9) -> Program:
-        found = Program(self.server, name, self.looks, count)
-        found.task = self._group.create_task(self._run(found))
-        return found
+        result = Program(self.server, name, self.looks, count)
+        result.task = self._group.create_task(self._run(result))
+        return result
 
     async def programs(self, *names: str) -> list[Program]:
         """They work, and each has its clusters."""
-        found = [self.program(name) for name in names]
+        results = [self.program(name) for name in names]
         await asyncio.sleep(30)
-        assert all(one.held for one in found)
-        return found
+        assert all(item.held for item in results)
+        return results
 
-    async def _run(self, one: Program) -> None:
+    async def _run(self, value: Program) -> None:
         try:
-            await one.runtime.run()
+            await value.runtime.run()
         except* LostLeadership as lost:
-            self.ended[one.name] = str(lost.exceptions[0])
+            self.ended[value.name] = str(lost.exceptions[0])
 
     def told(self, *programs: Program) -> None:
         """Each cluster is one program's at present, and no two ever worked on it at a time."""
-        shares = [cluster for one in programs for cluster in one.held]
+        shares = [cluster for item in programs for cluster in item.held]
         assert sorted(shares) == sorted(CLUSTERS)
         now = asyncio.get_running_loop().time()
         for cluster, looks in self.looks.items():
@@ -170,43 +170,43 @@ async def test_three_shards_share_the_clusters_and_a_fourth_gets_its_part() -> N
     async with stage() as here:
         three = await here.programs("one", "two", "three")
         here.told(*three)
-        before = {one.name: set(one.held) for one in three}
+        before = {program.name: set(program.held) for program in three}
         four = here.program("four")
         await asyncio.sleep(30)
         here.told(*three, four)
         # Nothing moves but to the one that came.
-        assert all(set(one.held) <= before[one.name] for one in three)
+        assert all(set(program.held) <= before[program.name] for program in three)
         assert 5 <= len(four.held) <= 30
 
 
 async def test_a_shard_that_is_stopped_hands_over_at_once() -> None:
     async with stage() as here:
-        one, two, three = await here.programs("one", "two", "three")
-        kept = {*one.held}, {*two.held}
+        program, two, three = await here.programs("one", "two", "three")
+        kept = {*program.held}, {*two.held}
         assert three.task is not None
         three.task.cancel()
         await asyncio.sleep(2 * WORK)
-        here.told(one, two)
-        assert kept[0] <= {*one.held}
+        here.told(program, two)
+        assert kept[0] <= {*program.held}
         assert kept[1] <= {*two.held}
 
 
 async def test_the_clusters_of_a_shard_that_died_go_to_the_others_when_its_lease_is_over() -> None:
     async with stage() as here:
-        one, two, three = await here.programs("one", "two", "three")
+        program, two, three = await here.programs("one", "two", "three")
         lost = three.held
         three.line.cut = True
         assert three.task is not None
         three.task.cancel()
         await asyncio.sleep(10)
-        assert not {*lost} & {*one.held, *two.held}
+        assert not {*lost} & {*program.held, *two.held}
         await asyncio.sleep(15)
-        here.told(one, two)
+        here.told(program, two)
 
 
 async def test_a_shard_that_is_cut_off_ends_before_others_have_its_clusters() -> None:
     async with stage() as here:
-        one, two, three = await here.programs("one", "two", "three")
+        program, two, three = await here.programs("one", "two", "three")
         three.line.cut = True
         await asyncio.sleep(30)
         three.line.cut = False
@@ -214,48 +214,48 @@ async def test_a_shard_that_is_cut_off_ends_before_others_have_its_clusters() ->
             await three.write(CLUSTERS[0])
         await asyncio.sleep(5)
         assert "nobody has it" in here.ended["three"]
-        here.told(one, two)
+        here.told(program, two)
 
 
 async def test_shards_whose_server_was_away_for_all_go_on_where_they_stood() -> None:
     async with stage() as here:
         programs = await here.programs("one", "two", "three")
-        held = [one.held for one in programs]
-        for one in programs:
-            one.line.cut = True
+        held = [element.held for element in programs]
+        for program in programs:
+            program.line.cut = True
         await asyncio.sleep(600)
-        assert not any(one.shards.may_write() for one in programs)
+        assert not any(element.shards.may_write() for element in programs)
         back = asyncio.get_running_loop().time()
-        for one in programs:
-            one.line.cut = False
+        for item in programs:
+            item.line.cut = False
         await asyncio.sleep(15)
-        assert [one.held for one in programs] == held
+        assert [element.held for element in programs] == held
         assert here.ended == {}
-        assert all(any(each.began > back for each in here.looks[one]) for one in CLUSTERS)
+        assert all(any(look.began > back for look in here.looks[cluster]) for cluster in CLUSTERS)
         here.told(*programs)
 
 
 async def test_a_shard_that_slept_while_its_clusters_went_to_others_writes_nothing() -> None:
     """What it was doing goes on when it wakes up, and its next write is held back."""
     async with stage() as here:
-        one, two, three = await here.programs("one", "two", "three")
+        program, two, three = await here.programs("one", "two", "three")
         three.line.cut = True  # it sleeps: nothing goes out, and nothing comes in
         three.line.late = 40.0
         await asyncio.sleep(30)
-        here.told(one, two)
+        here.told(program, two)
         three.line.cut, three.line.late = False, 0.0
         await asyncio.sleep(30)
         assert "three" in here.ended
-        here.told(one, two)
+        here.told(program, two)
 
 
 async def test_a_program_whose_clock_jumped_asks_before_it_writes() -> None:
     async with stage() as here:
-        one, two = await here.programs("one", "two")
+        value, two = await here.programs("one", "two")
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
         loop.jump(20)  # both slept
-        for program in (one, two):
+        for program in (value, two):
             with pytest.raises(NotLeading):
                 await program.write(program.held[0])
 
@@ -263,27 +263,27 @@ async def test_a_program_whose_clock_jumped_asks_before_it_writes() -> None:
 async def test_a_shard_that_sees_the_others_late_waits_for_them() -> None:
     """Its watch tells it of the Leases after the others know."""
     async with stage() as here:
-        one, two = await here.programs("one", "two")
+        program, two = await here.programs("one", "two")
         three = here.program("three")
         three.line.late = 0.4
         await asyncio.sleep(60)
         two.line.late = 0.3
         four = here.program("four")
         await asyncio.sleep(60)
-        assert one.task is not None
-        one.task.cancel()
+        assert program.task is not None
+        program.task.cancel()
         await asyncio.sleep(60)
         here.told(two, three, four)
 
 
 async def test_programs_beyond_the_slots_stand_by() -> None:
     async with stage() as here:
-        one, two, three = (here.program(name, count=2) for name in ("one", "two", "three"))
+        program, two, three = (here.program(name, count=2) for name in ("one", "two", "three"))
         await asyncio.sleep(30)
-        here.told(one, two)
+        here.told(program, two)
         assert not three.held
-        assert one.task is not None
-        one.task.cancel()
+        assert program.task is not None
+        program.task.cancel()
         await asyncio.sleep(20)
         here.told(two, three)
         leases = (await here.client.list(LEASES, "default")).items
@@ -298,27 +298,27 @@ async def test_many_days_of_coming_and_going() -> None:
     async with stage() as here:
         there = await here.programs(next(names), next(names))
         for _ in range(15):
-            one = random.choice(there)
+            program = random.choice(there)
             match random.choice(("comes", "stops", "dies", "cut off", "slow")):
                 case "comes":
                     there.append(here.program(next(names)))
                 case "stops" | "dies" as how if len(there) > 1:
-                    one.line.cut = how == "dies"
-                    assert one.task is not None
-                    one.task.cancel()
-                    there.remove(one)
+                    program.line.cut = how == "dies"
+                    assert program.task is not None
+                    program.task.cancel()
+                    there.remove(program)
                 case "cut off":
-                    one.line.cut = True
+                    program.line.cut = True
                     await asyncio.sleep(random.uniform(1, 20))
-                    one.line.cut = False
+                    program.line.cut = False
                 case _:
-                    one.line.late = random.uniform(0, 0.5)
+                    program.line.late = random.uniform(0, 0.5)
             await asyncio.sleep(random.uniform(1, 30))
-            there = [one for one in there if one.name not in here.ended] or [
+            there = [item for item in there if item.name not in here.ended] or [
                 here.program(next(names))
             ]
         await asyncio.sleep(60)
-        here.told(*(one for one in there if one.name not in here.ended))
+        here.told(*(item for item in there if item.name not in here.ended))
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ def test_objects_go_with_their_cluster(document: Document, cluster: str) -> None
 def test_shares_are_about_equal_and_only_those_move_that_must() -> None:
     clusters = [Key("default", f"c{number}") for number in range(1000)]
     three = {cluster: rendezvous_owner(cluster, ("a", "b", "c")) for cluster in clusters}
-    sizes = [sum(one == name for one in three.values()) for name in "abc"]
+    sizes = [sum(text == name for text in three.values()) for name in "abc"]
     assert min(sizes) > 280
     two = {cluster: rendezvous_owner(cluster, ("c", "a")) for cluster in clusters}
-    assert all(two[one] == three[one] for one in clusters if three[one] != "b")
+    assert all(two[cluster] == three[cluster] for cluster in clusters if three[cluster] != "b")

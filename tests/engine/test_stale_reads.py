@@ -76,7 +76,7 @@ OTHERS = (
 """A control plane of Machines, and one that gives addresses."""
 MADE = [
     *(kind.type_of().RESOURCE for kind in KINDS),
-    *(kind.RESOURCE for each in OTHERS for kind in each.kinds),
+    *(kind.RESOURCE for provider in OTHERS for kind in provider.kinds),
     SECRETS,
     CONFIG_MAPS,
 ]
@@ -84,7 +84,7 @@ MACHINES = 2 + (3 + 4 + 3) + 3 + 4
 """Of the control plane and its new version; three workers, those of the new version with one that
 was replaced, and those of the class that changed; the page's; the pool's, in two versions."""
 MANY = {
-    **dict.fromkeys((one.plural for one in MADE), 0),
+    **dict.fromkeys((resource.plural for resource in MADE), 0),
     "clusterclasses": 1,
     "clusterresourcesetbindings": 2,
     "clusterresourcesets": 1,
@@ -119,7 +119,7 @@ class Counting:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self.names: dict[str, set[str]] = {one.plural: set() for one in MADE}
+        self.names: dict[str, set[str]] = {resource.plural: set() for resource in MADE}
 
     async def follow(self, resource: Resource) -> None:
         """Count those of one resource until cancelled."""
@@ -152,21 +152,21 @@ async def managers(rates: Rates, seed: int) -> AsyncIterator[tuple[Story, Counti
         async with run_services(server=server.run):
             await default_namespace(client)
             await install_definitions(client)
-            for crd in (one for each in OTHERS for one in crds_of(each)):
+            for crd in (document for provider in OTHERS for document in crds_of(provider)):
                 await client.create(CRDS, crd)
             add_kube_controllers(server)
             services: dict[str, Service] = {}
             adding: dict[str, AddControllers] = {
-                one.name: partial(ours, one, in_memory) for one in PROGRAMS.values()
+                program.name: partial(ours, program, in_memory) for program in PROGRAMS.values()
             }
-            adding |= {each.label: partial(add_provider, each) for each in OTHERS}
+            adding |= {provider.label: partial(add_provider, provider) for provider in OTHERS}
             for number, (name, add) in enumerate(adding.items()):
                 way = Faults(server.transport(ADMIN), rates, seed=seed + number)
                 faults.append(way)
                 runtime = Runtime.on(
                     Frozen(way), clock=clock, field_manager=name, random=Random(seed)
                 )
-                services |= {f"{name} {beside}": one for beside, one in add(runtime).items()}
+                services |= {f"{name} {beside}": value for beside, value in add(runtime).items()}
                 services[name] = runtime.run
             counting = Counting(client)
             for resource in MADE:
@@ -188,7 +188,7 @@ async def life(story: Story) -> None:
     await settled(story, "v1.33.4", 3)
     await story.merge(Cluster, "herd", {"spec": {"topology": {"version": "v1.34.0"}}})
     await settled(story, "v1.34.0", 3)
-    ill = next(one for one in await story.all(Machine) if "east" in one.metadata.name)
+    ill = next(machine for machine in await story.all(Machine) if "east" in machine.metadata.name)
     mark = {"metadata": {"annotations": {"cluster.x-k8s.io/remediate-machine": ""}}}
     await story.merge(Machine, ill.metadata.name, mark)
     await story.until_gone(Machine, ill.metadata.name)
@@ -198,7 +198,9 @@ async def life(story: Story) -> None:
     await story.until(
         MachineDeployment,
         before.metadata.name,
-        lambda one: one.spec.template.spec.bootstrap != before.spec.template.spec.bootstrap,
+        lambda deployment: (
+            deployment.spec.template.spec.bootstrap != before.spec.template.spec.bootstrap
+        ),
     )
     await settled(story, "v1.34.0", 3)
 
@@ -229,31 +231,31 @@ async def settled(story: Story, version: str, workers: int) -> None:
     await story.until(
         MachineDeployment,
         deployment,
-        lambda one: (
-            one.spec.template.spec.version == version
-            and one.status.replicas == workers == one.status.available_replicas
-            and one.status.up_to_date_replicas == workers
+        lambda value: (
+            value.spec.template.spec.version == version
+            and value.status.replicas == workers == value.status.available_replicas
+            and value.status.up_to_date_replicas == workers
         ),
     )
     await story.until(
         KubeadmControlPlane,
         control_plane,
-        lambda one: (
-            one.spec.version == version
-            and one.status.replicas == 1 == one.status.available_replicas
-            and one.status.up_to_date_replicas == 1
+        lambda value: (
+            value.spec.version == version
+            and value.status.replicas == 1 == value.status.available_replicas
+            and value.status.up_to_date_replicas == 1
         ),
     )
     await story.until(
         MachinePool,
         pool,
-        lambda one: (
-            one.spec.template.spec.version == version
-            and one.status.replicas == 2 == one.status.available_replicas
+        lambda machine_pool: (
+            machine_pool.spec.template.spec.version == version
+            and machine_pool.status.replicas == 2 == machine_pool.status.available_replicas
         ),
     )
     await story.until(
-        PageControlPlane, "page", lambda one: one.status.ready_replicas == one.spec.replicas
+        PageControlPlane, "page", lambda value: value.status.ready_replicas == value.spec.replicas
     )
     await story.until(Cluster, "herd", has_version)
     page = await story.get(PageControlPlane, "page")
@@ -265,18 +267,18 @@ async def settled(story: Story, version: str, workers: int) -> None:
             break
         await story.settle(5)
     await story.settle(60)
-    machines = {one.metadata.name for one in await story.all(Machine)}
+    machines = {machine.metadata.name for machine in await story.all(Machine)}
     assert len(machines) == wanted
     # What was begun and given up is gone again; what a pool starts with is one for all.
-    assert {one.metadata.name for one in await story.all(DevMachine)} == machines
-    begun = {one.metadata.name for one in await story.all(KubeadmConfig)}
+    assert {dev_machine.metadata.name for dev_machine in await story.all(DevMachine)} == machines
+    begun = {kubeadm_config.metadata.name for kubeadm_config in await story.all(KubeadmConfig)}
     assert len(begun - machines) == 1
 
 
 async def there(story: Story, kind: type[Owner]) -> list[str]:
-    while not (found := await story.all(kind)):
+    while not (results := await story.all(kind)):
         await story.settle(1)
-    return [one.metadata.name for one in found]
+    return [item.metadata.name for item in results]
 
 
 @pytest.mark.slow
@@ -284,8 +286,8 @@ async def there(story: Story, kind: type[Owner]) -> list[str]:
 async def test_what_is_seen_late_is_not_made_twice(seed: int) -> None:
     async with managers(LATE, seed) as (story, counting, faults):
         await life(story)
-        assert sum(one.happened["lost answer"] for one in faults) > 5
-        made = {plural: len(names) for plural, names in counting.names.items()}
+        assert sum(fault.happened["lost answer"] for fault in faults) > 5
+        entries = {plural: len(names) for plural, names in counting.names.items()}
         # What a Machine was to start with and was given up is gone again: `settled` looks for it.
-        made["kubeadmconfigs"] = 0
-        assert made == MANY
+        entries["kubeadmconfigs"] = 0
+        assert entries == MANY

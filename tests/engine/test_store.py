@@ -52,15 +52,18 @@ class History:
             labels = (document or {"metadata": {}})["metadata"].get("labels") or {}
             return bool(labels.get("app") == label)
 
-        events, shown = [], dict[str, Document]()
+        events, entries = [], dict[str, Document]()
         for event in self.events:
             name = event.document["metadata"]["name"]
             if event.type != "DELETED" and has(event.document):
-                events.append(Event("MODIFIED" if name in shown else "ADDED", event.document))
-                shown[name] = event.document
-            elif shown.pop(name, None) is not None:
+                events.append(Event("MODIFIED" if name in entries else "ADDED", event.document))
+                entries[name] = event.document
+            elif entries.pop(name, None) is not None:
                 events.append(Event("DELETED", event.document))
-        states = [{name: one for name, one in state.items() if has(one)} for state in self.states]
+        states = [
+            {name: document for name, document in state.items() if has(document)}
+            for state in self.states
+        ]
         return events, states
 
 
@@ -95,7 +98,7 @@ def test_lists_events_and_answers_may_come_in_any_order(done: list[Write], data:
             version = data.draw(st.integers(0, len(done)))
             known = store.progress
             if store.replace(list(states[version].values()), str(version)):
-                watched = sum(version_of(one.document) <= version for one in events)
+                watched = sum(version_of(entry.document) <= version for entry in events)
             else:
                 assert version < known
     for event in events[watched:]:
@@ -120,13 +123,13 @@ def _never_back_in_time(changes: list[Change]) -> None:
 
 def _a_closed_account(changes: list[Change], truth: dict[Key, Document]) -> None:
     """Replaying the changes gives what the store holds: each `old` is the `new` before it."""
-    shown: dict[Key, Document] = {}
+    entries: dict[Key, Document] = {}
     for change in changes:
         key = Key.of(change.document)
-        assert shown.pop(key, None) == change.old
+        assert entries.pop(key, None) == change.old
         if change.new is not None:
-            shown[key] = change.new
-    assert shown == truth
+            entries[key] = change.new
+    assert entries == truth
 
 
 @pytest.mark.parametrize(
@@ -164,11 +167,11 @@ def test_who_had_a_name_before_does_not_come_back_when_the_watch_tells_of_it_lat
     changes: list[Change] = []
     store.subscribe(changes.append)
     store.replace([], "0")
-    for one in (namesake("u1", 1, "red"), namesake("u2", 3, "blue")):
-        store.observe(one)
+    for document in (namesake("u1", 1, "red"), namesake("u2", 3, "blue")):
+        store.observe(document)
     store.take(Event("ADDED", namesake("u1", 1, "red")))
     store.take(Event("DELETED", namesake("u1", 2, "red")))
-    assert [one.new is None for one in changes] == [False, True]
+    assert [change.new is None for change in changes] == [False, True]
 
 
 def namesake(uid: str, version: int, app: str) -> Document:

@@ -41,7 +41,7 @@ def finalizers_of(document: Document) -> set[str]:
 
 def conditions_of(document: Document) -> dict[str, str]:
     entries = document.get("status", {}).get("conditions", [])
-    return {one["type"]: one["status"] for one in entries}
+    return {entry["type"]: entry["status"] for entry in entries}
 
 
 @given(documents(), documents())
@@ -64,9 +64,9 @@ def test_finalizers_are_a_set_that_both_add_to_and_take_from(
     base: Document, ours: Document, theirs: Document
 ) -> None:
     was, mine, yours = map(finalizers_of, (base, ours, theirs))
-    found = three_way_merge(base, ours, theirs)
-    assert finalizers_of(found) == (yours | (mine - was)) - (was - mine)
-    entries = found.get("metadata", {}).get("finalizers", [])
+    merge = three_way_merge(base, ours, theirs)
+    assert finalizers_of(merge) == (yours | (mine - was)) - (was - mine)
+    entries = merge.get("metadata", {}).get("finalizers", [])
     assert len(entries) == len(set(entries))
 
 

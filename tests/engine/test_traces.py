@@ -19,30 +19,32 @@ from tests.stories.test_fleet import CLUSTER, WORKERS, available, settled
 async def test_the_trace_of_a_creation_holds_all_and_nothing_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told = spans_told(monkeypatch)
+    result = spans_told(monkeypatch)
     async with running_plane() as story:
         await story.create(sample())
         await story.until(Cluster, CLUSTER, available)
         await story.settle()
         cluster = await story.client.get(Cluster, Key("default", CLUSTER))
         trace = UUID(cluster.metadata.uid).int
-        made = [one for one in told.get_finished_spans() if one.context.trace_id == trace]
-        looks = {one.name for one in made if one.name.startswith("reconcile ")}
+        spans = [span for span in result.get_finished_spans() if span.context.trace_id == trace]
+        looks = {element.name for element in spans if element.name.startswith("reconcile ")}
         kinds = ("cluster", "clustercache", "machine", "machineset", "kubeadmconfig", "devmachine")
         assert looks >= {f"reconcile {kind}" for kind in kinds}
-        by_id = {one.context.span_id: one for one in made}
-        wrote = [one for one in made if one.name.startswith("PATCH /apis/cluster.x-k8s.io")]
+        by_id = {element.context.span_id: element for element in spans}
+        wrote = [
+            element for element in spans if element.name.startswith("PATCH /apis/cluster.x-k8s.io")
+        ]
         assert wrote
-        for one in wrote:
-            assert one.parent is not None
-            assert by_id[one.parent.span_id].name in looks
-            assert (one.attributes or {})["http.response.status_code"] in (200, 201)
+        for item in wrote:
+            assert item.parent is not None
+            assert by_id[item.parent.span_id].name in looks
+            assert (item.attributes or {})["http.response.status_code"] in (200, 201)
         events = (await story.client.list(EVENTS, "default")).items
-        noted = {one["metadata"].get("annotations", {}).get(TRACE) for one in events}
+        noted = {event["metadata"].get("annotations", {}).get(TRACE) for event in events}
         assert f"{trace:032x}" in noted
-        told.clear()
+        result.clear()
         await story.merge(MachineDeployment, WORKERS, {"spec": {"replicas": 3}})
         await story.until(MachineDeployment, WORKERS, settled(3))
-        later = {one.context.trace_id for one in told.get_finished_spans()}
+        later = {span.context.trace_id for span in result.get_finished_spans()}
         assert later
         assert trace not in later

@@ -37,16 +37,16 @@ def an_object(name: str) -> Document:
 def test_fields_of_updates_are_left_out_and_equal_parts_are_kept_once() -> None:
     trim, come = transform_of(CONFIG_MAPS, metadata=False), [an_object("a"), an_object("b")]
     before = deepcopy(come)
-    kept = [trim(one) for one in come]
+    kept = [trim(document) for document in come]
     assert come == before
-    for name, one in zip("ab", kept, strict=True):
-        fields = one["metadata"].pop("managedFields")
+    for name, item in zip("ab", kept, strict=True):
+        fields = item["metadata"].pop("managedFields")
         assert fields == [
             {"manager": "kubectl", "operation": "Update"},
             entry("kapy", "Apply", applied(name)),
             {"manager": "kapy", "operation": "Apply", "subresource": "status"},
         ]
-        assert one == {"metadata": {"name": name}, "data": an_object(name)["data"]}
+        assert item == {"metadata": {"name": name}, "data": an_object(name)["data"]}
 
     def form(document: Document) -> Any:
         return trim(document)["metadata"]["managedFields"][1]["fieldsV1"]

@@ -39,7 +39,7 @@ async def test_each_works_on_what_has_its_label() -> None:
         server.put(document)
     (blue, to_blue), (green, to_green) = program(server, "blue"), program(server, "green")
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one.run()) for one in (blue, green)]
+        tasks = [group.create_task(runtime.run()) for runtime in (blue, green)]
         await asyncio.sleep(5)
         assert (to_blue, to_green) == (["a"], ["b"])
         document = widget("a")

@@ -33,8 +33,8 @@ FOLDER = Path(__file__).parents[2] / "examples" / "extensions"
 
 
 def example(name: str) -> Extension:
-    found: Extension = run_path(str(FOLDER / f"{name}.py"))["extension"]
-    return found
+    extension: Extension = run_path(str(FOLDER / f"{name}.py"))["extension"]
+    return extension
 
 
 def cluster(replicas: int = 1, **metadata: Any) -> Document:
@@ -53,8 +53,12 @@ def cluster(replicas: int = 1, **metadata: Any) -> Document:
 )
 async def test_quota(settings: dict[str, str], expected: tuple[str, int, str]) -> None:
     request = BeforeClusterCreateRequest(cluster=cluster(10), settings=settings)
-    found = await ask(example("quota_gate"), BEFORE_CLUSTER_CREATE, request, "machines")
-    assert (found.status, found.retry_after_seconds, found.message) == expected
+    retry_response = await ask(example("quota_gate"), BEFORE_CLUSTER_CREATE, request, "machines")
+    assert (
+        retry_response.status,
+        retry_response.retry_after_seconds,
+        retry_response.message,
+    ) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,8 +78,8 @@ async def test_change_freeze(labels: dict[str, str], seconds: int, message: str)
         from_kubernetes_version="v1.34.0",
         to_kubernetes_version="v1.35.0",
     )
-    found = await ask(example("change_freeze"), BEFORE_CLUSTER_UPGRADE, request, "freeze")
-    assert (found.retry_after_seconds, found.message) == (seconds, message)
+    retry_response = await ask(example("change_freeze"), BEFORE_CLUSTER_UPGRADE, request, "freeze")
+    assert (retry_response.retry_after_seconds, retry_response.message) == (seconds, message)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +92,10 @@ async def test_change_freeze(labels: dict[str, str], seconds: int, message: str)
 )
 async def test_backup(said: dict[str, str], expected: tuple[str, int]) -> None:
     request = BeforeClusterDeleteRequest(cluster=cluster(annotations=said))
-    found = await ask(example("backup_before_delete"), BEFORE_CLUSTER_DELETE, request, "backup")
-    assert (found.status, found.retry_after_seconds) == expected
+    retry_response = await ask(
+        example("backup_before_delete"), BEFORE_CLUSTER_DELETE, request, "backup"
+    )
+    assert (retry_response.status, retry_response.retry_after_seconds) == expected
 
 
 TEMPLATE = {
@@ -111,8 +117,8 @@ async def test_registry_patches() -> None:
     extension = example("registry_patches")
     given = {"variables": [{"name": "registry", "value": "r.example.com"}], "items": [ITEM]}
     request = msgspec.convert(given, GeneratePatchesRequest)
-    found = await ask(extension, GENERATE_PATCHES, request, "registry-patches")
-    (patch,) = [msgspec.json.decode(one.patch or b"") for one in found.items]
+    response = await ask(extension, GENERATE_PATCHES, request, "registry-patches")
+    (patch,) = [msgspec.json.decode(response_item.patch or b"") for response_item in response.items]
     annotations = {"example.com/registry": "r.example.com"}
     assert patch == {"spec": {"template": {"metadata": {"annotations": annotations}}}}
     await check_deterministic(extension, GENERATE_PATCHES, request, "registry-patches")
@@ -121,22 +127,22 @@ async def test_registry_patches() -> None:
 
 async def test_registry_check() -> None:
     request = msgspec.convert({"items": [ITEM]}, ValidateTopologyRequest)
-    found = await ask(example("registry_patches"), VALIDATE_TOPOLOGY, request, "registry-check")
-    assert found.message == "the machine template of md has no registry"
+    response = await ask(example("registry_patches"), VALIDATE_TOPOLOGY, request, "registry-check")
+    assert response.message == "the machine template of md has no registry"
 
 
 async def test_registry_variables_are_what_a_cluster_class_defines() -> None:
-    found = await ask(
+    response = await ask(
         example("registry_patches"),
         DISCOVER_VARIABLES,
         DiscoverVariablesRequest(),
         "registry-variables",
     )
-    spec = {"spec": {"variables": found.variables}}
+    spec = {"spec": {"variables": response.variables}}
     (variable,) = read_with_zeros(spec, ClusterClass).spec.variables
     assert (variable.name, variable.required) == ("registry", False)
 
 
-@pytest.mark.parametrize("name", sorted(one.stem for one in FOLDER.glob("*.py")))
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.py")))
 async def test_every_example_keeps_the_rules(name: str) -> None:
     await check_rules(example(name))

@@ -58,7 +58,7 @@ async def test_its_clusters_become_ready_and_upgrade_as_it_plans(
         await story.until(
             ClusterClass,
             "in-memory",
-            lambda one: is_true(one.status.conditions, "VariablesReady"),
+            lambda cluster_class: is_true(cluster_class.status.conditions, "VariablesReady"),
         )
         await story.create(released(f"cluster-template-in-memory-{which}.yaml", **VALUES))
         await story.until(Cluster, "quick", is_settled)
@@ -66,8 +66,8 @@ async def test_its_clusters_become_ready_and_upgrade_as_it_plans(
         name = control_plane.metadata.name
         strategy = control_plane.spec.rollout.strategy
         assert strategy is not None
-        made = control_plane.spec.kubeadm_config_spec.cluster_configuration
-        assert (strategy.rolling_update.max_surge, made.image_repository) == (1, "kindest")
+        configuration = control_plane.spec.kubeadm_config_spec.cluster_configuration
+        assert (strategy.rolling_update.max_surge, configuration.image_repository) == (1, "kindest")
         if through:
             topology = {"spec": {"topology": {"version": through[-1]}}}
             await story.client.patch(Cluster, Key("default", "quick"), topology)
@@ -75,7 +75,7 @@ async def test_its_clusters_become_ready_and_upgrade_as_it_plans(
             await story.until(KubeadmControlPlane, name, partial(_is_at, version))
         await story.until(Cluster, "quick", is_settled)
         reached = through[-1] if through else "v1.34.0"
-        assert {one.spec.version for one in await story.all(Machine)} == {reached}
+        assert {machine.spec.version for machine in await story.all(Machine)} == {reached}
 
 
 def _is_at(version: str, control_plane: KubeadmControlPlane) -> bool:

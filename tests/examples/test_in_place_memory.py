@@ -48,8 +48,8 @@ class Served(Answering):
         self.extension = extension
 
     async def answer(self, path: str, request: dict[str, Any]) -> Answer:
-        found = await self.extension.dispatch(path, msgspec.json.encode(request))
-        return Answer(404, b"") if found is None else Answer(200, found)
+        data = await self.extension.dispatch(path, msgspec.json.encode(request))
+        return Answer(404, b"") if data is None else Answer(200, data)
 
 
 async def test_an_update_is_done_when_it_is_asked_for_again() -> None:
@@ -92,9 +92,9 @@ async def test_machines_get_memory_and_stay() -> None:
         await story.until(MachineDeployment, WORKERS, is_complete)
         before = await identities(story)
         (template,) = [
-            one
-            for one in documents
-            if (one["kind"], one["metadata"]["name"]) == ("DevMachineTemplate", WORKERS)
+            document
+            for document in documents
+            if (document["kind"], document["metadata"]["name"]) == ("DevMachineTemplate", WORKERS)
         ]
         template["metadata"] = {"name": "more", "namespace": "default"}
         vm = template["spec"]["template"]["spec"]["backend"]["inMemory"]["vm"]

@@ -52,23 +52,23 @@ VALUES: list[dict[str, Any]] = [
 
 def clusters(patches: list[Document], known: list[Document]) -> list[Document]:
     """The sample's class with these patches and variables, and a Cluster for each of VALUES."""
-    found = deepcopy(objects())
-    cluster = next(one for one in found if one["kind"] == "Cluster")
-    found.remove(cluster)
-    for one in found:
-        if one["kind"] == "ClusterClass":
-            one["spec"]["patches"] = patches
-            one["spec"].pop("variables")
+    results = deepcopy(objects())
+    cluster = next(item for item in results if item["kind"] == "Cluster")
+    results.remove(cluster)
+    for document in results:
+        if document["kind"] == "ClusterClass":
+            document["spec"]["patches"] = patches
+            document["spec"].pop("variables")
             if known:
-                one["spec"]["variables"] = known
+                document["spec"]["variables"] = known
     for number, values in enumerate(VALUES):
-        one = deepcopy(cluster)
-        one["metadata"]["name"] = f"herd-{number}"
+        document = deepcopy(cluster)
+        document["metadata"]["name"] = f"herd-{number}"
         variables = [{"name": name, "value": value} for name, value in values.items()]
-        one["spec"]["topology"]["variables"] = variables
-        one["spec"]["topology"]["workers"]["machineDeployments"][0]["replicas"] = 0
-        found.append(one)
-    return found
+        document["spec"]["topology"]["variables"] = variables
+        document["spec"]["topology"]["workers"]["machineDeployments"][0]["replicas"] = 0
+        results.append(document)
+    return results
 
 
 async def made(patches: list[Document], known: list[Document]) -> list[Any]:
@@ -76,26 +76,28 @@ async def made(patches: list[Document], known: list[Document]) -> list[Any]:
     post = InProcess(platform=example("platform_patches"))
     async with management_plane(OPEN, clock=loop_clock(), random=Random(0), post=post) as plane:
         story = Story(plane.client, own_kinds())
-        *class_objects, one, other = clusters(patches, known)
+        *class_objects, document, other = clusters(patches, known)
         await story.create([config("platform")])
         await story.create(class_objects)
         await story.until(
-            ClusterClass, "meadow", lambda one: is_true(one.status.conditions, "VariablesReady")
+            ClusterClass,
+            "meadow",
+            lambda cluster_class: is_true(cluster_class.status.conditions, "VariablesReady"),
         )
-        await story.create([one, other])
+        await story.create([document, other])
         await story.settle(2)
         templates = await plane.client.list(KubeadmConfigTemplate.RESOURCE, "default")
-        found = []
+        result = []
         for number in range(len(VALUES)):
             name = Key("default", f"herd-{number}-control-plane")
             control_plane = await plane.client.get(KubeadmControlPlane.RESOURCE, name)
             (workers,) = [
-                one
-                for one in templates.items
-                if one["metadata"]["name"].startswith(f"herd-{number}-")
+                item
+                for item in templates.items
+                if item["metadata"]["name"].startswith(f"herd-{number}-")
             ]
-            found.append([control_plane["spec"]["kubeadmConfigSpec"], workers["spec"]])
-        return found
+            result.append([control_plane["spec"]["kubeadmConfigSpec"], workers["spec"]])
+        return result
 
 
 async def test_both_make_the_same_machines() -> None:
@@ -131,5 +133,5 @@ async def test_what_others_patched_afterwards_is_found(repository: str, message:
         "items": [{"holderReference": HOLDER, "object": template}],
     }
     request = msgspec.convert(given, ValidateTopologyRequest)
-    found = await ask(example("platform_patches"), VALIDATE_TOPOLOGY, request, "platform-check")
-    assert found.message == message
+    response = await ask(example("platform_patches"), VALIDATE_TOPOLOGY, request, "platform-check")
+    assert response.message == message

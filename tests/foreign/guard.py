@@ -13,9 +13,15 @@ class Guard(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         review = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        asked = review["request"]
-        said = f"no {asked['object']['metadata']['name']} for {asked['userInfo']['username']}"
-        answer = {"uid": asked["uid"], "allowed": False, "status": {"code": 403, "message": said}}
+        request = review["request"]
+        message = (
+            f"no {request['object']['metadata']['name']} for {request['userInfo']['username']}"
+        )
+        answer = {
+            "uid": request["uid"],
+            "allowed": False,
+            "status": {"code": 403, "message": message},
+        }
         body = json.dumps({**review, "request": None, "response": answer}).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")

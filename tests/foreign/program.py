@@ -26,9 +26,9 @@ def until(what: str, look: Callable[[], T | None]) -> T:
     It polls, because the programs under test are told apart from what they watch."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        found = look()
-        if found:
-            return found
+        result = look()
+        if result:
+            return result
         time.sleep(INTERVAL)
     raise AssertionError(f"not seen within {PATIENCE:.0f} s: {what}")
 

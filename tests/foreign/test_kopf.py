@@ -59,9 +59,12 @@ class Farm:
         until(f"{name} is served", lambda: self._established(name))
 
     def _established(self, name: str) -> bool:
-        found = self.definitions.read_custom_resource_definition(name)
-        conditions = found.status.conditions or []
-        return any(one.type == "Established" and one.status == "True" for one in conditions)
+        result = self.definitions.read_custom_resource_definition(name)
+        conditions = result.status.conditions or []
+        return any(
+            condition.type == "Established" and condition.status == "True"
+            for condition in conditions
+        )
 
     def make(self, name: str, *animals: str) -> None:
         body = {"apiVersion": "example.dev/v1", "kind": "Flock", "metadata": {"name": name}}
@@ -77,7 +80,7 @@ class Farm:
 
     def flock(self, name: str) -> dict[str, Any] | None:
         listed = self.custom.list_namespaced_custom_object(*_FLOCKS)["items"]
-        return next((one for one in listed if one["metadata"]["name"] == name), None)
+        return next((item for item in listed if item["metadata"]["name"] == name), None)
 
     def animals(self, name: str) -> int | None:
         return ((self.flock(name) or {}).get("status") or {}).get("animals")
@@ -88,8 +91,8 @@ class Farm:
         return {event.reason for event in listed}
 
     def peers(self) -> dict[str, Any]:
-        found = self.custom.get_cluster_custom_object("kopf.dev", "v1", _PEERINGS, "default")
-        return dict(found.get("status") or {})
+        result = self.custom.get_cluster_custom_object("kopf.dev", "v1", _PEERINGS, "default")
+        return dict(result.get("status") or {})
 
 
 _FLOCKS = ("example.dev", "v1", "default", "flocks")
@@ -116,10 +119,10 @@ def test_handlers_follow_the_life_of_an_object(shell: Shell, farm: Farm) -> None
     with running(shell, "kopf", *run, "--standalone") as operator:
         farm.make("sheep", "dolly", "molly")
         until("the flock is counted", lambda: farm.animals("sheep") == 2)
-        made = farm.flock("sheep")
-        assert made is not None
-        assert made["metadata"]["finalizers"] == [FINALIZER]
-        assert made["status"]["made"] == {"first": 2}
+        document = farm.flock("sheep")
+        assert document is not None
+        assert document["metadata"]["finalizers"] == [FINALIZER]
+        assert document["status"]["made"] == {"first": 2}
         farm.change("sheep", "dolly", "molly", "polly")
         until("the change is counted", lambda: farm.animals("sheep") == 3)
         until("an event tells of it", lambda: "Made" in farm.events("sheep"))

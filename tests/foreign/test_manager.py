@@ -98,14 +98,14 @@ class Cluster:
 
     def herd(self, name: str) -> dict[str, Any] | None:
         listed = self.custom.list_namespaced_custom_object("example.dev", "v1", "default", "herds")
-        return next((one for one in listed["items"] if one["metadata"]["name"] == name), None)
+        return next((item for item in listed["items"] if item["metadata"]["name"] == name), None)
 
     def told(self, name: str) -> int | None:
         return ((self.herd(name) or {}).get("status") or {}).get("machines")
 
     def applied(self, name: str) -> dict[str, str]:
         listed = self.core.list_namespaced_config_map("default").items
-        return next((one.data for one in listed if one.metadata.name == name), {})
+        return next((item.data for item in listed if item.metadata.name == name), {})
 
     def make(self, name: str) -> None:
         body = {"apiVersion": "example.dev/v1", "kind": "Herd", "metadata": {"name": name}}
@@ -136,17 +136,18 @@ class Cluster:
         self.custom.delete_namespaced_custom_object("example.dev", "v1", "default", "herds", name)
 
     def scale(self, replicas: int) -> None:
-        self.custom.patch_namespaced_custom_object_scale(
-            *("cluster.x-k8s.io", "v1beta2", "default", "machinedeployments", "capybara-md-0"),
-            {"spec": {"replicas": replicas}},
-        )
+        """Change the topology of the Cluster, which owns the replicas of its MachineDeployments."""
+        capybara = ("cluster.x-k8s.io", "v1beta2", "default", "clusters", "capybara")
+        topology = self.custom.get_namespaced_custom_object(*capybara)["spec"]["topology"]
+        topology["workers"]["machineDeployments"][0]["replicas"] = replicas
+        self.custom.patch_namespaced_custom_object(*capybara, {"spec": {"topology": topology}})
 
 
 def test_it_counts_applies_tells_and_hands_over(shell: Shell, manager: Path) -> None:
     cluster = Cluster(shell)
     definitions = cluster.dynamic.resources.get(kind="CustomResourceDefinition")
     definitions.create(body=HERDS)
-    with running(shell, "one", manager, "-identity", "one") as one:
+    with running(shell, "one", manager, "-identity", "one") as program:
         cluster.make("h")
         until("the Machines are counted", lambda: cluster.told("h") == 3)
         assert cluster.applied("h") == {"machines": "3", "by": "one", "allowed": "false"}
@@ -160,7 +161,7 @@ def test_it_counts_applies_tells_and_hands_over(shell: Shell, manager: Path) -> 
         assert cluster.applied("h")["allowed"] == "true"
 
         with running(shell, "two", manager, "-identity", "two") as two:
-            assert one.stop() == 0
+            assert program.stop() == 0
             cluster.scale(2)
             until("the other one leads", lambda: cluster.applied("h").get("by") == "two")
             until("it counts on", lambda: cluster.told("h") == 3)

@@ -60,17 +60,17 @@ def test_objects_are_made_changed_listed_and_deleted(core: client.CoreV1Api, spa
     rest = core.list_namespaced_config_map(
         space, label_selector="by=test", limit=2, _continue=listed.metadata._continue
     )
-    assert [one.metadata.name for one in [*listed.items, *rest.items]] == ["a", "b", "c"]
+    assert [item.metadata.name for item in [*listed.items, *rest.items]] == ["a", "b", "c"]
     core.delete_collection_namespaced_config_map(space, label_selector="by=test")
     assert core.list_namespaced_config_map(space, label_selector="by=test").items == []
-    with pytest.raises(client.ApiException) as gone:
+    with pytest.raises(client.ApiException) as error:
         core.read_namespaced_config_map("a", space)
-    assert gone.value.status == 404
+    assert error.value.status == 404
 
 
 def taken(stream: Iterator[Any], count: int) -> list[tuple[str, str]]:
     events = (next(stream) for _ in range(count))
-    return [(one["type"], one["object"].metadata.name) for one in events]
+    return [(event["type"], event["object"].metadata.name) for event in events]
 
 
 def test_a_watch_goes_on_where_it_ended(core: client.CoreV1Api, space: str) -> None:
@@ -98,10 +98,10 @@ def test_a_watch_from_before_all_history_is_told_so(core: client.CoreV1Api, spac
 
 
 def test_kinds_are_found_and_applied_dynamically(api: client.ApiClient) -> None:
-    found = dynamic.DynamicClient(api)
-    clusters = found.resources.get(api_version=CLUSTERS, kind="Cluster")
-    (one,) = clusters.get(namespace="default").items
-    assert one.status.phase == "Provisioned"
+    result = dynamic.DynamicClient(api)
+    clusters = result.resources.get(api_version=CLUSTERS, kind="Cluster")
+    (value,) = clusters.get(namespace="default").items
+    assert value.status.phase == "Provisioned"
     body = {
         "apiVersion": CLUSTERS,
         "kind": "Cluster",
@@ -113,7 +113,7 @@ def test_kinds_are_found_and_applied_dynamically(api: client.ApiClient) -> None:
     assert applied.metadata.labels.by == "dynamic"
     seen = next(iter(clusters.watch(namespace="default", timeout=5)))
     assert (seen["type"], seen["object"].metadata.name) == ("ADDED", "capybara")
-    deployments = found.resources.get(api_version=CLUSTERS, kind="MachineDeployment")
+    deployments = result.resources.get(api_version=CLUSTERS, kind="MachineDeployment")
     scale = deployments.scale.get(name="capybara-md-0", namespace="default")
     assert (scale.kind, scale.status.selector != "") == ("Scale", True)
 

@@ -22,21 +22,21 @@ def main() -> None:
     )
     parser.add_argument("--keep", action="store_true", help="write the kept corpus instead")
     parser.add_argument("--here", action="store_true", help="search in this process")
-    asked = parser.parse_args()
-    asked.folder.mkdir(parents=True, exist_ok=True)
-    if asked.here:
+    request = parser.parse_args()
+    request.folder.mkdir(parents=True, exist_ok=True)
+    if request.here:
         from tests.fuzz.searching import search
 
-        search(asked.names[0], asked.seconds, asked.folder)
+        search(request.names[0], request.seconds, request.folder)
         return
-    names = asked.names or _listed()
-    for name in names if asked.names else ():
-        if asked.keep:
+    names = request.names or _listed()
+    for name in names if request.names else ():
+        if request.keep:
             from tests.fuzz.minimising import minimise
 
-            sys.stdout.write(f"{name}: {minimise(name, asked.folder)} inputs\n")
+            sys.stdout.write(f"{name}: {minimise(name, request.folder)} inputs\n")
         else:
-            _search_apart(name, asked.seconds, asked.folder)
+            _search_apart(name, request.seconds, request.folder)
 
 
 def _listed() -> list[str]:
@@ -48,9 +48,9 @@ def _listed() -> list[str]:
 
 def _search_apart(name: str, seconds: int, folder: Path) -> None:
     """In a process of its own: libFuzzer ends the process that it searches in."""
-    told = ["--seconds", str(seconds), "--folder", str(folder), "--here"]
+    messages = ["--seconds", str(seconds), "--folder", str(folder), "--here"]
     with (folder / f"{name}.log").open("wb") as log:
-        command = [sys.executable, "-m", "tests.fuzz", name, *told]
+        command = [sys.executable, "-m", "tests.fuzz", name, *messages]
         ended = subprocess.run(command, stdout=log, stderr=log, check=False)
     sys.stdout.write(f"{name}: ended with {ended.returncode}\n")
     sys.stdout.flush()

@@ -21,7 +21,9 @@ def kept(name: str) -> list[bytes]:
 
 def keep(name: str, inputs: Iterable[bytes]) -> None:
     """Write the inputs of a harness, the smallest first."""
-    texts = [one.decode("latin-1") for one in sorted(set(inputs), key=lambda one: (len(one), one))]
+    texts = [
+        data.decode("latin-1") for data in sorted(set(inputs), key=lambda data: (len(data), data))
+    ]
     FOLDER.mkdir(exist_ok=True)
     content = json.dumps(texts, indent=0, ensure_ascii=True)
     (FOLDER / f"{name}.json").write_text(content + "\n", "utf-8")

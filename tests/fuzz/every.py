@@ -17,10 +17,10 @@ from tests.fuzz import (
 from tests.fuzz.harness import Harness
 
 HARNESSES: Final[Mapping[str, Harness]] = {
-    one.name: one
+    harness.name: harness
     for module in (
         *(of_values, of_formats, of_requests, of_bodies),
         *(of_files, of_clusters, of_boot_data),
     )
-    for one in module.HARNESSES
+    for harness in module.HARNESSES
 }

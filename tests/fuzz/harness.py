@@ -46,15 +46,15 @@ class TooMuchOutput(AssertionError):
 def check(harness: Harness, data: bytes) -> None:
     """Run one input. Raises what is no part of the contract, and TooMuchOutput."""
     try:
-        found = harness.run(data)
+        result = harness.run(data)
     except harness.contract as error:
         if len(str(error)) > LARGEST_MESSAGE:
             raise TooMuchOutput(
                 f"{harness.name}: the message of an error has {len(str(error))} characters"
             ) from error
         return
-    if isinstance(found, (str, bytes)) and len(found) > LARGEST_OUTPUT:
-        raise TooMuchOutput(f"{harness.name}: {len(data)} bytes in, {len(found)} bytes out")
+    if isinstance(result, (str, bytes)) and len(result) > LARGEST_OUTPUT:
+        raise TooMuchOutput(f"{harness.name}: {len(data)} bytes in, {len(result)} bytes out")
 
 
 def check_work(harness: Harness, data: bytes) -> int:

@@ -23,9 +23,11 @@ Step = tuple[str, int, int]
 def minimise(name: str, folder: Path) -> int:
     """Write the corpus of a harness anew, from what is kept and what was found; its size."""
     harness = HARNESSES[name]
-    findings = {one for one in _findings(folder, name) if len(one) <= LARGEST}
-    found = {*harness.seeds, *kept(name), *_reached(folder, name)}
-    small = sorted((one for one in found if len(one) <= LARGEST), key=lambda one: (len(one), one))
+    findings = {finding for finding in _findings(folder, name) if len(finding) <= LARGEST}
+    seeds = {*harness.seeds, *kept(name), *_reached(folder, name)}
+    small = sorted(
+        (data for data in seeds if len(data) <= LARGEST), key=lambda data: (len(data), data)
+    )
     chosen = {*list(_adding(harness, small))[:MOST], *findings}
     keep(name, chosen)
     return len(chosen)
@@ -37,20 +39,20 @@ def _reached(folder: Path, name: str) -> Iterator[bytes]:
 
 def _findings(folder: Path, name: str) -> Iterator[bytes]:
     """What failed, once: each place in the code is named in the name of its file."""
-    known = [one for one in HARNESSES if one.startswith(f"{name}-")]
+    known = [harness for harness in HARNESSES if harness.startswith(f"{name}-")]
     for path in (folder / "findings").glob(f"{name}-[A-Z]*"):
-        if path.suffix != ".txt" and not any(path.name.startswith(f"{one}-") for one in known):
+        if path.suffix != ".txt" and not any(path.name.startswith(f"{text}-") for text in known):
             yield path.read_bytes()
 
 
 def _adding(harness: Harness, inputs: Iterable[bytes]) -> Iterator[bytes]:
     """Those that go a step which none before did."""
     known: set[Step] = set()
-    for one in inputs:
-        steps = _steps(harness, one)
+    for data in inputs:
+        steps = _steps(harness, data)
         if not steps <= known:
             known |= steps
-            yield one
+            yield data
 
 
 def _steps(harness: Harness, data: bytes) -> set[Step]:

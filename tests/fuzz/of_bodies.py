@@ -30,10 +30,10 @@ from tests.fuzz.of_formats import loop
 
 
 def _patches(data: bytes) -> bytes:
-    found = document_of(data)
-    if not (isinstance(found, list) and len(found) == 2):
+    document = document_of(data)
+    if not (isinstance(document, list) and len(document) == 2):
         raise NoInput("no document with a patch")
-    live, patch = found
+    live, patch = document
     results = []
     for apply in (_json_patch, merge_patch.apply, _strategic, _strict):
         try:
@@ -42,7 +42,7 @@ def _patches(data: bytes) -> bytes:
             continue
     if isinstance(live, dict) and isinstance(patch, dict):
         merge_patch.apply(live, merge_patch.difference(live, patch))
-    assert found == document_of(data), "a patch changed what it was given"
+    assert document == document_of(data), "a patch changed what it was given"
     return jsonified(results)
 
 
@@ -79,13 +79,13 @@ def _trackers() -> tuple[Tracker, Tracker]:
 
 
 def _apply(data: bytes) -> None:
-    found = document_of(data)
-    if not (isinstance(found, list) and len(found) == 2):
+    document = document_of(data)
+    if not (isinstance(document, list) and len(document) == 2):
         raise NoInput("no two objects")
-    for one in found:
-        if not (isinstance(one, dict) and isinstance(one.get("metadata"), dict)):
+    for item in document:
+        if not (isinstance(item, dict) and isinstance(item.get("metadata"), dict)):
             raise NoInput("no object")
-    live, applied = ({**one, "apiVersion": "v1", "kind": "Pod"} for one in found)
+    live, applied = ({**element, "apiVersion": "v1", "kind": "Pod"} for element in document)
     entries = live["metadata"].pop("managedFields", None)
     if entries is not None and (managers := parse_entries(entries)):
         live["metadata"]["managedFields"] = encode_entries(managers)
@@ -111,8 +111,10 @@ def _managed_fields(data: bytes) -> bytes:
 
 def _definition(data: bytes) -> None:
     """A schema, as a CRD has it: refused, or compiled and used."""
-    found = document_of(data)
-    schema, value = found if isinstance(found, list) and len(found) == 2 else (found, {})
+    document = document_of(data)
+    schema, value = (
+        document if isinstance(document, list) and len(document) == 2 else (document, {})
+    )
     try:
         schema = decoder("apiextensions.v1.JSONSchemaProps")(schema, None, [])
     except WrongType:
@@ -183,10 +185,10 @@ _SCHEMAS: tuple[Any, ...] = (
 
 
 def _struct(data: bytes) -> None:
-    found = document_of(data)
+    document = document_of(data)
     for name in ("core.v1.Pod", "core.v1.Service", "apiextensions.v1.CustomResourceDefinition"):
         try:
-            decoded = decoder(name)(found, None, [])
+            decoded = decoder(name)(document, None, [])
         except WrongType as error:
             str(error)
             continue
@@ -194,15 +196,15 @@ def _struct(data: bytes) -> None:
 
 
 def _selector(data: bytes) -> None:
-    found = document_of(data)
-    if not isinstance(found, dict):
+    document = document_of(data)
+    if not isinstance(document, dict):
         raise NoInput("no selector")
     try:
-        found = decoder("meta.v1.LabelSelector")(found, None, [])
+        document = decoder("meta.v1.LabelSelector")(document, None, [])
     except WrongType:
         return
-    if not list(selector_errors(found, "x")):
-        selector_of(found).selects({"metadata": {"labels": {"a": "b"}}})
+    if not list(selector_errors(document, "x")):
+        selector_of(document).selects({"metadata": {"labels": {"a": "b"}}})
 
 
 def _policy(data: bytes) -> None:

@@ -45,9 +45,9 @@ from tests.fuzz.of_values import text_of
 
 
 def _kubeconfig(data: bytes) -> None:
-    found = parse(data)
-    again = with_context({}, "x", found)
-    assert parse(json.dumps(again)).server == found.server
+    kubeconfig = parse(data)
+    again = with_context({}, "x", kubeconfig)
+    assert parse(json.dumps(again)).server == kubeconfig.server
 
 
 def _credential(data: bytes) -> None:

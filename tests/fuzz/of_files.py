@@ -54,9 +54,9 @@ def _template(data: bytes) -> None:
 
 
 def _metadata(data: bytes) -> None:
-    found = metadata_of(data, "x")
-    found.newest("v1beta2")
-    found.series_of("v1.2.3")
+    metadata = metadata_of(data, "x")
+    metadata.newest("v1beta2")
+    metadata.series_of("v1.2.3")
 
 
 @lru_cache(maxsize=1)
@@ -116,8 +116,8 @@ def _bundle(data: bytes) -> None:
     with tempfile.TemporaryDirectory(prefix="kapy-fuzz-") as folder:
         path = Path(folder) / "bundle"
         path.write_bytes(_packed(data))
-        found = open_bundle(path)
-        for release in found.releases:
+        bundle = open_bundle(path)
+        for release in bundle.releases:
             assert all("/" not in name and name not in ("", ".", "..") for name in release.files)
 
 
@@ -129,21 +129,21 @@ def _packed(data: bytes) -> bytes:
         return data
     if not isinstance(members, dict):
         return data
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as tar:
+    result = io.BytesIO()
+    with tarfile.open(fileobj=result, mode="w") as tar:
         for name, content in members.items():
             raw = content if isinstance(content, str) else json.dumps(content)
-            told = name.replace("\0", "")[:300].encode("utf-8", "replace").decode()
-            member = tarfile.TarInfo(told)
+            value = name.replace("\0", "")[:300].encode("utf-8", "replace").decode()
+            member = tarfile.TarInfo(value)
             encoded = raw.encode("utf-8", "replace")
             member.size = len(encoded)
             tar.addfile(member, io.BytesIO(encoded))
-    return made.getvalue()
+    return result.getvalue()
 
 
 def _members(archive: bytes) -> Mapping[str, Any]:
     with tarfile.open(fileobj=io.BytesIO(archive), mode="r:*") as tar:
-        return {one.name: tar.extractfile(one).read().decode() for one in tar}  # type: ignore[union-attr]
+        return {member.name: tar.extractfile(member).read().decode() for member in tar}  # type: ignore[union-attr]
 
 
 @lru_cache(maxsize=1)
@@ -164,7 +164,7 @@ def _restore(data: bytes) -> None:
         try:
             restore(folder, io.BytesIO(_packed(data)))
         finally:
-            assert sorted(one.name for one in above.iterdir()) == ["plane"]
+            assert sorted(path.name for path in above.iterdir()) == ["plane"]
 
 
 @lru_cache(maxsize=1)
@@ -176,9 +176,9 @@ def _backups() -> tuple[bytes, ...]:
         folder = Folder(Path(place))
         folder.make()
         Server.open(folder.data, clock=system_clock).close()
-        made = io.BytesIO()
-        back_up(folder, made, datetime(2026, 1, 1, tzinfo=UTC))
-    archive = made.getvalue()
+        backups = io.BytesIO()
+        back_up(folder, backups, datetime(2026, 1, 1, tzinfo=UTC))
+    archive = backups.getvalue()
     with tarfile.open(fileobj=io.BytesIO(archive), mode="r:*") as tar:
         manifest = tar.extractfile("manifest.json").read()  # type: ignore[union-attr]
     small = json.loads(manifest)

@@ -60,11 +60,11 @@ def _protobuf(data: bytes) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    made = bytearray()
+    result = bytearray()
     while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
+        result.append(value & 0x7F | 0x80)
         value >>= 7
-    return bytes((*made, value))
+    return bytes((*result, value))
 
 
 def _field(number: int, content: bytes | int) -> bytes:
@@ -137,9 +137,9 @@ def _cel(data: bytes) -> str:
 
 def _pattern(data: bytes) -> bool:
     pattern = Pattern(text_of(data))
-    found = pattern.matches("aaaaabbbb 2026-01-01 éé")
-    assert not (found and pattern.error)
-    return found
+    result = pattern.matches("aaaaabbbb 2026-01-01 éé")
+    assert not (result and pattern.error)
+    return result
 
 
 _DOCUMENT: Any = {

@@ -57,21 +57,21 @@ def _plane() -> _Plane:
 
 
 def _request(data: bytes) -> None:
-    asked = document_of(data)
-    if not isinstance(asked, dict):
+    document = document_of(data)
+    if not isinstance(document, dict):
         raise NoInput("no request")
-    loop().run_until_complete(_answered(asked))
+    loop().run_until_complete(_answered(document))
 
 
-async def _answered(asked: Any) -> None:
+async def _answered(value: Any) -> None:
     asking = await _plane().asking()
-    query = {str(k): _text(v) for k, v in _mapping(asked.get("query")).items()}
-    headers = {str(k).lower(): _text(v) for k, v in _mapping(asked.get("headers")).items()}
+    query = {str(k): _text(v) for k, v in _mapping(value.get("query")).items()}
+    headers = {str(k).lower(): _text(v) for k, v in _mapping(value.get("headers")).items()}
     _ear().heard = None
-    content = asked.get("body")
+    content = value.get("body")
     raw = content.encode("utf-8", "replace") if isinstance(content, str) else jsonified(content)
-    path = "/" + _text(asked.get("path")).lstrip("/")
-    request = Request(_text(asked.get("method")), path, query, headers, raw, ADMIN)
+    path = "/" + _text(value.get("path")).lstrip("/")
+    request = Request(_text(value.get("method")), path, query, headers, raw, ADMIN)
     reply = await asking.server(request)
     if not isinstance(reply.body, (dict, bytes)):
         await reply.body.aclose()  # type: ignore[union-attr]

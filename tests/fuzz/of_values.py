@@ -50,12 +50,12 @@ def _version(data: bytes) -> str:
     text = text_of(data)
     for parse in (version.parse, version.parse_tolerant, version.parse_image_tag):
         try:
-            found = parse(text)
+            result = parse(text)
         except version.InvalidVersion:
             continue
-        assert version.compare(found, found) == 0
-        version.is_supported_skew(found, version.parse("1.30.0"))
-        assert version.parse_tolerant(str(found)) == found or not str(found)
+        assert version.compare(result, result) == 0
+        version.is_supported_skew(result, version.parse("1.30.0"))
+        assert version.parse_tolerant(str(result)) == result or not str(result)
     return text
 
 
@@ -74,21 +74,21 @@ def _names(data: bytes) -> str:
         qualified_name_errors,
         label_value_errors,
     ):
-        found = errors(text)
-        if not found and text:
+        results = errors(text)
+        if not results and text:
             assert text.isascii()
             assert not set(text) & set(string.whitespace), text
-    made = label_value(text)
-    assert not label_value_errors(made), made
-    return made
+    name = label_value(text)
+    assert not label_value_errors(name), name
+    return name
 
 
 def _labels(data: bytes) -> str:
     text = text_of(data)
-    found = parse_labels(text)
-    printed = str(found)
-    assert parse_labels(printed) == found, (text, printed)
-    found.selects({"metadata": {"labels": {"a": "b"}}})
+    labels = parse_labels(text)
+    printed = str(labels)
+    assert parse_labels(printed) == labels, (text, printed)
+    labels.selects({"metadata": {"labels": {"a": "b"}}})
     return printed
 
 

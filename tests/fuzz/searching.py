@@ -42,14 +42,14 @@ def search(name: str, seconds: int, folder: Path) -> None:
     logging.getLogger().addHandler(logging.NullHandler())
     inputs = folder / name
     inputs.mkdir(parents=True, exist_ok=True)
-    for one in (*harness.seeds, *kept(name)):
-        (inputs / hashlib.sha256(one).hexdigest()[:16]).write_bytes(one)
-    told = ["-timeout=300", "-rss_limit_mb=3000", "-verbosity=0", "-max_len=4096"]
-    told += _dictionary(harness, folder)
+    for seed in (*harness.seeds, *kept(name)):
+        (inputs / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
+    messages = ["-timeout=300", "-rss_limit_mb=3000", "-verbosity=0", "-max_len=4096"]
+    messages += _dictionary(harness, folder)
     search = _Search(harness, folder, process_time() + seconds)
     mutator = {"custom_mutator": _custom(harness)} if harness.structured else {}
     signal.signal(signal.SIGVTALRM, _alarm)
-    atheris.Setup([sys.argv[0], *told, str(inputs)], search.one, **mutator)
+    atheris.Setup([sys.argv[0], *messages, str(inputs)], search.one, **mutator)
     atheris.Fuzz()
 
 
@@ -66,9 +66,9 @@ def _custom(harness: Harness) -> Any:
     import atheris
 
     def mutate(data: bytes, most: int, seed: int) -> bytes:
-        made = Mutator(seed, harness.words).mutated(bytes(data)) if seed % 8 else None
-        if made is not None and len(made) <= most:
-            return made
+        content = Mutator(seed, harness.words).mutated(bytes(data)) if seed % 8 else None
+        if content is not None and len(content) <= most:
+            return content
         return bytes(atheris.Mutate(data, most))
 
     return mutate
@@ -120,6 +120,6 @@ class _Search:
 def _place(trace: TracebackType | None) -> str:
     """The innermost line of kapy's that an exception went through."""
     frames = traceback.extract_tb(trace)
-    ours = [one for one in frames if "/kapy/" in one.filename] or list(frames)
+    ours = [frame for frame in frames if "/kapy/" in frame.filename] or list(frames)
     last = ours[-1]
     return f"{Path(last.filename).parent.name}.{Path(last.filename).stem}.{last.lineno}"

@@ -45,8 +45,8 @@ def test_mutations_are_read_or_refused(name: str) -> None:
     for number in range(few(name, MUTATIONS)):
         data = splicer.made()
         if harness.structured and number % 4:
-            found = Mutator(number, harness.words).mutated(inputs[number % len(inputs)])
-            data = data if found is None else found
+            content = Mutator(number, harness.words).mutated(inputs[number % len(inputs)])
+            data = data if content is None else content
         tried(harness, data)
 
 

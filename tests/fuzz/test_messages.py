@@ -47,12 +47,12 @@ def _places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     items: Any = ()
     if isinstance(value, (dict, list)):
         items = value.items() if isinstance(value, dict) else enumerate(value)
-    for name, one in items:
+    for name, item in items:
         yield (*way, name)
-        yield from _places(one, (*way, name))
+        yield from _places(item, (*way, name))
 
 
-@pytest.mark.parametrize("name", [one for one in HARNESSES if one != "request"])
+@pytest.mark.parametrize("name", [harness for harness in HARNESSES if harness != "request"])
 def test_no_error_quotes_a_value_of_any_length(name: str) -> None:
     harness = HARNESSES[name]
     for seed in harness.seeds[:SEEDS]:
@@ -63,15 +63,15 @@ def test_no_error_quotes_a_value_of_any_length(name: str) -> None:
 @pytest.mark.parametrize("read", [parse_tolerant, parse_image_tag])
 @pytest.mark.parametrize("text", [LONG, f"1.{LONG}.0", f"1.2.3-{LONG}_", f"1.2.3+{LONG}_"])
 def test_versions(read: Any, text: str) -> None:
-    with pytest.raises(InvalidVersion) as told:
+    with pytest.raises(InvalidVersion) as error:
         read(text)
-    assert len(str(told.value)) < MAX_MESSAGE + 100
+    assert len(str(error.value)) < MAX_MESSAGE + 100
 
 
 def test_durations() -> None:
-    with pytest.raises(ValueError, match=r"… \(\d+ characters\) …") as told:
+    with pytest.raises(ValueError, match=r"… \(\d+ characters\) …") as error:
         parse(LONG)
-    assert len(str(told.value)) < MAX_MESSAGE + 100
+    assert len(str(error.value)) < MAX_MESSAGE + 100
 
 
 def test_both_ends_of_a_long_message_are_kept() -> None:

@@ -33,7 +33,7 @@ class Extension:
     """
 
     def __init__(self, **handlers: tuple[str, Any]) -> None:
-        self.handlers = {name.replace("_", "-"): one for name, one in handlers.items()}
+        self.handlers = {name.replace("_", "-"): handler for name, handler in handlers.items()}
         self.asked: list[Asked] = []
         self.trusted: list[str] = []
         self.down = ""
@@ -63,8 +63,8 @@ class Extension:
             return self._encoded(self.discovered())
         if handler not in self.handlers:
             return Answer(404, b"not found")
-        _, said = self.handlers[handler]
-        return self._encoded(said(request) if callable(said) else said)
+        _, result = self.handlers[handler]
+        return self._encoded(result(request) if callable(result) else result)
 
     def _encoded(self, document: Document) -> Answer:
         return Answer(self.code, msgspec.json.encode({"status": "Success", **document}))
@@ -78,7 +78,7 @@ class Extension:
 
     def calls(self, *, but: Sequence[str] = ("discovery",)) -> list[str]:
         """The handlers that were asked, in order."""
-        return [one.handler for one in self.asked if one.handler not in but]
+        return [entry.handler for entry in self.asked if entry.handler not in but]
 
 
 class Network:
@@ -89,11 +89,11 @@ class Network:
 
     async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:
         parts = urlsplit(url)
-        found = self.extensions.get(parts.hostname or "")
-        if found is None:
+        extension = self.extensions.get(parts.hostname or "")
+        if extension is None:
             raise NoAnswer(f"dial tcp: lookup {parts.hostname}: no such host")
-        found.trusted.append(client.ca_bundle or "")
-        return await found.answer(parts.path, msgspec.json.decode(body))
+        extension.trusted.append(client.ca_bundle or "")
+        return await extension.answer(parts.path, msgspec.json.decode(body))
 
     async def aclose(self) -> None:
         """Nothing is open."""

@@ -92,11 +92,11 @@ def written(value: Any, random: Random) -> str:
         return str(value)
     if isinstance(value, tuple):
         members = (
-            f"{json.dumps(key, ensure_ascii=False)}:{written(one, random)}" for key, one in value
+            f"{json.dumps(key, ensure_ascii=False)}:{written(item, random)}" for key, item in value
         )
         return "{" + ",".join(members) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(written(one, random) for one in value) + "]"
+        return "[" + ", ".join(written(item, random) for item in value) + "]"
     return json.dumps(value, ensure_ascii=random.random() < 0.5)
 
 
@@ -106,11 +106,11 @@ def _some(random: Random, make: Callable[[Random], Any], most: int = 3) -> list[
 
 def _object(random: Random, *pairs: tuple[str, Any]) -> tuple[tuple[str, Any], ...]:
     """Most of the pairs, some with another spelling, some again, some with another value."""
-    found: Pairs = [one for one in pairs if random.random() < 0.85]
-    for one in pairs:
+    results: Pairs = [entry for entry in pairs if random.random() < 0.85]
+    for pair in pairs:
         if random.random() < 0.12:
-            found.insert(random.randint(0, len(found)), one)
-    return tuple((_respelled(key, random), _other(value, random)) for key, value in found)
+            results.insert(random.randint(0, len(results)), pair)
+    return tuple((_respelled(key, random), _other(value, random)) for key, value in results)
 
 
 def _respelled(key: str, random: Random) -> str:
@@ -120,7 +120,7 @@ def _respelled(key: str, random: Random) -> str:
     if luck > 0.10:
         return key.upper()
     if luck > 0.05:
-        return "".join(random.choice((one.upper(), one.lower())) for one in key)
+        return "".join(random.choice((text.upper(), text.lower())) for text in key)
     return random.choice(
         (key.replace("s", "\u017f"), key.replace("k", "\u212a"), key + "x", "", "\u017f")
     )
@@ -186,7 +186,7 @@ def _schema(random: Random, depth: int = 0) -> Any:
                 ),
             ),
             ("items", _schema(random, depth + 1)),
-            ("allOf", _some(random, lambda one: _schema(one, depth + 1), 2)),
+            ("allOf", _some(random, lambda value: _schema(value, depth + 1), 2)),
         ]
     return _object(
         random,
@@ -265,12 +265,12 @@ def case(random: Random) -> tuple[str, bytes]:
 
 def cases(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
     """All bodies that are no object, and so many short ones made at random."""
-    yield from (("BeforeClusterCreate", one.encode()) for one in _TOPS)
+    yield from (("BeforeClusterCreate", top.encode()) for top in _TOPS)
     random = Random(seed)
     for _ in range(count):
-        found = case(random)
-        if len(found[1]) <= _LONGEST:
-            yield found
+        results = case(random)
+        if len(results[1]) <= _LONGEST:
+            yield results
 
 
 def main(seed: int, count: int) -> None:

@@ -83,8 +83,12 @@ def upgrade_to(version: str, **settings: str) -> BeforeClusterUpgradeRequest:
 )
 async def test_answers(extension: Extension, to: str, expected: tuple[str, str, int]) -> None:
     request = upgrade_to(to, greeting="hello")
-    found = await ask(extension, BEFORE_CLUSTER_UPGRADE, request, "freeze-window")
-    assert (found.status, found.message, found.retry_after_seconds) == expected
+    retry_response = await ask(extension, BEFORE_CLUSTER_UPGRADE, request, "freeze-window")
+    assert (
+        retry_response.status,
+        retry_response.message,
+        retry_response.retry_after_seconds,
+    ) == expected
 
 
 @pytest.mark.parametrize(
@@ -198,7 +202,7 @@ async def called(
 
     scope = {"type": "http", "method": method, "path": root + path, "root_path": root}
     await application(scope, receive, send)
-    return sent[0]["status"], b"".join(one["body"] for one in sent[1:])
+    return sent[0]["status"], b"".join(document["body"] for document in sent[1:])
 
 
 async def test_the_application_answers_hooks_wherever_it_is_mounted(extension: Extension) -> None:

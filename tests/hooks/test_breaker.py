@@ -44,9 +44,9 @@ class Herd:
 
 @pytest.fixture
 def herd() -> Iterator[Herd]:
-    found = Herd()
-    yield found
-    found.breaker.close()
+    result = Herd()
+    yield result
+    result.breaker.close()
 
 
 async def test_a_few_failures_are_forgiven(herd: Herd) -> None:

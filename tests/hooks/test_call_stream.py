@@ -10,7 +10,7 @@ import pytest
 
 from kapy._aio.clock import loop_clock
 from kapy.api.extension_config import ClientConfig
-from kapy.hooks.call_stream import MAX_BUFFERED, ObservableTransport
+from kapy.hooks.call_stream import MAX_BUFFERED, MOST_BLOCKING, ObservableTransport
 from kapy.hooks.inspection import line_of
 from kapy.hooks.redaction import REDACTED, redact_message
 from kapy.hooks.registry import Registry
@@ -115,3 +115,34 @@ async def test_who_leaves_or_sleeps_costs_nobody_anything() -> None:
     await post.aclose()
     assert [one async for one in gone] == []
     assert len([one async for one in slow]) == MAX_BUFFERED
+
+
+async def test_answers_that_block_are_told_to_who_comes_later_until_they_end() -> None:
+    far = Far(answer(retryAfterSeconds=60, message="no room"))
+    post = ObservableTransport(far, Registry(), loop_clock())
+    await post(ClientConfig(), HOOK, REQUEST)
+    before, late = post.watch(), post.watch(recall=True)
+    told = await anext(late)
+    await before.aclose()
+    await late.aclose()
+    far.said = answer()
+    await post(ClientConfig(), HOOK, REQUEST)
+    after = post.watch(recall=True)
+    await post.aclose()
+    assert told["request"] == {"cluster": CLUSTER}
+    assert line_of(told).endswith("wait 60 s: no room")
+    assert [one async for one in before] == []
+    assert [one async for one in after] == []
+
+
+async def test_blocking_answers_that_are_remembered_have_a_bound() -> None:
+    post = ObservableTransport(Far(answer(retryAfterSeconds=60)), Registry(), loop_clock())
+    names = [f"herd-{number}" for number in range(MOST_BLOCKING + 5)]
+    bodies = [msgspec.json.encode({"cluster": {"metadata": {"name": name}}}) for name in names]
+    for body in bodies:
+        await post(ClientConfig(), HOOK, body)
+    late = post.watch(recall=True)
+    await post.aclose()
+    told = [one["request"]["cluster"]["metadata"]["name"] async for one in late]
+    assert told == names[-len(told) :]
+    assert len(told) == min(MOST_BLOCKING, MAX_BUFFERED)

@@ -91,9 +91,9 @@ class Plane:
         with pytest.raises(HookError) as caught:
             await self.create()
         hook = "BeforeClusterCreate.hooks.runtime.cluster.x-k8s.io"
-        said = str(caught.value)
-        assert said.startswith(f'failed to call extension handlers for hook "{hook}": ')
-        return said.partition(": ")[2]
+        message = str(caught.value)
+        assert message.startswith(f'failed to call extension handlers for hook "{hook}": ')
+        return message.partition(": ")[2]
 
 
 def quota(**answer: Any) -> Extension:
@@ -274,7 +274,7 @@ HOOKS_THAT_MAY_BE_IGNORED = [
 
 
 @pytest.mark.parametrize(
-    ("hook", "answer"), HOOKS_THAT_MAY_BE_IGNORED, ids=lambda one: getattr(one, "name", "")
+    ("hook", "answer"), HOOKS_THAT_MAY_BE_IGNORED, ids=lambda value: getattr(value, "name", "")
 )
 async def test_who_may_be_ignored_is_always_called(hook: AnyHook, answer: Document) -> None:
     """An extension that was away for long, and is there again: nothing goes past it."""
@@ -285,11 +285,11 @@ async def test_who_may_be_ignored_is_always_called(hook: AnyHook, answer: Docume
 
     async def said() -> Response | str:
         try:
-            found = await plane.caller.call(hook, "quota.ext", HERD, {"items": []})
+            result = await plane.caller.call(hook, "quota.ext", HERD, {"items": []})
         except HookError as error:
             return str(error)
-        assert isinstance(found, Response)
-        return found
+        assert isinstance(result, Response)
+        return result
 
     for _ in range(FAILURE_THRESHOLD + 5):
         assert await said() == hook.response()
@@ -304,11 +304,11 @@ async def test_who_waits_for_a_turn_too_long_is_not_ignored() -> None:
     plane = Plane(ext=slow)
     plane.register("ext", policy="Ignore")
     calls = (plane.create() for _ in range(3 * MAX_CONCURRENT_CALLS))
-    found = await asyncio.gather(*calls, return_exceptions=True)
+    results = await asyncio.gather(*calls, return_exceptions=True)
     assert len(slow.asked) == 2 * MAX_CONCURRENT_CALLS
-    no_turn = [str(one) for one in found if isinstance(one, HookError)]
+    no_turn = [str(item) for item in results if isinstance(item, HookError)]
     assert len(no_turn) == MAX_CONCURRENT_CALLS
-    assert all("no turn within 10s: others wait for its answers" in one for one in no_turn)
+    assert all("no turn within 10s: others wait for its answers" in text for text in no_turn)
 
 
 async def test_a_herd_that_waits_for_an_extension_comes_back_one_after_the_other() -> None:
@@ -337,17 +337,17 @@ async def test_a_herd_that_waits_for_an_extension_comes_back_one_after_the_other
         for number in range(1000):
             group.create_task(look(Key("meadow", f"herd-{number}")))
         await asyncio.sleep(600)
-        asked = len(away.asked)
+        request = len(away.asked)
         assert not done
-        assert asked < 600 / 30 * 2 + 50  # rarely, while nobody answers
+        assert request < 600 / 30 * 2 + 50  # rarely, while nobody answers
         away.down, back = "", asyncio.get_running_loop().time()
         while len(done) < 1000:
             await asyncio.sleep(1)
             assert asyncio.get_running_loop().time() - back < 60
-    times = [one.at for one in away.asked[asked:]]
+    times = [entry.at for entry in away.asked[request:]]
     assert len(times) == 1000
     assert away.most_at_a_time <= MAX_CONCURRENT_CALLS
-    assert max(sum(at <= one < at + 1 for one in times) for at in times) < 150
+    assert max(sum(at <= time < at + 1 for time in times) for at in times) < 150
 
 
 async def test_calls_of_one_extension_are_so_many_at_a_time() -> None:
@@ -388,11 +388,11 @@ async def test_a_revision_changes_with_the_extension_config() -> None:
 
 async def test_names_that_are_no_handlers() -> None:
     plane = Plane(ext=quota())
-    for name, said in (
+    for name, message in (
         ("quota.other", 'handler with name "quota.other" has not been registered'),
         ("quota.ext", "handler does not match GroupHook"),
     ):
-        with pytest.raises(HookError, match=said):
+        with pytest.raises(HookError, match=message):
             await plane.caller.call(GENERATE_PATCHES, name, HERD, {"items": []})
 
 
@@ -406,10 +406,10 @@ def newer(older: Hook[Any, Any]) -> Hook[NewerRequest, RetryResponse]:
     """A hook's next version."""
     conversion = Conversion[Any, Any](
         older=older,
-        request_down=lambda one: BeforeClusterCreateRequest(cluster=one.cluster),
-        request_up=lambda one: NewerRequest(cluster=one.cluster),
-        response_up=lambda one: replace(one, message=f"{one.message} (an older one says)"),
-        response_down=lambda one: one,
+        request_down=lambda value: BeforeClusterCreateRequest(cluster=value.cluster),
+        request_up=lambda value: NewerRequest(cluster=value.cluster),
+        response_up=lambda value: replace(value, message=f"{value.message} (an older one says)"),
+        response_down=lambda value: value,
     )
     return Hook(
         older.name, NewerRequest, RetryResponse, "", "", version="v1alpha2", conversion=conversion
@@ -421,9 +421,9 @@ async def test_who_knows_an_older_version_is_asked_in_its_words() -> None:
     request = NewerRequest(cluster={"metadata": {"name": "herd"}}, reason="spring")
     answer = await Plane(hook, ext=ext).caller.call_all(hook, HERD, request)
     assert answer == RetryResponse.wait(5, "birds (an older one says)")
-    (asked,) = ext.asked
-    assert (asked.request["apiVersion"], asked.request.get("reason")) == (VERSION, None)
-    assert asked.request["cluster"] == request.cluster
+    (entries,) = ext.asked
+    assert (entries.request["apiVersion"], entries.request.get("reason")) == (VERSION, None)
+    assert entries.request["cluster"] == request.cluster
 
 
 async def test_calls_are_counted_and_traced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -431,10 +431,15 @@ async def test_calls_are_counted_and_traced(monkeypatch: pytest.MonkeyPatch) -> 
     await plane.create()
     plane.extensions["ext"].down = "EOF"
     await plane.failure()
-    told = [(one.name, dict(one.attributes or {})) for one in spans.get_finished_spans()]
+    messages = [(span.name, dict(span.attributes or {})) for span in spans.get_finished_spans()]
     assert [
-        (name, said["url.full"], said["http.response.status_code"], said["kapy.hook.status"])
-        for name, said in told
+        (
+            name,
+            entries["url.full"],
+            entries["http.response.status_code"],
+            entries["kapy.hook.status"],
+        )
+        for name, entries in messages
     ] == [
         ("hook BeforeClusterCreate", URL, "200", "Success"),
         ("hook BeforeClusterCreate", URL, "<error>", "Unknown"),

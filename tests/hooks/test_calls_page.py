@@ -22,11 +22,11 @@ from tests.stories.test_extensions import running_with
 async def test_calls_are_told_as_they_happen_until_the_plane_ends() -> None:
     async with running_with(Network(quota=Extension())) as plane:
         looking = calls(plane.client)
-        told = await looking.__aenter__()
+        result = await looking.__aenter__()
         await plane.client.create(ExtensionConfig.RESOURCE, config("quota"))
         async with asyncio.timeout(60):
-            assert line_of(await anext(told)).endswith("Z Discovery quota (0.0 ms): Success")
-    assert [one async for one in told] == []
+            assert line_of(await anext(result)).endswith("Z Discovery quota (0.0 ms): Success")
+    assert [document async for document in result] == []
     await looking.__aexit__(None, None, None)
 
 

@@ -20,15 +20,15 @@ def messages() -> Iterator[inspect.StructType]:
 
 
 def test_every_message_and_field_is_described_in_sentences() -> None:
-    found = {}
+    result = {}
     for of in messages():
         texts = {of.cls.__name__: " ".join((of.cls.__doc__ or "").split())}
         for field in of.fields:
             texts[field.encode_name] = extra_schema(field.type).get("description", "")
         for name, text in texts.items():
-            if told := problems(name, text):
-                found[f"{of.cls.__name__} {name}: {text}"] = told
-    assert found == {}
+            if entries := problems(name, text):
+                result[f"{of.cls.__name__} {name}: {text}"] = entries
+    assert result == {}
 
 
 def test_messages_are_found() -> None:

@@ -38,8 +38,8 @@ def before(edit: Any) -> Document:
 
 
 def field(schemas: Document, component: str, name: str) -> Document:
-    found: Document = schemas[f"sigs.k8s.io.cluster-api.api.{component}"]["properties"][name]
-    return found
+    document: Document = schemas[f"sigs.k8s.io.cluster-api.api.{component}"]["properties"][name]
+    return document
 
 
 RETRY = "runtime.hooks.v1alpha1.BeforeClusterCreateResponse"
@@ -81,9 +81,9 @@ REQUEST = "runtime.hooks.v1alpha1.BeforeClusterUpgradeRequest"
     ],
 )
 def test_a_released_version_does_not_change(edit: Any, sentence: str) -> None:
-    found = violations(shipped(), before(edit), release=NEXT)
-    assert any(sentence in one for one in found), found
-    assert all("a new version of the hook can change that" in one for one in found)
+    results = violations(shipped(), before(edit), release=NEXT)
+    assert any(sentence in text for text in results), results
+    assert all("a new version of the hook can change that" in text for text in results)
 
 
 def test_a_field_that_is_new_and_optional_breaks_nothing() -> None:
@@ -94,12 +94,12 @@ def test_a_field_that_is_new_and_optional_breaks_nothing() -> None:
 
 
 def without(name: str) -> Catalog:
-    return Catalog(one for one in shipped() if one.name != name)
+    return Catalog(hook for hook in shipped() if hook.name != name)
 
 
 def test_a_hook_goes_only_after_its_time() -> None:
     document = released("v1.14.0")
-    promised = next(one for one in document["hooks"] if one["hook"] == "BeforeClusterCreate")
+    promised = next(hook for hook in document["hooks"] if hook["hook"] == "BeforeClusterCreate")
     assert "was removed" in violations(without("BeforeClusterCreate"), document, release=NEXT)[0]
     promised["lastRelease"] = "v1.15"
     assert "was removed" in violations(without("BeforeClusterCreate"), document, release=NEXT)[0]
@@ -139,8 +139,8 @@ def test_versions_convert_into_each_other(newer: dict[str, Any], sentence: str) 
     catalog = shipped()
     conversion = as_it_is(BEFORE_CLUSTER_CREATE, **newer) if newer else None
     catalog.add(version("v1alpha2", conversion=conversion))
-    (found,) = violations(catalog, released("v1.14.0"), release=NEXT)
-    assert found.endswith(sentence.partition(" of v1alpha2")[2] or sentence)
+    (text,) = violations(catalog, released("v1.14.0"), release=NEXT)
+    assert text.endswith(sentence.partition(" of v1alpha2")[2] or sentence)
 
 
 @pytest.mark.parametrize(
@@ -168,13 +168,13 @@ def test_deprecation_has_its_rules(
     catalog = Catalog([old])
     if replacement != "v9":
         catalog.add(version(replacement, conversion=as_it_is(old)))
-    found = [
-        one
-        for one in violations(catalog, {"hooks": [], "schemas": {}}, release=NEXT)
-        if "conversion" not in one
+    results = [
+        violation
+        for violation in violations(catalog, {"hooks": [], "schemas": {}}, release=NEXT)
+        if "conversion" not in violation
     ]
-    assert len(found) == bool(sentence)
-    assert all(sentence in one for one in found), found
+    assert len(results) == bool(sentence)
+    assert all(sentence in text for text in results), results
 
 
 def test_a_new_version_is_one_module_as_the_how_to_says() -> None:

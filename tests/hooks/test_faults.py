@@ -138,9 +138,9 @@ async def faulty(folder: Path) -> AsyncIterator[list[Document]]:
             own.mkdir()
             port = await stack.enter_async_context(server(fault.respond, fault.own, own))
             url = fault.url or f"https://127.0.0.1:{port}"
-            made = config(f"fault-{number}", clientConfig=encode(trusting(AUTHORITY, url)))
-            made["metadata"]["annotations"] = {Annotation.LONGEST_TIMEOUT: f"{fault.longest}"}
-            configs.append(made)
+            document = config(f"fault-{number}", clientConfig=encode(trusting(AUTHORITY, url)))
+            document["metadata"]["annotations"] = {Annotation.LONGEST_TIMEOUT: f"{fault.longest}"}
+            configs.append(document)
         yield configs
 
 
@@ -153,18 +153,18 @@ async def test_each_fault_is_told_in_the_condition(tmp_path: Path) -> None:
     ):
         story = Story(plane.client, [ExtensionConfig.RESOURCE])
         await story.create(configs)
-        found = {}
-        for fault, made in zip(FAULTS, configs, strict=True):
+        result = {}
+        for fault, document in zip(FAULTS, configs, strict=True):
             config = await story.until(
                 ExtensionConfig,
-                made["metadata"]["name"],
-                lambda one: get(one.status.conditions, "Discovered") is not None,
+                document["metadata"]["name"],
+                lambda value: get(value.status.conditions, "Discovered") is not None,
                 namespace="",
                 within=20,
             )
-            found[fault] = message_of(config.status.conditions, "Discovered")
+            result[fault] = message_of(config.status.conditions, "Discovered")
     expected = told()
     assert [
-        f"{fault}: {said}" for fault, said in found.items() if expected[fault] not in said
+        f"{fault}: {message}" for fault, message in result.items() if expected[fault] not in message
     ] == []
-    assert found["another kind, unknown fields"] == ""
+    assert result["another kind, unknown fields"] == ""

@@ -27,7 +27,7 @@ from tests.hooks.go_bodies import FIELDS
 from tests.oracle.recorded import ROOT
 
 RECORDED: Final = ROOT / "tests" / "data" / "go_decoding.jsonl"
-HOOKS: Final[dict[str, AnyHook]] = {one.name: one for one in shipped()}
+HOOKS: Final[dict[str, AnyHook]] = {hook.name: hook for hook in shipped()}
 
 
 def recorded() -> list[Document]:
@@ -36,10 +36,12 @@ def recorded() -> list[Document]:
 
 def read(hook: AnyHook, body: bytes) -> Any:
     """A response with the Models of its parts. Raises ValueError."""
-    found = msgspec.convert(go_document(body, hook.response), hook.response)
+    result = msgspec.convert(go_document(body, hook.response), hook.response)
     if hook.name == "DiscoverVariables":
-        found.variables = [msgspec.convert(one, ClusterClassVariable) for one in found.variables]
-    return found
+        result.variables = [
+            msgspec.convert(variable, ClusterClassVariable) for variable in result.variables
+        ]
+    return result
 
 
 def test_every_body_is_to_us_what_it_is_to_go() -> None:
@@ -50,11 +52,11 @@ def test_every_body_is_to_us_what_it_is_to_go() -> None:
         if "value" in line:
             expected = read(hook, msgspec.json.encode(line["value"]))
         try:
-            found = read(hook, body)
+            result = read(hook, body)
         except ValueError:
-            found = None
-        if found != expected:
-            wrong.append((hook.name, body, found, line))
+            result = None
+        if result != expected:
+            wrong.append((hook.name, body, result, line))
     assert wrong == []
 
 
@@ -90,7 +92,7 @@ def test_text_that_is_no_json_is_told_in_gos_words(body: bytes, said: str) -> No
         (b'{"a":' * 100_000, "it is nested more than 300 levels deep"),
         (b'{"retryAfterSeconds":1' + b"0" * 9000 + b"}", "cannot unmarshal number"),
     ],
-    ids=lambda one: str(one[:40]),
+    ids=lambda value: str(value[:40]),
 )
 def test_a_value_of_another_type_is_named_with_its_field(body: bytes, said: str) -> None:
     with pytest.raises(ValueError) as refused:  # noqa: PT011

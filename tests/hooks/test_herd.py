@@ -24,15 +24,18 @@ HELD: Final = "no room"
 
 
 def clusters() -> list[Document]:
-    made = cluster()
-    return [{**made, "metadata": {**made["metadata"], "name": f"h{one}"}} for one in range(NUMBER)]
+    document = cluster()
+    return [
+        {**document, "metadata": {**document["metadata"], "name": f"h{number}"}}
+        for number in range(NUMBER)
+    ]
 
 
 async def waiting(story: Story, text: str) -> int:
     """How many Clusters say that they wait for something."""
     listed = await story.client.list(Cluster.RESOURCE, "default")
-    said = [read(one, Cluster).status.conditions for one in listed.items]
-    return sum(text in message_of(one, "TopologyReconciled") for one in said)
+    conditionses = [read(document, Cluster).status.conditions for document in listed.items]
+    return sum(text in message_of(conditions, "TopologyReconciled") for conditions in conditionses)
 
 
 async def test_clusters_that_wait_for_an_extension_come_back_one_after_the_other() -> None:
@@ -43,7 +46,9 @@ async def test_clusters_that_wait_for_an_extension_come_back_one_after_the_other
         await story.create([config("quota"), *class_objects()])
         await discovered(story, "quota")
         await story.until(
-            ClusterClass, "meadow", lambda one: is_true(one.status.conditions, "VariablesReady")
+            ClusterClass,
+            "meadow",
+            lambda cluster_class: is_true(cluster_class.status.conditions, "VariablesReady"),
         )
         quota.down = "EOF"
         await story.create(clusters())
@@ -54,6 +59,6 @@ async def test_clusters_that_wait_for_an_extension_come_back_one_after_the_other
         await asyncio.sleep(30 + NUMBER / 100)
         assert await waiting(story, HELD) == NUMBER
     assert while_away < 12
-    times = [one.at for one in quota.asked if one.handler == "quota"][while_away:]
+    times = [entry.at for entry in quota.asked if entry.handler == "quota"][while_away:]
     assert len(times) == NUMBER
-    assert max(sum(at <= one < at + 0.1 for one in times) for at in times) < 20
+    assert max(sum(at <= time < at + 0.1 for time in times) for at in times) < 20

@@ -19,10 +19,10 @@ DOCS = Path(__file__).parents[2] / "docs"
 @pytest.fixture
 def module() -> dict[str, Any]:
     text = (DOCS / "how-to" / "write-an-extension.md").read_text()
-    found: dict[str, Any] = {"__name__": "freeze"}
+    document: dict[str, Any] = {"__name__": "freeze"}
     for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(compile(code, "write-an-extension.md", "exec", dont_inherit=True), found)
-    return found
+        exec(compile(code, "write-an-extension.md", "exec", dont_inherit=True), document)
+    return document
 
 
 async def test_the_test_of_the_how_to_passes(module: dict[str, Any]) -> None:
@@ -52,7 +52,7 @@ async def test_its_patches_are_patches(module: dict[str, Any]) -> None:
     }
     answer = await ask(module["extension"], GENERATE_PATCHES, request, "sizes")
     sized = b'{"spec":{"template":{"spec":{"size":"small"}}}}'
-    assert [one.patch for one in answer.items] == [sized]
+    assert [response_item.patch for response_item in answer.items] == [sized]
     await check_idempotent(module["extension"], request, "sizes")
 
 

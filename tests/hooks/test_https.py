@@ -106,9 +106,9 @@ async def server(
 
 
 async def post(
-    config: ClientConfig, url: str, made: HttpsTransport | None = None, seconds: float = 60
+    config: ClientConfig, url: str, value: HttpsTransport | None = None, seconds: float = 60
 ) -> tuple[int, bytes]:
-    sender = made or HttpsTransport()
+    sender = value or HttpsTransport()
     try:
         async with asyncio.timeout(seconds):
             return await sender(config, url, b"{}")
@@ -174,14 +174,14 @@ async def test_what_keeps_an_answer_from_coming(
 async def test_nobody_listens_there_and_no_such_host(tmp_path: Path) -> None:
     async with server(answer(b""), OWN, tmp_path) as port:
         pass
-    for host, said in (
+    for host, message in (
         (f"127.0.0.1:{port}", f"dial tcp 127.0.0.1:{port}: connect: connection refused"),
         ("nowhere.invalid", "dial tcp: lookup nowhere.invalid: no such host"),
     ):
         url = f"https://{host}"
         with pytest.raises(NoAnswer) as caught:
             await post(trusting(AUTHORITY, url), url)
-        assert str(caught.value) == said
+        assert str(caught.value) == message
 
 
 async def test_redirects_are_answers(tmp_path: Path) -> None:
@@ -214,12 +214,12 @@ async def test_a_service_is_called_where_it_is_under_its_own_name(tmp_path: Path
     async with server(answer(b"{}"), own, tmp_path) as port:
         known = HttpsTransport({("rules", "quota", 443): f"https://127.0.0.1:{port}"})
         assert await post(config, url, known) == (200, b"{}")
-    for told, said in (
+    for entries, message in (
         ({}, 'service "rules/quota" not found; say where it is: --webhook-service rules/quota='),
         (None, "lookup quota.rules.svc: no such host"),  # in a cluster, where names resolve
     ):
-        with pytest.raises(NoAnswer, match=said):
-            await post(config, url, https_transport(ExtensionCalls(), told))
+        with pytest.raises(NoAnswer, match=message):
+            await post(config, url, https_transport(ExtensionCalls(), entries))
 
 
 async def test_extensions_may_want_a_certificate(tmp_path: Path) -> None:
@@ -278,8 +278,8 @@ async def test_a_command_may_block(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         with pytest.raises(NoAnswer, match="the answer is larger than 10 bytes"):
             await BlockingTransport()(trusting(AUTHORITY, url), url, b"{}")
         thread.join()
-    asked = {"path": "/base/hook?timeout=10s", "asked": {"a": 1}}
-    assert (answer.code, msgspec.json.decode(answer.body)) == (200, asked)
+    request = {"path": "/base/hook?timeout=10s", "asked": {"a": 1}}
+    assert (answer.code, msgspec.json.decode(answer.body)) == (200, request)
     with pytest.raises(NoAnswer, match="Connection refused"):
         await BlockingTransport()(trusting(AUTHORITY, url), url, b"{}")
     with pytest.raises(NoAnswer, match="the caBundle is no PEM"):
@@ -303,9 +303,9 @@ async def test_who_asks_while_the_program_ends_is_not_answered() -> None:
 async def test_extensions_are_called_through_proxies(
     direct: str, way: list[str], said: str
 ) -> None:
-    async with proxy(b"HTTP/1.1 403 Forbidden\r\n\r\n") as (url, asked):
+    async with proxy(b"HTTP/1.1 403 Forbidden\r\n\r\n") as (url, request):
         sender = HttpsTransport(environ={"HTTPS_PROXY": url, "NO_PROXY": direct})
         there = "https://extension.invalid"
         with pytest.raises(NoAnswer, match=said):
             await post(ClientConfig(url=there), there, sender)
-    assert asked == way
+    assert request == way

@@ -65,12 +65,12 @@ class Configs:
     """A client of a plane that has these."""
 
     async def list(self, kind: Any) -> Listed[ExtensionConfig]:
-        found = [
+        configs = [
             config("herd", quota="BeforeClusterCreate", patches="GeneratePatches"),
             config("dead", problem="connection refused"),
             config("later", odd="BeforeDinner"),
         ]
-        return Listed(found, "1")
+        return Listed(configs, "1")
 
 
 CLIENT: Any = Configs()
@@ -108,7 +108,8 @@ class Posting:
 
 async def test_all_handlers_are_listed_and_what_is_wrong() -> None:
     rows = [
-        (one.extension, one.handler, one.hook, one.problem) for one in await list_handlers(CLIENT)
+        (handler.extension, handler.handler, handler.hook, handler.problem)
+        for handler in await list_handlers(CLIENT)
     ]
     assert rows == [
         ("dead", "", "", "connection refused"),
@@ -119,19 +120,19 @@ async def test_all_handlers_are_listed_and_what_is_wrong() -> None:
 
 
 async def test_a_handler_answers_a_made_or_a_recorded_request() -> None:
-    made = await call_handler(CLIENT, Posting(), shipped(), "quota.herd", None)
-    assert (made["message"], made["retryAfterSeconds"]) == ("sample: 3 at most", 30)
+    handler = await call_handler(CLIENT, Posting(), shipped(), "quota.herd", None)
+    assert (handler["message"], handler["retryAfterSeconds"]) == ("sample: 3 at most", 30)
     given: Document = {"cluster": {"metadata": {"name": "mine"}}}
     recorded = await call_handler(CLIENT, Posting(), shipped(), "quota.herd", given)
     assert recorded["message"] == "mine: 3 at most"
 
 
 async def test_patches_are_readable_and_secrets_are_not() -> None:
-    found = await call_handler(CLIENT, Posting(), shipped(), "patches.herd", None)
-    assert [one["patch"] for one in found["items"]] == [
+    handler = await call_handler(CLIENT, Posting(), shipped(), "patches.herd", None)
+    assert [item["patch"] for item in handler["items"]] == [
         {"spec": {"adminPassword": "(not shown)", "size": "small"}}
     ]
-    assert b"hush" not in msgspec.json.encode(found)
+    assert b"hush" not in msgspec.json.encode(handler)
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,8 @@ def test_null_is_absent_as_in_go() -> None:
     body = (
         b'{"status": "Success", "message": null, "items": [{"uid": "1", "patchType": "JSONPatch",'
     )
-    found = GENERATE_PATCHES.decode_response(body + b' "patch": "W10="}], "kind": null}')
-    assert (found.message, found.items[0].patch) == ("", b"[]")
+    response = GENERATE_PATCHES.decode_response(body + b' "patch": "W10="}], "kind": null}')
+    assert (response.message, response.items[0].patch) == ("", b"[]")
     nothing = DISCOVER_VARIABLES.decode_response(b'{"status": "Success", "variables": null}')
     assert nothing == DiscoverVariablesResponse()
 
@@ -86,8 +86,8 @@ def test_an_answer_without_a_status_is_no_success(body: bytes) -> None:
 
 def test_nulls_inside_objects_are_kept() -> None:
     body = b'{"cluster": {"spec": {"x": null}}, "fromKubernetesVersion": "a", "settings": null,'
-    found = BEFORE_CLUSTER_UPGRADE.decode_request(body + b' "toKubernetesVersion": "b"}')
-    assert found.cluster == {"spec": {"x": None}}
+    request = BEFORE_CLUSTER_UPGRADE.decode_request(body + b' "toKubernetesVersion": "b"}')
+    assert request.cluster == {"spec": {"x": None}}
 
 
 def hook(version: str) -> Hook[BeforeClusterUpgradeRequest, RetryResponse]:
@@ -106,9 +106,9 @@ def test_a_provider_can_have_hooks_of_its_own() -> None:
 
 def test_versions_are_ordered_as_kubernetes_orders_them() -> None:
     names = ["v1", "v1beta2", "v2", "v1alpha1", "v10beta1", "v1beta10"]
-    catalog = Catalog(hook(one) for one in names)
+    catalog = Catalog(hook(name) for name in names)
     expected = ["v1alpha1", "v1beta2", "v1beta10", "v10beta1", "v1", "v2"]
-    assert [one.version for one in catalog.versions(f"Own.{GROUP}")] == expected
+    assert [version.version for version in catalog.versions(f"Own.{GROUP}")] == expected
     assert catalog.newest(hook("v1")).version == "v2"
     with pytest.raises(ValueError, match="is no version"):
         catalog.add(hook("one"))

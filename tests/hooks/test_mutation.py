@@ -77,11 +77,11 @@ def extension() -> Extension:
 
     @extension.handles(GENERATE_PATCHES, name="growing")
     async def growing(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
-        return patched(request, lambda one: one.spec.setdefault("disks", []).append("b"))
+        return patched(request, lambda value: value.spec.setdefault("disks", []).append("b"))
 
     @extension.handles(VALIDATE_TOPOLOGY, name="check")
     async def check(request: ValidateTopologyRequest) -> ValidateTopologyResponse:
-        bare = [one.holder.name for one in templates(request) if "registry" not in one.spec]
+        bare = [item.holder.name for item in templates(request) if "registry" not in item.spec]
         if bare:
             return ValidateTopologyResponse.refuse(f"{', '.join(bare)} has no registry")
         return ValidateTopologyResponse()
@@ -89,11 +89,11 @@ def extension() -> Extension:
     return extension
 
 
-def mirror(one: Template) -> None:
-    if one.is_a(INFRA, "DevMachineTemplate") and one.is_held_by("MachineDeployment"):
-        one.spec["registry"] = one.variables.require("registry", str)
-        one.spec["disks"] = [*one.variables.get("disks", list[str], []), "root"]
-        one.spec["labels"] = {"class": one.variables.builtin.cluster.topology.class_ref.name}
+def mirror(value: Template) -> None:
+    if value.is_a(INFRA, "DevMachineTemplate") and value.is_held_by("MachineDeployment"):
+        value.spec["registry"] = value.variables.require("registry", str)
+        value.spec["disks"] = [*value.variables.get("disks", list[str], []), "root"]
+        value.spec["labels"] = {"class": value.variables.builtin.cluster.topology.class_ref.name}
 
 
 BUILTIN = {"cluster": {"name": "c", "topology": {"classRef": {"name": "quick", "namespace": "n"}}}}

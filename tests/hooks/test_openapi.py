@@ -32,7 +32,7 @@ def without_prose(node: Any, key: str = "") -> Any:
         }
     if isinstance(node, list):
         texts = key in ("required", "enum")
-        return sorted(node) if texts else [without_prose(one) for one in node]
+        return sorted(node) if texts else [without_prose(item) for item in node]
     return node
 
 
@@ -43,25 +43,25 @@ def test_the_document_says_what_upstreams_says() -> None:
 
 
 def test_the_catalog_has_the_hooks_of_upstreams() -> None:
-    recorded = {one["hook"]: one for one in json.loads((FOLDER / "catalog.json").read_text())}
-    for one in shipped():
-        expected = recorded.pop(one.name)
-        assert expected.pop("path_with_name_My-Handler") == one.path("My-Handler")
-        assert list(compared(without_prose(expected), without_prose(described(one)))) == []
+    recorded = {item["hook"]: item for item in json.loads((FOLDER / "catalog.json").read_text())}
+    for hook in shipped():
+        expected = recorded.pop(hook.name)
+        assert expected.pop("path_with_name_My-Handler") == hook.path("My-Handler")
+        assert list(compared(without_prose(expected), without_prose(described(hook)))) == []
     assert not recorded
 
 
 def references(node: Any) -> set[str]:
     if isinstance(node, dict):
         own = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
-        return own.union(*(references(one) for one in node.values()))
-    return set().union(*(references(one) for one in node)) if isinstance(node, list) else set()
+        return own.union(*(references(value) for value in node.values()))
+    return set().union(*(references(item) for item in node)) if isinstance(node, list) else set()
 
 
 def test_every_reference_leads_somewhere_and_everything_has_words() -> None:
     document = openapi(shipped(), "v1.14.0")
     schemas = document["components"]["schemas"]
-    assert {one.rpartition("/")[2] for one in references(document)} == set(schemas)
+    assert {reference.rpartition("/")[2] for reference in references(document)} == set(schemas)
     silent = [
         f"{component}.{name}"
         for component, schema in schemas.items()

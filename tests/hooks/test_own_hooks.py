@@ -70,9 +70,9 @@ class InProcess:
         self._extension = extension
 
     async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:
-        found = await self._extension.dispatch(urlsplit(url).path, body)
-        assert found is not None
-        return Answer(200, found)
+        data = await self._extension.dispatch(urlsplit(url).path, body)
+        assert data is not None
+        return Answer(200, data)
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -90,8 +90,8 @@ async def test_a_hook_of_a_provider_is_discovered_and_called(acme: Any) -> None:
         caller = acme.caller(plane.runtime, post)
         story = Story(plane.client, [ExtensionConfig.RESOURCE])
         await story.create([config("ext")])
-        found = await discovered(story, "ext")
-        assert [one.name for one in found.status.handlers] == ["calm.ext"]
+        result = await discovered(story, "ext")
+        assert [handler.name for handler in result.status.handlers] == ["calm.ext"]
         answer = await acme.may_be_milked(caller, Key("default", "herd"), herd)
     assert answer == RetryResponse.wait(60, "herd is grazing")
 
@@ -125,4 +125,4 @@ def test_what_packages_cannot_have(
         with pytest.raises(BadHooks, match=re.escape(sentence)):
             installed()
     else:
-        assert [one.name for one in installed()].count(hook.name) == 1
+        assert [item.name for item in installed()].count(hook.name) == 1

@@ -22,8 +22,8 @@ def found(
     document = config("ext", settings={"generation": str(generation)})
     document["metadata"] |= {"uid": "u", "generation": generation, **more}
     listed = [
-        {"name": f"{one}.ext", "requestHook": {"apiVersion": VERSION, "hook": HOOK}}
-        for one in handlers
+        {"name": f"{handler}.ext", "requestHook": {"apiVersion": VERSION, "hook": HOOK}}
+        for handler in handlers
     ]
     condition = {
         "type": "Discovered",
@@ -79,7 +79,9 @@ GOING = found("a", deletionTimestamp="2026-01-01T00:00:00Z")
 )
 def test_what_is_called(documents: list[Document | None], called: list[str]) -> None:
     serving = following(*documents).handlers_of(GROUP, HOOK)
-    assert [f"{one.name} {one.settings['generation']}" for one in serving] == called
+    assert [
+        f"{registration.name} {registration.settings['generation']}" for registration in serving
+    ] == called
 
 
 def test_whom_a_dead_extension_is_asked_about_and_for_how_long_can_be_changed() -> None:

@@ -22,15 +22,15 @@ from kapy.kube.text_cache import text_cache
 
 
 def test_short_texts_are_remembered_and_long_ones_computed_again() -> None:
-    asked = []
+    request = []
 
     @text_cache(10, max_length=4)
     def length(text: str) -> int:
-        asked.append(text)
+        request.append(text)
         return len(text)
 
-    assert [length(one) for one in ("abc", "abc", "abcde", "abcde")] == [3, 3, 5, 5]
-    assert asked == ["abc", "abcde", "abcde"]
+    assert [length(item) for item in ("abc", "abc", "abcde", "abcde")] == [3, 3, 5, 5]
+    assert request == ["abc", "abcde", "abcde"]
 
 
 def test_paths_are_spelled_as_messages_show_them() -> None:
@@ -72,7 +72,7 @@ def test_paths_below_a_long_key_take_no_more_room_than_the_key() -> None:
     wrong = {"spec": {long: [{"a": "x", "b": 1}] * 1000}}
     with pytest.raises(TooManyErrors) as enough:
         structural.validate(wrong)
-    assert sum(len(one.field) for one in enough.value.errors) <= MAX_TEXT + 2 * len(long)
+    assert sum(len(error.field) for error in enough.value.errors) <= MAX_TEXT + 2 * len(long)
     _, unknown = structural.prune(wrong)
     assert unknown[0].startswith(f"spec.{long}[")
     assert sum(map(len, unknown)) <= MAX_TEXT + 2 * len(long)

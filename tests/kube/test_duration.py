@@ -27,9 +27,9 @@ from kapy.kube import duration
     ],
 )
 def test_a_duration_is_read_and_printed_as_go_does(text: str, seconds: float, printed: str) -> None:
-    found = duration.parse(text)
-    assert found == timedelta(seconds=seconds)
-    assert duration.text(found) == printed
+    result = duration.parse(text)
+    assert result == timedelta(seconds=seconds)
+    assert duration.text(result) == printed
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,9 @@ def test_a_status_becomes_the_narrowest_error(
 
 def test_one_cause_stands_alone_and_several_stand_in_brackets() -> None:
     causes = [required("spec.name"), invalid("spec.size", -1, "must be positive")]
-    one = Invalid.of("Widget", "example.com", "w", causes[:1])
+    value = Invalid.of("Widget", "example.com", "w", causes[:1])
     two = Invalid.of("Widget", "example.com", "w", causes)
-    assert one.message == 'Widget.example.com "w" is invalid: spec.name: Required value'
+    assert value.message == 'Widget.example.com "w" is invalid: spec.name: Required value'
     assert two.message == (
         'Widget.example.com "w" is invalid: [spec.name: Required value, '
         "spec.size: Invalid value: -1: must be positive]"

@@ -78,7 +78,7 @@ WORK: dict[str, Callable[[int], Any]] = {
     "items added": lambda n: patched({"items": items(n)}, {"items": items(n, "w", "u")}),
     "items to nothing": lambda n: patched({}, {"items": items(n)}),
     "items deleted": lambda n: patched(
-        {"items": items(n)}, {"items": [{"name": one, "$patch": "delete"} for one in texts(n)]}
+        {"items": items(n)}, {"items": [{"name": text, "$patch": "delete"} for text in texts(n)]}
     ),
     "items in order": lambda n: patched(
         {"items": items(n)},

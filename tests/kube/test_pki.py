@@ -39,30 +39,30 @@ def test_keys_have_the_form_that_kubeadm_writes(algorithm: pki.Algorithm, headin
 @pytest.mark.parametrize("algorithm", ["RSA-2048", "RSA-3072", "ECDSA-P256", "ECDSA-P384"])
 def test_a_ca_signs_itself(algorithm: pki.Algorithm) -> None:
     ca = pki.new_ca("kubernetes", now=NOW, algorithm=algorithm)
-    found = pki.load(ca.certificate)
-    key = found.public_key()
-    digest = found.signature_hash_algorithm
+    result = pki.load(ca.certificate)
+    key = result.public_key()
+    digest = result.signature_hash_algorithm
     assert digest is not None
     tbs = _tbs(ca.certificate)
     if isinstance(key, rsa.RSAPublicKey):
         assert key.key_size == int(algorithm.removeprefix("RSA-"))
-        key.verify(found.signature, tbs, padding.PKCS1v15(), digest)
+        key.verify(result.signature, tbs, padding.PKCS1v15(), digest)
     else:
         assert isinstance(key, ec.EllipticCurvePublicKey)
-        key.verify(found.signature, tbs, ec.ECDSA(digest))
+        key.verify(result.signature, tbs, ec.ECDSA(digest))
     assert pki.is_matching_pair(ca)
 
 
 def test_a_ca_may_only_do_what_kubeadms_may(ca: pki.KeyPair) -> None:
-    found = pki.load(ca.certificate).extensions
-    usage = found.get_extension_for_class(x509.KeyUsage)
+    extensions = pki.load(ca.certificate).extensions
+    usage = extensions.get_extension_for_class(x509.KeyUsage)
     assert usage.critical
     assert (usage.value.digital_signature, usage.value.key_encipherment) == (True, True)
     assert (usage.value.key_cert_sign, usage.value.crl_sign) == (True, False)
-    basic = found.get_extension_for_class(x509.BasicConstraints)
+    basic = extensions.get_extension_for_class(x509.BasicConstraints)
     assert (basic.critical, basic.value.ca, basic.value.path_length) == (True, True, 0)
-    ski = found.get_extension_for_class(x509.SubjectKeyIdentifier).value
-    aki = found.get_extension_for_class(x509.AuthorityKeyIdentifier).value
+    ski = extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    aki = extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value
     assert aki.key_identifier == ski.digest
     assert pki.facts(ca.certificate) == pki.Facts(
         common_name="kubernetes",
@@ -84,12 +84,12 @@ def test_a_leaf_says_who_it_is_for(ca: pki.KeyPair) -> None:
         usages=["server", "client"],
         algorithm=EC,
     )
-    found = pki.facts(leaf.certificate)
-    assert (found.common_name, found.organizations) == ("kubernetes-admin", ("system:masters",))
-    assert set(found.names) == {"kubernetes", "10.0.0.1", "::1"}
-    assert found.not_before == NOW - timedelta(minutes=5)
-    assert found.not_after == NOW + timedelta(days=365)
-    assert found.serial > 0
+    facts = pki.facts(leaf.certificate)
+    assert (facts.common_name, facts.organizations) == ("kubernetes-admin", ("system:masters",))
+    assert set(facts.names) == {"kubernetes", "10.0.0.1", "::1"}
+    assert facts.not_before == NOW - timedelta(minutes=5)
+    assert facts.not_after == NOW + timedelta(days=365)
+    assert facts.serial > 0
     extensions = pki.load(leaf.certificate).extensions
     usages = extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
     assert [usage.dotted_string for usage in usages] == ["1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2"]
@@ -139,7 +139,7 @@ def test_python_loads_a_ca_and_a_leaf_for_tls(ca: pki.KeyPair, tmp_path: Path) -
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
     context.load_verify_locations(cadata=ca.certificate.decode())
-    assert [one["subject"] for one in context.get_ca_certs()] == [
+    assert [cert["subject"] for cert in context.get_ca_certs()] == [
         ((("commonName", "kubernetes"),),)
     ]
 

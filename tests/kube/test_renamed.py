@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import re
+import subprocess
+import sys
 from dataclasses import MISSING, fields, is_dataclass, replace
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -13,7 +17,13 @@ from kapy.engine.controller import Controller
 from kapy.engine.result import Result
 from kapy.kube import Key
 from kapy.kube.renamed import RenamedMember, RenamedMethods
-from kapy.sdk import Document, MachineControlPlaneContext, MachineControlPlaneProvider, internals
+from kapy.sdk import Document
+from kapy.sdk.former_names import MOVED, PRIVATE, RENAMED
+from kapy.sdk.machine_control_plane import MachineControlPlaneContext, MachineControlPlaneProvider
+
+HOMES = {name: home for home, names in MOVED.items() for name in names.split()}
+SDK = [kapy.sdk, *(import_module(home) for home in MOVED)]
+PUBLIC = {name: getattr(module, name) for module in SDK for name in module.__all__}
 
 
 async def reconcile(key: Key) -> Result:
@@ -21,24 +31,37 @@ async def reconcile(key: Key) -> Result:
     return Result()
 
 
-@pytest.mark.parametrize("old", sorted(kapy.sdk._RENAMED))
+@pytest.mark.parametrize("old", sorted({*RENAMED, *HOMES, *PRIVATE}))
 def test_a_former_name_of_the_sdk_is_the_present_one(old: str) -> None:
-    new = kapy.sdk._RENAMED[old]
-    present = kapy.sdk if new in kapy.sdk.__all__ else internals
-    with pytest.warns(DeprecationWarning, match=f"kapy.sdk.{old} is now called {new}"):
-        assert getattr(kapy.sdk, old) is getattr(present, new)
+    new = RENAMED.get(old, old)
+    assert old not in kapy.sdk.__all__
+    if new in PRIVATE:
+        text = f"kapy.sdk.{old} is private and goes with the next minor release"
+    else:
+        text = f"kapy.sdk.{old} is now {HOMES.get(new, 'kapy.sdk')}.{new}"
+    with pytest.warns(DeprecationWarning, match=re.escape(text)) as warned:
+        value = getattr(kapy.sdk, old)
+    assert len(warned) == 1
+    assert warned[0].filename == __file__
+    assert value is (getattr(import_module(PRIVATE[new]), new) if new in PRIVATE else PUBLIC[new])
 
 
-@pytest.mark.parametrize("name", internals.__all__)
-def test_a_part_of_the_engine_leaves_the_sdk_with_a_warning(name: str) -> None:
-    assert name not in kapy.sdk.__all__
-    with pytest.warns(DeprecationWarning, match=f"kapy.sdk.{name} is private"):
-        assert getattr(kapy.sdk, name) is getattr(internals, name)
+def test_a_moved_name_is_public_in_its_module() -> None:
+    public = {home: set(import_module(home).__all__) for home in MOVED}
+    assert {home: set(names.split()) - public[home] for home, names in MOVED.items()} == {
+        home: set() for home in MOVED
+    }
 
 
 def test_an_unknown_name_of_the_sdk_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         getattr(kapy.sdk, "nothing")  # noqa: B009
+
+
+def test_a_program_finds_no_unknown_name_where_it_looks_up_former_ones() -> None:
+    program = "import kapy.sdk; print(hasattr(kapy.sdk, 'nothing'))"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (process.stdout, process.stderr) == ("False\n", "")
 
 
 def test_a_former_argument_is_passed_under_its_present_name() -> None:
@@ -55,27 +78,26 @@ def test_a_former_member_is_the_present_one() -> None:
 
 def former_fields() -> list[Any]:
     """Return every former field of a context or result of the SDK, with its present name."""
-    found = []
-    for name in kapy.sdk.__all__:
-        kind = getattr(kapy.sdk, name)
+    result = []
+    for name, kind in sorted(PUBLIC.items()):
         if not (isinstance(kind, type) and is_dataclass(kind)):
             continue
         if not kind.__module__.startswith("kapy.sdk."):  # Result, Runtime: authors only read them
             continue
         for old, member in inspect.getmembers_static(kind):
             if isinstance(member, RenamedMember) and member.present in {
-                one.name for one in fields(kind)
+                field.name for field in fields(kind)
             }:
-                found.append(pytest.param(kind, old, member.present, id=f"{name}.{old}"))
-    return found
+                result.append(pytest.param(kind, old, member.present, id=f"{name}.{old}"))
+    return result
 
 
 @pytest.mark.parametrize(("kind", "old", "new"), former_fields())
 def test_a_former_field_is_accepted_and_read(kind: type[Any], old: str, new: str) -> None:
     needed = {
-        one.name: "any"
-        for one in fields(kind)
-        if one.default is MISSING and one.default_factory is MISSING and one.name != new
+        field.name: "any"
+        for field in fields(kind)
+        if field.default is MISSING and field.default_factory is MISSING and field.name != new
     }
     with pytest.warns(DeprecationWarning, match=f"is now called {new}"):
         obj = kind(**needed, **{old: "value"})
@@ -88,7 +110,7 @@ def test_a_former_field_is_accepted_and_read(kind: type[Any], old: str, new: str
 
 def providers() -> list[Any]:
     """Return every former method of a public class that authors implement."""
-    kinds = [getattr(kapy.sdk, name) for name in kapy.sdk.__all__]
+    kinds = [value for _, value in sorted(PUBLIC.items())]
     return [
         pytest.param(kind, old, new, id=f"{kind.__name__}.{old}")
         for kind in kinds

@@ -167,8 +167,8 @@ def test_a_stored_selector_selects_what_it_selected_when_it_was_written(
     document: dict[str, Any] | None,
 ) -> None:
     for labels in ({}, {"a": "2"}, {"a": "2", "b": "1"}, {"a": "2", "b": "1", "c": ""}):
-        one = {"metadata": {"labels": labels}}
-        assert stored_selector_of(document).selects(one) == selector_of(document).selects(one)
+        entry = {"metadata": {"labels": labels}}
+        assert stored_selector_of(document).selects(entry) == selector_of(document).selects(entry)
 
 
 def test_a_stored_selector_with_an_unknown_operator_is_refused() -> None:

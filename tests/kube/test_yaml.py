@@ -118,11 +118,11 @@ def test_scalars_are_those_of_upstream() -> None:
         if yaml.dump({"k": word}) != as_value or yaml.dump({word: "v"}) != as_key:
             wrong.append(word)
         try:
-            found = yaml.load(f"k: {word}\n")
+            result = yaml.load(f"k: {word}\n")
         except yaml.YamlError:
-            found = "ERR"
-        if json.dumps(found) != json.dumps(read):
-            wrong.append(f"{word} is read as {found}")
+            result = "ERR"
+        if json.dumps(result) != json.dumps(read):
+            wrong.append(f"{word} is read as {result}")
     assert wrong == []
 
 

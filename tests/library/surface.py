@@ -30,6 +30,18 @@ MODULES = (
     "kapy.client",
     "kapy.remote.workload_client",
     "kapy.sdk",
+    "kapy.sdk.boot",
+    "kapy.sdk.certificates",
+    "kapy.sdk.console",
+    "kapy.sdk.contracts",
+    "kapy.sdk.controllers",
+    "kapy.sdk.conversion",
+    "kapy.sdk.credentials",
+    "kapy.sdk.field_errors",
+    "kapy.sdk.load_balancer",
+    "kapy.sdk.machine_control_plane",
+    "kapy.sdk.template_capacity",
+    "kapy.sdk.workload_clusters",
     "kapy.hooks",
     "kapy.hooks.clusters",
     "kapy.hooks.mutation",
@@ -79,12 +91,12 @@ def names_of(module: ModuleType) -> list[str]:
 
 def _section(name: str) -> str:
     module = import_module(name)
-    lines = [line for one in names_of(module) for line in _entry(one, getattr(module, one))]
+    lines = [line for text in names_of(module) for line in _entry(text, getattr(module, text))]
     return "\n".join([f"## {name}", "", "```python", *lines, "```", ""])
 
 
 def _kinds() -> str:
-    rows = sorted((f"kapy.api.{one.module}", one.name) for one in kinds.KINDS)
+    rows = sorted((f"kapy.api.{kind.module}", kind.name) for kind in kinds.KINDS)
     table = [f"| `{module}` | `{name}` |" for module, name in rows]
     text = "Their fields: [reference](api/README.md)."
     return "\n".join(["## Kinds", "", text, "", "| module | kind |", "|---|---|", *table, ""])
@@ -146,14 +158,16 @@ def _function(name: str, function: Any) -> str:
     except ValueError:
         return f"def {name}(…)"
     parameters = [
-        one.replace(annotation=_plain(one.annotation), default=_default(one.default))
-        for one in signature.parameters.values()
+        parameter.replace(
+            annotation=_plain(parameter.annotation), default=_default(parameter.default)
+        )
+        for parameter in signature.parameters.values()
     ]
-    shown = signature.replace(
+    result = signature.replace(
         parameters=parameters, return_annotation=_plain(signature.return_annotation)
     )
     word = "async def" if inspect.iscoroutinefunction(function) else "def"
-    return f"{word} {name}{shown}"
+    return f"{word} {name}{result}"
 
 
 def _plain(annotation: Any) -> Any:

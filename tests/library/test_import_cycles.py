@@ -63,7 +63,7 @@ def cycles(graph: Mapping[str, set[str]]) -> set[frozenset[str]]:
         seen.add(start)
         while stack:
             node, rest = stack[-1]
-            following = next((one for one in rest if one not in seen), None)
+            following = next((item for item in rest if item not in seen), None)
             if following is None:
                 order.append(node)
                 stack.pop()
@@ -72,8 +72,8 @@ def cycles(graph: Mapping[str, set[str]]) -> set[frozenset[str]]:
                 stack.append((following, iter(graph[following])))
     importers: dict[str, set[str]] = {name: set() for name in graph}
     for name, imported in graph.items():
-        for one in imported:
-            importers[one].add(name)
+        for text in imported:
+            importers[text].add(name)
     components: set[frozenset[str]] = set()
     placed: set[str] = set()
     for start in reversed(order):
@@ -101,6 +101,6 @@ def test_a_cycle_through_lazy_and_type_imports_is_found() -> None:
 
 
 def test_no_modules_import_each_other() -> None:
-    found = cycles(import_graph())
-    assert not found - KNOWN, "break the cycle: inject the dependency or move what both need"
-    assert not KNOWN - found, "a cycle was broken: remove it from KNOWN"
+    results = cycles(import_graph())
+    assert not results - KNOWN, "break the cycle: inject the dependency or move what both need"
+    assert not KNOWN - results, "a cycle was broken: remove it from KNOWN"

@@ -40,7 +40,7 @@ def test_documents_for_users_import_public_names(document: str) -> None:
 def _is_public(module: str, name: str) -> bool:
     if module in MODULES:
         return name in names_of(import_module(module))
-    return (module, name) in {(f"kapy.api.{one.module}", one.name) for one in kinds.KINDS}
+    return (module, name) in {(f"kapy.api.{kind.module}", kind.name) for kind in kinds.KINDS}
 
 
 def test_a_name_says_what_it_is() -> None:

@@ -12,11 +12,18 @@ from tests.mutations.runner import Verdict, run
 
 
 def main(texts: Sequence[str]) -> int:
-    """Print a line for each mutation; 1 if one was not found."""
+    """Print a line for each mutation; 1 if one was not found.
+
+    --found: by models and simulation instead of tests.
+    """
+    if texts and texts[0] == "--found":
+        from tests.mutations import found  # it imports all of kapy
+
+        return found.main(texts[1:])
     chosen = [
-        one
-        for one in CATALOGUE
-        if not texts or any(text in one.name or text in one.file for text in texts)
+        entry
+        for entry in CATALOGUE
+        if not texts or any(text in entry.name or text in entry.file for text in texts)
     ]
     left = 0
     with TemporaryDirectory(prefix="kapy-mutations-") as folder:

@@ -58,8 +58,8 @@ BOOT_DATA: Final = (
     Mutation(
         "settings of the kubelet that a user gave win",
         "kube/boot/containers.py",
-        'ours.get(str(one.get("name")), one.get("value"))',
-        'one.get("value")',
+        'ours.get(str(argument.get("name")), argument.get("value"))',
+        'argument.get("value")',
         CONTAINERS,
     ),
     Mutation(

@@ -10,7 +10,9 @@ from typing import Final
 from tests.mutations.boot_data_mutations import BOOT_DATA
 from tests.mutations.cluster_mutations import ALL_CLUSTER_MUTATIONS
 from tests.mutations.control_plane_mutations import CONTROL_PLANES
+from tests.mutations.model_mutations import MODELS
 from tests.mutations.mutation import Mutation
+from tests.mutations.simulation_mutations import SIMULATED
 from tests.mutations.worker_mutations import (
     MACHINE_DEPLOYMENTS,
     MACHINE_POOLS,
@@ -26,4 +28,6 @@ CATALOGUE: Final[tuple[Mutation, ...]] = (
     *CONTROL_PLANES,
     *BOOT_DATA,
     *ALL_CLUSTER_MUTATIONS,
+    *MODELS,
+    *SIMULATED,
 )

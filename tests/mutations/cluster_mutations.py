@@ -65,7 +65,7 @@ HEALTH_CHECKS: Final = (
     Mutation(
         "what an owner says of a remediation is overwritten",
         "core/machinehealthcheck/marks.py",
-        "if found is None or found.status == TRUE:",
+        "if condition is None or condition.status == TRUE:",
         "if True:",
         CHECKS,
     ),
@@ -176,7 +176,7 @@ DELETION: Final = (
     Mutation(
         "the last control plane Machine is drained",
         "core/machine/deletion.py",
-        'and not one["metadata"].get("deletionTimestamp")',
+        'and not item["metadata"].get("deletionTimestamp")',
         "",
         MACHINES,
     ),
@@ -214,7 +214,7 @@ CLUSTER: Final = (
     Mutation(
         "objects of another owner are deleted with the Cluster",
         "core/cluster/deletion.py",
-        "return [one for one in children if is_owned_by(one, cluster)]",
+        "return [child for child in children if is_owned_by(child, cluster)]",
         "return list(children)",
         ("tests/core/cluster/test_owned_children.py",),
     ),
@@ -228,7 +228,7 @@ CLUSTER: Final = (
     Mutation(
         "a provider's object loses its controller to the Cluster",
         "contract/ownership.py",
-        'if one.get("controller") and one["uid"] != owner.uid:',
+        'if reference.get("controller") and reference["uid"] != owner.uid:',
         "if False:",
         ("tests/contract/test_ownership.py",),
     ),
@@ -266,8 +266,8 @@ RESOURCE_SETS: Final = (
     Mutation(
         "a set that goes takes the binding of other sets with it",
         "core/clusterresourceset/deletion.py",
-        'if all(one["clusterResourceSetName"] == name for one in bindings):',
-        'if any(one["clusterResourceSetName"] == name for one in bindings):',
+        'if all(binding["clusterResourceSetName"] == name for binding in bindings):',
+        'if any(binding["clusterResourceSetName"] == name for binding in bindings):',
         SETS,
     ),
     Mutation(
@@ -297,15 +297,15 @@ OWNERS: Final = (
     Mutation(
         "an owner reference of an old version stays on a binding",
         "core/clusterresourceset/binding.py",
-        "return any((one.uid, one.api_version) == wanted for one in references)",
-        "return any(one.uid == wanted[0] for one in references)",
+        "return any((reference.uid, reference.api_version) == wanted for reference in references)",
+        "return any(reference.uid == wanted[0] for reference in references)",
         SETS,
     ),
     Mutation(
         "an owner reference of an old version stays on our own kinds",
         "contract/ownership.py",
-        "if (one.uid, one.api_version) != (wanted.uid, wanted.api_version):",
-        "if one.uid != wanted.uid:",
+        "if (reference.uid, reference.api_version) != (wanted.uid, wanted.api_version):",
+        "if reference.uid != wanted.uid:",
         ("tests/core/test_owner_references.py", "tests/contract/test_ownership.py"),
     ),
 )
@@ -349,7 +349,7 @@ TOPOLOGY: Final = (
     Mutation(
         "groups behind one that holds the sequence are upgraded",
         "topology/desired/workers_version.py",
-        "if Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE in one.metadata.annotations:",
+        "if Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE in sibling.metadata.annotations:",
         "if False:",
         ("tests/topology", "tests/core/topology"),
     ),

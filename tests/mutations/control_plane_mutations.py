@@ -81,15 +81,15 @@ ETCD: Final = (
     Mutation(
         "a Machine's etcd member is removed before its Node is drained",
         f"{CODE}/etcd_members.py",
-        "if _has_other_hooks(plane, machine) or not waits_for_hook(machine):",
-        "if _has_other_hooks(plane, machine):",
+        "[item for item in ordered if waits_for_hook(item) and not _has_other_hooks(plane, item)]",
+        "[item for item in ordered if not _has_other_hooks(plane, item)]",
         MEMBERS,
     ),
     Mutation(
         "the etcd member goes before other pre-terminate hooks are done",
         f"{CODE}/etcd_members.py",
-        "if _has_other_hooks(plane, machine) or not waits_for_hook(machine):",
-        "if not waits_for_hook(machine):",
+        "[item for item in ordered if waits_for_hook(item) and not _has_other_hooks(plane, item)]",
+        "[item for item in ordered if waits_for_hook(item)]",
         MEMBERS,
     ),
     Mutation(
@@ -112,7 +112,7 @@ SCALING: Final = (
     Mutation(
         "a Machine is added while another one is deleted",
         f"{CODE}/preflight.py",
-        "if any(one.deleting for one in plane.machines):",
+        "if any(machine.deleting for machine in plane.machines):",
         "if False:",
         (f"{FOLDER}/test_preflight.py",),
     ),
@@ -154,7 +154,7 @@ SCALING: Final = (
     Mutation(
         "a clone of another owner is taken for our own",
         f"{CODE}/creation.py",
-        'return "deletionTimestamp" in metadata or all(one["uid"] != uid for one in owners)',
+        'return "deletionTimestamp" in metadata or all(owner["uid"] != uid for owner in owners)',
         'return "deletionTimestamp" in metadata',
         STORY,
     ),
@@ -175,8 +175,9 @@ SCALING: Final = (
     Mutation(
         "failure domains are filled without counting Machines that go",
         "sdk/control_plane_machine_selection.py",
-        "return pick_fewest(\n        domains,\n"
-        "        [one.spec.failure_domain for one in machines],",
+        "return pick_fewest(\n"
+        "        domains,\n"
+        "        [machine.spec.failure_domain for machine in machines],",
         "return pick_fewest(\n        domains,\n        [],",
         (*STORY, f"{FOLDER}/test_leaving_machine.py"),
     ),
@@ -207,7 +208,7 @@ CONNECTION: Final = (
     Mutation(
         "a KubeadmConfig without configuration has an empty spec",
         f"{CODE}/desired.py",
-        'if one or key != "spec"',
+        'if value or key != "spec"',
         "if True",
         STORY,
     ),
@@ -273,8 +274,8 @@ REMEDIATIONS: Final = (
     Mutation(
         "a mark of a finished remediation stays",
         f"{CODE}/remediation.py",
-        "if began is None or any(creation_time(one) > began for one in plane.machines):",
-        "if began is None:",
+        "began is None or any(creation_time(machine) > began for machine in machines)",
+        "began is None",
         REMEDIATION,
     ),
 )
@@ -283,7 +284,7 @@ ADOPTIONS: Final = (
     Mutation(
         "Machines of another controller are adopted",
         f"{CODE}/adoption.py",
-        'return not any(one.get("controller") for one in owners)',
+        'return not any(owner.get("controller") for owner in owners)',
         "return owners is not None",
         ADOPTION,
     ),

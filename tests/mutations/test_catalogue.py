@@ -26,5 +26,5 @@ def test_a_mutation_can_be_applied(mutation: Mutation) -> None:
 
 
 def test_names_are_unique() -> None:
-    names = [one.name for one in CATALOGUE]
+    names = [mutation.name for mutation in CATALOGUE]
     assert len(names) == len(set(names))

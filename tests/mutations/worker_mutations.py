@@ -37,8 +37,11 @@ MACHINE_SETS: Final = (
     Mutation(
         "clones that a Machine uses count as left behind",
         "core/machineset/orphans.py",
-        'return [one for one in found if (one[0].kind, one[1]["metadata"]["name"]) not in in_use]',
-        "return found",
+        "return [\n"
+        "        entry for entry in result if (entry[0].kind, "
+        'entry[1]["metadata"]["name"]) not in in_use\n'
+        "    ]",
+        "return result",
         ("tests/core/machineset/test_creation.py",),
     ),
     Mutation(
@@ -80,8 +83,8 @@ MACHINE_SETS: Final = (
     Mutation(
         "a MachineSet takes Machines of another controller",
         "core/machineset/machines.py",
-        "if not one.selected or one.controller not in (None, machine_set.metadata.uid):",
-        "if not one.selected:",
+        "if not item.selected or item.controller not in (None, machine_set.metadata.uid):",
+        "if not item.selected:",
         SETS,
     ),
     Mutation(
@@ -174,8 +177,11 @@ MACHINE_DEPLOYMENTS: Final = (
     Mutation(
         "Machines that are still there do not count as surge",
         "core/machinedeployment/rollout.py",
-        "sum(max(replicas(one), existing_replicas(one)) for one in machine_sets)",
-        "sum(replicas(one) for one in machine_sets)",
+        "sum(\n"
+        "        max(replicas(machine_set), existing_replicas(machine_set)) for "
+        "machine_set in machine_sets\n"
+        "    )",
+        "sum(replicas(machine_set) for machine_set in machine_sets)",
         DEPLOYMENTS + ROLLOUTS,
     ),
     Mutation(
@@ -223,8 +229,8 @@ MACHINE_DEPLOYMENTS: Final = (
     Mutation(
         "a MachineSet made before rollout.after will do",
         "core/machinedeployment/revisions.py",
-        "(one for one in matching if made(one) >= moment(after))",
-        "(one for one in matching if made(one) <= moment(after))",
+        "(machine_set for machine_set in matching if made(machine_set) >= moment(after))",
+        "(machine_set for machine_set in matching if made(machine_set) <= moment(after))",
         DEPLOYMENTS,
     ),
     Mutation(
@@ -237,7 +243,7 @@ MACHINE_DEPLOYMENTS: Final = (
     Mutation(
         "a revision may decrease",
         "core/machinedeployment/revisions.py",
-        "if current is not None and int(revision) < int(current):",
+        "if current is not None and int(revision) < revision_of(new):",
         "if False:",
         DEPLOYMENTS + ROLLOUTS,
     ),
@@ -310,14 +316,14 @@ MACHINE_POOLS: Final = (
     Mutation(
         "a MachinePool goes before its infrastructure",
         "core/machinepool/deletion.py",
-        "    if found:\n        return DONE\n",
+        "    if objects:\n        return DONE\n",
         "",
         POOLS,
     ),
     Mutation(
         "a MachinePool takes Machines of another controller",
         "core/machinepool/machines.py",
-        'if _controller(one) in ("", uid)]',
+        'if _controller(machine) in ("", uid)]',
         "]",
         ("tests/core/machinepool/test_machines.py",),
     ),
@@ -355,7 +361,7 @@ PLANS: Final = (
     Mutation(
         "a plan leaves out the templates of removed workers",
         "apps/plan/deletions.py",
-        "elif (stays := without_outside_finalizers(one, now)) is not None:",
+        "elif (stays := without_outside_finalizers(item, now)) is not None:",
         "elif (stays := None) is not None:",
         ("tests/apps/plan/test_plans.py",),
     ),

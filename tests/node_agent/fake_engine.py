@@ -6,25 +6,21 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network
-from typing import Any, BinaryIO
+from typing import Any
 
 from kapy.containers import (
     CommandResult,
     Container,
     DiskFull,
-    Engine,
     EngineError,
     EngineInfo,
-    EngineUnreachable,
     Image,
     NameInUse,
     Network,
-    NoSuchObject,
     PortInUse,
     Session,
 )
-from kapy.containers.engine import Progress
-from kapy.containers.errors import pull_failed
+from tests.containers.memory_engine import MemoryEngine
 
 STARTED = "2026-01-01T00:00:01.123456789Z"
 ENDED = "2026-01-01T00:00:09.5Z"
@@ -32,91 +28,77 @@ ENDED = "2026-01-01T00:00:09.5Z"
 
 @dataclass
 class FakeContainer:
-    """One container. wakes: set when it has ended or is gone."""
+    """One container. wakes: set when it has ended or is gone. reserved: its
+    address, which another container cannot have until this one is removed."""
 
     config: Mapping[str, Any]
     record: Container
     wakes: asyncio.Event = field(default_factory=asyncio.Event)
     log: str = ""
+    reserved: str = ""
 
 
-class FakeEngine(Engine):
-    """images: in the engine, by name; registry: those that can be pulled. down: whether nobody
-    answers. full: whether its disk is. chosen: the subnet of networks that configure none."""
+class FakeEngine(MemoryEngine[FakeContainer]):
+    """images: in the engine, by name; registry: those that can be pulled. full: whether its disk
+    is. chosen: the subnet of networks that configure none. podman: what it says when the address of
+    a container is taken; it then behaves as Podman, which keeps the address of a killed container
+    until that is removed, and a container while others share its network."""
 
     def __init__(self) -> None:
         super().__init__("unix:///fake.sock")
         self.images: dict[str, Image] = {}
         self.registry: dict[str, Image] = {}
-        self.networks: dict[str, Network] = {}
         self.chosen = "172.20.0.0/16"
         self.overlapping: list[str] = []
         """Subnets that other networks of the engine have."""
         self._configured: set[str] = set()
-        self.made: dict[str, FakeContainer] = {}
-        self.down = self.full = self.rootless = False
-        self.diary: list[str] = []
+        self.full = self.rootless = False
+        self.podman = ""
         self.logins: list[Mapping[str, str] | None] = []
-        self._count = 1
 
     def running(self) -> list[FakeContainer]:
         """The containers that run, in the order of their creation."""
-        return [one for one in self.made.values() if one.record.is_running]
+        return [item for item in self.made.values() if item.record.is_running]
 
-    def end(self, one: FakeContainer, code: int = 1, **more: Any) -> None:
+    def end(self, item: FakeContainer, code: int = 1, **more: Any) -> None:
         """End a container from outside."""
-        one.record = replace(
-            one.record, state="exited", exit_code=code, finished=ENDED, addresses={}, **more
+        item.record = replace(
+            item.record, state="exited", exit_code=code, finished=ENDED, addresses={}, **more
         )
-        one.wakes.set()
+        item.wakes.set()
 
     async def close(self) -> None:
         self.diary.append("close")
 
     async def info(self) -> EngineInfo:
-        self._answers()
+        self.check_answers()
         security = ("name=rootless",) if self.rootless else ()
-        return EngineInfo(name="fake", version="1", storage_driver="overlay2", security=security)
-
-    async def containers(
-        self, labels: Mapping[str, str] | None = None, *, name: str = ""
-    ) -> Sequence[Container]:
-        self._answers()
-        wanted = (labels or {}).items()
-        return [
-            one.record
-            for one in self.made.values()
-            if all(one.record.labels.get(key) == value for key, value in wanted)
-        ]
-
-    async def container(self, name: str) -> Container | None:
-        self._answers()
-        found = self.made.get(name)
-        return None if found is None else found.record
+        return EngineInfo(
+            name="fake", version="1", storage_driver="overlay2", security=security,
+            is_podman=bool(self.podman),
+        )  # fmt: skip
 
     async def create(self, name: str, config: Mapping[str, Any]) -> str:
-        self._answers()
+        self.check_answers()
         if self.full:
             raise DiskFull("no space left on device: free space")
-        if any(one.record.name == name for one in self.made.values()):
+        if any(item.record.name == name for item in self.made.values()):
             raise NameInUse(f"the name {name} is in use")
-        self._count += 1
-        identity = f"id-{self._count}"
-        record = Container(
-            id=identity, name=name, image="", state="created", labels=config["Labels"],
-            image_id=config["Image"],
-        )  # fmt: skip
-        self.made[identity] = FakeContainer(config, record)
-        self.diary.append(f"create {identity}")
-        return identity
+        record = self.new_record(name, config, image_id=config["Image"])
+        self.made[record.id] = FakeContainer(config, record)
+        self.diary.append(f"create {record.id}")
+        return record.id
 
     async def start(self, name: str) -> None:
-        found = self._found(name)
-        network = found.config["HostConfig"]["NetworkMode"]
-        addresses = {network: (self._given(found.config, network), "")}
+        result = self.known(name)
+        network = result.config["HostConfig"]["NetworkMode"]
+        addresses = {network: (self._given(result.config, network), "")}
         if network == "host" or network.startswith("container:"):
             addresses = {}
-        found.record = replace(found.record, state="running", started=STARTED, addresses=addresses)
+        result.record = replace(
+            result.record, state="running", started=STARTED, addresses=addresses
+        )
+        result.reserved = "" if self.podman == "" else addresses.get(network, ("", ""))[0]
 
     def _given(self, config: Mapping[str, Any], network: str) -> str:
         """The address of a container: that which it asks for, as Docker gives it."""
@@ -129,56 +111,58 @@ class FakeEngine(Engine):
                 "user specified IP address is supported only when connecting to networks with "
                 "user configured subnets"
             )
-        if any(one.record.address(network)[0] == wanted for one in self.running()):
+        if any(item.record.address(network)[0] == wanted for item in self.running()):
             raise PortInUse("failed to set up container networking: Address already in use")
+        if any(item.reserved == wanted for item in self.made.values()):
+            raise EngineError(self.podman)
         return str(wanted)
 
     async def stop(self, name: str, seconds: float) -> None:
-        found = self._found(name)
+        result = self.known(name)
         self.diary.append(f"stop {name} {seconds:g}")
-        if found.record.is_running:
-            self.end(found, 143)
+        if result.record.is_running:
+            self.end(result, 143)
 
     async def wait(self, name: str) -> int:
-        found = self._found(name)
-        while found.record.state in ("running", "paused"):
-            found.wakes.clear()
-            await found.wakes.wait()
-            self._answers()
-        return self._found(name).record.exit_code
+        result = self.known(name)
+        while result.record.state in ("running", "paused"):
+            result.wakes.clear()
+            await result.wakes.wait()
+            self.check_answers()
+        return self.known(name).record.exit_code
 
     async def remove(self, name: str) -> bool:
-        self._answers()
-        found = self.made.pop(name, None)
-        if found is None:
+        self.check_answers()
+        shared = f"container:{name}"
+        modes = [
+            item.config.get("HostConfig", {}).get("NetworkMode") for item in self.made.values()
+        ]
+        if self.podman and shared in modes:
+            raise EngineError(f"container {name} has dependent containers")
+        result = self.made.pop(name, None)
+        if result is None:
             return False
         self.diary.append(f"remove {name}")
-        found.record = replace(found.record, state="removed")
-        found.wakes.set()
+        result.record = replace(result.record, state="removed")
+        result.wakes.set()
         return True
 
     async def logs(self, name: str, *, lines: int = 200) -> str:
-        return self._found(name).log
+        return self.known(name).log
 
-    async def run(
-        self,
-        name: str,
-        command: Sequence[str],
-        *,
-        stdin: bytes | BinaryIO = b"",
-        environment: Mapping[str, str] | None = None,
-        privileged: bool = True,
+    async def carry_out(
+        self, name: str, command: Sequence[str], content: bytes, *, privileged: bool
     ) -> CommandResult:
-        self._found(name)
+        self.known(name)
         self.diary.append(f"run {' '.join(command)}{' privileged' if privileged else ''}")
         return CommandResult(3, "", "")
 
-    async def attach(self, name: str, command: Sequence[str], session: Session) -> int:
+    async def run_session(self, name: str, command: Sequence[str], session: Session) -> int:
         """Writes what it reads, and the sizes of the terminal; ends with the code that it is told,
         or at the end of its input."""
-        self._found(name)
+        self.known(name)
         rights = " privileged" if session.privileged else ""
-        self.diary.append(f"attach {list(command)}{rights}")
+        self.diary.append(f"session {list(command)}{rights}")
         if session.sizes is not None:
             taken = session.output(f"{await anext(session.sizes)}".encode())
             assert isinstance(taken, Awaitable)
@@ -192,37 +176,35 @@ class FakeEngine(Engine):
         await taken
         return int(command[-1])
 
+    async def attach(self, name: str, session: Session) -> None:
+        """Says its name, writes what it reads, and ends with its input."""
+        result = self.known(name)
+        self.diary.append(f"attach {result.config.get('OpenStdin', False)} {session.tty}")
+        for piece in [b"here ", *[piece async for piece in session.input or _nothing()]]:
+            taken = session.output(piece)
+            assert isinstance(taken, Awaitable)
+            await taken
+
     async def image(self, image: str) -> Image | None:
-        self._answers()
-        by_id = {one.id: one for one in self.images.values()}
+        self.check_answers()
+        by_id = {item.id: item for item in self.images.values()}
         return self.images.get(image) or by_id.get(image)
 
-    async def pull(
-        self,
-        image: str,
-        progress: Progress | None = None,
-        *,
-        login: Mapping[str, str] | None = None,
-    ) -> None:
-        self._answers()
+    def is_in_registry(self, image: str) -> bool:
+        return image in self.registry
+
+    async def take_in(self, image: str, login: Mapping[str, str] | None) -> None:
         self.logins.append(login)
         self.diary.append(f"pull {image}")
-        if progress is not None:
-            progress(f"pulling image {image}: 1 of 2 layers")
-        if image not in self.registry:
-            raise pull_failed(image, "manifest unknown")
-        self.images[image] = self.registry[image]
-
-    async def network(self, name: str) -> Network | None:
-        self._answers()
-        return self.networks.get(name)
+        if image in self.registry:
+            self.images[image] = self.registry[image]
 
     async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
-        self._answers()
+        self.check_answers()
         wanted = ((config.get("IPAM") or {}).get("Config") or [{}])[0]
         told = wanted.get("Subnet")
         if told:
-            if any(IPv4Network(told).overlaps(IPv4Network(one)) for one in self.overlapping):
+            if any(IPv4Network(told).overlaps(IPv4Network(item)) for item in self.overlapping):
                 raise EngineError("Pool overlaps with other one on this address space")
             self._configured.add(name)
         subnet = IPv4Network(told or self.chosen)
@@ -233,29 +215,17 @@ class FakeEngine(Engine):
         self.networks[name] = Network(name, (str(subnet),), config["Labels"], gateways)
 
     async def remove_network(self, name: str) -> bool:
-        self._answers()
-        if any(name in one.record.addresses for one in self.running()):
+        self.check_answers()
+        if any(name in item.record.addresses for item in self.running()):
             raise EngineError(f"network {name} has active endpoints")
         self._configured.discard(name)
-        return self.networks.pop(name, None) is not None
+        return await super().remove_network(name)
 
     def break_connections(self) -> None:
         """The engine ends: whoever waits notices."""
         self.down = True
-        for one in self.made.values():
-            one.wakes.set()
-
-    def _answers(self) -> None:
-        if self.down:
-            raise EngineUnreachable("no container engine answers at unix:///fake.sock: start it")
-
-    def _found(self, name: str) -> FakeContainer:
-        self._answers()
-        by_name = {one.record.name: one for one in self.made.values()}
-        found = self.made.get(name) or by_name.get(name)
-        if found is None:
-            raise NoSuchObject(f"No such container: {name}")
-        return found
+        for item in self.made.values():
+            item.wakes.set()
 
 
 async def _nothing() -> AsyncIterator[bytes]:

@@ -85,12 +85,12 @@ def main() -> None:
     parser.add_argument("--health-addr", default=":9440", help="probes")
     parser.add_argument("--webhook-port", type=int, default=9443, help="port")
     parser.add_argument("--leader-elect", default="false", nargs="?", const="true", help="elect")
-    told = parser.parse_args()
+    result = parser.parse_args()
     if os.environ.get("BROKEN"):
         sys.exit("it is broken")
     folder = Path(tempfile.gettempdir()) / "k8s-webhook-server" / "serving-certs"
-    host, _, port = told.health_addr.rpartition(":")
-    serve(("127.0.0.1", told.webhook_port), Webhook, folder)
+    host, _, port = result.health_addr.rpartition(":")
+    serve(("127.0.0.1", result.webhook_port), Webhook, folder)
     spaces = "/api/v1/namespaces/foo-system"
     tell(
         arguments=sys.argv[1:],

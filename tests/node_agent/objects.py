@@ -30,7 +30,7 @@ def release(*, broken: bool = False) -> Iterator[tuple[str, Document]]:
     yield "/api/v1/namespaces", space
     yield f"{core}/serviceaccounts", _object("v1", "ServiceAccount", "manager")
     pair = {"tls.crt": own.certificate, "tls.key": own.key}
-    data = {name: base64.b64encode(one).decode() for name, one in pair.items()}
+    data = {name: base64.b64encode(content).decode() for name, content in pair.items()}
     yield f"{core}/secrets", _object("v1", "Secret", "cert", data=data)
     yield f"{core}/configmaps", _object("v1", "ConfigMap", "settings", data={"setting": "first"})
     rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}
@@ -83,11 +83,11 @@ def deployment(*, broken: bool = False) -> Document:
     }
     template = {"metadata": {"labels": labels}, "spec": spec}
     selector = {"matchLabels": labels}
-    found = _object(
+    document = _object(
         "apps/v1", "Deployment", "foo", spec={"selector": selector, "template": template}
     )
-    found["metadata"]["labels"] = {"cluster.x-k8s.io/provider": "infrastructure-foo"}
-    return found
+    document["metadata"]["labels"] = {"cluster.x-k8s.io/provider": "infrastructure-foo"}
+    return document
 
 
 def _webhook(authority: bytes) -> Document:
@@ -109,9 +109,9 @@ def _webhook(authority: bytes) -> Document:
         "admissionReviewVersions": ["v1"],
         "sideEffects": "None",
     }
-    found = _object(
+    document = _object(
         "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "guard",
         webhooks=[webhook],
     )  # fmt: skip
-    del found["metadata"]["namespace"]
-    return found
+    del document["metadata"]["namespace"]
+    return document

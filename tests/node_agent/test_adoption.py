@@ -60,12 +60,12 @@ async def started(folder: Path) -> AsyncIterator[Record]:
 
 async def test_a_process_is_found_again(tmp_path: Path) -> None:
     async with started(tmp_path) as record:
-        found = await processes(tmp_path).find(config(tmp_path))
-        assert found is not None
-        assert found.identity == f"process://{record.pid}"
-        await found.stop(5)
+        running = await processes(tmp_path).find(config(tmp_path))
+        assert running is not None
+        assert running.identity == f"process://{record.pid}"
+        await running.stop(5)
         assert not record.is_alive
-        assert (await found.ended()).code == 137, "nobody has seen how it ended"
+        assert (await running.ended()).code == 137, "nobody has seen how it ended"
 
 
 async def test_one_that_is_to_be_told_something_else_is_ended(tmp_path: Path) -> None:

@@ -16,9 +16,10 @@ from kapy._aio.clock import Clock, loop_clock
 from kapy.apiserver.controllers.workloads.pod_conditions import not_ready_reason
 from kapy.client.client import Client
 from kapy.clusterctl.waiting import has_condition, wait_until
+from kapy.engine.cache import Change
 from kapy.kube import Document, Key
 from kapy.kube.names import DEPLOYMENTS, PODS, Resource
-from kapy.node_agent.agent import CHECK_SECONDS, AgentConfig, NodeAgent
+from kapy.node_agent.agent import CHECK_SECONDS, OWNER_SECONDS, AgentConfig, NodeAgent
 from kapy.node_agent.runtime import ContainerConfig, Exit
 from tests.clusterctl.releases import management_cluster
 
@@ -108,15 +109,15 @@ async def agent(
     async with management_cluster(controllers=True) as client, asyncio.TaskGroup() as group:
         await asyncio.sleep(1)
         place = AgentConfig("kapy", folder / "node", folder, ("127.0.0.1", 1), b"")
-        found = NodeAgent(
+        node_agent = NodeAgent(
             client,
             place,
             clock=clock or loop_clock(),
             random=random.Random(1),
             runtimes=[runtime],
         )
-        running = group.create_task(found.run())
-        yield client, found
+        running = group.create_task(node_agent.run())
+        yield client, node_agent
         running.cancel()
 
 
@@ -135,15 +136,17 @@ def pod(**metadata: Any) -> Document:
 
 
 async def pod_when(client: Client, holds: Callable[[Document], Any]) -> Document:
-    found = await wait_until(client, PODS, POD, lambda one: bool(one and holds(one)), within=LONG)
-    assert found is not None
-    return found
+    wait = await wait_until(
+        client, PODS, POD, lambda document: bool(document and holds(document)), within=LONG
+    )
+    assert wait is not None
+    return wait
 
 
-def waiting(one: Document) -> Document:
-    statuses = (one.get("status") or {}).get("containerStatuses") or [{}]
-    found: Document = (statuses[0].get("state") or {}).get("waiting") or {}
-    return found
+def waiting(document: Document) -> Document:
+    statuses = (document.get("status") or {}).get("containerStatuses") or [{}]
+    result: Document = (statuses[0].get("state") or {}).get("waiting") or {}
+    return result
 
 
 async def test_a_failure_of_the_agent_is_told_and_tried_again(tmp_path: Path) -> None:
@@ -151,12 +154,13 @@ async def test_a_failure_of_the_agent_is_told_and_tried_again(tmp_path: Path) ->
     async with agent(tmp_path, runtime) as (client, _):
         await client.create(PODS, pod())
         failed = await pod_when(
-            client, lambda one: waiting(one).get("reason") == "ContainerCannotRun"
+            client, lambda document: waiting(document).get("reason") == "ContainerCannotRun"
         )
-        said = waiting(failed)["message"]
-        assert said.startswith("the node agent failed (TypeError: nobody has thought of this)")
+        message = waiting(failed)["message"]
+        assert message.startswith("the node agent failed (TypeError: nobody has thought of this)")
         running = await pod_when(
-            client, lambda one: "running" in (one["status"]["containerStatuses"][0]["state"])
+            client,
+            lambda document: "running" in (document["status"]["containerStatuses"][0]["state"]),
         )
         assert running["status"]["phase"] == "Running"
         pauses = [
@@ -175,10 +179,12 @@ async def test_a_variable_has_the_address_of_this_start_and_not_that_of_an_earli
     async with agent(tmp_path, runtime) as (client, _):
         del wanted["spec"]["nodeName"]
         await client.create(PODS, wanted)
-        told = {"podIP": "10.9.9.9", "podIPs": [{"ip": "10.9.9.9"}]}
-        await client.patch(PODS, POD, {"status": told}, subresource="status")
+        messages = {"podIP": "10.9.9.9", "podIPs": [{"ip": "10.9.9.9"}]}
+        await client.patch(PODS, POD, {"status": messages}, subresource="status")
         await client.patch(PODS, POD, {"spec": {"nodeName": "kapy"}})
-        await pod_when(client, lambda one: (one.get("status") or {}).get("containerStatuses"))
+        await pod_when(
+            client, lambda document: (document.get("status") or {}).get("containerStatuses")
+        )
         await asyncio.sleep(1)
     assert runtime.environment["IP"] == "10.0.0.7"
 
@@ -186,9 +192,9 @@ async def test_a_variable_has_the_address_of_this_start_and_not_that_of_an_earli
 class Found(Broken):
     """A runtime whose containers run already."""
 
-    def __init__(self, *found: str) -> None:
+    def __init__(self, *value: str) -> None:
         super().__init__(0)
-        self.found = found
+        self.found = value
         self.names: list[str] = []
 
     async def find(self, config: ContainerConfig) -> Any:
@@ -213,8 +219,8 @@ async def test_init_containers_do_not_run_again_beside_what_they_prepared(
         await client.create(PODS, wanted)
         running = {"name": "main", "image": "", "imageID": "", "ready": True, "restartCount": 0}
         running["state"] = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
-        told = {"containerStatuses": [running]}
-        await client.patch(PODS, POD, {"status": told}, subresource="status")
+        messages = {"containerStatuses": [running]}
+        await client.patch(PODS, POD, {"status": messages}, subresource="status")
         await client.patch(PODS, POD, {"spec": {"nodeName": "kapy"}})
         seen = await pod_when(client, _is_initialized)
         await asyncio.sleep(1)
@@ -222,22 +228,22 @@ async def test_init_containers_do_not_run_again_beside_what_they_prepared(
     assert "terminated" in seen["status"]["initContainerStatuses"][0]["state"]
 
 
-def _is_initialized(one: Document) -> bool:
-    status = one.get("status") or {}
+def _is_initialized(document: Document) -> bool:
+    status = document.get("status") or {}
     (main,) = status.get("containerStatuses") or [{}]
     return bool(status.get("initContainerStatuses")) and "running" in (main.get("state") or {})
 
 
 async def test_a_pod_whose_agent_failed_can_be_deleted_at_once(tmp_path: Path) -> None:
-    async with agent(tmp_path, Broken(1000)) as (client, found):
+    async with agent(tmp_path, Broken(1000)) as (client, node_agent):
         await client.create(PODS, pod())
         await asyncio.sleep(300)
         began = asyncio.get_running_loop().time()
         await client.delete(PODS, POD)
-        await wait_until(client, PODS, POD, lambda one: one is None, within=LONG)
+        await wait_until(client, PODS, POD, lambda document: document is None, within=LONG)
         assert asyncio.get_running_loop().time() - began < 5
         await asyncio.sleep(0)
-        assert found.workers == {}
+        assert node_agent.workers == {}
 
 
 LABELS = {"app": "web"}
@@ -263,8 +269,8 @@ def of(kind: str, name: str, owner: Document | None = None) -> Document:
 
 def reference(kind: str, owner: Document) -> Document:
     meta = owner["metadata"]
-    told = {"apiVersion": "apps/v1", "kind": kind, "name": meta["name"], "uid": meta["uid"]}
-    return {**told, "controller": True}
+    document = {"apiVersion": "apps/v1", "kind": kind, "name": meta["name"], "uid": meta["uid"]}
+    return {**document, "controller": True}
 
 
 DEFAULTED = {
@@ -297,16 +303,74 @@ async def test_a_pod_gets_the_program_of_its_owner_only_as_that_has_it(
     tmp_path: Path, spec: dict[str, Any], uid: str, kind: str, workload: str
 ) -> None:
     """Who may create Pods must not run the owner's program with arguments or rights of its own."""
-    async with agent(tmp_path, Broken(0)) as (client, found):
+    async with agent(tmp_path, Broken(0)) as (client, node_agent):
         deployment = await client.create(DEPLOYMENTS, of("Deployment", "web"))
         stored = await client.create(SETS, of("ReplicaSet", "web-1", deployment))
-        made: Document = {"metadata": {"name": "web-1-a", "namespace": "default"}}
-        made["spec"] = {**stored["spec"]["template"]["spec"], **spec}
+        document: Document = {"metadata": {"name": "web-1-a", "namespace": "default"}}
+        document["spec"] = {**stored["spec"]["template"]["spec"], **spec}
         if kind == "ReplicaSet":
             owner = reference(kind, stored)
-            made["metadata"]["ownerReferences"] = [{**owner, "uid": uid or owner["uid"]}]
+            document["metadata"]["ownerReferences"] = [{**owner, "uid": uid or owner["uid"]}]
         await asyncio.sleep(1)
-        assert found.workload_of(made) == (workload or ("" if kind == "ReplicaSet" else "web-1-a"))
+        assert node_agent.workload_of(document) == (
+            workload or ("" if kind == "ReplicaSet" else "web-1-a")
+        )
+
+
+class LateSets:
+    """ReplicaSets that this watch does not deliver before they are released."""
+
+    def __init__(self, sets: Any) -> None:
+        self._sets = sets
+        self._released = False
+        self._handlers: list[Callable[[Change], None]] = []
+
+    async def synced(self) -> None:
+        await self._sets.synced()
+
+    def raw(self, key: Key) -> Document | None:
+        document: Document | None = self._sets.raw(key) if self._released else None
+        return document
+
+    def subscribe(self, handler: Callable[[Change], None]) -> None:
+        self._handlers.append(handler)
+
+    def release(self, key: Key) -> None:
+        self._released = True
+        document = self._sets.raw(key)
+        for handler in self._handlers:
+            handler(Change(None, document))
+
+
+@pytest.mark.parametrize(("late", "workload"), [(1, "web"), (60, "")], ids=["late", "never"])
+async def test_a_pod_that_comes_before_its_replica_set_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: float, workload: str
+) -> None:
+    """An engine that would run its image must not be asked while its program is not known."""
+    runtime = Broken(0)
+    admitted: list[tuple[float, str]] = []
+    async with agent(tmp_path, runtime) as (client, node_agent):
+        sets = LateSets(node_agent._sets)
+        monkeypatch.setattr(node_agent, "_sets", sets)
+        now = asyncio.get_running_loop().time
+
+        async def refusal(document: Document) -> str:
+            admitted.append((now() - began, node_agent.workload_of(document)))
+            return ""
+
+        monkeypatch.setattr(runtime, "refusal", refusal)
+        deployment = await client.create(DEPLOYMENTS, of("Deployment", "web"))
+        stored = await client.create(SETS, of("ReplicaSet", "web-1", deployment))
+        owned = pod(ownerReferences=[reference("ReplicaSet", stored)])
+        began = now()
+        spec = {**stored["spec"]["template"]["spec"], "nodeName": "kapy"}
+        await client.create(PODS, owned | {"spec": spec})
+        await asyncio.sleep(late)
+        sets.release(Key.of(stored))
+        await asyncio.sleep(60)
+    ((after, name),) = admitted
+    assert name == workload
+    assert min(late, OWNER_SECONDS) <= after < min(late, OWNER_SECONDS) + 1
 
 
 class JumpingClock:
@@ -329,14 +393,14 @@ async def test_a_token_is_renewed_at_once_when_the_machine_has_slept(tmp_path: P
         "kind": "ServiceAccount",
         "metadata": {"name": own.name, "namespace": own.namespace},
     }
-    async with agent(tmp_path, Broken(0), clock) as (client, found):
+    async with agent(tmp_path, Broken(0), clock) as (client, node_agent):
         await client.create(account, document)
         spec = pod()["spec"] | {
             "automountServiceAccountToken": True, "serviceAccountName": own.name
         }  # fmt: skip
         await client.create(PODS, pod() | {"spec": spec})
         ready = await pod_when(client, _is_ready)
-        folder = found.workers[ready["metadata"]["uid"]].folder.volumes
+        folder = node_agent.workers[ready["metadata"]["uid"]].folder.volumes
         (token,) = folder.glob("*/token")
         before = token.read_text()
         clock.slept += timedelta(hours=9)
@@ -345,7 +409,7 @@ async def test_a_token_is_renewed_at_once_when_the_machine_has_slept(tmp_path: P
         assert renewed != before, "before the next regular look, half a minute later"
         await client.delete(account, own)
         clock.slept += timedelta(hours=9)
-        failed = await pod_when(client, lambda one: not _is_ready(one))
+        failed = await pod_when(client, lambda item: not _is_ready(item))
         assert "its ServiceAccount token expired at " in not_ready_reason(failed)
         assert 'and cannot be renewed: serviceaccounts "own" not found' in not_ready_reason(failed)
         await client.create(account, document)
@@ -353,8 +417,8 @@ async def test_a_token_is_renewed_at_once_when_the_machine_has_slept(tmp_path: P
         assert token.read_text() != renewed
 
 
-def _is_ready(one: Document) -> bool:
-    return has_condition(one, "Ready")
+def _is_ready(document: Document) -> bool:
+    return has_condition(document, "Ready")
 
 
 class Hooked(Broken):
@@ -366,9 +430,9 @@ class Hooked(Broken):
         self.commands: list[str] = []
 
     async def start(self, config: ContainerConfig) -> Fine:
-        made = await super().start(config)
-        made.execute = self._execute  # type: ignore[method-assign]
-        return made
+        fine = await super().start(config)
+        fine.execute = self._execute  # type: ignore[method-assign]
+        return fine
 
     async def _execute(self, command: Sequence[str], seconds: float) -> int:
         self.commands.append(" ".join(command))
@@ -386,7 +450,7 @@ async def test_a_post_start_hook_that_fails_ends_the_container(
     async with agent(tmp_path, runtime) as (client, _):
         await client.create(PODS, document)
         failed = await pod_when(
-            client, lambda one: waiting(one).get("reason") == "CrashLoopBackOff"
+            client, lambda item: waiting(item).get("reason") == "CrashLoopBackOff"
         )
         why = waiting(failed)["message"]
         assert "the postStart hook failed: prepare it ended with code 4" in why

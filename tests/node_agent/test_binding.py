@@ -49,9 +49,9 @@ thread.join()
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as value:
+        value.bind(("127.0.0.1", 0))
+        return int(value.getsockname()[1])
 
 
 def config(folder: Path, name: str, host: str, port: int) -> ContainerConfig:
@@ -75,30 +75,30 @@ async def both(
         programs.add(folder, [Program("ns", name, name, command)])
     known = Programs(folder)
     known.refresh()
-    found = ProcessRuntime(known, lambda pod: str(pod["metadata"]["name"]), system_clock)
+    process_runtime = ProcessRuntime(known, lambda pod: str(pod["metadata"]["name"]), system_clock)
     running: list[Running] = []
     try:
         for name in "ab":
-            one = await found.start(config(folder, name, host, port))
-            running.append(one)
-            await answers(one, port, name)
-        yield found, running
+            value = await process_runtime.start(config(folder, name, host, port))
+            running.append(value)
+            await answers(value, port, name)
+        yield process_runtime, running
     finally:
-        for one in running:
-            await one.stop(5)
+        for value in running:
+            await value.stop(5)
 
 
-async def answers(one: Running, port: int, name: str) -> None:
+async def answers(running: Running, port: int, name: str) -> None:
     """Wait until a program answers where its real port is said to be."""
     async with asyncio.timeout(LONG):
         while True:
             with suppress(OSError):
                 reader, writer = await asyncio.open_connection(
-                    "127.0.0.1", one.ports.get(port, port)
+                    "127.0.0.1", running.ports.get(port, port)
                 )
-                said = await reader.read()
+                data = await reader.read()
                 writer.close()
-                if said == name.encode():
+                if data == name.encode():
                     return
             await asyncio.sleep(0.02)
 
@@ -115,17 +115,17 @@ async def test_two_programs_with_one_port_run_beside_each_other(
 
         monkeypatch.setattr(runtime, "_namespaces_allowed", refused)
     port = free_port()
-    async with both(tmp_path, host, port) as (found, (first, second)):
+    async with both(tmp_path, host, port) as (process_runtime, (first, second)):
         moved = second.ports[port]
         assert first.ports.get(port, port) != moved != port
         again = records.read(config(tmp_path, "b", host, port).folder)
         assert again is not None
         assert again.ports == {str(port): moved}, "a plane that is killed finds it there"
-        adopted = await found.find(config(tmp_path, "b", host, port))
+        adopted = await process_runtime.find(config(tmp_path, "b", host, port))
         assert adopted is not None
         assert adopted.ports == second.ports
         await second.stop(5)
-        third = await found.start(config(tmp_path, "b", host, port))
+        third = await process_runtime.start(config(tmp_path, "b", host, port))
         try:
             await answers(third, port, "b")
         finally:
@@ -139,14 +139,14 @@ async def test_where_nobody_can_look_a_port_in_use_is_told_before(
         return False
 
     monkeypatch.setattr(runtime, "can_hand_over", refused)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with pytest.raises(StartFailed, match=f"port {port}, for which .* has no flag") as told:
+    with socket.socket() as result:
+        result.bind(("127.0.0.1", 0))
+        result.listen()
+        port = result.getsockname()[1]
+        with pytest.raises(StartFailed, match=f"port {port}, for which .* has no flag") as error:
             async with both(tmp_path, "127.0.0.1", port):
                 pass
-    assert told.value.reason == "PortInUse"
+    assert error.value.reason == "PortInUse"
 
 
 async def test_other_binds_are_as_ever(tmp_path: Path) -> None:
@@ -173,12 +173,12 @@ async def test_other_binds_are_as_ever(tmp_path: Path) -> None:
     known = Programs(tmp_path)
     known.refresh()
     before = _listeners()
-    found = ProcessRuntime(known, lambda pod: str(pod["metadata"]["name"]), system_clock)
+    process_runtime = ProcessRuntime(known, lambda pod: str(pod["metadata"]["name"]), system_clock)
     wanted = config(tmp_path, "c", "", 9443)
-    one = await found.start(wanted)
-    ended = await one.ended()
+    running = await process_runtime.start(wanted)
+    ended = await running.ended()
     assert (ended.code, wanted.log.read_text()) == (0, "as ever\n")
-    assert one.ports == {}
+    assert running.ports == {}
     assert _listeners() == before, "nothing stays open"
 
 

@@ -15,7 +15,6 @@ from kapy.client.credentials import tls_context
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube import Document
 from kapy.kube.errors import ApiError
-from kapy.kube.http import Request
 from kapy.kube.names import PODS
 from kapy.remote.port_forward import PodPorts
 from tests.node_agent.fake_engine import FakeEngine
@@ -33,7 +32,7 @@ class Client:
 
     def __init__(self, access: Kubeconfig, pod: str, *command: str, **what: str) -> None:
         self._access = access
-        words = "&".join(f"command={quote(one)}" for one in command)
+        words = "&".join(f"command={quote(item)}" for item in command)
         more = "".join(f"&{name}={value}" for name, value in what.items())
         self._path = f"{PODS.path(SPACE, pod, 'exec')}?{words}{more}"
         self.connection = PodPorts()
@@ -56,15 +55,15 @@ class Client:
 
     async def said(self, name: str) -> bytes:
         """All that comes on a stream."""
-        found = b""
+        result = b""
         while piece := await self.streams[name].read():
-            found += piece
-        return found
+            result += piece
+        return result
 
     async def outcome(self) -> Document:
         """How the command ended."""
-        found: Document = json.loads(await self.said("error"))
-        return found
+        document: Document = json.loads(await self.said("error"))
+        return document
 
 
 async def test_a_command_runs_with_its_streams_and_without_more_rights(
@@ -84,7 +83,7 @@ async def test_a_command_runs_with_its_streams_and_without_more_rights(
         outcome = await client.outcome()
         cause = {"reason": "ExitCode", "message": "3"}
         assert (outcome["status"], outcome["details"]["causes"]) == ("Failure", [cause])
-        assert engine.diary[-1] == "attach ['sh', '-c', 'a\\nb; exit', '3']"
+        assert engine.diary[-1] == "session ['sh', '-c', 'a\\nb; exit', '3']"
         terminal = Client(running.kubeconfig, pod, "0", stdout="true", tty="true", stdin="false")
         await terminal.open("stdout", "resize")
         terminal.streams["resize"].write(b'{"Width":80,"He')
@@ -115,16 +114,16 @@ async def test_what_cannot_be_run_is_refused(
 async def test_a_client_that_goes_ends_the_wait_for_its_command(
     tmp_path: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gone = asyncio.Event()
+    removal = asyncio.Event()
 
     async def never(*_: object) -> int:
         try:
             await asyncio.get_running_loop().create_future()
         finally:
-            gone.set()
+            removal.set()
         return 0
 
-    monkeypatch.setattr(engine, "attach", never)
+    monkeypatch.setattr(engine, "run_session", never)
     async with plane(tmp_path) as running:
         await install(running)
         pod = (await available(running))["metadata"]["name"]
@@ -133,19 +132,4 @@ async def test_a_client_that_goes_ends_the_wait_for_its_command(
         await client.open("stdout")
         client.connection.close()
         async with asyncio.timeout(60):
-            await gone.wait()
-
-
-@pytest.mark.parametrize("part", ["exec", "portforward"])
-async def test_a_client_that_speaks_websocket_is_told_what_to_speak(
-    tmp_path: Path, engine: FakeEngine, part: str
-) -> None:
-    """By the failure of an upgrade, upon which kubectl asks again over SPDY."""
-    async with plane(tmp_path) as running:
-        await install(running)
-        pod = (await available(running))["metadata"]["name"]
-        path = PODS.path(SPACE, pod, part)
-        headers = {"upgrade": "websocket", "connection": "Upgrade"}
-        reply = await running.transport(Request("GET", path, {"command": "id"}, headers))
-        assert reply.status == 501
-        assert "SPDY/3.1 here, not over WebSocket" in str(reply.body)
+            await removal.wait()

@@ -51,17 +51,17 @@ def made(
 
 
 def host_config(container: Document | None = None, spec: Document | None = None) -> Document:
-    found: Document = made(config(container, spec))["HostConfig"]
-    return found
+    document: Document = made(config(container, spec))["HostConfig"]
+    return document
 
 
 def test_a_plain_container_has_no_more_than_the_engine_gives() -> None:
-    found = made(config())
-    assert found["Image"] == "sha256:r", "what was looked at is what runs"
-    assert (found["Env"], found["Hostname"], found["User"]) == (["A=b=c"], "foo-1", "")
-    assert "Entrypoint" not in found
-    assert "Cmd" not in found
-    host = found["HostConfig"]
+    document = made(config())
+    assert document["Image"] == "sha256:r", "what was looked at is what runs"
+    assert (document["Env"], document["Hostname"], document["User"]) == (["A=b=c"], "foo-1", "")
+    assert "Entrypoint" not in document
+    assert "Cmd" not in document
+    host = document["HostConfig"]
     assert (host["Privileged"], host["ReadonlyRootfs"], host["PidMode"]) == (False, False, "")
     assert (host["CapAdd"], host["CapDrop"], host["SecurityOpt"]) == ([], [], [])
     assert host["RestartPolicy"] == {"Name": "no"}, "the agent starts it again, not the engine"
@@ -79,8 +79,8 @@ def test_a_plain_container_has_no_more_than_the_engine_gives() -> None:
 def test_commands_and_arguments(
     command: list[str], args: list[str], entrypoint: list[str] | None, cmd: list[str]
 ) -> None:
-    found = made(config(command=command, args=args))
-    assert (found.get("Entrypoint"), found["Cmd"]) == (entrypoint, cmd)
+    document = made(config(command=command, args=args))
+    assert (document.get("Entrypoint"), document["Cmd"]) == (entrypoint, cmd)
 
 
 @pytest.mark.parametrize(
@@ -130,23 +130,23 @@ def test_commands_and_arguments(
 )
 def test_rights_and_resources(container: Document, spec: Document, expected: Document) -> None:
     plain = {key: value for key, value in host_config().items() if key not in expected}
-    found = host_config(container, spec)
-    assert {key: found[key] for key in expected} == expected
-    assert {key: found.get(key, []) for key in plain} == plain, "nothing else changes"
+    document = host_config(container, spec)
+    assert {key: document[key] for key in expected} == expected
+    assert {key: document.get(key, []) for key in plain} == plain, "nothing else changes"
 
 
 def test_a_container_that_joins_a_network_has_no_names_of_its_own() -> None:
     spec = {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a"]}]}
-    found = made(config(spec=spec), joined="id-1")
-    assert found["HostConfig"]["NetworkMode"] == "container:id-1"
-    assert "Hostname" not in found
-    assert "ExtraHosts" not in found["HostConfig"]
+    document = made(config(spec=spec), joined="id-1")
+    assert document["HostConfig"]["NetworkMode"] == "container:id-1"
+    assert "Hostname" not in document
+    assert "ExtraHosts" not in document["HostConfig"]
 
 
 def test_a_container_has_the_address_of_its_pod_where_it_has_a_network_of_its_own() -> None:
-    found = made(config(address="172.20.0.2"))
+    document = made(config(address="172.20.0.2"))
     fixed = {"IPAMConfig": {"IPv4Address": "172.20.0.2"}}
-    assert found["NetworkingConfig"] == {"EndpointsConfig": {"kapy-1": fixed}}
+    assert document["NetworkingConfig"] == {"EndpointsConfig": {"kapy-1": fixed}}
     assert "NetworkingConfig" not in made(config(address="172.20.0.2"), joined="id-1")
     assert "NetworkingConfig" not in made(config(spec={"hostNetwork": True}))
 
@@ -235,17 +235,17 @@ async def test_an_image_is_pulled_as_its_policy_says(
     engine.registry[NAME] = NONROOT
     if there:
         engine.images[NAME] = ROOT
-    found = await obtain_image(engine, config({"imagePullPolicy": policy}))
-    assert found == (NONROOT if pulled else ROOT)
+    image = await obtain_image(engine, config({"imagePullPolicy": policy}))
+    assert image == (NONROOT if pulled else ROOT)
 
 
 async def test_a_pull_tells_how_far_it_is_and_why_it_failed() -> None:
-    engine, told = FakeEngine(), []
-    wanted = config({"imagePullPolicy": "IfNotPresent"}, tell=lambda *what: told.append(what))
+    engine, result = FakeEngine(), []
+    wanted = config({"imagePullPolicy": "IfNotPresent"}, tell=lambda *what: result.append(what))
     with pytest.raises(StartFailed, match="manifest unknown") as caught:
         await obtain_image(engine, wanted)
     assert caught.value.reason == "ErrImagePull"
-    assert told == [("ContainerCreating", f"pulling image {NAME}: 1 of 2 layers")]
+    assert result == [("ContainerCreating", f"pulling image {NAME}: 1 of 2 layers")]
     engine.images[NAME] = ROOT
     with pytest.raises(StartFailed, match="which imagePullPolicy IfNotPresent would use"):
         await obtain_image(engine, config({"imagePullPolicy": "Always"}))

@@ -41,10 +41,10 @@ class LocalEngine(FakeEngine):
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
-    found = LocalEngine()
-    found.registry[IMAGE] = Image("sha256:1", (f"{IMAGE}@sha256:2",), "65532", ())
-    monkeypatch.setattr(Engine, "from_environment", lambda: found)
-    return found
+    local_engine = LocalEngine()
+    local_engine.registry[IMAGE] = Image("sha256:1", (f"{IMAGE}@sha256:2",), "65532", ())
+    monkeypatch.setattr(Engine, "from_environment", lambda: local_engine)
+    return local_engine
 
 
 @asynccontextmanager
@@ -56,8 +56,8 @@ async def plane(folder: Path) -> AsyncIterator[ManagementPlane]:
         run_pods="containers",
         inventory=True,
     )
-    async with management_plane(settings, clock=system_clock) as found:
-        yield found
+    async with management_plane(settings, clock=system_clock) as result:
+        yield result
 
 
 async def install(plane: ManagementPlane) -> None:
@@ -74,21 +74,21 @@ async def install(plane: ManagementPlane) -> None:
 
 
 async def available(plane: ManagementPlane) -> Document:
-    await deployment_when(plane.client, lambda one: has_condition(one, "Available"))
-    (found,) = (await plane.client.list(PODS, SPACE)).items
-    return found
+    await deployment_when(plane.client, lambda item: has_condition(item, "Available"))
+    (document,) = (await plane.client.list(PODS, SPACE)).items
+    return document
 
 
 def bound(container: FakeContainer, path: str) -> Path:
     """The folder of the host that a container finds at a path."""
-    binds = (one.rsplit(":", 2) for one in container.config["HostConfig"]["Binds"])
+    binds = (bind.rsplit(":", 2) for bind in container.config["HostConfig"]["Binds"])
     return next(Path(source) for source, target, _ in binds if target == path)
 
 
 def code_of(container: FakeContainer, path: str) -> int:
     """What a request gets that a program in the container makes."""
     account = bound(container, TOKEN_FOLDER)
-    variables = dict(one.split("=", 1) for one in container.config["Env"])
+    variables = dict(item.split("=", 1) for item in container.config["Env"])
     host, port = variables["KUBERNETES_SERVICE_HOST"], variables["KUBERNETES_SERVICE_PORT"]
     token = (account / "token").read_text()
     assert token not in str(container.config), "no token where others can see it"
@@ -124,8 +124,12 @@ async def test_a_deployment_runs_as_a_container_with_the_rights_of_its_account(
         variables = [f"POD_IP={address}", f"POD_IPS={address}", "HOST=127.0.0.1"]
         assert container.config["Env"][-3:] == variables, "known before the container starts"
         assert pod["status"]["hostIP"] == "127.0.0.1"
-        (told,) = await running_pods(running.client, tmp_path)
-        assert (told.state, told.program, told.message) == ("Running", IMAGE, "")
+        (running_pod,) = await running_pods(running.client, tmp_path)
+        assert (running_pod.state, running_pod.program, running_pod.message) == (
+            "Running",
+            IMAGE,
+            "",
+        )
         settings = bound(container, "/etc/settings")
         assert (settings / "setting").read_text() == "first"
         await running.client.patch(
@@ -146,8 +150,8 @@ async def test_a_program_takes_the_place_of_a_container(tmp_path: Path, engine: 
         pod = await available(running)
         run(tmp_path)
 
-        def is_process(one: Document | None) -> bool:
-            (status,) = ((one or {}).get("status") or {}).get("containerStatuses") or [{}]
+        def is_process(document: Document | None) -> bool:
+            (status,) = ((document or {}).get("status") or {}).get("containerStatuses") or [{}]
             return str(status.get("containerID")).startswith("process://")
 
         await wait_until(running.client, PODS, Key.of(pod), is_process, within=LONG)
@@ -164,7 +168,7 @@ async def test_an_image_that_cannot_be_had_and_an_engine_that_is_away_are_told(
         await install(running)
 
         async def told(words: str) -> None:
-            await deployment_when(running.client, lambda one: words in str(one["status"]))
+            await deployment_when(running.client, lambda document: words in str(document["status"]))
 
         await told("NoRuntime: nothing runs this Pod here: no local program runs in place of its "
                    "image; no container engine answers at unix:///fake.sock")  # fmt: skip
@@ -193,8 +197,8 @@ async def test_a_plane_finds_its_container_again(tmp_path: Path, engine: FakeEng
     del engine.stop
     async with plane(tmp_path) as running:
 
-        def runs(one: Document) -> bool:
-            return has_condition(one, "Available")
+        def runs(document: Document) -> bool:
+            return has_condition(document, "Available")
 
         await wait_until(
             running.client,
@@ -203,12 +207,14 @@ async def test_a_plane_finds_its_container_again(tmp_path: Path, engine: FakeEng
             lambda document: document is not None and runs(document),
             within=LONG,
         )
-        found = await available(running)
-        assert found["metadata"]["uid"] == pod
+        result = await available(running)
+        assert result["metadata"]["uid"] == pod
         spaces = f"/api/v1/namespaces/{SPACE}"
         assert await asyncio.to_thread(code_of, container, f"{spaces}/configmaps") == 200
         await running.client.delete(DEPLOYMENTS, FOO)
-        await wait_until(running.client, PODS, Key.of(found), lambda one: one is None, within=LONG)
+        await wait_until(
+            running.client, PODS, Key.of(result), lambda document: document is None, within=LONG
+        )
         assert not engine.made, "with its Pod it goes"
 
 

@@ -81,8 +81,8 @@ class Stage:
     @property
     def one(self) -> FakeContainer:
         """The one container that runs."""
-        (found,) = self.engine.running()
-        return found
+        (fake_container,) = self.engine.running()
+        return fake_container
 
 
 @pytest.fixture
@@ -112,11 +112,11 @@ async def test_a_plane_that_was_killed_finds_its_container_and_listens_on_the_sa
 ) -> None:
     _, first = await started(stage)
     again = stage.runtime()
-    found = await again.find(await stage.config(again))
-    assert found is not None
-    assert (found.identity, found.address) == (first.identity, first.address)
+    running = await again.find(await stage.config(again))
+    assert running is not None
+    assert (running.identity, running.address) == (first.identity, first.address)
     assert stage.listened == [("172.20.0.1", 0), ("172.20.0.1", 30001)]
-    assert [one for one in stage.engine.diary if one.startswith("create")] == ["create id-2"]
+    assert [text for text in stage.engine.diary if text.startswith("create")] == ["create id-2"]
 
 
 @pytest.mark.parametrize("field", ["image", "env", "securityContext"])
@@ -147,7 +147,11 @@ async def test_only_its_own_containers_are_removed(stage: Stage) -> None:
     assert len(stage.engine.running()) == 4
     await runtime.forget(pod())
     await remove(stage.engine, stage.plane, ())
-    assert [one.record.id for one in stage.engine.running()] == ["x0", "x1", "x2"]
+    assert [fake_container.record.id for fake_container in stage.engine.running()] == [
+        "x0",
+        "x1",
+        "x2",
+    ]
     assert running.identity
 
 
@@ -215,15 +219,15 @@ async def test_an_engine_that_is_away_is_waited_for(stage: Stage) -> None:
 
 
 async def test_no_engine_is_a_sentence_and_not_asked_without_a_pod(stage: Stage) -> None:
-    asked = []
+    request = []
 
     def nobody() -> FakeEngine:
-        asked.append(1)
+        request.append(1)
         raise EngineUnreachable("no container engine was found: start Docker or Podman")
 
     runtime = stage.runtime()
     runtime._open = nobody
-    assert not asked
+    assert not request
     assert "start Docker or Podman" in await runtime.refusal(pod())
     runtime._open = lambda: stage.engine
     assert await runtime.refusal(pod()) == ""
@@ -243,16 +247,16 @@ async def test_an_engine_whose_network_is_another_one_is_refused(
 
 async def test_a_paused_container_has_not_ended(stage: Stage) -> None:
     _, running = await started(stage)
-    one = stage.one
-    one.record = replace(one.record, state="paused")
+    fake_container = stage.one
+    fake_container.record = replace(fake_container.record, state="paused")
     async with asyncio.TaskGroup() as group:
         ended = group.create_task(running.ended())
         await asyncio.sleep(30)
         assert not ended.done()
         again = stage.runtime()
-        found = await again.find(await stage.config(again))
-        assert found is not None, "and is not started twice"
-        stage.engine.end(one, 0)
+        result = await again.find(await stage.config(again))
+        assert result is not None, "and is not started twice"
+        stage.engine.end(fake_container, 0)
     assert ended.result().code == 0
 
 
@@ -294,23 +298,27 @@ async def test_a_container_that_lives_through_a_restart_of_the_engine_goes_on(
 @pytest.mark.parametrize(
     ("end", "reason", "words"),
     [
-        (lambda engine, one: engine.end(one, 1), "Error", "it is broken"),
-        (lambda engine, one: engine.end(one, 137, out_of_memory=True), "OOMKilled", "memory"),
-        (lambda engine, one: engine.made.pop(one.record.id), "ContainerStatusUnknown", "removed"),
+        (lambda engine, value: engine.end(value, 1), "Error", "it is broken"),
+        (lambda engine, value: engine.end(value, 137, out_of_memory=True), "OOMKilled", "memory"),
+        (
+            lambda engine, value: engine.made.pop(value.record.id),
+            "ContainerStatusUnknown",
+            "removed",
+        ),
     ],
 )
 async def test_an_end_is_told_in_words(
     stage: Stage, end: Callable[[FakeEngine, FakeContainer], None], reason: str, words: str
 ) -> None:
     _, running = await started(stage)
-    one = stage.one
-    one.log = "hello\npanic: it is broken\n\n"
-    end(stage.engine, one)
-    one.record = replace(one.record, state="exited")
-    one.wakes.set()
-    told = await running.ended()
-    assert told.reason == reason
-    assert words in f"{told.message} {told.said}"
+    fake_container = stage.one
+    fake_container.log = "hello\npanic: it is broken\n\n"
+    end(stage.engine, fake_container)
+    fake_container.record = replace(fake_container.record, state="exited")
+    fake_container.wakes.set()
+    messages = await running.ended()
+    assert messages.reason == reason
+    assert words in f"{messages.message} {messages.said}"
 
 
 async def test_the_earlier_start_stays_for_its_log_and_older_ones_go(stage: Stage) -> None:
@@ -319,8 +327,8 @@ async def test_the_earlier_start_stays_for_its_log_and_older_ones_go(stage: Stag
         config = await stage.config(runtime, restarts=restarts)
         await runtime.start(config)
         stage.engine.end(stage.one)
-    there = [one.record.labels["io.kubernetes.container.restartCount"]
-             for one in stage.engine.made.values()]  # fmt: skip
+    there = [fake_container.record.labels["io.kubernetes.container.restartCount"]
+             for fake_container in stage.engine.made.values()]  # fmt: skip
     assert there == ["1", "2"]
 
 
@@ -333,12 +341,12 @@ async def test_all_containers_of_a_pod_share_one_network(stage: Stage) -> None:
         assert not stage.engine.made, "it waits for the network"
         first = await runtime.start(await stage.config(runtime, document))
     second = waiting.result()
-    one, two = stage.engine.running()
-    assert two.config["HostConfig"]["NetworkMode"] == f"container:{one.record.id}"
+    fake_container, two = stage.engine.running()
+    assert two.config["HostConfig"]["NetworkMode"] == f"container:{fake_container.record.id}"
     assert "Hostname" not in two.config
     assert second.address == first.address
     assert second.outdated() == ""
-    stage.engine.end(one)
+    stage.engine.end(fake_container)
     await first.ended()
     assert second.outdated() == "", "not before there is another network"
     await runtime.start(await stage.config(runtime, document, restarts=1))
@@ -357,8 +365,8 @@ async def test_a_container_that_starts_again_waits_while_the_first_one_is_down(
         await asyncio.sleep(10)
         assert not second.done(), "it would join a network that is gone"
         await runtime.start(await stage.config(runtime, document, restarts=1))
-    one, two = stage.engine.running()
-    assert two.config["HostConfig"]["NetworkMode"] == f"container:{one.record.id}"
+    fake_container, two = stage.engine.running()
+    assert two.config["HostConfig"]["NetworkMode"] == f"container:{fake_container.record.id}"
 
 
 async def test_a_second_container_is_found_again_in_the_same_network_only(stage: Stage) -> None:

@@ -42,8 +42,8 @@ class Container:
         return 0
 
 
-def hook(**one: Any) -> dict[str, Any]:
-    return {"name": "manager", "lifecycle": {"preStop": one}}
+def hook(**item: Any) -> dict[str, Any]:
+    return {"name": "manager", "lifecycle": {"preStop": item}}
 
 
 @pytest.mark.parametrize(

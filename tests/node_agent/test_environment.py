@@ -122,8 +122,8 @@ def test_all_of_an_object_comes_before_single_variables() -> None:
         "envFrom": [{"prefix": "P_", "secretRef": {"name": "s"}}, {"configMapRef": {"name": "c"}}],
         "env": [{"name": "K", "value": "own $(P_K)"}],
     }
-    found = environment_of(container, SOURCES, {})
-    assert found == {"P_K": "secret", "P_L": "$(A)", "K": "own secret"}
+    environment = environment_of(container, SOURCES, {})
+    assert environment == {"P_K": "secret", "P_L": "$(A)", "K": "own secret"}
 
 
 @pytest.mark.parametrize(

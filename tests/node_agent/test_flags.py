@@ -92,8 +92,8 @@ def moved(port: int) -> int:
 def test_a_program_listens_on_ports_of_its_own(
     help_text: str, arguments: Sequence[str], told: Sequence[str], ports: dict[int, int]
 ) -> None:
-    found = with_free_ports(arguments, flags_of(help_text), moved)
-    assert (list(found.values), dict(found.ports)) == (list(told), ports)
+    result = with_free_ports(arguments, flags_of(help_text), moved)
+    assert (list(result.values), dict(result.ports)) == (list(told), ports)
 
 
 def test_paths_of_mounts_become_those_of_the_host() -> None:

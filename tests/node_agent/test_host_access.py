@@ -45,9 +45,9 @@ def test_each_way_to_the_machine_is_refused_unless_it_is_allowed(
 ) -> None:
     wanted = pod(**spec)
     assert access_of(wanted["spec"]) == [words]
-    said = refusal(tmp_path, wanted, "foo")
-    assert f"({words})" in said
-    assert "kapy init" in said
+    message = refusal(tmp_path, wanted, "foo")
+    assert f"({words})" in message
+    assert "kapy init" in message
     host_access.allow(tmp_path, [Allowed("ns", "foo", (words,))])
     assert refusal(tmp_path, wanted, "foo") == ""
     assert refusal(tmp_path, wanted, "another") != ""
@@ -78,24 +78,24 @@ class Release:
     provider = Provider()
 
     def __init__(self, **spec: Any) -> None:
-        found = deployment()
-        found["kind"] = "Deployment"
-        found["spec"]["template"]["spec"] |= spec
-        self.objects = [{"kind": "Namespace", "metadata": {"name": "x"}}, found]
+        document = deployment()
+        document["kind"] = "Deployment"
+        document["spec"]["template"]["spec"] |= spec
+        self.objects = [{"kind": "Namespace", "metadata": {"name": "x"}}, document]
 
 
 def release(**spec: Any) -> list[Components]:
-    found: Any = Release(**spec)
-    return [found]
+    result: Any = Release(**spec)
+    return [result]
 
 
 def test_an_installation_tells_what_it_allows_and_takes_it_back_when_it_fails(
     tmp_path: Path,
 ) -> None:
-    told: list[str] = []
+    allows: list[str] = []
 
     def say(text: str, /, **values: str | Document) -> None:
-        told.append(f"{text} {values}")
+        allows.append(f"{text} {values}")
 
     def install(*, fails: bool = False, **spec: Any) -> list[Allowed]:
         try:
@@ -108,11 +108,11 @@ def test_an_installation_tells_what_it_allows_and_takes_it_back_when_it_fails(
         return list(host_access.read(tmp_path))
 
     assert install() == []
-    assert not told
+    assert not allows
     assert not (tmp_path / host_access.NAME).exists(), "most releases need none"
     (allowed,) = install(hostNetwork=True)
     assert allowed == ("foo-system", "foo", ("hostNetwork",))
-    assert "infrastructure-foo gets access to this machine" in told[0]
-    assert "'access': 'hostNetwork'" in told[0]
+    assert "infrastructure-foo gets access to this machine" in allows[0]
+    assert "'access': 'hostNetwork'" in allows[0]
     assert install(fails=True, hostPID=True) == [allowed]
     assert install() == [], "a later version that does not need it any more does not have it"

@@ -39,8 +39,8 @@ async def plane(folder: Path) -> AsyncIterator[ManagementPlane]:
     settings = Settings(
         data=folder / "data", serving=Serving(pki=folder / "pki"), inventory=True, pods=folder
     )
-    async with management_plane(settings, clock=system_clock) as found:
-        yield found
+    async with management_plane(settings, clock=system_clock) as result:
+        yield result
 
 
 async def install(client: Client, *, broken: bool = False) -> None:
@@ -55,26 +55,30 @@ def run(folder: Path, *more: str) -> None:
 
 
 async def deployment_when(client: Client, done: Callable[[Document], bool]) -> Document:
-    found = await wait_until(
-        client, DEPLOYMENTS, FOO, lambda one: one is not None and done(one), within=LONG
+    wait = await wait_until(
+        client,
+        DEPLOYMENTS,
+        FOO,
+        lambda document: document is not None and done(document),
+        within=LONG,
     )
-    assert found is not None
-    return found
+    assert wait is not None
+    return wait
 
 
 async def available(client: Client) -> Document:
-    return await deployment_when(client, lambda one: has_condition(one, "Available"))
+    return await deployment_when(client, lambda document: has_condition(document, "Available"))
 
 
 async def the_pod(client: Client) -> Document:
-    (found,) = (await client.list(PODS, SPACE)).items
-    return found
+    (document,) = (await client.list(PODS, SPACE)).items
+    return document
 
 
 def record_of(folder: Path, pod: Document) -> records.Record:
-    found = records.read(folder / "node" / "pods" / pod["metadata"]["uid"] / "manager")
-    assert found is not None
-    return found
+    record = records.read(folder / "node" / "pods" / pod["metadata"]["uid"] / "manager")
+    assert record is not None
+    return record
 
 
 def command_of(folder: Path, pod: Document) -> str:
@@ -86,8 +90,8 @@ def command_of(folder: Path, pod: Document) -> str:
 def said(folder: Path, pod: Document) -> Document:
     """What the manager of a Pod found."""
     log = folder / "node" / "pods" / pod["metadata"]["uid"] / "manager" / "0.log"
-    found: Document = json.loads(log.read_text().splitlines()[0])
-    return found
+    document: Document = json.loads(log.read_text().splitlines()[0])
+    return document
 
 
 async def log_of(plane: ManagementPlane, pod: Document) -> str:
@@ -96,7 +100,7 @@ async def log_of(plane: ManagementPlane, pod: Document) -> str:
     reply = await plane.transport(Request("GET", path, {"tailLines": "1"}))
     assert reply.status == 200
     assert isinstance(reply.body, AsyncIterator)
-    pieces = [one async for one in reply.body if isinstance(one, bytes)]
+    pieces = [item async for item in reply.body if isinstance(item, bytes)]
     return b"".join(pieces).decode()
 
 
@@ -106,11 +110,11 @@ async def asked(plane: ManagementPlane, pod: Document, port: int) -> bytes:
     reply = await plane.transport(Request("POST", path, {}, {"upgrade": "SPDY/3.1"}))
     assert isinstance(reply, PortForward)
     assert reply.connect is not None
-    said = bytearray()
-    channel = Channel(lambda data: said.extend(data or b""))
+    result = bytearray()
+    channel = Channel(lambda data: result.extend(data or b""))
     channel.feed(b"GET /healthz HTTP/1.0\r\n\r\n")
     await reply.connect(port, channel)
-    return bytes(said)
+    return bytes(result)
 
 
 def config_map(name: str) -> Document:
@@ -131,31 +135,41 @@ async def test_a_release_runs_and_serves(
     async with plane(tmp_path) as running:
         client = running.client
         await install(client)
-        waiting = await deployment_when(client, lambda one: "NoRuntime" in json.dumps(one))
+        waiting = await deployment_when(client, lambda item: "NoRuntime" in json.dumps(item))
         (why,) = (
-            one["message"] for one in waiting["status"]["conditions"] if one["type"] == "Available"
+            condition["message"]
+            for condition in waiting["status"]["conditions"]
+            if condition["type"] == "Available"
         )
         assert "kapy run provider" in why
         run(tmp_path)
         await available(client)
         pod = await the_pod(client)
-        found = said(tmp_path, pod)
-        assert (found["may_list"], found["may_not"]) == (200, 403), "its account's rights, no more"
-        assert found["setting"] == "first"
-        assert "eyJ" not in json.dumps(found) + command_of(tmp_path, pod), "no token is told"
+        document = said(tmp_path, pod)
+        assert (document["may_list"], document["may_not"]) == (200, 403), (
+            "its account's rights, no more"
+        )
+        assert document["setting"] == "first"
+        assert "eyJ" not in json.dumps(document) + command_of(tmp_path, pod), "no token is told"
         await client.create(CONFIG_MAPS, config_map("good"))
         with pytest.raises(BadRequest, match="it is bad"):
             await client.create(CONFIG_MAPS, config_map("bad"))
-        (told,) = await running_pods(client, tmp_path)
-        assert (told.provider, told.state) == ("infrastructure-foo", "Running")
-        assert told.since == pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"]
-        assert told.memory > 1_000_000
-        assert (told.restarts, told.message) == (0, "")
-        assert await log_of(running, pod) == json.dumps(found) + "\n"
+        (running_pod,) = await running_pods(client, tmp_path)
+        assert (running_pod.provider, running_pod.state) == ("infrastructure-foo", "Running")
+        assert (
+            running_pod.since
+            == pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"]
+        )
+        assert running_pod.memory > 1_000_000
+        assert (running_pod.restarts, running_pod.message) == (0, "")
+        assert await log_of(running, pod) == json.dumps(document) + "\n"
         assert b" 200 " in await asked(running, pod, 9440)
         with pytest.raises(OSError, match=r"[Cc]onnect"):
             await asked(running, pod, 1)
-        ports = {int(one.rpartition(":")[2].rpartition("=")[2]) for one in found["arguments"][1:]}
+        ports = {
+            int(argument.rpartition(":")[2].rpartition("=")[2])
+            for argument in document["arguments"][1:]
+        }
         assert not ports & {9440, 9443}, "two managers do not clash"
 
 
@@ -169,8 +183,8 @@ async def test_a_program_that_fails_is_told_in_one_sentence_and_recovers(tmp_pat
             return "CrashLoopBackOff" in json.dumps(deployment)
 
         failing = await deployment_when(client, crashes)
-        told = json.dumps(failing["status"])
-        assert "it ended with code 1; its last words: it is broken" in told
+        message = json.dumps(failing["status"])
+        assert "it ended with code 1; its last words: it is broken" in message
         (pod,) = await running_pods(client, tmp_path)
         assert pod.state in ("CrashLoopBackOff", "Running")
         assert "it is broken" in pod.message or pod.state == "Running"
@@ -209,8 +223,8 @@ async def test_another_program_takes_over_and_a_deleted_one_ends(tmp_path: Path)
         run(tmp_path, "--leader-elect=other")
         key = Key.of(pod)
 
-        def restarted(one: Document | None) -> bool:
-            statuses = ((one or {}).get("status") or {}).get("containerStatuses") or [{}]
+        def restarted(document: Document | None) -> bool:
+            statuses = ((document or {}).get("status") or {}).get("containerStatuses") or [{}]
             return statuses[0].get("restartCount") == 1 and bool(statuses[0].get("ready"))
 
         await wait_until(client, PODS, key, restarted, within=LONG)
@@ -218,7 +232,7 @@ async def test_another_program_takes_over_and_a_deleted_one_ends(tmp_path: Path)
         assert not before.is_alive
         assert before.ports == after.ports
         await client.delete(DEPLOYMENTS, FOO)
-        await wait_until(client, PODS, key, lambda one: one is None, within=LONG)
+        await wait_until(client, PODS, key, lambda document: document is None, within=LONG)
         assert not after.is_alive
         assert not (tmp_path / "node/pods" / pod["metadata"]["uid"]).exists()
 
@@ -233,11 +247,11 @@ async def test_a_plane_that_ends_ends_its_processes_and_starts_them_again(tmp_pa
     assert not first.is_alive
     async with plane(tmp_path) as running:
 
-        def runs(one: Document | None) -> bool:
-            statuses = ((one or {}).get("status") or {}).get("containerStatuses") or [{}]
-            found = records.read(tmp_path / "node/pods" / pod["metadata"]["uid"] / "manager")
+        def runs(document: Document | None) -> bool:
+            statuses = ((document or {}).get("status") or {}).get("containerStatuses") or [{}]
+            record = records.read(tmp_path / "node/pods" / pod["metadata"]["uid"] / "manager")
             again = statuses[0].get("restartCount") == 1
-            return found is not None and again and bool(statuses[0].get("ready"))
+            return record is not None and again and bool(statuses[0].get("ready"))
 
         await wait_until(running.client, PODS, Key.of(pod), runs, within=LONG)
         assert record_of(tmp_path, pod).is_alive

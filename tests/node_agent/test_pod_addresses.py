@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from kapy.node_agent.containers import subnets
 from kapy.node_agent.containers.addresses import NAME, Addresses, NoAddress
 from kapy.node_agent.containers.network import network_config
 from kapy.node_agent.runtime import StartFailed
-from tests.node_agent.test_containers import Stage, pod
+from tests.node_agent.test_containers import IMAGE, Stage, pod
 
 GATEWAY = "10.0.0.1"
 SMALL = IPv4Network("10.0.0.0/29")
@@ -26,15 +27,15 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 
 def other(uid: str) -> Document:
-    found = pod()
-    found["metadata"] |= {"uid": uid, "name": f"pod-{uid}"}
-    return found
+    document = pod()
+    document["metadata"] |= {"uid": uid, "name": f"pod-{uid}"}
+    return document
 
 
 def test_each_pod_has_an_address_of_its_own_until_none_is_left(tmp_path: Path) -> None:
     addresses = Addresses(tmp_path)
-    found = [addresses.allot(f"u-{number}", SMALL, GATEWAY) for number in range(5)]
-    assert found == [f"10.0.0.{number}" for number in range(2, 7)]
+    allots = [addresses.allot(f"u-{number}", SMALL, GATEWAY) for number in range(5)]
+    assert allots == [f"10.0.0.{number}" for number in range(2, 7)]
     assert addresses.allot("u-3", SMALL, GATEWAY) == "10.0.0.5", "the same again"
     with pytest.raises(NoAddress, match=r"subnet 10\.0\.0\.0/29 .* delete Pods"):
         addresses.allot("u-9", SMALL, GATEWAY)
@@ -51,11 +52,11 @@ def test_an_address_that_is_free_again_is_not_the_next_one(tmp_path: Path) -> No
 
 def test_addresses_are_found_again_and_change_with_the_subnet_only(tmp_path: Path) -> None:
     first = Addresses(tmp_path)
-    told = {uid: first.allot(uid, SMALL, GATEWAY) for uid in "abc"}
+    messages = {uid: first.allot(uid, SMALL, GATEWAY) for uid in "abc"}
     again = Addresses(tmp_path)
-    assert {uid: again.allot(uid, SMALL, GATEWAY) for uid in "cba"} == told
+    assert {uid: again.allot(uid, SMALL, GATEWAY) for uid in "cba"} == messages
     assert again.allot("a", IPv4Network("10.1.0.0/24"), "10.1.0.1") == "10.1.0.2"
-    assert again.allot("b", SMALL, told["b"]) != told["b"], "the gateway is the plane's"
+    assert again.allot("b", SMALL, messages["b"]) != messages["b"], "the gateway is the plane's"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_addresses_of_pods_that_came_meanwhile_are_not_let_go(tmp_path: Path) ->
 
 
 def routes(path: Path, *lines: str) -> None:
-    (path / "routes").write_text(HEADER + "".join(f"{one}\n" for one in lines))
+    (path / "routes").write_text(HEADER + "".join(f"{line}\n" for line in lines))
 
 
 def test_networks_of_the_machine_are_read_from_its_routes(stage: Stage, tmp_path: Path) -> None:
@@ -90,25 +91,25 @@ def test_networks_of_the_machine_are_read_from_its_routes(stage: Stage, tmp_path
         "down\t0000A8C0\t00000000\t0000\t0\t0\t0\t0000FFFF\t0\t0\t0",
         "odd",
     )
-    found = [str(one) for one in subnets.host_networks(but="kapy")]
-    assert found == ["10.0.0.0/24", "172.16.0.0/12"]
+    strs = [str(network) for network in subnets.host_networks(but="kapy")]
+    assert strs == ["10.0.0.0/24", "172.16.0.0/12"]
 
 
 def test_subnets_that_are_taken_are_left_out() -> None:
     wanted = IPv4Network("172.20.0.0/16")
     assert next(subnets.fitting_subnets(wanted, [], 1)) == wanted
-    taken = [IPv4Network("172.16.0.0/12")]
-    found = list(subnets.fitting_subnets(wanted, taken, 1))
-    assert len(found) == len(set(found)) == subnets.MOST // 2
-    assert all(one.is_private and one.prefixlen == 24 for one in found)
-    assert list(subnets.fitting_subnets(wanted, [IPv4Network("0.0.0.0/1"), *taken], 1)) == []
+    entries = [IPv4Network("172.16.0.0/12")]
+    results = list(subnets.fitting_subnets(wanted, entries, 1))
+    assert len(results) == len(set(results)) == subnets.MOST // 2
+    assert all(item.is_private and item.prefixlen == 24 for item in results)
+    assert list(subnets.fitting_subnets(wanted, [IPv4Network("0.0.0.0/1"), *entries], 1)) == []
 
 
 @pytest.mark.parametrize("start", [0, 1, 4095, 65535, 40503, 123456789])
 @pytest.mark.parametrize("half", ["10.0.0.0/9", "10.128.0.0/9"])
 def test_another_half_of_a_range_is_found_from_everywhere(start: int, half: str) -> None:
-    taken = [IPv4Network("172.16.0.0/12"), IPv4Network(half)]
-    assert len(list(subnets.fitting_subnets(taken[0], taken, start))) > 5
+    entries = [IPv4Network("172.16.0.0/12"), IPv4Network(half)]
+    assert len(list(subnets.fitting_subnets(entries[0], entries, start))) > 5
 
 
 async def test_a_pod_has_its_address_before_its_first_container(stage: Stage) -> None:
@@ -130,9 +131,9 @@ async def test_a_plane_that_was_killed_gives_a_pod_the_same_address(stage: Stage
     again = stage.runtime()
     config = await stage.config(again)
     assert config.address == first.address == "172.20.0.3"
-    found = await again.find(config)
-    assert found is not None
-    assert found.identity == first.identity
+    running = await again.find(config)
+    assert running is not None
+    assert running.identity == first.identity
 
 
 async def test_a_container_with_another_address_is_started_again(stage: Stage) -> None:
@@ -178,6 +179,36 @@ async def test_an_address_that_another_container_has_is_waited_for_and_told(stag
     assert len(stage.engine.made) == 1, "nothing is left of the try"
     stage.engine.end(stage.one)
     assert (await again.start(config)).address == config.address
+
+
+PODMAN_WORDS = {
+    "CNI": 'plugin type="bridge" failed (add): failed to allocate for range 0: requested IP '
+    "address 172.20.0.2 is not available in range set 172.20.0.1-172.20.255.254",
+    "netavark": "IPAM error: requested ip address 172.20.0.2 is already allocated to container",
+}
+
+
+@pytest.mark.parametrize("words", PODMAN_WORDS.values(), ids=PODMAN_WORDS)
+async def test_a_killed_container_of_podman_gives_up_its_address(stage: Stage, words: str) -> None:
+    stage.engine.podman = words
+    runtime, both = stage.runtime(), pod("first", "beside")
+    for number in range(4):
+        first = await runtime.start(await stage.config(runtime, both, restarts=number))
+        beside = await stage.config(runtime, both, index=1, restarts=number)
+        assert (await runtime.start(beside)).address == first.address == "172.20.0.2"
+        for fake_container in stage.engine.running():
+            stage.engine.end(fake_container, 137)
+        assert await first.ended()
+
+
+async def test_an_init_container_of_podman_gives_up_its_address(stage: Stage) -> None:
+    stage.engine.podman = PODMAN_WORDS["CNI"]
+    initial = {"name": "init", "image": IMAGE, "imagePullPolicy": "IfNotPresent"}
+    runtime, document = stage.runtime(), pod(initContainers=[initial])
+    config = await stage.config(runtime, document)
+    await runtime.start(replace(config, container=initial))
+    stage.engine.end(stage.one, 0)
+    assert (await runtime.start(config)).address == "172.20.0.2"
 
 
 async def test_the_subnet_is_one_that_neither_the_machine_nor_the_engine_has(

@@ -99,7 +99,14 @@ def test_each_field_of_a_released_pod_is_supported() -> None:
     ("more", "named"),
     [
         ({"runtimeClassName": "kata"}, "spec.runtimeClassName"),
-        ({"containers": [CONTAINER | {"tty": True}]}, "spec.containers[manager].tty"),
+        (
+            {
+                "containers": [
+                    CONTAINER | {"volumeDevices": [{"name": "d", "devicePath": "/dev/d"}]}
+                ]
+            },
+            "spec.containers[manager].volumeDevices",
+        ),
         ({"volumes": [{"name": "n", "nfs": {"server": "s"}}]}, "spec.volumes[n].nfs"),
     ],
 )

@@ -18,25 +18,25 @@ from kapy.node_agent.volumes import TOKEN_FOLDER, Volumes
 
 def pod(*volumes: Document, mounts: tuple[Document, ...] = (), **spec: Any) -> Document:
     container = {"name": "c", "volumeMounts": list(mounts)}
-    named = [{"name": f"v{number}", **one} for number, one in enumerate(volumes)]
+    named = [{"name": f"v{number}", **volume} for number, volume in enumerate(volumes)]
     metadata = {"name": "pod", "namespace": "ns", "uid": "1", "labels": {"a": "b"}}
     return {"metadata": metadata, "spec": {"containers": [container], "volumes": named, **spec}}
 
 
 def secret(**data: str) -> Document:
-    return {"data": {key: base64.b64encode(one.encode()).decode() for key, one in data.items()}}
+    return {"data": {key: base64.b64encode(text.encode()).decode() for key, text in data.items()}}
 
 
 def folder_of(
-    path: Path, document: Document, found: Document | None = None
+    path: Path, document: Document, value: Document | None = None
 ) -> tuple[Volumes, Sources]:
     volumes = Volumes(path, document, lambda audience, seconds: f"T-{audience}-{seconds}", b"CA")
-    return volumes, Sources(document, lambda _: found, lambda _: found, {})
+    return volumes, Sources(document, lambda _: value, lambda _: value, {})
 
 
 def files(path: Path) -> dict[str, str]:
-    found = (one for one in sorted(path.rglob("*")) if ".." not in str(one.relative_to(path)))
-    return {str(one.relative_to(path)): one.read_text() for one in found if one.is_file()}
+    paths = (item for item in sorted(path.rglob("*")) if ".." not in str(item.relative_to(path)))
+    return {str(item.relative_to(path)): item.read_text() for item in paths if item.is_file()}
 
 
 def test_every_kind_of_source_becomes_files(tmp_path: Path) -> None:
@@ -53,8 +53,8 @@ def test_every_kind_of_source_becomes_files(tmp_path: Path) -> None:
         {"projected": {"sources": sources}},
         {"emptyDir": {}},
     )
-    volumes, told = folder_of(tmp_path, document, secret(a="1", b="2"))
-    volumes.update(told)
+    volumes, result = folder_of(tmp_path, document, secret(a="1", b="2"))
+    volumes.update(result)
     assert files(tmp_path / "v0") == {"a": "1", "b": "2"}
     projected = tmp_path / "v2"
     assert (projected / "deep" / "x").read_text() == "1"
@@ -70,20 +70,20 @@ def test_every_kind_of_source_becomes_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "..data", ""])
 def test_no_file_leaves_its_volume(tmp_path: Path, path: str) -> None:
     document = pod({"secret": {"secretName": "s", "items": [{"key": "a", "path": path}]}})
-    volumes, told = folder_of(tmp_path / "volumes", document, secret(a="1"))
+    volumes, sources = folder_of(tmp_path / "volumes", document, secret(a="1"))
     with pytest.raises(MissingSource, match="leads out of its volume"):
-        volumes.update(told)
+        volumes.update(sources)
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    volumes, told = folder_of(tmp_path, pod({"secret": {"secretName": "s"}}))
+    volumes, sources = folder_of(tmp_path, pod({"secret": {"secretName": "s"}}))
     with pytest.raises(MissingSource, match='secret "s" not found'):
-        volumes.update(told)
+        volumes.update(sources)
     items = [{"key": "no", "path": "x"}]
     document = pod({"configMap": {"name": "s", "items": items}})
-    volumes, told = folder_of(tmp_path, document, {"data": {"a": "1"}})
+    volumes, sources = folder_of(tmp_path, document, {"data": {"a": "1"}})
     with pytest.raises(MissingSource, match="non-existent configmap s key: no"):
-        volumes.update(told)
+        volumes.update(sources)
 
 
 def test_files_change_all_at_once(tmp_path: Path) -> None:
@@ -108,13 +108,13 @@ def test_a_container_sees_its_mounts_and_its_account(tmp_path: Path) -> None:
         {"name": "v1", "mountPath": "/null"},
     )
     document = pod({"secret": {"secretName": "s"}}, host, mounts=mounts)
-    volumes, told = folder_of(tmp_path, document, secret(a="1"))
-    volumes.update(told)
-    found = {one.path: one for one in volumes.mounts(document["spec"]["containers"][0])}
-    assert found["/certs"].source == tmp_path / "v0"
-    assert found["/one"].source.read_text() == "1"
-    assert found["/null"].source == Path("/dev/null")
-    assert found[TOKEN_FOLDER].source == tmp_path / "kube-api-access"
+    volumes, sources = folder_of(tmp_path, document, secret(a="1"))
+    volumes.update(sources)
+    results = {mount.path: mount for mount in volumes.mounts(document["spec"]["containers"][0])}
+    assert results["/certs"].source == tmp_path / "v0"
+    assert results["/one"].source.read_text() == "1"
+    assert results["/null"].source == Path("/dev/null")
+    assert results[TOKEN_FOLDER].source == tmp_path / "kube-api-access"
     without = pod(automountServiceAccountToken=False)
     assert folder_of(tmp_path, without)[0].mounts(without["spec"]["containers"][0]) == []
 
@@ -149,8 +149,8 @@ def test_files_have_fields_and_resources_as_a_kubelet_writes_them(tmp_path: Path
         {"name": "i", "resources": {"requests": {"memory": "3Mi"}}}
     ]
     document["spec"]["containers"] = [{"name": "m"}]
-    volumes, told = folder_of(tmp_path, document)
-    volumes.update(told)
+    volumes, sources = folder_of(tmp_path, document)
+    volumes.update(sources)
     assert files(tmp_path / "v0") == {
         "name": document["metadata"]["name"], "annotations": 's="é"\nt="a\\t\\"b\\"\\n"',
         "one": 'a\t"b"\n', "init": "3", "main": "1",
@@ -168,6 +168,6 @@ def test_files_have_fields_and_resources_as_a_kubelet_writes_them(tmp_path: Path
 )
 def test_a_file_of_what_is_not_there_is_named(tmp_path: Path, item: Document, why: str) -> None:
     document = pod({"downwardAPI": {"items": [{"path": "a", **item}]}})
-    volumes, told = folder_of(tmp_path, document)
+    volumes, sources = folder_of(tmp_path, document)
     with pytest.raises(MissingSource, match=why):
-        volumes.update(told)
+        volumes.update(sources)

@@ -25,11 +25,13 @@ def main(arguments: list[str] | None = None) -> int:
         results = dict(play(given.topic, given.folder))
     except CannotReplay as error:
         return _refuse(str(error))
-    everything = [one for some in results.values() for one in some if given.only in one.case]
-    failed = [one for one in everything if not one.passed]
-    for one in failed[: given.show]:
-        _say(f"FAIL {one.case}")
-        for line in one.differences[: given.lines]:
+    everything = [
+        element for some in results.values() for element in some if given.only in element.case
+    ]
+    failed = [element for element in everything if not element.passed]
+    for item in failed[: given.show]:
+        _say(f"FAIL {item.case}")
+        for line in item.differences[: given.lines]:
             _say(f"    {line}")
     if len(failed) > given.show:
         _say(f"… and {len(failed) - given.show} more failed cases")
@@ -42,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _rate(results: list[Result]) -> str:
-    passed = sum(one.passed for one in results)
+    passed = sum(item.passed for item in results)
     return f"{passed:>4} of {len(results):>4} passed ({100 * passed / len(results):.0f} %)"
 
 

@@ -48,9 +48,9 @@ def play(folder: Path, kind: str = "", group: str = "") -> list[Result]:
     """Every recorded write, or those of a kind, or of a group (`schema` …)."""
     (recorded,) = folder.glob("cases.jsonl*")
     cases = [
-        one
-        for one in records(recorded)
-        if kind in ("", one["kind"]) and group in ("", one["group"])
+        record
+        for record in records(recorded)
+        if kind in ("", record["kind"]) and group in ("", record["group"])
     ]
     return asyncio.run(_played(cases, environment_of(folder)))
 
@@ -58,7 +58,7 @@ def play(folder: Path, kind: str = "", group: str = "") -> list[Result]:
 def environment_of(folder: Path) -> list[Document]:
     """The objects that exist."""
     environment = list(yaml.safe_load_all((folder / "environment.yaml").read_text()))
-    return [one for one in environment if one]
+    return [item for item in environment if item]
 
 
 async def _played(cases: list[Record], environment: list[Document]) -> list[Result]:
@@ -83,8 +83,8 @@ async def asked(
     """What comes of the cases at a server with our kinds and their admission."""
     namespace = {"metadata": {"name": "adm"}, **_type_of(NAMESPACES)}
     await client.create(NAMESPACES, namespace)
-    for one in environment:
-        await _create(client.transport, one)
+    for document in environment:
+        await _create(client.transport, document)
     return [await _result(client.transport, case) for case in cases]
 
 
@@ -120,8 +120,8 @@ async def _answered(transport: Transport, case: Record) -> Answer:
         return await _asked(transport, "POST", f"{_collection(new)}?dryRun=All", new)
     path = f"{_collection(old)}/{old['metadata']['name']}"
     there = case["group"] == "in-use"
-    if not there and (made := await _create(transport, old)).code != 201:
-        return made
+    if not there and (answer := await _create(transport, old)).code != 201:
+        return answer
     try:
         return await _changed(transport, case, path, new)
     finally:
@@ -163,7 +163,7 @@ def _collection(document: Document, version: str = "") -> str:
 async def _asked(transport: Transport, method: str, url: str, body: Any = None) -> Answer:
     path, _, query = url.partition("?")
     headers = {"content-type": MERGE_PATCH} if method == "PATCH" else {}
-    parameters = dict(one.split("=") for one in query.split("&") if one)
+    parameters = dict(part.split("=") for part in query.split("&") if part)
     sent = None if body is None else json.dumps(body).encode()
     reply = await transport(Request(method, path, parameters, headers, sent))
     return Answer(reply.status, reply.body if isinstance(reply.body, dict) else {})
@@ -188,7 +188,7 @@ def _differences(recorded: Mapping[str, Any], answer: Answer) -> Iterator[str]:
 
 def _causes(body: Document) -> list[list[str]]:
     causes = (body.get("details") or {}).get("causes") or []
-    return sorted([one.get("field", ""), one.get("reason", "")] for one in causes)
+    return sorted([cause.get("field", ""), cause.get("reason", "")] for cause in causes)
 
 
 def _without_status(body: Document) -> Document:
@@ -203,5 +203,5 @@ def _normal(node: Any, key: str = "") -> Any:
             if not (key == "metadata" and name in _SERVERS)
         }
     if isinstance(node, list):
-        return [_normal(one) for one in node]
+        return [_normal(item) for item in node]
     return _UID.sub("${uid}", node) if isinstance(node, str) else node

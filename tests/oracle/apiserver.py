@@ -67,9 +67,9 @@ def _webhooks(topics: Sequence[str]) -> list[str]:
 def _results(report: dict[str, dict[str, list[str] | None]]) -> Iterator[tuple[str, list[Result]]]:
     for topic, cases in sorted(report.items()):
         played = ((case, lines) for case, lines in sorted(cases.items()) if lines is not None)
-        found = [Result(case, tuple(lines)) for case, lines in played]
-        if found:
-            yield topic, found
+        results = [Result(case, tuple(lines)) for case, lines in played]
+        if results:
+            yield topic, results
 
 
 def _cases(folder: Path) -> Path:

@@ -44,11 +44,11 @@ def replay(folder: Path, topics: Sequence[str] = ()) -> dict[str, list[Result]]:
 def _results(folder: Path, topic: str) -> list[Result]:
     path = folder / f"{topic}.jsonl.gz"
     if topic in STORIES and path.is_file():
-        found: list[Result] = import_module(STORIES[topic]).replay(records(path))
-        return found
+        results: list[Result] = import_module(STORIES[topic]).replay(records(path))
+        return results
     if topic not in CHECKS or not path.is_file():
         return [Result(topic, (f"there is nothing to replay in {path}",))]
     return [
-        result_of(f"{topic}/{one['id']} {one['title']}", CHECKS[topic], one)
-        for one in records(path)
+        result_of(f"{topic}/{record['id']} {record['title']}", CHECKS[topic], record)
+        for record in records(path)
     ]

@@ -77,7 +77,7 @@ def ran(record: Record) -> Run:
             redirect_stdout(output),
             redirect_stderr(errors),
         ):
-            code = run([one.replace("${PROVIDERS}", str(PROVIDERS)) for one in arguments])
+            code = run([argument.replace("${PROVIDERS}", str(PROVIDERS)) for argument in arguments])
         places = {str(PROVIDERS): "${PROVIDERS}", str(home / "work"): "${WORK}", scratch: "${HOME}"}
         return Run(code, _named(output.getvalue(), places), _named(errors.getvalue(), places))
 

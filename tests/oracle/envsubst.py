@@ -32,12 +32,12 @@ def _process(record: Record) -> Iterator[str]:
 
 def _variables(record: Record) -> Iterator[str]:
     try:
-        found = variables_of(record["template"])
+        variables = variables_of(record["template"])
     except BadSubstitution as error:
         yield from compared(True, "variables_error" in record, f"variables refused ({error})")
         return
-    yield from compared(record.get("variables"), list(found), "variables")
-    yield from compared(record.get("variable_map"), found, "variable_map")
+    yield from compared(record.get("variables"), list(variables), "variables")
+    yield from compared(record.get("variable_map"), variables, "variable_map")
 
 
 def _names(record: Record) -> Iterator[str]:

@@ -35,15 +35,15 @@ def _results(session: Session) -> Iterator[Result]:
     stories = session.folder.parent / "traces"
     try:
         with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-            found = runner.run(played(Recorded.read(session.name, stories), session))
+            result = runner.run(played(Recorded.read(session.name, stories), session))
     except Exception as error:
         # One session that breaks must not hide the others.
         yield Result(session.name, (f"raised {type(error).__name__}: {error}",))
         return
-    yield Result(f"{session.name}/order", tuple(_order(found)))
-    for call, lines in found.requests().items():
+    yield Result(f"{session.name}/order", tuple(_order(result)))
+    for call, lines in result.requests().items():
         yield Result(f"{session.name}/{call}", tuple(lines))
 
 
-def _order(found: Played) -> Iterator[str]:
-    yield from compared(found.recorded_order, found.order, "order")
+def _order(value: Played) -> Iterator[str]:
+    yield from compared(value.recorded_order, value.order, "order")

@@ -11,8 +11,8 @@ from tests.oracle.topic import Check, Record
 
 def _pick(record: Record) -> Iterator[str]:
     domains = record["failureDomains"]
-    machines = [one["failureDomain"] for one in record["machines"]]
-    eligible = [one["failureDomain"] for one in record["machines"] if one["priority"]]
+    machines = [machine["failureDomain"] for machine in record["machines"]]
+    eligible = [machine["failureDomain"] for machine in record["machines"] if machine["priority"]]
     fewest = pick_fewest(domains, machines, eligible)
     if fewest not in record["pickFewest_one_of"]:
         yield f"fewest: recorded one of {record['pickFewest_one_of']}, given {fewest!r}"

@@ -16,7 +16,7 @@ _FILE: Final = Path(__file__).resolve().parents[1] / "data" / "clusterctl" / "cl
 
 def as_generated(record: Record) -> Iterator[str]:
     """Where exit code and output differ; YAML is compared as objects first."""
-    arguments = [str(_FILE) if one == "f.yaml" else one for one in record["args"]]
+    arguments = [str(_FILE) if arg == "f.yaml" else arg for arg in record["args"]]
     here = ran(record | {"args": arguments})
     if here.code != record["rc"]:
         yield f"rc: recorded {record['rc']}, given {here.code}: {here.errors.strip()}"

@@ -26,32 +26,32 @@ CATALOG = shipped()
 
 
 def hook(name: str) -> AnyHook:
-    found = CATALOG.get(f"{GROUP}/v1alpha1", name)
-    assert found is not None, name
-    return found
+    result = CATALOG.get(f"{GROUP}/v1alpha1", name)
+    assert result is not None, name
+    return result
 
 
 def check_sample(record: Record) -> Iterator[str]:
     """What is read and written again is the same document."""
-    one = hook(record["hook"])
+    value = hook(record["hook"])
     body = msgspec.json.encode(record["object"])
     if record["dir"] == "request":
-        again = one.encode_request(one.decode_request(body))
+        again = value.encode_request(value.decode_request(body))
     else:
-        again = one.encode_response(one.decode_response(body))
+        again = value.encode_response(value.decode_response(body))
     yield from compared(record["object"], msgspec.json.decode(again))
 
 
 def check_aggregate(record: Record) -> Iterator[str]:
-    one = hook(record["hook"])
-    responses = [msgspec.convert(each, one.response) for each in record["responses"]]
-    given = {"message": "", **encode(aggregate_responses(one, responses))}
+    value = hook(record["hook"])
+    responses = [msgspec.convert(response, value.response) for response in record["responses"]]
+    given = {"message": "", **encode(aggregate_responses(value, responses))}
     yield from compared(record["out"], given)
 
 
 def check_discovery(record: Record) -> Iterator[str]:
     handlers = msgspec.convert(record["handlers"] or [], list[ExtensionHandler])
-    given = [encode(with_defaults(one)) for one in handlers]
+    given = [encode(with_defaults(handler)) for handler in handlers]
     yield from compared(record["out"] or [], given, "out")
     yield from compared(
         record["error"], error_of(lambda: validate_handlers(handlers, CATALOG)), "error"

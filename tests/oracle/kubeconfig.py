@@ -56,8 +56,8 @@ def _secret_name(record: Record) -> Iterator[str]:
 def _certificates(record: Record) -> Iterator[str]:
     configuration = record["clusterConfiguration"] or {}
     chosen = init_certificates if record["kind"] == "init" else join_certificates
-    given = {one.purpose: _described(one) for one in chosen(configuration)}
-    recorded = {one["purpose"]: one for one in record["certificates"]}
+    given = {certificate.purpose: _described(certificate) for certificate in chosen(configuration)}
+    recorded = {certificate["purpose"]: certificate for certificate in record["certificates"]}
     return compared(recorded, given)
 
 
@@ -83,30 +83,30 @@ def _described(certificate: Certificate) -> Record:
 
 
 def _kind_of(value: str) -> str:
-    found = _LABEL.search(base64.b64decode(value).decode())
-    return f"PEM {found[1]}" if found else "no PEM"
+    match = _LABEL.search(base64.b64decode(value).decode())
+    return f"PEM {match[1]}" if match else "no PEM"
 
 
 def _facts(pair: KeyPair) -> dict[str, Any]:
     """What the recording says of a certificate, in the words of Go's `crypto/x509`."""
-    told, certificate = facts(pair.certificate), load(pair.certificate)
+    result, certificate = facts(pair.certificate), load(pair.certificate)
     usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
     basic = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value
     rsa = isinstance(certificate.public_key(), RSAPublicKey)
     return {
-        "commonName": told.common_name,
-        "dnsNames": list(told.names) or None,
+        "commonName": result.common_name,
+        "dnsNames": list(result.names) or None,
         "isCA": basic.ca,
         "keyUsage": usage.digital_signature
         | usage.key_encipherment << 2
         | usage.key_cert_sign << 5,
         "maxPathLen": basic.path_length,
         "maxPathLenZero": basic.path_length == 0,
-        "organization": list(told.organizations) or None,
+        "organization": list(result.organizations) or None,
         "publicKeyAlgorithm": "RSA" if rsa else "ECDSA",
-        "serial": str(told.serial),
+        "serial": str(result.serial),
         "signatureAlgorithm": "SHA256-RSA" if rsa else "ECDSA-SHA256",
-        "validityHours": (told.not_after - EPOCH) // timedelta(hours=1),
+        "validityHours": (result.not_after - EPOCH) // timedelta(hours=1),
     }
 
 

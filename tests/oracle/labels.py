@@ -60,8 +60,8 @@ def _prefixes(record: Record) -> Iterator[str]:
 def _validation(record: Record) -> Iterator[str]:
     errors = _errors(record["kind"], record["template"])
     return compared(
-        [_shown(one["type"], one["field"], one["detail"]) for one in record["errors"]],
-        [_shown(one.type, one.field, one.detail) for one in errors],
+        [_shown(error["type"], error["field"], error["detail"]) for error in record["errors"]],
+        [_shown(error.type, error.field, error.detail) for error in errors],
     )
 
 

@@ -16,16 +16,18 @@ def _moves(runs: Sequence[Record], recorded: Sequence[Record]) -> list[Result]:
     """Moves, of what the recording had before its last one."""
     from tests.clusterctl.move.recorded import as_recorded
 
-    before = next(one["objects_before"] for one in recorded if "objects_before" in one)
+    before = next(
+        document["objects_before"] for document in recorded if "objects_before" in document
+    )
     check = partial(as_recorded, before=before)
-    return [result_of(named(one), check, one) for one in runs]
+    return [result_of(named(run), check, run) for run in runs]
 
 
 def _readings(runs: Sequence[Record], recorded: Sequence[Record]) -> list[Result]:
     """What is asked and told of clusters, at the recorded points."""
     from tests.oracle.points import replayed
 
-    return replayed(runs, next(one["points"] for one in recorded if "points" in one))
+    return replayed(runs, next(document["points"] for document in recorded if "points" in document))
 
 
 BY_COMMAND: Final[Mapping[tuple[str, ...], Replay]] = {
@@ -40,7 +42,7 @@ def replay(records: Iterable[Record]) -> list[Result]:
     recorded = list(records)
     results = []
     for commands, replayed in BY_COMMAND.items():
-        runs = [one for one in recorded if one.get("args", [""])[0] in commands]
+        runs = [document for document in recorded if document.get("args", [""])[0] in commands]
         results += replayed(runs, recorded) if runs else []
     return results
 

@@ -68,9 +68,9 @@ def replay(records: Iterator[Record]) -> list[Result]:
         stage = _Stage(url, ca, Path(scratch))
         stage.prepare()
         return [
-            Result(f"management/{one['id']} {one['title']}", tuple(stage.differences(one)))
-            for one in records
-            if stage.concerns(one)
+            Result(f"management/{record['id']} {record['title']}", tuple(stage.differences(record)))
+            for record in records
+            if stage.concerns(record)
         ]
 
 
@@ -123,32 +123,36 @@ class _Stage:
             for name, kind, place in LISTED
         ]
         arguments = [
-            one.replace("${WORK}/T4/kubeconfig", str(self.kubeconfig)) for one in record["args"]
+            arg.replace("${WORK}/T4/kubeconfig", str(self.kubeconfig)) for arg in record["args"]
         ]
         run = ran({**record, "args": arguments, "config": yaml.dump({"providers": named})})
         return Run(run.code, run.output, run.errors.replace(str(providers), "${WORK}/providers2"))
 
     def _inventory(self, recorded: Any) -> Iterator[str]:
-        kinds = sorted({one["kind"] for one in recorded["objects"]} & set(_GROUPS))
-        here = {one["metadata"]["name"] for one in self.ask("api/v1/namespaces")}
+        kinds = sorted({obj["kind"] for obj in recorded["objects"]} & set(_GROUPS))
+        here = {item["metadata"]["name"] for item in self.ask("api/v1/namespaces")}
         theirs = [
-            one
-            for one in recorded["objects"]
-            if one["kind"] in _GROUPS and (one["namespace"] or "default") in here
+            obj
+            for obj in recorded["objects"]
+            if obj["kind"] in _GROUPS and (obj["namespace"] or "default") in here
         ]
-        ours = [one for kind in kinds for one in self._labelled(kind)]
+        ours = [item for kind in kinds for item in self._labelled(kind)]
         yield from compared(_sorted(theirs), _sorted(ours), "objects")
         providers = [
-            _provider(one)
-            for one in self.ask("apis/clusterctl.cluster.x-k8s.io/v1alpha3/providers")
+            _provider(item)
+            for item in self.ask("apis/clusterctl.cluster.x-k8s.io/v1alpha3/providers")
         ]
-        installed = [one for one in recorded["providers"] if one["metadata"]["namespace"] in here]
+        installed = [
+            provider
+            for provider in recorded["providers"]
+            if provider["metadata"]["namespace"] in here
+        ]
         yield from compared(installed, providers, "providers")
 
     def _labelled(self, kind: str) -> Iterator[Any]:
         selector = quote("clusterctl.cluster.x-k8s.io,cluster.x-k8s.io/provider")
-        for one in self.ask(f"{_GROUPS[kind]}?labelSelector={selector}"):
-            metadata = one["metadata"]
+        for item in self.ask(f"{_GROUPS[kind]}?labelSelector={selector}"):
+            metadata = item["metadata"]
             yield {
                 "annotations": sorted(metadata.get("annotations") or ()),
                 "kind": kind,
@@ -180,8 +184,8 @@ def _parsed_once() -> Iterator[None]:
     def objects_of(text: str, source: str) -> list[Any]:
         if text not in known:
             known[text] = pickle.dumps(manifests.objects_of(text, source))
-        found: list[Any] = pickle.loads(known[text])
-        return found
+        document: list[Any] = pickle.loads(known[text])
+        return document
 
     with patch("kapy.clusterctl.components.reading.objects_of", objects_of):
         yield
@@ -191,20 +195,20 @@ def _told(record: Record, here: Run) -> Iterator[str]:
     recorded = _lines(record["stderr"])
     ours = _lines(here.errors)
     if record["rc"] == 0:
-        for one, other in zip_longest(recorded, ours, fillvalue=""):
+        for text, other in zip_longest(recorded, ours, fillvalue=""):
             # Upstream knows no version where the flag has none; kapy looks.
-            if not other.startswith(one.removesuffix('""')):
-                yield f"stderr: recorded {one!r}, given {other!r}"
+            if not other.startswith(text.removesuffix('""')):
+                yield f"stderr: recorded {text!r}, given {other!r}"
         return
-    said, given = recorded[-1], " ".join(ours)
-    begin = re.split(r"failed to read file|: stat ", said)[0].rstrip(": ")
+    message, given = recorded[-1], " ".join(ours)
+    begin = re.split(r"failed to read file|: stat ", message)[0].rstrip(": ")
     if not _words(given).count(_words(begin)):
-        yield f"stderr: recorded {said!r}, given {given!r}"
+        yield f"stderr: recorded {message!r}, given {given!r}"
 
 
 def _lines(text: str) -> list[str]:
     lines = _named(text).splitlines()
-    return [one for one in lines if one and "is deprecated" not in one]
+    return [line for line in lines if line and "is deprecated" not in line]
 
 
 def _words(text: str) -> str:
@@ -216,7 +220,7 @@ def _named(text: str) -> str:
 
 
 def _sorted(objects: list[Any]) -> list[Any]:
-    return sorted(objects, key=lambda one: (one["kind"], one["namespace"] or "", one["name"]))
+    return sorted(objects, key=lambda obj: (obj["kind"], obj["namespace"] or "", obj["name"]))
 
 
 def _provider(document: Any) -> Any:

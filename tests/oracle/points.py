@@ -36,7 +36,7 @@ from tests.oracle.served import kubeconfig_of, served
 from tests.oracle.topic import Record, Result, compared, result_of
 
 _THEIR_KUBECONFIG: Final = "${WORK}/A/kubeconfig.user"
-_RESOURCES: Final = {one.name.lower(): one.type_of().RESOURCE for one in KINDS}
+_RESOURCES: Final = {kind.name.lower(): kind.type_of().RESOURCE for kind in KINDS}
 _TIME: Final = "${time:1}"
 _USUALLY: Final = "available: shop"
 _IN_MOTION: Final = "rolling out: shop"
@@ -47,18 +47,20 @@ _STYLE: Final = re.compile(r"(\x1b\[[\d;]*m)")
 def replayed(runs: Sequence[Record], points: Mapping[str, list[Document]]) -> list[Result]:
     """The results of runs in their order."""
     results: list[Result] = []
-    for point, some in groupby(_at_points(runs), key=lambda one: one[0]):
+    for point, some in groupby(_at_points(runs), key=lambda entry: entry[0]):
         with _loaded(points[point]) as stage:
-            results += [result_of(named(one), stage.differences, one) for _, one in some]
+            results += [
+                result_of(named(document), stage.differences, document) for _, document in some
+            ]
     return results
 
 
 def _at_points(runs: Sequence[Record]) -> Iterator[tuple[str, Record]]:
     """Each run with its point; one that describes nothing is at the point of the run before."""
     point = _USUALLY
-    for one in runs:
-        point = one.get("objects", point)
-        yield point, one
+    for run in runs:
+        point = run.get("objects", point)
+        yield point, run
 
 
 @dataclass
@@ -79,8 +81,8 @@ class _Stage:
         elif record.get("objects") != _IN_MOTION:
             yield from compared(_seen(record["stdout"]), _seen(here.output), "stdout")
         if "effect" in record:
-            found = asyncio.run(self._effect(*record["args"][3].split("/")))
-            yield from compared(record["effect"]["after"], found, "effect")
+            document = asyncio.run(self._effect(*record["args"][3].split("/")))
+            yield from compared(record["effect"]["after"], document, "effect")
 
     def _ran_as_recorded(self, record: Record) -> Run:
         if record.get("objects", _IN_MOTION) == _IN_MOTION:
@@ -93,7 +95,7 @@ class _Stage:
         return here
 
     def _ran(self, record: Record, now: datetime) -> Run:
-        arguments = [one.replace(_THEIR_KUBECONFIG, str(self.kubeconfig)) for one in record["args"]]
+        arguments = [arg.replace(_THEIR_KUBECONFIG, str(self.kubeconfig)) for arg in record["args"]]
         with patch("kapy._aio.clock.system_clock", lambda: now):
             return ran({**record, "args": arguments})
 
@@ -106,13 +108,13 @@ class _Stage:
 
     async def _effect(self, word: str, name: str) -> Document:
         async with _client(self.kubeconfig) as client:
-            found = await client.get(_RESOURCES[word], Key("fleet", name))
-        rollout = dict(found["spec"]["rollout"])
+            document = await client.get(_RESOURCES[word], Key("fleet", name))
+        rollout = dict(document["spec"]["rollout"])
         if re.fullmatch(r"\d{4}-\d\d-\d\dT.*Z", rollout.get("after", "")):
             rollout["after"] = _TIME
         return {
-            "annotations": found["metadata"].get("annotations"),
-            "spec.paused": found["spec"].get("paused"),
+            "annotations": document["metadata"].get("annotations"),
+            "spec.paused": document["spec"].get("paused"),
             "spec.rollout": rollout,
         }
 

@@ -59,29 +59,31 @@ def deployment(
 
 def plan(record: Record) -> Iterator[str]:
     md = typed(MachineDeployment, record["machineDeployment"])
-    sets = [typed(MachineSet, one) for one in record["machineSets"]]
+    sets = [typed(MachineSet, machine_set) for machine_set in record["machineSets"]]
     before = record["desiredBeforePlan"]
-    found = classify_sets(md, sets, NOW)
-    if found.new is not None:
-        yield from compared(record["newMachineSet"], found.new.metadata.name, "newMachineSet")
+    classified_sets = classify_sets(md, sets, NOW)
+    if classified_sets.new is not None:
+        yield from compared(
+            record["newMachineSet"], classified_sets.new.metadata.name, "newMachineSet"
+        )
     new = typed(MachineSet, before["newMS"])
-    old = [typed(MachineSet, one) for one in before["oldMSs"] or []]
-    given = sorted(one.metadata.name for one in found.old)
+    old = [typed(MachineSet, item) for item in before["oldMSs"] or []]
+    given = sorted(machine_set.metadata.name for machine_set in classified_sets.old)
     yield from compared(sorted(record["oldMachineSets"] or []), given, "oldMachineSets")
     yield from compared(
-        record["upToDateResults"] or {}, results(found.differences), "upToDateResults"
+        record["upToDateResults"] or {}, results(classified_sets.differences), "upToDateResults"
     )
     rollout = Rollout(
         md,
         new,
         old,
-        [typed(Machine, one) for one in record["machines"] or []],
-        found.differences,
+        [typed(Machine, item) for item in record["machines"] or []],
+        classified_sets.differences,
         record["canUpdateMachineSetInPlace"] or {},
         acknowledged_by(record["machineSets"], new.metadata.name),
     )
-    if found.new is not None:
-        number_new(rollout, found.new, found.old)
+    if classified_sets.new is not None:
+        number_new(rollout, classified_sets.new, classified_sets.old)
     if record["strategy"] == "OnDelete":
         plan_on_delete(rollout)
     else:
@@ -89,32 +91,32 @@ def plan(record: Record) -> Iterator[str]:
     yield from compared(record["scaleIntents"] or {}, rollout.scale, "scaleIntents")
     yield from compared(record["notes"] or {}, rollout.notes, "notes")
     after = {
-        one.metadata.name: one.metadata.annotations
-        for one in (rollout.new, *rollout.old)
-        if one.metadata.annotations
+        machine_set.metadata.name: machine_set.metadata.annotations
+        for machine_set in (rollout.new, *rollout.old)
+        if machine_set.metadata.annotations
     }
-    recorded = {name: one for name, one in (record["annotationsAfter"] or {}).items() if one}
+    recorded = {name: value for name, value in (record["annotationsAfter"] or {}).items() if value}
     yield from compared(recorded, after, "annotationsAfter")
 
 
 def acknowledged_by(sets: Iterable[Record], name: str) -> frozenset[str]:
-    for one in sets:
-        if one["metadata"]["name"] == name:
-            annotations = one["metadata"].get("annotations") or {}
+    for machine_set in sets:
+        if machine_set["metadata"]["name"] == name:
+            annotations = machine_set["metadata"].get("annotations") or {}
             names = annotations.get(Annotation.ACKNOWLEDGED_MOVE, "")
             return frozenset(filter(None, names.split(",")))
     return frozenset()
 
 
 def results(differences: Any) -> Record:
-    return {name: result(one) for name, one in differences.items()}
+    return {name: result(value) for name, value in differences.items()}
 
 
-def result(one: Difference) -> Record:
+def result(value: Difference) -> Record:
     return {
-        "conditionMessages": list(one.condition_messages) or None,
-        "eligibleForInPlaceUpdate": one.eligible_for_in_place_update,
-        "logMessages": list(one.log_messages) or None,
+        "conditionMessages": list(value.condition_messages) or None,
+        "eligibleForInPlaceUpdate": value.eligible_for_in_place_update,
+        "logMessages": list(value.log_messages) or None,
     }
 
 
@@ -133,7 +135,7 @@ def check_fenceposts(record: Record) -> Iterator[str]:
 
 def check_new_replicas(record: Record) -> Iterator[str]:
     md = deployment(record["replicas"], record["maxSurge"], strategy=record["strategy"])
-    sets = [typed(MachineSet, one) for one in record["machineSets"]]
+    sets = [typed(MachineSet, machine_set) for machine_set in record["machineSets"]]
     try:
         count, note = new_replicas(md, sets, record["newMSReplicas"])
     except (InvalidIntOrPercent, BadStrategy) as error:
@@ -146,8 +148,12 @@ def check_proportion(record: Record) -> Iterator[str]:
     md = deployment(record["replicas"], record["maxSurge"])
     md.status.replicas = record["statusReplicas"]
     metadata = {"annotations": record.get("msAnnotations") or {}}
-    one = typed(MachineSet, {"metadata": metadata, "spec": {"replicas": record["msReplicas"]}})
-    yield from compared(record["out"], proportion(one, md, record["toAdd"], record["added"]))
+    machine_set = typed(
+        MachineSet, {"metadata": metadata, "spec": {"replicas": record["msReplicas"]}}
+    )
+    yield from compared(
+        record["out"], proportion(machine_set, md, record["toAdd"], record["added"])
+    )
 
 
 def check_template(record: Record) -> Iterator[str]:
@@ -156,20 +162,20 @@ def check_template(record: Record) -> Iterator[str]:
         for name in ("current", "desired")
     )
     assert isinstance(current, MachineTemplateSpec)
-    found = difference(current, desired)
-    yield from compared(record["upToDate"], found.up_to_date, "upToDate")
-    yield from compared({name: record[name] for name in result(found)}, result(found))
+    value = difference(current, desired)
+    yield from compared(record["upToDate"], value.up_to_date, "upToDate")
+    yield from compared({name: record[name] for name in result(value)}, result(value))
 
 
 def check_sorted(record: Record) -> Iterator[str]:
     md = typed(MachineDeployment, record["machineDeployment"])
-    sets = [typed(MachineSet, one) for one in record["machineSets"] or []]
-    found = classify_sets(md, sets, moment(record["now"]))
+    sets = [typed(MachineSet, machine_set) for machine_set in record["machineSets"] or []]
+    classified_sets = classify_sets(md, sets, moment(record["now"]))
     given = {
-        "new": found.new.metadata.name if found.new else record["new"] and "",
-        "old": [one.metadata.name for one in found.old],
-        "createReason": found.because,
-        "upToDateResults": results(found.differences),
+        "new": classified_sets.new.metadata.name if classified_sets.new else record["new"] and "",
+        "old": [machine_set.metadata.name for machine_set in classified_sets.old],
+        "createReason": classified_sets.because,
+        "upToDateResults": results(classified_sets.differences),
     }
     recorded = {name: record[name] for name in given}
     recorded["old"] = recorded["old"] or []
@@ -178,11 +184,11 @@ def check_sorted(record: Record) -> Iterator[str]:
 
 
 def check_deletion(record: Record) -> Iterator[str]:
-    machines = [machine(one, number) for number, one in enumerate(record["machines"])]
+    machines = [machine(item, number) for number, item in enumerate(record["machines"])]
     yield from compared(
-        [one["healthy"] for one in record["machines"]], list(map(is_healthy, machines)), "healthy"
+        [item["healthy"] for item in record["machines"]], list(map(is_healthy, machines)), "healthy"
     )
-    names = [one.metadata.name for one in deletion_order(machines, record["order"], NOW)]
+    names = [item.metadata.name for item in deletion_order(machines, record["order"], NOW)]
     yield from compared(record["toMove"], names, "toMove")
     yield from compared(record["toDelete"], names[: max(record["diff"], 0)], "toDelete")
 
@@ -191,12 +197,14 @@ def machine(record: Record, number: int) -> Machine:
     """The `number`th Machine of a case: of equal ages, the recorder made the earlier one first."""
     metadata = {"name": record["name"], "annotations": record.get("annotations") or {}}
     if "ageSeconds" in record:
-        made = NOW - timedelta(seconds=record["ageSeconds"], microseconds=-100 * number)
-        metadata["creationTimestamp"] = made.isoformat()
+        now = NOW - timedelta(seconds=record["ageSeconds"], microseconds=-100 * number)
+        metadata["creationTimestamp"] = now.isoformat()
     if record.get("deleting"):
         metadata["deletionTimestamp"] = stamp(NOW)
     status: Record = {
-        "conditions": [{"reason": "R", "message": "", **one} for one in record["conditions"]]
+        "conditions": [
+            {"reason": "R", "message": "", **condition} for condition in record["conditions"]
+        ]
     }
     if record.get("nodeRef"):
         status["nodeRef"] = {"name": "node"}

@@ -87,7 +87,7 @@ def spread(count: int) -> Callable[[Sequence[str]], str]:
 
 
 def _spread(text: str, count: int) -> list[str]:
-    lines = [one for one in text.splitlines(keepends=True) if one.strip()]
+    lines = [line for line in text.splitlines(keepends=True) if line.strip()]
     taken = min(count, len(lines))
     return [lines[number * len(lines) // taken] for number in range(taken)]
 
@@ -101,7 +101,7 @@ def families(texts: Sequence[str]) -> str:
     """The metric families that every program has, by program."""
     recorded = json.loads(texts[0])
     kept = {
-        program: {name: one for name, one in families.items() if METRICS.fullmatch(name)}
+        program: {name: family for name, family in families.items() if METRICS.fullmatch(name)}
         for program, families in recorded.items()
     }
     return _json(kept)
@@ -112,8 +112,8 @@ def definitions(texts: Sequence[str]) -> str:
     from kapy.kube import yaml
 
     marked = "\nkind: CustomResourceDefinition\n"
-    documents = (one for text in texts for one in re.split(r"(?m)^---\n", text) if marked in one)
-    return "".join(json.dumps(_terse(yaml.load(one)), sort_keys=True) + "\n" for one in documents)
+    documents = (part for text in texts for part in re.split(r"(?m)^---\n", text) if marked in part)
+    return "".join(json.dumps(_terse(yaml.load(item)), sort_keys=True) + "\n" for item in documents)
 
 
 def document(texts: Sequence[str]) -> str:
@@ -131,7 +131,7 @@ def _terse(node: Any) -> Any:
             for key, value in node.items()
             if not (key == "description" and isinstance(value, str))
         }
-    return [_terse(one) for one in node] if isinstance(node, list) else node
+    return [_terse(item) for item in node] if isinstance(node, list) else node
 
 
 def _json(value: Any) -> str:

@@ -39,10 +39,10 @@ def served() -> Iterator[tuple[str, str]]:
         )
         try:
             assert process.stdout is not None
-            told = json.loads(process.stdout.readline())
+            document = json.loads(process.stdout.readline())
             ca = Path(scratch) / "ca.crt"
-            ca.write_text(told["ca"])
-            yield told["url"], str(ca)
+            ca.write_text(document["ca"])
+            yield document["url"], str(ca)
         finally:
             process.communicate(timeout=PATIENCE)
 
@@ -73,8 +73,8 @@ async def _serve() -> None:
     tls = server_context(own.certificate, own.key)
     async with asyncio.TaskGroup() as group, listen(application, tls=tls) as (host, port):
         running = group.create_task(server.run())
-        told = {"url": f"https://{host}:{port}", "ca": ca.certificate.decode()}
-        sys.stdout.write(json.dumps(told) + "\n")
+        messages = {"url": f"https://{host}:{port}", "ca": ca.certificate.decode()}
+        sys.stdout.write(json.dumps(messages) + "\n")
         sys.stdout.flush()
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
         running.cancel()

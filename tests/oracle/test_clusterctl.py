@@ -16,7 +16,7 @@ LIVE = RECORDED / "clusterctl" / "live.jsonl.gz"
 def test_the_samples_pass(topic: str) -> None:
     (results,) = replay(SAMPLES / "clusterctl", [topic]).values()
     assert len(results) >= 10
-    assert [one for one in results if not one.passed] == []
+    assert [item for item in results if not item.passed] == []
 
 
 @pytest.mark.sockets
@@ -24,7 +24,7 @@ def test_the_samples_pass(topic: str) -> None:
 def test_a_management_cluster_becomes_what_upstream_made_of_it() -> None:
     (results,) = replay(RECORDED / "clusterctl", ["management"]).values()
     assert len(results) >= 30
-    assert [one for one in results if not one.passed] == []
+    assert [item for item in results if not item.passed] == []
 
 
 @pytest.mark.sockets
@@ -32,8 +32,10 @@ def test_a_management_cluster_becomes_what_upstream_made_of_it() -> None:
 def test_kubeconfigs_are_got_and_rollouts_steered_as_upstream_does() -> None:
     """What is described is held by tests/clusterctl/test_describe.py, and moves beside it."""
     some = [
-        one for one in records(LIVE) if one.get("args", ["points"])[0] in ("get", "alpha", "points")
+        record
+        for record in records(LIVE)
+        if record.get("args", ["points"])[0] in ("get", "alpha", "points")
     ]
     results = replay_live(some)
     assert len(results) == 20
-    assert [one for one in results if not one.passed] == []
+    assert [item for item in results if not item.passed] == []

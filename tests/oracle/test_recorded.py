@@ -21,36 +21,36 @@ def test_the_recorded_cases_are_there() -> None:
 @pytest.mark.parametrize("topic", PURE)
 def test_every_case_of_a_pure_topic_passes(topic: str) -> None:
     (results,) = dict(play(topic, RECORDED / topic)).values()
-    assert [one for one in results if not one.passed] == []
+    assert [item for item in results if not item.passed] == []
 
 
 @pytest.mark.parametrize("topic", HELD)
 def test_every_case_of_our_kinds_passes(topic: str) -> None:
     (results,) = dict(play(topic, RECORDED / topic)).values()
     known = VARIABLES if topic == "variables" else {}
-    failed = {one.case: one for one in results if not one.passed}
-    assert [one for case, one in failed.items() if case not in known] == []
+    failed = {item.case: item for item in results if not item.passed}
+    assert [value for case, value in failed.items() if case not in known] == []
     assert [case for case in known if case not in failed] == [], "these pass now: unlist them"
 
 
-@pytest.mark.parametrize("topic", ["convert", *(f"generate-{one}" for one in GENERATED)])
+@pytest.mark.parametrize("topic", ["convert", *(f"generate-{text}" for text in GENERATED)])
 def test_generated_yaml_is_upstreams_to_the_byte(topic: str) -> None:
     (results,) = clusterctl.replay(RECORDED / "clusterctl", [topic]).values()
-    assert [one for one in results if not one.passed] == []
+    assert [item for item in results if not item.passed] == []
 
 
 def test_providers_and_settings_are_listed_as_upstream_lists_them() -> None:
     (results,) = clusterctl.replay(RECORDED / "clusterctl", ["config"]).values()
-    assert [one for one in results if not one.passed] == []
+    assert [item for item in results if not item.passed] == []
 
 
 @pytest.mark.sockets
 def test_requests_are_answered_as_by_kube_apiserver() -> None:
     results = apiserver.replay(RECORDED / "apiserver", SUBTOPICS)
     assert sorted(results) == sorted(SUBTOPICS)
-    failed = {one.case: one for some in results.values() for one in some if not one.passed}
-    assert [one for case, one in failed.items() if case not in APISERVER] == []
+    failed = {item.case: item for some in results.values() for item in some if not item.passed}
+    assert [value for case, value in failed.items() if case not in APISERVER] == []
     assert [case for case in APISERVER if case not in failed] == [], "these pass now: unlist them"
     for topic, some in results.items():
-        passed = sum(one.passed for one in some)
+        passed = sum(item.passed for item in some)
         assert passed >= 0.8 * len(some), topic

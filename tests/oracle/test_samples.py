@@ -17,22 +17,22 @@ from tests.oracle.registry import PURE, play
 def test_the_samples_of_a_pure_topic_pass(topic: str) -> None:
     (results,) = dict(play(topic, SAMPLES / topic)).values()
     assert len(results) >= 20
-    assert [one for one in results if not one.passed] == []
+    assert [item for item in results if not item.passed] == []
 
 
 @pytest.mark.parametrize("topic", HELD)
 def test_the_samples_of_our_kinds_pass(topic: str) -> None:
     (results,) = dict(play(topic, SAMPLES / topic)).values()
     assert len(results) >= 20
-    assert [one for one in results if not one.passed] == []
+    assert [item for item in results if not item.passed] == []
 
 
 @pytest.mark.sockets
 def test_the_samples_of_the_api_server_pass() -> None:
     results = dict(play("apiserver", SAMPLES / "apiserver"))
     assert sorted(results) == sorted(SUBTOPICS)
-    failed = [one for some in results.values() for one in some if not one.passed]
-    assert [one for one in failed if one.case not in APISERVER] == []
+    failed = [item for some in results.values() for item in some if not item.passed]
+    assert [item for item in failed if item.case not in APISERVER] == []
 
 
 def test_a_replay_ends_with_its_counts(capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,11 +31,13 @@ def test_a_file_of_the_sample_is_made_from_the_recorded_data(row: Row) -> None:
 
 
 def test_every_kept_file_is_sampled_or_named() -> None:
-    made = {row.target for row in SAMPLE}
+    targets = {row.target for row in SAMPLE}
     files = {str(path.relative_to(SAMPLES)) for path in SAMPLES.rglob("*") if path.is_file()}
-    unknown = {one for one in files - made if not one.startswith(KEPT) and "__pycache__" not in one}
+    unknown = {
+        file for file in files - targets if not file.startswith(KEPT) and "__pycache__" not in file
+    }
     assert unknown == set()
-    assert made - files == set()
+    assert targets - files == set()
 
 
 @pytest.mark.recorded
@@ -50,8 +52,8 @@ def test_every_topic_has_a_sample(topic: str) -> None:
 
 def test_one_module_knows_the_place_of_recorded_data() -> None:
     """Everything else asks it, so that a clone without the data runs the same tests."""
-    found = [str(path.relative_to(ROOT)) for path in sources() if PLACE.search(path.read_text())]
-    assert [one for one in found if one not in KNOWS_THE_PLACE] == []
+    strs = [str(path.relative_to(ROOT)) for path in sources() if PLACE.search(path.read_text())]
+    assert [text for text in strs if text not in KNOWS_THE_PLACE] == []
 
 
 def test_examples_are_fixed_and_have_no_deadline() -> None:
@@ -61,4 +63,4 @@ def test_examples_are_fixed_and_have_no_deadline() -> None:
         for path in sources()
         if path != ROOT / "tests" / "conftest.py" and TIMED.search(path.read_text())
     ]
-    assert [one for one in own if one not in KNOWS_THE_PLACE] == []
+    assert [text for text in own if text not in KNOWS_THE_PLACE] == []

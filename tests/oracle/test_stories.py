@@ -25,18 +25,18 @@ def test_a_stage_that_is_not_as_recorded_is_a_failure(tmp_path: Path) -> None:
     )
     ((topic, results),) = play("traces", folder)
     assert topic == "traces"
-    failed = [one.case for one in results if not one.passed]
+    failed = [item.case for item in results if not item.passed]
     assert len(results) > len(failed) == 1, results
 
 
 def test_a_folder_without_stories_or_calls_is_a_failure(tmp_path: Path) -> None:
     for topic in ("traces", "extension"):
         ((_, results),) = play(topic, tmp_path)
-        assert [one.passed for one in results] == [False]
+        assert [item.passed for item in results] == [False]
 
 
 def test_a_session_whose_story_is_missing_is_a_failure(tmp_path: Path) -> None:
     folder = tmp_path / "extension"
     shutil.copytree(CALLS, folder)
     ((_, results),) = play("extension", folder)
-    assert [one.case for one in results if not one.passed] == ["ext-life", "ext-inplace"]
+    assert [item.case for item in results if not item.passed] == ["ext-life", "ext-inplace"]

@@ -44,10 +44,10 @@ def replayed(files: Mapping[str, Check], folder: Path) -> Iterator[Result]:
 
     A file that the topic cannot read is one failed case: what is not compared did not pass.
     """
-    found = sorted(folder.glob("*.jsonl*"))
-    if not found:
+    paths = sorted(folder.glob("*.jsonl*"))
+    if not paths:
         yield Result(str(folder), ("there is no .jsonl file in this folder",))
-    for path in found:
+    for path in paths:
         stem = path.name.split(".")[0]
         check = files.get(stem)
         if check is None:
@@ -82,8 +82,8 @@ def compared(expected: Any, given: Any, path: str = "") -> Iterator[str]:
             else:
                 yield from compared(expected[key], given[key], where)
     elif isinstance(expected, list) and isinstance(given, list) and len(expected) == len(given):
-        for number, (one, other) in enumerate(zip(expected, given, strict=True)):
-            yield from compared(one, other, f"{path}[{number}]")
+        for number, (item, other) in enumerate(zip(expected, given, strict=True)):
+            yield from compared(item, other, f"{path}[{number}]")
     elif expected != given or isinstance(expected, bool) != isinstance(given, bool):
         yield f"{path or 'answer'}: recorded {_short(expected)}, given {_short(given)}"
 

@@ -20,7 +20,7 @@ from tests.stories.recorded_calls import Session, sessions_in
 
 def play(folder: Path) -> Iterator[Result]:
     """Every story: a result for each of its stages."""
-    names = sorted(one.parent.name for one in folder.glob("*/story.yaml"))
+    names = sorted(path.parent.name for path in folder.glob("*/story.yaml"))
     if not names:
         yield Result(str(folder), ("there is no story.yaml in a folder below this one",))
     calls = folder.parent / "extension"

@@ -24,21 +24,22 @@ _QUOTED: Final = ("compilation failed", "regular expression", "no such overload"
 
 
 def _values(given: Any) -> list[ClusterVariable]:
-    return [decode({"name": "", "value": None, **one}, ClusterVariable) for one in given or ()]
+    return [decode({"name": "", "value": None, **item}, ClusterVariable) for item in given or ()]
 
 
 def _definitions(given: Any) -> list[ClusterClassStatusVariable]:
     return [
         decode(
             {
-                **one,
+                **item,
                 "definitions": [
-                    {"from": "", "required": False, **each} for each in one.get("definitions") or ()
+                    {"from": "", "required": False, **definition}
+                    for definition in item.get("definitions") or ()
                 ],
             },
             ClusterClassStatusVariable,
         )
-        for one in given or ()
+        for item in given or ()
     ]
 
 
@@ -51,8 +52,8 @@ def _default(record: Record) -> Iterator[str]:
     )
     yield from _compared_errors(record, errors)
     if not record["errors"]:
-        out = [{"value": None, **one} for one in record.get("out") or ()]
-        given = [{"value": None, **encode(one)} for one in values]
+        out = [{"value": None, **item} for item in record.get("out") or ()]
+        given = [{"value": None, **encode(variable)} for variable in values]
         yield from compared(fit_integers(out), fit_integers(given))
 
 
@@ -78,20 +79,25 @@ def _validate_one(record: Record) -> Iterator[str]:
 def _validate_definitions(record: Record) -> Iterator[str]:
     nothing = {"name": "", "required": False, "schema": {"openAPIV3Schema": {}}}
     variables = [
-        decode({**nothing, **one}, ClusterClassVariable) for one in record.get("variables") or ()
+        decode({**nothing, **variable}, ClusterClassVariable)
+        for variable in record.get("variables") or ()
     ]
     return _compared_errors(record, variable_errors(variables, record["path"]))
 
 
 def _compared_errors(record: Record, errors: Iterable[FieldError]) -> Iterator[str]:
-    recorded = [(one["type"], one["field"], _words(one["detail"])) for one in record["errors"]]
-    given = [(one.type, one.field, _words(one.detail)) for one in errors]
-    return compared([list(one) for one in sorted(recorded)], [list(one) for one in sorted(given)])
+    recorded = [
+        (error["type"], error["field"], _words(error["detail"])) for error in record["errors"]
+    ]
+    given = [(error.type, error.field, _words(error.detail)) for error in errors]
+    return compared(
+        [list(entry) for entry in sorted(recorded)], [list(entry) for entry in sorted(given)]
+    )
 
 
 def _words(detail: str) -> str:
     """What a CEL compiler or Go's regexp says stays out of it."""
-    return next((one for one in _QUOTED if one in detail), detail)
+    return next((item for item in _QUOTED if item in detail), detail)
 
 
 _FILES: Final[Mapping[str, Check]] = {

@@ -58,10 +58,13 @@ def _compared(record: Record) -> Iterator[str]:
 
 def _counted(record: Record) -> Iterator[str]:
     versions = [
-        StatusVersion(version=one.get("version", ""), replicas=one.get("replicas", 0))
-        for one in record["in"] or []
+        StatusVersion(version=item.get("version", ""), replicas=item.get("replicas", 0))
+        for item in record["in"] or []
     ]
-    return compared(record.get("out"), [encode(one) for one in sum_by_version(versions)] or None)
+    return compared(
+        record.get("out"),
+        [encode(status_version) for status_version in sum_by_version(versions)] or None,
+    )
 
 
 def _one_minor(record: Record) -> Iterator[str]:

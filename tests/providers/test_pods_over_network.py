@@ -45,7 +45,7 @@ async def test_etcd_is_asked_through_the_api_server() -> None:
         access = await plane.kubeconfig("blue")
         etcd = EtcdGateway(pods.etcd(CLUSTER, access, "blue-cp"))
         members = await etcd.members()
-        assert [one.name for one in members] == ["blue-cp", "blue-cp2", "blue-cp3"]
+        assert [member.name for member in members] == ["blue-cp", "blue-cp2", "blue-cp3"]
         leader = await etcd.leader()
         assert leader == members[0].id
         assert await etcd.alarms() == []
@@ -54,13 +54,13 @@ async def test_etcd_is_asked_through_the_api_server() -> None:
         with pytest.raises(EtcdError, match="not leader"):
             await etcd.move_leader(members[2].id)
         await etcd.remove_member(members[2].id)
-        assert [one.name for one in await etcd.members()] == ["blue-cp", "blue-cp2"]
+        assert [member.name for member in await etcd.members()] == ["blue-cp", "blue-cp2"]
         await etcd.aclose()
 
-        gone = EtcdGateway(pods.etcd(CLUSTER, access, "blue-cp9"))
+        gateway = EtcdGateway(pods.etcd(CLUSTER, access, "blue-cp9"))
         with pytest.raises((EtcdError, EtcdUnreachable), match="blue-cp9"):
-            await gone.leader()
-        await gone.aclose()
+            await gateway.leader()
+        await gateway.aclose()
         nobody = replace(access, client_certificate=b"", client_key=b"")
         stranger = EtcdGateway(pods.etcd(CLUSTER, nobody, "blue-cp"))
         with pytest.raises(EtcdUnreachable, match="forbidden"):

@@ -76,16 +76,16 @@ def root_file_system() -> Path:
             raise CannotRun(f"there is no {program}")
     if os.geteuid() != 0:
         raise CannotRun("only root can change its root folder")
-    made = cache / f"cloud-init-{_SUITE}.{os.getpid()}"
-    shutil.rmtree(made, ignore_errors=True)
+    path = cache / f"cloud-init-{_SUITE}.{os.getpid()}"
+    shutil.rmtree(path, ignore_errors=True)
     cache.mkdir(parents=True, exist_ok=True)
     include = "--include=cloud-init,iproute2"
-    command = ["mmdebstrap", "--variant=minbase", include, _SUITE, str(made)]
+    command = ["mmdebstrap", "--variant=minbase", include, _SUITE, str(path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=900)
     if done.returncode:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)
         raise CannotRun(f"mmdebstrap failed: {done.stderr.strip()[-500:]}")
-    made.rename(root)
+    path.rename(root)
     return root
 
 
@@ -123,8 +123,8 @@ def carried_out(root: Path, case: Case) -> dict[str, Any]:
 def record() -> None:
     """Carry out all cases and write what they leave."""
     root = root_file_system()
-    found = {case.name: carried_out(root, case) for case in CASES}
-    RECORDED.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    results = {case.name: carried_out(root, case) for case in CASES}
+    RECORDED.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
 
 
 def main() -> None:

@@ -19,8 +19,8 @@ from tests.real.servers import Place, place
 
 @pytest.fixture(scope="session")
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with place(tmp_path_factory.mktemp("server")) as found:
-        yield found
+    with place(tmp_path_factory.mktemp("server")) as result:
+        yield result
 
 
 @pytest.fixture(scope="session")
@@ -28,10 +28,10 @@ def installed(there: Place) -> Installed:
     """The managers' releases."""
 
     async def install() -> Installed:
-        found, transport = Installed(there.here), ApiTransport(there.access)
-        await found.install(Client(transport, field_manager="kapy-test"))
+        result, transport = Installed(there.here), ApiTransport(there.access)
+        await result.install(Client(transport, field_manager="kapy-test"))
         await transport.aclose()
-        return found
+        return result
 
     return asyncio.run(install())
 
@@ -39,8 +39,8 @@ def installed(there: Place) -> Installed:
 @pytest.fixture(scope="session")
 def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stable]:
     """Where processes of managers begin."""
-    with stable(tmp_path_factory.mktemp("managers")) as found:
-        yield found
+    with stable(tmp_path_factory.mktemp("managers")) as result:
+        yield result
 
 
 @pytest_asyncio.fixture

@@ -36,8 +36,8 @@ class Managers:
     async def begin(self, name: str, *arguments: str) -> Manager:
         """Start one."""
         line = await self.stack.enter_async_context(Line(self.there.access).laid())
-        told = (f"--namespace={self.namespace}", "--webhook-port=0", *arguments)
-        started = self.forks.begin(name, "core", line, *told)
+        messages = (f"--namespace={self.namespace}", "--webhook-port=0", *arguments)
+        started = self.forks.begin(name, "core", line, *messages)
         self.stack.callback(started.signal, signal.SIGKILL)
         await started.says("is at https://")
         return started

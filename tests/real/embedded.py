@@ -38,9 +38,9 @@ class Nodes:
     def __call__(self, service: tuple[str, str, int]) -> str | None:
         namespace, name, _ = service
         table = self.server.store.peek(SLICES)
-        for one in () if table is None else table.scan(namespace):
-            if one["metadata"]["labels"]["kubernetes.io/service-name"] == name:
-                (endpoint,), (port,) = one["endpoints"], one["ports"]
+        for document in () if table is None else table.scan(namespace):
+            if document["metadata"]["labels"]["kubernetes.io/service-name"] == name:
+                (endpoint,), (port,) = document["endpoints"], document["ports"]
                 return f"https://{endpoint['addresses'][0]}:{port['port']}"
         return None
 
@@ -49,31 +49,33 @@ async def serve(folder: Path) -> None:
     """Serve until a signal asks to stop."""
     nodes = Nodes()
     nodes.server = server = Server.open(None, clock=system_clock, services=nodes)
-    made = issue_credentials(Serving(), system_clock())
+    credentials = issue_credentials(Serving(), system_clock())
     tls = server_context(
-        made.server.certificate, made.server.key, client_ca=made.authority.certificate
+        credentials.server.certificate,
+        credentials.server.key,
+        client_ca=credentials.authority.certificate,
     )
     async with AsyncExitStack() as stack:
-        asked = stack.enter_context(handle_stop_signals())
+        context = stack.enter_context(handle_stop_signals())
         stack.callback(server.close)
         log = AuditLog(path=str(folder / "audit.log"))
         stack.enter_context(write_audit_log(server, log, system_clock))
         await stack.enter_async_context(run_services(server=server.run))
-        add_kube_controllers(server, authority=made.authority.certificate.decode())
+        add_kube_controllers(server, authority=credentials.authority.certificate.decode())
         application = Application(server, Authenticator({}))
         _, port = await stack.enter_async_context(listen(application, tls=tls))
-        access = dump(with_context({}, "here", _access(made, port)))
+        access = dump(with_context({}, "here", _access(credentials, port)))
         (folder / "new").write_text(access)
         (folder / "new").rename(folder / "kubeconfig")
-        await asked.wait()
+        await context.wait()
 
 
-def _access(made: Credentials, port: int) -> Kubeconfig:
+def _access(credentials: Credentials, port: int) -> Kubeconfig:
     return Kubeconfig(
         server=f"https://127.0.0.1:{port}",
-        certificate_authority=made.authority.certificate,
-        client_certificate=made.administrator.certificate,
-        client_key=made.administrator.key,
+        certificate_authority=credentials.authority.certificate,
+        client_certificate=credentials.administrator.certificate,
+        client_key=credentials.administrator.key,
     )
 
 

@@ -32,10 +32,10 @@ def main() -> None:
     gc.freeze()
     started = []
     for line in iter(sys.stdin.readline, ""):
-        told = json.loads(line)
+        document = json.loads(line)
         pid = os.fork()
         if not pid:
-            _become(told)
+            _become(document)
         started.append(pid)
         sys.stdout.write(f"{pid}\n")
         sys.stdout.flush()
@@ -53,14 +53,14 @@ def _reap(*_: object) -> None:
             pass
 
 
-def _become(told: dict[str, Any]) -> None:
+def _become(document: dict[str, Any]) -> None:
     """Be the command, and end as it does."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    log = os.open(told["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    log = os.open(document["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for there, here in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(there, here)
-    code = run(told["arguments"])
+    code = run(document["arguments"])
     os.write(log, f"{ENDED} {code}\n".encode())
     os._exit(code)
 

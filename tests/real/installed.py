@@ -38,9 +38,9 @@ class Installed:
         resources = _Resources(client)
         for name, program in PROGRAMS.items():
             objects = components_of(name)
-            for one in objects:
-                if one["kind"] not in PODS and "webhooks" not in one:
-                    await client.apply(await resources.of(one), _aggregated(one, objects))
+            for obj in objects:
+                if obj["kind"] not in PODS and "webhooks" not in obj:
+                    await client.apply(await resources.of(obj), _aggregated(obj, objects))
             await client.apply(SLICES, self._slice(program.prefix, self.ports[name]))
         for crd in (await client.list(CRDS)).items:
             await eventually(client, CRDS, Key.of(crd), is_true("Established"))
@@ -50,15 +50,20 @@ class Installed:
         self, client: Client, names: Iterable[str] = tuple(PROGRAMS)
     ) -> AsyncIterator[None]:
         """The server asks these managers' webhooks meanwhile."""
-        found = [one for name in names for one in components_of(name) if "webhooks" in one]
-        kinds = {one.kind: one for one in ASKING}
+        results = [
+            component
+            for name in names
+            for component in components_of(name)
+            if "webhooks" in component
+        ]
+        kinds = {resource.kind: resource for resource in ASKING}
         try:
-            for one in found:
-                await client.apply(kinds[one["kind"]], one)
+            for document in results:
+                await client.apply(kinds[document["kind"]], document)
             yield
         finally:
-            for one in found:  # nobody answers any more
-                await client.delete(kinds[one["kind"]], Key.of(one))
+            for item in results:  # nobody answers any more
+                await client.delete(kinds[item["kind"]], Key.of(item))
 
     def _slice(self, prefix: str, port: int) -> Document:
         """Where a Service's pods are, which no controller finds out here."""
@@ -90,17 +95,17 @@ class _Resources:
     async def _found(self, api_version: str, kind: str) -> Resource:
         group, _, version = api_version.rpartition("/")
         path = f"/apis/{api_version}" if group else f"/api/{version}"
-        found = (await self.client.raw("GET", path))["resources"]
-        one = next(each for each in found if each["kind"] == kind and "/" not in each["name"])
-        return Resource(group, version, one["name"], kind, one["namespaced"])
+        resources = (await self.client.raw("GET", path))["resources"]
+        value = next(item for item in resources if item["kind"] == kind and "/" not in item["name"])
+        return Resource(group, version, value["name"], kind, value["namespaced"])
 
 
-def _aggregated(one: Document, objects: list[Document]) -> Document:
+def _aggregated(document: Document, objects: list[Document]) -> Document:
     """An object of a release, where no controller puts ClusterRoles together."""
-    if "aggregationRule" not in one:
-        return one
-    roles = (each for each in objects if each["kind"] == "ClusterRole")
-    return {**one, "rules": [rule for each in roles for rule in each["rules"]]}
+    if "aggregationRule" not in document:
+        return document
+    roles = (obj for obj in objects if obj["kind"] == "ClusterRole")
+    return {**document, "rules": [rule for role in roles for rule in role["rules"]]}
 
 
 def cluster(key: Key) -> Document:
@@ -119,8 +124,8 @@ def trusts(document: Document | None) -> bool:
     """Whether a server was told whom to trust for all webhooks of a configuration or a CRD."""
     if document is None:
         return False
-    asked = document.get("webhooks") or [document["spec"]["conversion"]["webhook"]]
-    return all(one["clientConfig"].get("caBundle") for one in asked)
+    webhooks = document.get("webhooks") or [document["spec"]["conversion"]["webhook"]]
+    return all(item["clientConfig"].get("caBundle") for item in webhooks)
 
 
 async def eventually(
@@ -144,8 +149,8 @@ async def _followed(
     with suppress(Expired):
         async with opened as events:
             async for event in events:
-                gone = event.type == "DELETED"
-                if event.type != "BOOKMARK" and holds(None if gone else event.document):
+                removal = event.type == "DELETED"
+                if event.type != "BOOKMARK" and holds(None if removal else event.document):
                     return True
     return False
 
@@ -155,6 +160,6 @@ def is_true(condition: str) -> Callable[[Document | None], bool]:
 
     def holds(document: Document | None) -> bool:
         conditions = ((document or {}).get("status") or {}).get("conditions") or ()
-        return any(one["type"] == condition and one["status"] == "True" for one in conditions)
+        return any(item["type"] == condition and item["status"] == "True" for item in conditions)
 
     return holds

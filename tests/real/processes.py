@@ -55,8 +55,8 @@ class Line:
     def mend(self) -> None:
         """What was under way is lost."""
         self._cut = False
-        for one in self._open:
-            one.transport.abort()
+        for item in self._open:
+            item.transport.abort()
 
     @asynccontextmanager
     async def laid(self) -> AsyncIterator[Line]:
@@ -174,9 +174,9 @@ def stable(folder: Path) -> Iterator[Stable]:
     with subprocess.Popen(
         command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as forks:
-        found = Stable(folder, forks)
+        result = Stable(folder, forks)
         try:
-            yield found
+            yield result
         finally:
             forks.communicate(timeout=PATIENCE)
 

@@ -148,8 +148,8 @@ def kubernetes(
         yield access
 
 
-def _flags(told: Mapping[str, object]) -> list[str]:
-    return [f"--{name}={value}" for name, value in told.items() if value is not None]
+def _flags(messages: Mapping[str, object]) -> list[str]:
+    return [f"--{name}={value}" for name, value in messages.items() if value is not None]
 
 
 @contextmanager
@@ -192,14 +192,14 @@ def _is_ready(access: Kubeconfig) -> bool:
 
 def own_address() -> str:
     """This machine's, as others reach it: no datagram is sent to find it out."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
-        one.connect(("192.0.2.1", 9))
-        address: str = one.getsockname()[0]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as value:
+        value.connect(("192.0.2.1", 9))
+        address: str = value.getsockname()[0]
         return address
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
+    with socket.socket() as value:
+        value.bind(("127.0.0.1", 0))
+        port: int = value.getsockname()[1]
         return port

@@ -55,28 +55,31 @@ async def herd(client: Client, namespace: str, count: int) -> list[str]:
 async def test_every_definition_is_taken_as_it_is_printed(client: Client) -> None:
     for crd in crds():
         printed = for_kubernetes(crd)
-        versions = [one["name"] for one in printed["spec"]["versions"]]
-        told = await client.apply(CRDS, printed, field_manager="kapy-test", dry_run=True)
-        assert [one["name"] for one in told["spec"]["versions"]] == versions
+        versions = [version["name"] for version in printed["spec"]["versions"]]
+        document = await client.apply(CRDS, printed, field_manager="kapy-test", dry_run=True)
+        assert [version["name"] for version in document["spec"]["versions"]] == versions
 
 
 async def test_objects_are_made_changed_and_deleted_but_not_twice(
     client: Client, namespace: str
 ) -> None:
     key = Key(namespace, "capybara")
-    made = await client.create(CONFIG_MAPS, config_map(namespace, "capybara", grass="green"))
+    config_maps = await client.create(CONFIG_MAPS, config_map(namespace, "capybara", grass="green"))
     with pytest.raises(AlreadyExists):
         await client.create(CONFIG_MAPS, config_map(namespace, "capybara"))
     changed = await client.patch(CONFIG_MAPS, key, {"data": {"grass": "brown", "water": "cold"}})
     assert changed["data"] == {"grass": "brown", "water": "cold"}
-    stale = {"metadata": {"resourceVersion": made["metadata"]["resourceVersion"]}, "data": None}
+    stale = {
+        "metadata": {"resourceVersion": config_maps["metadata"]["resourceVersion"]},
+        "data": None,
+    }
     with pytest.raises(Conflict):
         await client.patch(CONFIG_MAPS, key, stale)
     with pytest.raises(Conflict):
-        await client.update(CONFIG_MAPS, {**made, "data": {}})
+        await client.update(CONFIG_MAPS, {**config_maps, "data": {}})
     with pytest.raises(Conflict):
         await client.delete(CONFIG_MAPS, key, uid="somebody-elses")
-    await client.delete(CONFIG_MAPS, key, uid=made["metadata"]["uid"])
+    await client.delete(CONFIG_MAPS, key, uid=config_maps["metadata"]["uid"])
     with pytest.raises(NotFound):
         await client.get(CONFIG_MAPS, key)
 
@@ -89,11 +92,11 @@ async def test_fields_have_owners(client: Client, namespace: str) -> None:
         await client.apply(CONFIG_MAPS, theirs, field_manager="theirs", force=False)
     tried = await client.apply(CONFIG_MAPS, theirs, field_manager="theirs", dry_run=True)
     assert tried["data"] == {"grass": "brown"}
-    found = await client.get(CONFIG_MAPS, Key(namespace, "capybara"))
-    assert found["data"] == {"grass": "green"}
+    config_maps = await client.get(CONFIG_MAPS, Key(namespace, "capybara"))
+    assert config_maps["data"] == {"grass": "green"}
     await client.apply(CONFIG_MAPS, theirs, field_manager="theirs")
-    found = await client.get(CONFIG_MAPS, Key(namespace, "capybara"))
-    assert found["data"] == {"grass": "brown"}
+    config_maps = await client.get(CONFIG_MAPS, Key(namespace, "capybara"))
+    assert config_maps["data"] == {"grass": "brown"}
 
 
 async def test_what_is_wrong_is_said(client: Client, namespace: str) -> None:
@@ -111,11 +114,11 @@ async def test_long_lists_come_in_pages(
     names = await herd(client, namespace, 7)
     monkeypatch.setattr(client_module, "PAGE", 3)
     listed = await client.list(CONFIG_MAPS, namespace, labels="herd=north")
-    assert [one["metadata"]["name"] for one in listed.items] == names
-    assert {one["kind"] for one in listed.items} == {"ConfigMap"}
+    assert [document["metadata"]["name"] for document in listed.items] == names
+    assert {document["kind"] for document in listed.items} == {"ConfigMap"}
     assert (await client.list(CONFIG_MAPS, namespace, labels="herd=south")).items == []
-    one = await client.list(CONFIG_MAPS, namespace, fields="metadata.name=capybara-4")
-    assert [each["metadata"]["name"] for each in one.items] == ["capybara-4"]
+    maps = await client.list(CONFIG_MAPS, namespace, fields="metadata.name=capybara-4")
+    assert [document["metadata"]["name"] for document in maps.items] == ["capybara-4"]
 
 
 async def test_a_watch_tells_what_comes_after_a_list(client: Client, namespace: str) -> None:
@@ -199,11 +202,11 @@ async def test_a_cache_that_begins_long_ago_has_all_that_is_there(
 async def test_who_may_not_is_told_what(there: Place, namespace: str) -> None:
     nobody = replace(there.access, token="nobodys", client_certificate=b"", client_key=b"")
     stranger = replace(there.access, impersonate=(("Impersonate-User", "stranger"),))
-    for access, error, told in (
+    for access, error, message in (
         (nobody, Unauthorized, "Unauthorized"),
         (stranger, Forbidden, 'User "stranger" cannot list resource "configmaps"'),
     ):
         transport = ApiTransport(access)
-        with pytest.raises(error, match=told):
+        with pytest.raises(error, match=message):
             await Client(transport).list(CONFIG_MAPS, namespace)
         await transport.aclose()

@@ -24,11 +24,11 @@ async def test_one_works_until_it_stops_sleeps_is_cut_off_or_dies_and_writes_not
     log = audit_of(there)
     async with AsyncExitStack() as stack:
         here = Managers(there, client, namespace, forks, stack)
-        one = await here.begin("one", "--leader-elect")
+        manager = await here.begin("one", "--leader-elect")
         await here.work()
         two = await here.begin("two", "--leader-elect")
         before = await here.holder()
-        await one.stop()
+        await manager.stop()
         assert await here.holder() != before  # it was given up: nobody waited for its time
         await here.work()
 
@@ -48,7 +48,7 @@ async def test_one_works_until_it_stops_sleeps_is_cut_off_or_dies_and_writes_not
         four.signal(signal.SIGKILL)
         await here.work()
 
-        written = [one for one in await writes(client, log) if one.namespace == namespace]
+        written = [write for write in await writes(client, log) if write.namespace == namespace]
         assert one_after_the_other(written) == ["one", "two", "three", "four", "five"]
-        assert {one.manager for one in written} == {CORE.name}
+        assert {write.manager for write in written} == {CORE.name}
     await client.delete(NAMESPACES, Key("", namespace))

@@ -27,7 +27,7 @@ from tests.real.processes import Line, Manager, Stable
 from tests.real.servers import Place
 
 SAMPLES = Path(apps.__file__).parent / "samples"
-OURS = {one.type_of().RESOURCE.kind: one.type_of().RESOURCE for one in KINDS}
+OURS = {kind.type_of().RESOURCE.kind: kind.type_of().RESOURCE for kind in KINDS}
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Herd:
     async def delete(self, cluster: Key) -> None:
         """Delete a cluster, with all that it is made of."""
         await self.client.delete(Cluster.RESOURCE, cluster)
-        await eventually(self.client, Cluster.RESOURCE, cluster, lambda one: one is None)
+        await eventually(self.client, Cluster.RESOURCE, cluster, lambda document: document is None)
         assert await self.machines(cluster.name) == []
 
     async def old(self, plural: str, name: str) -> Document:
@@ -78,13 +78,13 @@ async def herd(
     names: Sequence[str] = tuple(PROGRAMS),
 ) -> AsyncIterator[Herd]:
     """These managers, at work, and asked by the server."""
-    found = Herd(client, namespace)
+    result = Herd(client, namespace)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(installed.asking(client, names))
         line = await stack.enter_async_context(Line(there.access).laid())
         for name in names:
             program = PROGRAMS[name]
-            found.managers[name] = forks.begin(
+            result.managers[name] = forks.begin(
                 name,
                 name,
                 line,
@@ -93,23 +93,23 @@ async def herd(
                 f"--webhook-namespace={program.namespace}",
                 f"--webhook-port={installed.ports[name]}",
             )
-            stack.push_async_callback(found.managers[name].stop)
+            stack.push_async_callback(result.managers[name].stop)
         for name in names:
             await trusted(client, components_of(name))
-        yield found
+        yield result
 
 
 async def trusted(client: Client, components: list[Document]) -> None:
     """Wait until the server was told whom to trust, as who installs a release does."""
     for resource in (*ASKING, CRDS):
-        for one in components:
-            if one["kind"] == resource.kind:
-                await eventually(client, resource, Key.of(one), trusts)
+        for component in components:
+            if component["kind"] == resource.kind:
+                await eventually(client, resource, Key.of(component), trusts)
 
 
 def is_upgraded(deployment: Document | None) -> bool:
     status = (deployment or {}).get("status") or {}
-    return all(status.get(one) == 2 for one in ("upToDateReplicas", "replicas", "readyReplicas"))
+    return all(status.get(item) == 2 for item in ("upToDateReplicas", "replicas", "readyReplicas"))
 
 
 async def live_as_it_is_written(here: Herd) -> None:
@@ -125,10 +125,10 @@ async def live_as_it_is_written(here: Herd) -> None:
         here.client,
         OURS["MachineDeployment"],
         deployment,
-        lambda one: (
-            is_upgraded(one)
-            and one is not None
-            and one["status"]["observedGeneration"] >= generation
+        lambda document: (
+            is_upgraded(document)
+            and document is not None
+            and document["status"]["observedGeneration"] >= generation
         ),
     )
     await here.delete(cluster)
@@ -141,10 +141,10 @@ async def live_as_its_class_says(here: Herd) -> None:
     await here.client.patch(Cluster.RESOURCE, cluster, newer)
     for machine in await here.machines("tapir"):
         key = Key(here.namespace, machine.metadata.name)
-        await eventually(here.client, Machine.RESOURCE, key, lambda one: one is None)
+        await eventually(here.client, Machine.RESOURCE, key, lambda document: document is None)
     await eventually(here.client, Cluster.RESOURCE, cluster, is_true("Available"))
     machines = await here.machines("tapir")
-    assert [one.spec.version for one in machines] == ["v1.35.0"] * 3
+    assert [item.spec.version for item in machines] == ["v1.35.0"] * 3
     await here.delete(cluster)
 
 

@@ -49,23 +49,23 @@ class Shared:
         before = len(await writes(self.client, self.log))
         await self._change()
         written = await writes(self.client, self.log)
-        pods = {one.name: one.pod for one in written if one.resource == "leases"}
-        wrote = {(one.name, one.pod) for one in written[before:] if self._is_ours(one)}
+        pods = {write.name: write.pod for write in written if write.resource == "leases"}
+        wrote = {(write.name, write.pod) for write in written[before:] if self._is_ours(write)}
         assert wrote == {(key.name, pods[rendezvous_owner(key, held)]) for key in self.keys}
         return {pod for _, pod in wrote}
 
-    def _is_ours(self, one: Write) -> bool:
-        return (one.namespace, one.resource) == (self.namespace, "clusters")
+    def _is_ours(self, write: Write) -> bool:
+        return (write.namespace, write.resource) == (self.namespace, "clusters")
 
     async def _held(self, count: int) -> list[str]:
         """The slots that are held, once so many are, and all work by their choice."""
         async with asyncio.timeout(PATIENCE):
             while True:
                 labels = f"{LABEL}={LEASE.name}"
-                found = (await self.client.list(LEASES, LEASE.namespace, labels=labels)).items
-                held = [one for one in found if one["spec"].get("holderIdentity")]
-                names = sorted(one["metadata"]["name"] for one in held)
-                if len(held) == count and all(members(one) == names for one in held):
+                results = (await self.client.list(LEASES, LEASE.namespace, labels=labels)).items
+                held = [document for document in results if document["spec"].get("holderIdentity")]
+                names = sorted(document["metadata"]["name"] for document in held)
+                if len(held) == count and all(members(document) == names for document in held):
                     return names
                 await asyncio.sleep(0.1)
 
@@ -74,10 +74,13 @@ class Shared:
         patch: Document = {"spec": {"paused": self.is_paused}}
         for key in self.keys:
             await self.client.patch(Cluster.RESOURCE, key, patch)
-        told = is_true("Paused")
+        true = is_true("Paused")
         for key in self.keys:
             await eventually(
-                self.client, Cluster.RESOURCE, key, lambda one: told(one) == self.is_paused
+                self.client,
+                Cluster.RESOURCE,
+                key,
+                lambda document: true(document) == self.is_paused,
             )
 
 

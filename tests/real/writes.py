@@ -45,22 +45,22 @@ def _written(log: Path) -> Iterator[Write]:
         if not line.endswith("}"):
             continue  # it is just being written
         event: Document = json.loads(line)
-        asked, who = event.get("objectRef") or {}, event.get("impersonatedUser") or {}
+        ref, who = event.get("objectRef") or {}, event.get("impersonatedUser") or {}
         pods = (who.get("extra") or {}).get(POD)
-        if not pods or event["verb"] in _READS or asked.get("apiGroup") in _ASKED:
+        if not pods or event["verb"] in _READS or ref.get("apiGroup") in _ASKED:
             continue
         if (event.get("responseStatus") or {}).get("code", 500) < 400:
             query = parse_qs(urlsplit(event["requestURI"]).query)
             yield Write(
                 event["requestReceivedTimestamp"],
                 pods[0],
-                asked.get("namespace", ""),
-                asked.get("resource", ""),
-                asked.get("name", ""),
+                ref.get("namespace", ""),
+                ref.get("resource", ""),
+                ref.get("name", ""),
                 query.get("fieldManager", [""])[0],
             )
 
 
-def one_after_the_other(found: list[Write]) -> list[str]:
+def one_after_the_other(values: list[Write]) -> list[str]:
     """Whose writes they are, in order, each as often as somebody else wrote in between."""
-    return [pod for pod, _ in groupby(found, key=lambda one: one.pod)]
+    return [pod for pod, _ in groupby(values, key=lambda write: write.pod)]

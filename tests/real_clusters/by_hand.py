@@ -153,8 +153,8 @@ class HandMade:
         }
 
     async def _transport(self) -> ApiTransport:
-        found = await self._engine.run("hand-cp", ["cat", "/etc/kubernetes/admin.conf"])
-        return ApiTransport(parse(found.stdout))
+        command_result = await self._engine.run("hand-cp", ["cat", "/etc/kubernetes/admin.conf"])
+        return ApiTransport(parse(command_result.stdout))
 
     async def _apply(self, client: Client, network: str) -> None:
         kinds = Kinds(client)
@@ -180,7 +180,9 @@ async def nodes_ready(client: Callable[[], Client], count: int) -> None:
 
 def _is_ready(node: Document) -> bool:
     conditions = (node.get("status") or {}).get("conditions") or ()
-    return any((one["type"], one["status"]) == ("Ready", "True") for one in conditions)
+    return any(
+        (condition["type"], condition["status"]) == ("Ready", "True") for condition in conditions
+    )
 
 
 def _registration() -> Document:

@@ -4,5 +4,7 @@ from __future__ import annotations
 
 import os
 
-collect_ignore = [] if os.environ.get("KAPY_REAL_UPSTREAM") else ["test_upstream.py"]
-collect_ignore_glob = [] if os.environ.get("KAPY_REAL_CLUSTERS") else ["test_*.py"]
+_ON_REQUEST = {"KAPY_REAL_UPSTREAM": "test_upstream.py", "KAPY_REAL_HOSTS": "test_hosts*.py"}
+collect_ignore_glob = [files for name, files in _ON_REQUEST.items() if not os.environ.get(name)]
+if not os.environ.get("KAPY_REAL_CLUSTERS"):
+    collect_ignore_glob = ["test_*.py"]

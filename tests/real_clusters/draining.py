@@ -18,7 +18,7 @@ async def drain(life: Life) -> None:
     await deploy(life, 1)
     pod = await _web_pod(life)
     node = pod["spec"]["nodeName"]
-    machine = next(one for one in await life.machines(ROLE) if life.node_of(one) == node)
+    machine = next(item for item in await life.machines(ROLE) if life.node_of(item) == node)
     name = machine.metadata.name
     async with storage.attaching(life) as attacher:
         await storage.attach(life, node)
@@ -44,7 +44,7 @@ async def drain(life: Life) -> None:
         attacher.detaches = True
         await life.story.until_gone(Machine, name, within=600)
     await life.workers_are(2)
-    assert node not in {one["metadata"]["name"] for one in await life.nodes()}
+    assert node not in {document["metadata"]["name"] for document in await life.nodes()}
     assert await life.engine.container(node) is None
     assert not (await (await life.workload()).list(VOLUME_ATTACHMENTS)).items
     life.done("once it is detached, the machine goes")
@@ -53,8 +53,8 @@ async def drain(life: Life) -> None:
 async def _waits(life: Life, name: str, reason: str, words: str) -> None:
     """Wait until a Machine that is deleted says what it waits for."""
 
-    def holds(one: Machine) -> bool:
-        deleting = get(one.status.conditions, ConditionType.DELETING)
+    def holds(machine: Machine) -> bool:
+        deleting = get(machine.status.conditions, ConditionType.DELETING)
         return deleting is not None and deleting.reason == reason and words in deleting.message
 
     await life.until(Machine, name, holds)
@@ -64,4 +64,4 @@ async def _web_pod(life: Life) -> Document:
     """The first Pod of the Deployment that nobody ends."""
     client = await life.workload()
     pods = (await client.list(PODS, WEB.namespace, labels="app=web")).items
-    return next(one for one in pods if "deletionTimestamp" not in one["metadata"])
+    return next(pod for pod in pods if "deletionTimestamp" not in pod["metadata"])

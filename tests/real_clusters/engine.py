@@ -88,9 +88,9 @@ async def container_engine(
 
 async def remove_everything(engine: Engine) -> None:
     """Remove all containers, and the network of nodes. What still runs in them may make others."""
-    while found := await engine.containers():
-        for one in found:
-            await engine.remove(one.id)
+    while containers := await engine.containers():
+        for container in containers:
+            await engine.remove(container.id)
     await engine.remove_network("kind")
 
 
@@ -104,9 +104,13 @@ async def leftovers(engine: Engine) -> list[str]:
     finally:
         await docker.close()
     return [
-        *(f"container {one.name}" for one in await engine.containers()),
-        *(f"volume {one['Name']}" for one in volumes),
-        *(f"network {one['Name']}" for one in networks if one["Name"] not in _OWN_NETWORKS),
+        *(f"container {container.name}" for container in await engine.containers()),
+        *(f"volume {volume['Name']}" for volume in volumes),
+        *(
+            f"network {network['Name']}"
+            for network in networks
+            if network["Name"] not in _OWN_NETWORKS
+        ),
     ]
 
 
@@ -117,8 +121,8 @@ async def _answers(engine: Engine, folder: Path) -> None:
             await engine.info()
         except EngineUnreachable as error:
             if asyncio.get_running_loop().time() > deadline:
-                said = (folder / "dockerd.log").read_text()[-2000:]
-                raise AssertionError(f"dockerd does not start: {said}") from error
+                text = (folder / "dockerd.log").read_text()[-2000:]
+                raise AssertionError(f"dockerd does not start: {text}") from error
             await asyncio.sleep(0.2)
         else:
             return

@@ -44,8 +44,8 @@ class EngineProcess:
                 await self.engine.info()
             except EngineUnreachable as error:
                 if asyncio.get_running_loop().time() > deadline:
-                    said = (self._folder / "engine.log").read_text()[-2000:]
-                    raise AssertionError(f"{self._kind} does not start: {said}") from error
+                    text = (self._folder / "engine.log").read_text()[-2000:]
+                    raise AssertionError(f"{self._kind} does not start: {text}") from error
                 await asyncio.sleep(0.2)
             else:
                 return
@@ -73,7 +73,7 @@ class EngineProcess:
 
     async def _filled(self, file: io.FileIO) -> None:
         while True:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.002)  # sooner than a container starts in what was freed
             self._fill(file)
 
     def _fill(self, file: io.FileIO) -> None:
@@ -144,15 +144,15 @@ def _run(*command: str) -> None:
 @asynccontextmanager
 async def engine_process(kind: Kind, folder: Path) -> AsyncIterator[EngineProcess]:
     """A running engine; at the end it is gone with all containers, networks and files."""
-    found = EngineProcess(kind, folder)
-    found.mount()
+    process = EngineProcess(kind, folder)
+    process.mount()
     try:
-        await found.start()
-        yield found
+        await process.start()
+        yield process
     finally:
         with suppress(EngineError):
-            for one in await found.engine.containers():
-                await found.engine.remove(one.id)
-        await found.engine.close()
-        await found.stop()
-        found.unmount()
+            for container in await process.engine.containers():
+                await process.engine.remove(container.id)
+        await process.engine.close()
+        await process.stop()
+        process.unmount()

@@ -27,12 +27,12 @@ async def members(life: Life) -> set[str]:
     """The names of all members."""
     node = life.node_of((await life.control_plane())[0])
     text = await _told(life, node, _MEMBERS)
-    return {one["name"] for one in json.loads(text[text.index("[") :])}
+    return {item["name"] for item in json.loads(text[text.index("[") :])}
 
 
 async def leading(life: Life) -> str:
     """The node whose member leads."""
-    nodes = [life.node_of(one) for one in await life.control_plane()]
+    nodes = [life.node_of(machine) for machine in await life.control_plane()]
     for node in nodes:
         if (await _told(life, node, _LEADS)).split() == ["etcd_server_is_leader", "1"]:
             return node

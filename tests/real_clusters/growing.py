@@ -35,7 +35,7 @@ async def create(life: Life) -> None:
     await life.client.create(CONFIG_MAPS, network())
     await life.story.create(manifest(OLD))
     await life.until(
-        Cluster, "real", lambda one: is_true(one.status.conditions, ConditionType.AVAILABLE)
+        Cluster, "real", lambda value: is_true(value.status.conditions, ConditionType.AVAILABLE)
     )
     life.done("1 + 1 machines, from nothing to Available")
     nodes = await life.nodes()
@@ -65,18 +65,18 @@ async def grow_control_plane(life: Life) -> None:
     """Three members of etcd, and three servers behind the load balancer."""
     await life.scale_control_plane(3)
     life.done("control plane 1 to 3")
-    assert await _servers(life) == {life.node_of(one) for one in await life.control_plane()}
+    assert await _servers(life) == {life.node_of(machine) for machine in await life.control_plane()}
 
 
 async def shrink_control_plane(life: Life) -> None:
     """One member of etcd again, and one server behind the load balancer."""
     await life.scale_control_plane(1)
     life.done("control plane 3 to 1")
-    assert await _servers(life) == {life.node_of(one) for one in await life.control_plane()}
+    assert await _servers(life) == {life.node_of(machine) for machine in await life.control_plane()}
 
 
 async def _servers(life: Life) -> set[str]:
     """The servers in the load balancer's configuration."""
-    found = await life.engine.run("real-lb", ["cat", "/usr/local/etc/haproxy/haproxy.cfg"])
-    lines = (line.split() for line in found.stdout.splitlines())
+    command_result = await life.engine.run("real-lb", ["cat", "/usr/local/etc/haproxy/haproxy.cfg"])
+    lines = (line.split() for line in command_result.stdout.splitlines())
     return {words[1] for words in lines if words[:1] == ["server"]}

@@ -23,8 +23,8 @@ async def lose_a_worker(life: Life) -> None:
     await life.engine.kill(life.node_of(killed))
     await life.story.until_gone(Machine, killed.metadata.name, within=PATIENCE)
     await life.workers_are(len(workers))
-    names = {one["metadata"]["name"] for one in await life.nodes()}
-    assert names == {life.node_of(one) for one in await life.machines()}
+    names = {node["metadata"]["name"] for node in await life.nodes()}
+    assert names == {life.node_of(machine) for machine in await life.machines()}
     life.done("a killed worker was replaced")
 
 
@@ -32,20 +32,20 @@ async def lose_the_leader(life: Life) -> None:
     """Of three members of etcd the one that leads is killed. The cluster stays, its Pods too; the
     machine is replaced, and etcd has the members that there are machines for."""
     control_plane = await life.control_plane()
-    assert await members(life) == {life.node_of(one) for one in control_plane}
+    assert await members(life) == {life.node_of(machine) for machine in control_plane}
     await _check_health(life, "control-plane", {Label.CONTROL_PLANE: ""}, 3)
     leader = await leading(life)
-    killed = next(one for one in control_plane if life.node_of(one) == leader)
+    killed = next(machine for machine in control_plane if life.node_of(machine) == leader)
     async with watched(life):
         await life.engine.kill(leader)
         await life.story.until_gone(Machine, killed.metadata.name, within=PATIENCE)
         life.done("the machine of etcd's leader is killed and deleted")
         await life.control_plane_is(3)
     control_plane = await life.control_plane()
-    nodes = {life.node_of(one) for one in control_plane}
+    nodes = {life.node_of(machine) for machine in control_plane}
     assert leader not in nodes
     assert await members(life) == nodes
-    assert nodes <= {one["metadata"]["name"] for one in await life.nodes()}
+    assert nodes <= {node["metadata"]["name"] for node in await life.nodes()}
     assert await life.engine.container(leader) is None
     life.done("it is replaced: three members, none lost and none left over")
 
@@ -55,14 +55,14 @@ async def lose_the_load_balancer(life: Life) -> None:
     await life.engine.kill("real-lb")
     async with asyncio.timeout(PATIENCE):
         while True:
-            found = await life.engine.container("real-lb")
-            if found is not None and found.is_running:
+            container = await life.engine.container("real-lb")
+            if container is not None and container.is_running:
                 break
             await asyncio.sleep(0.1)
     await life.until(
         Cluster,
         "real",
-        lambda one: is_true(one.status.conditions, ConditionType.REMOTE_CONNECTION_PROBE),
+        lambda value: is_true(value.status.conditions, ConditionType.REMOTE_CONNECTION_PROBE),
     )
     await life.pod_runs("again")
     life.done("a load balancer that ended was started again")
@@ -85,4 +85,6 @@ async def _check_health(life: Life, name: str, labels: Mapping[str, str], expect
         },
     }
     await life.story.create([check])
-    await life.until(MachineHealthCheck, name, lambda one: one.status.expected_machines == expected)
+    await life.until(
+        MachineHealthCheck, name, lambda value: value.status.expected_machines == expected
+    )

@@ -18,15 +18,15 @@ def layer(
 ) -> bytes:
     """A layer of files by their paths, symbolic links, and all that is in a folder."""
     content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w") as made:
+    with tarfile.open(fileobj=content, mode="w") as result:
         for name, path in files.items():
-            made.add(path, name)
+            result.add(path, name)
         for name, target in (links or {}).items():
             entry = tarfile.TarInfo(name)
             entry.type, entry.linkname = tarfile.SYMTYPE, target
-            made.addfile(entry)
-        for one in sorted(folder.iterdir()) if folder is not None else ():
-            made.add(one, one.name)
+            result.addfile(entry)
+        for item in sorted(folder.iterdir()) if folder is not None else ():
+            result.add(item, item.name)
     return content.getvalue()
 
 
@@ -40,7 +40,7 @@ class Start(NamedTuple):
 def write_image(target: BinaryIO, tag: str, layers: Sequence[bytes], entry: str | Start) -> None:
     """Write an image. entry: what it runs, as a name a program below /usr/local/bin."""
     start = Start((f"/usr/local/bin/{entry}",)) if isinstance(entry, str) else entry
-    digests = [hashlib.sha256(one).hexdigest() for one in layers]
+    digests = [hashlib.sha256(data).hexdigest() for data in layers]
     config = json.dumps(
         {
             "architecture": "amd64",
@@ -50,12 +50,12 @@ def write_image(target: BinaryIO, tag: str, layers: Sequence[bytes], entry: str 
                 "Cmd": start.arguments,
                 "Env": [f"PATH={_PATHS}"],
             },
-            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{one}" for one in digests]},
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}" for digest in digests]},
             "history": [{} for _ in digests],
         }
     ).encode()
     identity = hashlib.sha256(config).hexdigest()
-    paths = [f"{one}/layer.tar" for one in digests]
+    paths = [f"{digest}/layer.tar" for digest in digests]
     manifest = [{"Config": f"{identity}.json", "RepoTags": [tag], "Layers": paths}]
     with tarfile.open(fileobj=target, mode="w") as archive:
         _add(archive, f"{identity}.json", config)

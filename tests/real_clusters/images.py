@@ -74,7 +74,7 @@ async def ensure_images(docker: Docker) -> None:
     They share layers: the file system, then what nodes of all versions have, then a version.
     """
     await import_file_system(docker, root_file_system(), BALANCER)
-    common = _mark(root_file_system().name, *(program(one).name for one in NODE_PROGRAMS))
+    common = _mark(root_file_system().name, *(program(item).name for item in NODE_PROGRAMS))
     if not await _has(docker, COMMON, common):
         tell("making what the node images share")
         await _prepare(docker, BALANCER, COMMON, common, _common_files)
@@ -102,7 +102,7 @@ def node_image(release: Release) -> str:
 
 def _mark(*names: str) -> str:
     """What images were made from."""
-    texts = [one.read_text() for one in sorted((HERE / "node").iterdir())]
+    texts = [path.read_text() for path in sorted((HERE / "node").iterdir())]
     texts += [(HERE / "network.yaml").read_text(), Path(__file__).read_text()]
     return hashlib.sha256("\n".join([*names, *texts]).encode()).hexdigest()[:12]
 
@@ -117,7 +117,7 @@ async def _has(docker: Docker, image: str, mark: str) -> bool:
 
 
 async def _tags(docker: Docker) -> set[str]:
-    return {one for found in await docker.images.list() for one in found.get("RepoTags") or ()}
+    return {tag for item in await docker.images.list() for tag in item.get("RepoTags") or ()}
 
 
 def _common_files(folder: Path) -> Mapping[str, Path]:
@@ -130,9 +130,9 @@ def _common_files(folder: Path) -> Mapping[str, Path]:
         for name, tag in own.items()
     }
     dns = [layer({"usr/local/bin/coredns": program("coredns")})]
-    for one in RELEASES:
-        tag = f"registry.k8s.io/coredns/coredns:{one.coredns}"
-        images[f"coredns-{one.coredns}"] = _image(folder, "coredns", tag, dns)
+    for release in RELEASES:
+        tag = f"registry.k8s.io/coredns/coredns:{release.coredns}"
+        images[f"coredns-{release.coredns}"] = _image(folder, "coredns", tag, dns)
     return {
         NETWORK_FILE.lstrip("/"): HERE / "network.yaml",
         "usr/local/bin/entrypoint": node / "entrypoint",
@@ -148,13 +148,13 @@ def _files_of_release(release: Release, folder: Path) -> Mapping[str, Path]:
     them have the same layer, so that it is kept and unpacked once."""
     names = ("kube-controller-manager", "kube-scheduler", "kube-proxy")
     binary = kubernetes(release)
-    links = {f"usr/local/bin/{one}": "kube-apiserver" for one in names}
+    links = {f"usr/local/bin/{name}": "kube-apiserver" for name in names}
     layers = [layer({"usr/local/bin/kube-apiserver": binary}, links)]
     images = {}
-    for one in ("kube-apiserver", *names):
-        tag = f"registry.k8s.io/{one}:{release.version}"
-        more = [layer({}, folder=_iptables(folder))] if one == "kube-proxy" else []
-        images[one] = _image(folder, one, tag, [*layers, *more])
+    for text in ("kube-apiserver", *names):
+        tag = f"registry.k8s.io/{text}:{release.version}"
+        more = [layer({}, folder=_iptables(folder))] if text == "kube-proxy" else []
+        images[text] = _image(folder, text, tag, [*layers, *more])
     tag = f"registry.k8s.io/etcd:{release.etcd}"
     images["etcd"] = _image(folder, "etcd", tag, [layer({"usr/local/bin/etcd": etcd(release)})])
     tag = f"registry.k8s.io/pause:{release.pause}"
@@ -175,7 +175,7 @@ def _image(folder: Path, entry: str, tag: str, layers: Sequence[bytes]) -> Path:
 def _iptables(folder: Path) -> Path:
     target = folder / "iptables"
     target.mkdir()
-    patterns = [f"./{one}" for one in _IPTABLES]
+    patterns = [f"./{iptable}" for iptable in _IPTABLES]
     subprocess.run(
         ["tar", "xf", root_file_system(), "-C", target, "--wildcards", *patterns],
         check=False,
@@ -197,8 +197,8 @@ async def _import(docker: Docker, archive: Path, tag: str) -> None:
         async with docker._query(
             "images/create", "POST", params=parameters, data=content
         ) as response:
-            said = await response.text()
-    assert "error" not in said, said
+            text = await response.text()
+    assert "error" not in text, text
 
 
 async def _prepare(
@@ -219,14 +219,14 @@ async def _prepare(
     try:
         with tempfile.TemporaryDirectory() as folder:
             archive = Path(folder) / "files"
-            with tarfile.open(archive, "w") as made:
+            with tarfile.open(archive, "w") as result:
                 for name, path in files(Path(folder)).items():
-                    made.add(path, name)
+                    result.add(path, name)
             await _put(docker, container.id, archive)
         await container.start()
         ended = await container.wait()
-        said = "".join(await container.log(stdout=True, stderr=True))
-        assert ended["StatusCode"] == 0, said[-2000:]
+        message = "".join(await container.log(stdout=True, stderr=True))
+        assert ended["StatusCode"] == 0, message[-2000:]
         changes = 'ENTRYPOINT ["/usr/local/bin/entrypoint"]'
         repository, _, version = image.rpartition(":")
         await container.commit(repository=repository, tag=version, changes=changes)

@@ -38,7 +38,7 @@ ROLE: Final = "role"
 PATIENCE: Final = 900.0
 """Seconds for a step on a busy machine; each ends with what it waits for."""
 STEP: Final = 0.5
-_KINDS: Final = (*(one.type_of().RESOURCE for one in KINDS), CONFIG_MAPS)
+_KINDS: Final = (*(kind.type_of().RESOURCE for kind in KINDS), CONFIG_MAPS)
 
 
 class Life:
@@ -76,21 +76,21 @@ class Life:
 
     async def machines(self, label: str = "") -> list[Machine]:
         """The Machines with a label ("" for all), in order of their names."""
-        found = await self.story.all(Machine)
-        labelled = [one for one in found if not label or label in one.metadata.labels]
-        return sorted(labelled, key=lambda one: one.metadata.name)
+        results = await self.story.all(Machine)
+        labelled = [machine for machine in results if not label or label in machine.metadata.labels]
+        return sorted(labelled, key=lambda machine: machine.metadata.name)
 
     async def control_plane_is(self, replicas: int) -> KubeadmControlPlane:
         """Wait until exactly that many Machines of the control plane serve, as they should be."""
 
-        def holds(one: KubeadmControlPlane) -> bool:
-            status = one.status
+        def holds(value: KubeadmControlPlane) -> bool:
+            status = value.status
             counts = {status.replicas, status.available_replicas, status.up_to_date_replicas}
-            return counts == {replicas} and status.observed_generation == one.metadata.generation
+            return counts == {replicas} and status.observed_generation == value.metadata.generation
 
-        found = await self.until(KubeadmControlPlane, "real", holds)
-        assert isinstance(found, KubeadmControlPlane)
-        return found
+        kubeadm_control_plane = await self.until(KubeadmControlPlane, "real", holds)
+        assert isinstance(kubeadm_control_plane, KubeadmControlPlane)
+        return kubeadm_control_plane
 
     async def scale_control_plane(self, replicas: int) -> None:
         """Scale the control plane, and wait until exactly that many serve."""
@@ -104,13 +104,19 @@ class Life:
         """
 
         async def look() -> MachineDeployment | None:
-            found = await self.story.get(MachineDeployment, WORKERS)
-            assert found is not None
+            machine_deployment = await self.story.get(MachineDeployment, WORKERS)
+            assert machine_deployment is not None
             machines = await self.machines(ROLE)
-            versions = {one.spec.version for one in machines if not one.deleting}
-            counts = {found.status.replicas, found.status.available_replicas, len(machines)}
-            is_all = counts == {replicas} and versions == {found.spec.template.spec.version}
-            return found if is_all else None
+            versions = {machine.spec.version for machine in machines if not machine.deleting}
+            counts = {
+                machine_deployment.status.replicas,
+                machine_deployment.status.available_replicas,
+                len(machines),
+            }
+            is_all = counts == {replicas} and versions == {
+                machine_deployment.spec.template.spec.version
+            }
+            return machine_deployment if is_all else None
 
         await eventually(look, lambda: f"there are not {replicas} workers")
 
@@ -180,7 +186,7 @@ class Life:
         return await self.in_cluster(
             PODS,
             Key("default", name),
-            lambda one: (one.get("status") or {}).get("phase") == "Running",
+            lambda document: (document.get("status") or {}).get("phase") == "Running",
         )
 
     def node_of(self, machine: Machine) -> str:
@@ -197,9 +203,9 @@ async def eventually(look: Callable[[], Awaitable[T | None]], said: Callable[[],
     """What `look` finds, as soon as it finds something. said: what was seen instead."""
     deadline = time.monotonic() + PATIENCE
     while True:
-        found = await look()
-        if found is not None:
-            return found
+        result = await look()
+        if result is not None:
+            return result
         assert time.monotonic() < deadline, said()
         await asyncio.sleep(STEP)
 
@@ -219,8 +225,8 @@ async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 async def plane() -> AsyncIterator[ManagementPlane]:
     """A management plane in this process, which serves its network."""
     settings = Settings(serving=Serving(), inventory=True)
-    async with management_plane(settings, clock=system_clock) as made:
-        yield made
+    async with management_plane(settings, clock=system_clock) as result:
+        yield result
 
 
 @asynccontextmanager

@@ -38,8 +38,8 @@ async def _make(engine: Engine) -> None:
     async with _serving() as packages:
         given = {"PIP_FIND_LINKS": packages, "PIP_NO_INDEX": "1"}
         arguments = ["--network", "host"]
-        for one in given.items():
-            arguments += ["--build-arg", "=".join(one)]
+        for entry in given.items():
+            arguments += ["--build-arg", "=".join(entry)]
         make = await asyncio.create_subprocess_exec(
             *("make", "image", f"IMAGE={IMAGE}", f"BASE={_BASE}", f"ARGS={' '.join(arguments)}"),
             cwd=ROOT,
@@ -47,8 +47,8 @@ async def _make(engine: Engine) -> None:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
-        said, _ = await make.communicate()
-    assert make.returncode == 0, said.decode()[-3000:]
+        data, _ = await make.communicate()
+    assert make.returncode == 0, data.decode()[-3000:]
 
 
 class _Quiet(SimpleHTTPRequestHandler):

@@ -39,13 +39,13 @@ _TYPES: Final = {
 
 async def move_to(life: Life, first: ManagementPlane, second: ManagementPlane) -> None:
     """Another plane looks after the cluster, whose containers stay as they are."""
-    containers = {one.id for one in await life.engine.containers()}
-    machines = {one.metadata.name for one in await life.machines()}
+    containers = {container.id for container in await life.engine.containers()}
+    machines = {machine.metadata.name for machine in await life.machines()}
     await _move(_saved(life, "first", first.kubeconfig), _saved(life, "second", second.kubeconfig))
     assert not (await first.client.list(Cluster)).items
     await _is_looked_after(life, second.client)
-    assert {one.id for one in await life.engine.containers()} == containers
-    assert {one.metadata.name for one in await life.machines()} == machines
+    assert {container.id for container in await life.engine.containers()} == containers
+    assert {machine.metadata.name for machine in await life.machines()} == machines
     life.done("moved to another plane")
 
 
@@ -62,13 +62,13 @@ async def host_itself(life: Life, second: ManagementPlane) -> None:
     rehearsed = await kapy(*pivot, "--dry-run")
     assert rehearsed == "", "a rehearsal tells its steps on standard error"
     assert not (await itself.list(DEPLOYMENTS, labels="cluster.x-k8s.io/provider")).items
-    told = await kapy(*pivot, "--wait-provider-timeout", "600")
-    assert told.startswith("real manages itself now.\n"), told
-    assert "`kapy delete --all --include-crd --include-namespace --kubeconfig" in told
+    message = await kapy(*pivot, "--wait-provider-timeout", "600")
+    assert message.startswith("real manages itself now.\n"), message
+    assert "`kapy delete --all --include-crd --include-namespace --kubeconfig" in message
     assert not (await second.client.list(Cluster)).items
     await _is_looked_after(life, itself)
     life.done("kapy pivot: four managers run as Pods of the cluster, and look after it")
-    assert await kapy(*pivot) == told, "what is done is not done again"
+    assert await kapy(*pivot) == message, "what is done is not done again"
 
     await life.scale_workers(2)
     life.done("the cluster scales itself: workers 1 to 2")
@@ -96,7 +96,7 @@ async def _make_room(life: Life) -> None:
     }
     await life.story.create([template])
     reference = {"template": {"spec": {"infrastructureRef": {"name": "hosts"}}}}
-    before = {one.metadata.name for one in await life.machines(ROLE)}
+    before = {item.metadata.name for item in await life.machines(ROLE)}
     await life.story.merge(MachineDeployment, WORKERS, {"spec": reference})
     for name in before:
         await life.story.until_gone(Machine, name, within=PATIENCE)
@@ -113,8 +113,8 @@ async def _release(life: Life) -> Path:
     providers = []
     for name, kind in _TYPES.items():
         socket = ("--engine-socket", SOCKET) if name == "infrastructure-dev" else ()
-        said = await kapy("components", name, "--release", release, "--image", IMAGE, *socket)
-        url = next(line for line in said.splitlines() if line.endswith("-components.yaml"))
+        message = await kapy("components", name, "--release", release, "--image", IMAGE, *socket)
+        url = next(line for line in message.splitlines() if line.endswith("-components.yaml"))
         label = PROGRAMS[name].provider.removeprefix("bootstrap-").removeprefix("control-plane-")
         providers.append(
             {"name": label.removeprefix("infrastructure-"), "type": kind, "url": f"file://{url}"}
@@ -128,9 +128,9 @@ async def _lose_a_host(life: Life) -> None:
     """The machine goes whose node most managers run on, drained and deleted by themselves."""
     client = await life.workload()
     pods = (await client.list(PODS, labels="control-plane=controller-manager")).items
-    nodes = [one["spec"].get("nodeName", "") for one in pods]
+    nodes = [pod["spec"].get("nodeName", "") for pod in pods]
     workers = await life.machines(ROLE)
-    chosen = max(workers, key=lambda one: nodes.count(life.node_of(one)))
+    chosen = max(workers, key=lambda worker: nodes.count(life.node_of(worker)))
     hosted = nodes.count(life.node_of(chosen))
     wish = {"metadata": {"annotations": {Annotation.DELETE_MACHINE: "yes"}}}
     await life.story.merge(Machine, chosen.metadata.name, wish)
@@ -149,9 +149,11 @@ async def _is_looked_after(life: Life, client: Client) -> None:
     """Wait until the cluster is available, as the management plane of that client tells."""
     life.client = client
 
-    def holds(one: Cluster) -> bool:
-        told = (ConditionType.AVAILABLE, ConditionType.REMOTE_CONNECTION_PROBE)
-        return not one.spec.paused and all(is_true(one.status.conditions, type_) for type_ in told)
+    def holds(cluster: Cluster) -> bool:
+        messages = (ConditionType.AVAILABLE, ConditionType.REMOTE_CONNECTION_PROBE)
+        return not cluster.spec.paused and all(
+            is_true(cluster.status.conditions, type_) for type_ in messages
+        )
 
     await life.until(Cluster, CLUSTER.name, holds)
 

@@ -100,8 +100,8 @@ def missing() -> str:
         return f"real clusters need {', '.join(lacks)}"
     command = ["unshare", "--net", "--mount", "--propagation", "slave", "true"]
     tried = subprocess.run(command, capture_output=True, text=True, check=False)
-    said = tried.stderr.strip()
-    return f"real clusters need network and mount namespaces: {said}" if tried.returncode else ""
+    message = tried.stderr.strip()
+    return f"real clusters need network and mount namespaces: {message}" if tried.returncode else ""
 
 
 def program(name: str) -> Path:
@@ -129,12 +129,12 @@ def _module(version: str) -> str:
 def _built(name: str, replaced: Mapping[str, str], version: str) -> Path:
     """A program. replaced: versions in its go.mod. version: which it says that it has."""
     source = HERE / "programs" / name
-    texts = {one.name: one.read_text() for one in sorted(source.iterdir())}
+    texts = {path.name: path.read_text() for path in sorted(source.iterdir())}
     for old, new in replaced.items():
         texts["go.mod"] = texts["go.mod"].replace(old, new)
     mark = hashlib.sha256("".join((*texts.values(), version)).encode()).hexdigest()[:12]
-    made = CACHE / f"{name}-{mark}"
-    if not made.exists():
+    cache = CACHE / f"{name}-{mark}"
+    if not cache.exists():
         folder = CACHE / "source" / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -143,12 +143,12 @@ def _built(name: str, replaced: Mapping[str, str], version: str) -> Path:
         tell(f"building {name} {version}".rstrip())
         environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod -buildvcs=false"}
         _run(["go", "mod", "tidy"], folder, environment)
-        part = made.with_suffix(".part")
+        part = cache.with_suffix(".part")
         flags = _flags(version) if version else "-s -w"
         command = ["go", "build", "-ldflags", flags, "-o", str(part), _PACKAGES.get(name, ".")]
         _run(command, folder, environment)
-        part.rename(made)
-    return made
+        part.rename(cache)
+    return cache
 
 
 def root_file_system() -> Path:
@@ -163,14 +163,14 @@ def python_file_system() -> Path:
 
 def debian_file_system(name: str, packages: str) -> Path:
     """The archive of a file system of Debian packages, made if the cache has it not."""
-    made = CACHE / f"{name}-{hashlib.sha256(packages.encode()).hexdigest()[:12]}.tar"
-    if not made.exists():
+    cache = CACHE / f"{name}-{hashlib.sha256(packages.encode()).hexdigest()[:12]}.tar"
+    if not cache.exists():
         tell(f"making a file system of Debian packages: {name}")
-        part = made.with_suffix(".part.tar")
+        part = cache.with_suffix(".part.tar")
         command = ["mmdebstrap", "--variant=minbase", f"--include={packages}", "bookworm"]
         _run([*command, str(part)], CACHE)
-        part.rename(made)
-    return made
+        part.rename(cache)
+    return cache
 
 
 def wheels() -> Path:
@@ -178,16 +178,16 @@ def wheels() -> Path:
     with (ROOT / "pyproject.toml").open("rb") as file:
         known = tomllib.load(file)
     wanted = sorted((*known["build-system"]["requires"], *known["project"]["dependencies"]))
-    made = CACHE / f"wheels-{hashlib.sha256(repr(wanted).encode()).hexdigest()[:12]}"
-    if not made.exists():
+    cache = CACHE / f"wheels-{hashlib.sha256(repr(wanted).encode()).hexdigest()[:12]}"
+    if not cache.exists():
         tell("fetching the Python packages of kapy's image")
-        part = made.with_suffix(".part")
+        part = cache.with_suffix(".part")
         shutil.rmtree(part, ignore_errors=True)
         kind = ["--only-binary=:all:", "--python-version", PYTHON_VERSION]
         command = [sys.executable, "-m", "pip", "download", "--quiet", *kind]
         _run([*command, "--dest", str(part), *wanted], CACHE)
-        part.rename(made)
-    return made
+        part.rename(cache)
+    return cache
 
 
 def _flags(version: str) -> str:
@@ -202,16 +202,18 @@ def _flags(version: str) -> str:
         "buildDate": "2026-01-01T00:00:00Z",
     }
     packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
-    settings = (f"-X {one}.{name}={value}" for one in packages for name, value in values.items())
+    settings = (
+        f"-X {package}.{name}={value}" for package in packages for name, value in values.items()
+    )
     return f"-s -w {' '.join(settings)}"
 
 
 def _run(command: list[str], folder: Path, environment: dict[str, str] | None = None) -> None:
-    found = subprocess.run(
+    process = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
-    if found.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{found.stderr[-2000:]}")
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{process.stderr[-2000:]}")
 
 
 def tell(line: str) -> None:

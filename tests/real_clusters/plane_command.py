@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import sys
+from asyncio.subprocess import PIPE, STDOUT, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -40,19 +41,25 @@ class Kapy:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "kapy.cli.main", *arguments),
             env=self._environment,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+            stdout=PIPE,
+            stderr=STDOUT,
         )
-        said, _ = await process.communicate()
-        assert process.returncode == 0, said.decode()
-        return said.decode()
+        data, _ = await process.communicate()
+        assert process.returncode == 0, data.decode()
+        return data.decode()
+
+    async def kubectl(self, *arguments: str) -> Process:
+        """A running kubectl."""
+        return await asyncio.create_subprocess_exec(
+            "kubectl", *arguments, env=self._environment, stdout=PIPE, stderr=STDOUT
+        )
 
     async def kill(self) -> None:
         """End the plane at once, and wait until its process is gone and its folder is free."""
-        told = json.loads((self.folder / "plane.json").read_bytes())
-        process = os.pidfd_open(told["pid"])
+        document = json.loads((self.folder / "plane.json").read_bytes())
+        process = os.pidfd_open(document["pid"])
         try:
-            os.kill(told["pid"], signal.SIGKILL)
+            os.kill(document["pid"], signal.SIGKILL)
             ended, _, _ = await asyncio.to_thread(select.select, [process], [], [], END)
             assert ended
         finally:
@@ -69,8 +76,8 @@ class Kapy:
 
     async def pods(self) -> list[dict[str, Any]]:
         """What `kapy status` tells of the Pods."""
-        found: list[dict[str, Any]] = json.loads(await self.run("status", "-o", "json"))["pods"]
-        return found
+        results: list[dict[str, Any]] = json.loads(await self.run("status", "-o", "json"))["pods"]
+        return results
 
     @property
     def pid(self) -> int:

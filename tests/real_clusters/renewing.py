@@ -45,8 +45,8 @@ async def renew_the_kubeconfig(life: Life) -> None:
     await life.client.patch(SECRETS, _SECRET, {"data": data})
 
     async def renewed() -> dict[str, str] | None:
-        found = await life.client.get(SECRETS, _SECRET)
-        return None if found["data"] in (data, secret["data"]) else found
+        document = await life.client.get(SECRETS, _SECRET)
+        return None if document["data"] in (data, secret["data"]) else document
 
     await eventually(renewed, lambda: "the kubeconfig is not renewed")
     _, after = await life.kubeconfig()
@@ -68,9 +68,9 @@ async def renew_certificates(life: Life) -> None:
     await _shorten(life, node)
     await _forget(life, machine)
 
-    def ends_soon(one: Machine) -> bool:
-        found = one.status.certificates_expiry_date
-        return found is not None and moment(found) < system_clock() + 2 * _SOON
+    def ends_soon(value: Machine) -> bool:
+        date = value.status.certificates_expiry_date
+        return date is not None and moment(date) < system_clock() + 2 * _SOON
 
     await life.until(Machine, machine.metadata.name, ends_soon)
     life.done("kapy sees that the API server's certificate ends soon")
@@ -81,8 +81,8 @@ async def renew_certificates(life: Life) -> None:
     (replaced,) = await life.control_plane()
     assert replaced.metadata.uid != machine.metadata.uid
 
-    def is_noted(one: Machine) -> bool:
-        return one.status.certificates_expiry_date is not None
+    def is_noted(value: Machine) -> bool:
+        return value.status.certificates_expiry_date is not None
 
     replaced = await life.until(Machine, replaced.metadata.name, is_noted)
     assert _expiry(replaced) > system_clock() + timedelta(days=300)
@@ -90,9 +90,9 @@ async def renew_certificates(life: Life) -> None:
 
 
 def _expiry(machine: Machine) -> datetime:
-    found = machine.status.certificates_expiry_date
-    assert found is not None
-    return moment(found)
+    date = machine.status.certificates_expiry_date
+    assert date is not None
+    return moment(date)
 
 
 async def _shorten(life: Life, node: str) -> None:

@@ -58,7 +58,7 @@ NAMES = [
 def lacking() -> set[str]:
     """The capabilities that this process cannot have."""
     with open("/proc/self/status") as status:
-        line = next(one for one in status if one.startswith("CapBnd"))
+        line = next(text for text in status if text.startswith("CapBnd"))
     bounds = int(line.split()[1], 16)
     return {f"CAP_{name}" for bit, name in enumerate(NAMES) if not bounds >> bit & 1}
 
@@ -69,14 +69,14 @@ def lower(path: str, lacks: set[str]) -> None:
         spec = json.load(file)
     process = spec.get("process", spec)
     for kind, wanted in (process.get("capabilities") or {}).items():
-        process["capabilities"][kind] = [one for one in wanted if one not in lacks]
+        process["capabilities"][kind] = [item for item in wanted if item not in lacks]
     if "CAP_SYS_RESOURCE" in lacks and (process.get("oomScoreAdj") or 0) < 0:
         process["oomScoreAdj"] = 0
-    for one in (process.get("rlimits") or ()) if "CAP_SYS_RESOURCE" in lacks else ():
-        highest = resource.getrlimit(getattr(resource, one["type"]))[1]
+    for rlimit in (process.get("rlimits") or ()) if "CAP_SYS_RESOURCE" in lacks else ():
+        highest = resource.getrlimit(getattr(resource, rlimit["type"]))[1]
         if highest != resource.RLIM_INFINITY:
-            one["hard"] = min(one["hard"], highest)
-            one["soft"] = min(one["soft"], one["hard"])
+            rlimit["hard"] = min(rlimit["hard"], highest)
+            rlimit["soft"] = min(rlimit["soft"], rlimit["hard"])
     with open(path, "w") as file:
         json.dump(spec, file)
 

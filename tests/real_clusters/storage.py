@@ -39,22 +39,22 @@ class Attacher:
         """Look after VolumeAttachments until cancelled."""
         while True:
             with suppress(KapyError):  # a conflict, or an API server that is away
-                for one in (await self._client.list(VOLUME_ATTACHMENTS)).items:
-                    await self._look(one)
+                for document in (await self._client.list(VOLUME_ATTACHMENTS)).items:
+                    await self._look(document)
             await asyncio.sleep(STEP)
 
-    async def _look(self, one: Document) -> None:
-        if one["spec"]["attacher"] != DRIVER:
+    async def _look(self, document: Document) -> None:
+        if document["spec"]["attacher"] != DRIVER:
             return
-        attached = (one.get("status") or {}).get("attached")
-        if "deletionTimestamp" not in one["metadata"]:
+        attached = (document.get("status") or {}).get("attached")
+        if "deletionTimestamp" not in document["metadata"]:
             if not attached:
-                await self._set(one, [_FINALIZER], attached=True)
+                await self._set(document, [_FINALIZER], attached=True)
         elif self.detaches:
-            await self._set(one, [], attached=False)
+            await self._set(document, [], attached=False)
 
-    async def _set(self, one: Document, finalizers: list[str], *, attached: bool) -> None:
-        key = Key.of(one)
+    async def _set(self, document: Document, finalizers: list[str], *, attached: bool) -> None:
+        key = Key.of(document)
         status: Document = {"status": {"attached": attached}}
         await self._client.patch(VOLUME_ATTACHMENTS, key, status, subresource="status")
         await self._client.patch(VOLUME_ATTACHMENTS, key, {"metadata": {"finalizers": finalizers}})
@@ -130,9 +130,9 @@ async def attach(life: Life, node: str) -> None:
             },
         },
     )
-    await life.in_cluster(NODES, Key("", node), lambda one: _attached(one))
+    await life.in_cluster(NODES, Key("", node), lambda document: _attached(document))
 
 
 def _attached(node: Document) -> bool:
     volumes = (node.get("status") or {}).get("volumesAttached") or ()
-    return any(one["name"] == f"kubernetes.io/csi/{DRIVER}^disk-1" for one in volumes)
+    return any(volume["name"] == f"kubernetes.io/csi/{DRIVER}^disk-1" for volume in volumes)

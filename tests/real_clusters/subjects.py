@@ -39,8 +39,8 @@ class Subject:
         done = subprocess.run(
             ["ldd", str(self.program)], capture_output=True, text=True, check=False
         )
-        paths = (one for one in done.stdout.split() if one.startswith("/"))
-        return {one.lstrip("/"): Path(one).resolve() for one in paths}
+        paths = (part for part in done.stdout.split() if part.startswith("/"))
+        return {path.lstrip("/"): Path(path).resolve() for path in paths}
 
     async def install(self, kapy: Kapy) -> None:
         """Install it on a plane."""
@@ -86,17 +86,17 @@ def subject(folder: Path) -> Subject:
 def _released(release: Path, components: Path, folder: Path) -> Subject:
     """A release whose image is on the machine only, so that it is never asked for elsewhere."""
     documents = list(yaml.safe_load_all(components.read_text()))
-    (deployment,) = (one for one in documents if one["kind"] == "Deployment")
+    (deployment,) = (document for document in documents if document["kind"] == "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     container["imagePullPolicy"] = "IfNotPresent"
     container["command"] = [f"/usr/local/bin/{(release / 'manager').resolve().name}"]
-    made = folder / "releases" / _LABEL / components.parent.name
-    made.mkdir(parents=True)
-    (made / components.name).write_text(yaml.safe_dump_all(documents))
-    (made / "metadata.yaml").write_text((components.parent / "metadata.yaml").read_text())
+    path = folder / "releases" / _LABEL / components.parent.name
+    path.mkdir(parents=True)
+    (path / components.name).write_text(yaml.safe_dump_all(documents))
+    (path / "metadata.yaml").write_text((components.parent / "metadata.yaml").read_text())
     own: dict[str, Any] = {
         "name": _LABEL.removeprefix("ipam-"),
-        "url": str(made.parent / "latest" / components.name),
+        "url": str(path.parent / "latest" / components.name),
         "type": "IPAMProvider",
     }
     configuration = folder / "clusterctl.yaml"

@@ -38,7 +38,7 @@ from kapy.kube.yaml import load_all
 from kapy.providers.docker.boot_log import PATH
 from kapy.providers.docker.console import ContainerConsole
 from kapy.providers.docker.containers import CLUSTER_LABEL, load_balancer_container
-from kapy.sdk import CommandStreams, LogRequest, MachineTarget
+from kapy.sdk.console import CommandStreams, LogRequest, MachineTarget
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.growing import manifest, network
 from tests.real_clusters.images import BALANCER
@@ -150,10 +150,10 @@ class Killed:
     async def check_containers(self) -> None:
         """Each Machine has one container at most: none has another name than a Machine's."""
         machines = await self.ask(_machines)
-        names = [one.name for one in await self._engine.containers({CLUSTER_LABEL: ""})]
+        names = [container.name for container in await self._engine.containers({CLUSTER_LABEL: ""})]
         assert len(names) == len(set(names))
         if isinstance(machines, set):
-            own = {_container(one) for one in machines} | {load_balancer_container("real")}
+            own = {_container(machine) for machine in machines} | {load_balancer_container("real")}
             for name in {*names} - own:
                 self.seen[name] += 1  # a Machine that came or went between both answers
                 assert self.seen[name] < 60, f"container {name} has no Machine"
@@ -166,7 +166,7 @@ async def look_into(engine: Engine, targets: Sequence[MachineTarget]) -> None:
         for target in targets:
             for source in console.sources:
                 wanted = LogRequest(source=source, tail=200)
-                log = b"".join([one async for one in console.logs(target, wanted)])
+                log = b"".join([data async for data in console.logs(target, wanted)])
                 assert len(log.splitlines()) > 5, f"{target.name}: {source} is {log!r}"
             wanted = LogRequest(source="kubelet", follow=True, tail=1)
             assert await anext(console.logs(target, wanted))
@@ -183,12 +183,12 @@ async def _typed() -> AsyncGenerator[bytes, None]:
 
 async def _targets(client: Client) -> list[MachineTarget]:
     names = sorted(await _machines(client))
-    return [await machine_target(client, Key("default", one)) for one in names]
+    return [await machine_target(client, Key("default", name)) for name in names]
 
 
 async def _machines(client: Client) -> set[str]:
-    found = await client.list(Machine.RESOURCE, "default")
-    return {str(one["metadata"]["name"]) for one in found.items}
+    resource = await client.list(Machine.RESOURCE, "default")
+    return {str(document["metadata"]["name"]) for document in resource.items}
 
 
 def _container(machine: str) -> str:
@@ -238,29 +238,29 @@ async def _live(plane: Killed, engine: Engine, random: Random) -> None:
         await plane.until(_is_scaled)
     await plane.until(_is_scaled)
     tell("scaled")
-    for one in await engine.containers({CLUSTER_LABEL: "real"}):
-        if one.name != load_balancer_container("real"):
-            log = (await engine.read_file(one.name, PATH)).decode()
+    for container in await engine.containers({CLUSTER_LABEL: "real"}):
+        if container.name != load_balancer_container("real"):
+            log = (await engine.read_file(container.name, PATH)).decode()
             assert (
                 log.count("Kubernetes control-plane has initialized successfully!")
                 + log.count("This node has joined the cluster")
                 == 1
             ), log
-    found: list[MachineTarget] = []
+    machine_targets: list[MachineTarget] = []
 
     async def targets(client: Client) -> bool:
-        found[:] = await _targets(client)
+        machine_targets[:] = await _targets(client)
         return True
 
     await plane.until(targets)
-    await look_into(engine, found)
+    await look_into(engine, machine_targets)
     tell("looked into")
     async with killing(plane, random, 6.0):
         await plane.until(_delete)
         await plane.until(_is_gone)
     await plane.until(_is_gone)
     tell("deleted")
-    assert [one.name for one in await engine.containers()] == [OTHER]
+    assert [item.name for item in await engine.containers()] == [OTHER]
 
 
 async def _is_up(client: Client) -> bool:
@@ -277,8 +277,8 @@ async def _create(client: Client) -> bool:
 
 
 async def _is_available(client: Client) -> bool:
-    found = await client.get(Cluster, CLUSTER)
-    return is_true(found.status.conditions, ConditionType.AVAILABLE)
+    cluster = await client.get(Cluster, CLUSTER)
+    return is_true(cluster.status.conditions, ConditionType.AVAILABLE)
 
 
 async def _scale(client: Client) -> bool:
@@ -287,8 +287,8 @@ async def _scale(client: Client) -> bool:
 
 
 async def _is_scaled(client: Client) -> bool:
-    found = await client.get(MachineDeployment, WORKERS)
-    return found.status.replicas == found.status.available_replicas == 2
+    machine_deployment = await client.get(MachineDeployment, WORKERS)
+    return machine_deployment.status.replicas == machine_deployment.status.available_replicas == 2
 
 
 async def _delete(client: Client) -> bool:

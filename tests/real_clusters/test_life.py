@@ -66,12 +66,12 @@ async def test_the_quickstart_gives_a_real_cluster(tmp_path: Path) -> None:
             stderr=asyncio.subprocess.STDOUT,
         )
         assert quickstart.stdout is not None
-        said = (await quickstart.stdout.read()).decode()
-        assert await quickstart.wait() == 0, said
-        assert "Cluster default/capybara is Available: 1 control plane + 1 worker" in said
-        assert "containers are gone" in said
+        message = (await quickstart.stdout.read()).decode()
+        assert await quickstart.wait() == 0, message
+        assert "Cluster default/capybara is Available: 1 control plane + 1 worker" in message
+        assert "containers are gone" in message
         assert await leftovers(engine) == []
-        tell(next(line for line in said.splitlines() if "is Available" in line))
+        tell(next(line for line in message.splitlines() if "is Available" in line))
 
 
 async def delete(life: Life) -> None:

@@ -46,42 +46,48 @@ class Stage:
                 await wait_until(client, DEPLOYMENTS, self.what.key, _is_available, within=LONG)
         except TimeoutError:
             raise AssertionError(await self.kapy.pods()) from None
-        assert [one["message"] for one in await self.kapy.pods()] == [""]
+        assert [pod["message"] for pod in await self.kapy.pods()] == [""]
 
     async def told(self, *words: str) -> None:
         """Wait until the Deployment is not available for this reason; `kapy status` tells it."""
         async with self.kapy.client() as client:
 
-            def is_told(found: Document | None) -> bool:
-                return any(one in _message(found) for one in words)
+            def is_told(value: Document | None) -> bool:
+                return any(word in _message(value) for word in words)
 
             try:
                 await wait_until(client, DEPLOYMENTS, self.what.key, is_told, within=LONG)
             except TimeoutError:
                 raise AssertionError(await self.kapy.pods()) from None
-            (one,) = await self.kapy.pods()
-            assert one["message"], "the status tells it, too"
+            (document,) = await self.kapy.pods()
+            assert document["message"], "the status tells it, too"
 
     async def renew(self) -> None:
         """Replace the Pod, whose containers then start without a pause again."""
         async with self.kapy.client() as client:
             (pod,) = (await client.list(PODS, self.what.key.namespace)).items
             await client.delete(PODS, Key.of(pod))
-            await wait_until(client, PODS, Key.of(pod), lambda one: one is None, within=LONG)
+            await wait_until(
+                client, PODS, Key.of(pod), lambda document: document is None, within=LONG
+            )
         await self.available()
 
     async def kill(self) -> None:
         """Kill the container, unless it ends by itself at this moment."""
-        for one in await self.running():
+        for item in await self.running():
             with suppress(EngineError):
-                await self.engine.kill(one.id)
+                await self.engine.kill(item.id)
 
     async def restarts(self) -> int:
-        (one,) = await self.kapy.pods()
-        return int(one["restarts"])
+        (document,) = await self.kapy.pods()
+        return int(document["restarts"])
 
     async def running(self) -> list[Any]:
-        return [one for one in await self.engine.containers({_UID: ""}) if one.is_running]
+        return [
+            container
+            for container in await self.engine.containers({_UID: ""})
+            if container.is_running
+        ]
 
     async def change(self, **container: Any) -> None:
         """Change the container of the Deployment."""
@@ -108,9 +114,9 @@ def _is_available(deployment: Document | None) -> bool:
 
 
 def _message(deployment: Document | None) -> str:
-    for one in ((deployment or {}).get("status") or {}).get("conditions") or ():
-        if one["type"] == "Available" and one["status"] != "True":
-            return str(one["message"])
+    for condition in ((deployment or {}).get("status") or {}).get("conditions") or ():
+        if condition["type"] == "Available" and condition["status"] != "True":
+            return str(condition["message"])
     return ""
 
 
@@ -162,17 +168,17 @@ async def _restarted(stage: Stage, before: int) -> None:
     async with stage.kapy.client() as client:
         (pod,) = (await client.list(PODS, stage.what.key.namespace)).items
 
-        def is_restarted(found: Document | None) -> bool:
-            statuses = ((found or {}).get("status") or {}).get("containerStatuses") or []
-            return sum(int(one["restartCount"]) for one in statuses) > before
+        def is_restarted(document: Document | None) -> bool:
+            statuses = ((document or {}).get("status") or {}).get("containerStatuses") or []
+            return sum(int(status["restartCount"]) for status in statuses) > before
 
         await wait_until(client, PODS, Key.of(pod), is_restarted, within=LONG)
 
 
 async def the_plane_is_killed(stage: Stage) -> None:
-    before = {one.id for one in await stage.running()}
+    before = {item.id for item in await stage.running()}
     await stage.kapy.kill()
-    assert {one.id for one in await stage.running()} == before
+    assert {item.id for item in await stage.running()} == before
     await stage.kapy.run("up", "--detach", "--port", "7443")
     await stage.available()
     assert len(await stage.running()) == 1, "it is not started twice"
@@ -190,8 +196,8 @@ async def the_machine_sleeps(stage: Stage) -> None:
     """Plane and containers are frozen, and nobody is told."""
     docker = Docker(stage.engine.address)
     try:
-        (one,) = await stage.running()
-        inspected = await (await docker.containers.get(one.id)).show()
+        (value,) = await stage.running()
+        inspected = await (await docker.containers.get(value.id)).show()
         frozen = [stage.kapy.pid, int(inspected["State"]["Pid"])]
     finally:
         await docker.close()
@@ -205,10 +211,10 @@ async def the_machine_sleeps(stage: Stage) -> None:
 
 
 async def the_image_is_gone(stage: Stage, folder: Path) -> None:
-    (one,) = await stage.running()
+    (value,) = await stage.running()
     docker = Docker(stage.engine.address)
     try:
-        await stage.engine.remove(one.id)
+        await stage.engine.remove(value.id)
         for other in await stage.engine.containers({_UID: ""}):
             if not other.is_running:
                 await stage.engine.remove(other.id)

@@ -38,12 +38,12 @@ async def test_the_tutorial_leads_from_nothing_to_a_pod(tmp_path: Path) -> None:
             for number, block in enumerate(others, 1):
                 began = time.monotonic()
                 async with _typed(block, engine, tmp_path) as commands:
-                    said = await _end(commands)
-                    assert commands.returncode == 0, said
+                    message = await _end(commands)
+                    assert commands.returncode == 0, message
                     tell(f"block {number} of the tutorial: {time.monotonic() - began:.0f} s")
             quickstart.send_signal(signal.SIGINT)
-            said = await _end(quickstart)
-            assert "containers are gone" in said, said
+            message = await _end(quickstart)
+            assert "containers are gone" in message, message
         assert await leftovers(engine) == []
 
 
@@ -82,19 +82,19 @@ async def _until(process: asyncio.subprocess.Process, words: str) -> None:
     """Read what a process prints until it says so."""
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):
-        said = []
+        result = []
         while line := (await process.stdout.readline()).decode():
-            said.append(line)
+            result.append(line)
             if words in line:
                 return
-    raise AssertionError("".join(said))
+    raise AssertionError("".join(result))
 
 
 async def _end(process: asyncio.subprocess.Process) -> str:
     """All that a process prints before it ends."""
     async with asyncio.timeout(2 * PATIENCE):
-        said, _ = await process.communicate()
-    return said.decode()
+        data, _ = await process.communicate()
+    return data.decode()
 
 
 async def _provide_images(engine: Engine, images: list[str]) -> None:

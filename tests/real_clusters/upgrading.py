@@ -17,7 +17,7 @@ async def upgrade(life: Life) -> None:
     """Control plane and workers are replaced; etcd, CoreDNS and kube-proxy follow; Pods stay."""
     assert (await _images(life)).isdisjoint(_wanted(NEW.version, NEW.etcd, NEW.coredns))
     await deployed(life, 2)
-    before = {one.metadata.uid for one in await life.machines()}
+    before = {machine.metadata.uid for machine in await life.machines()}
     async with watched(life):
         configuration = {
             "etcd": {"local": {"imageTag": NEW.etcd}},
@@ -36,7 +36,7 @@ async def upgrade(life: Life) -> None:
         life.done("two workers follow")
     after = await life.machines()
     assert len(after) == 3
-    assert before.isdisjoint(one.metadata.uid for one in after)
+    assert before.isdisjoint(machine.metadata.uid for machine in after)
     for node in await life.nodes():
         assert node["status"]["nodeInfo"]["kubeletVersion"] == NEW.version
     await _addons_roll(life)
@@ -46,7 +46,7 @@ async def upgrade(life: Life) -> None:
 
 def _wanted(version: str, etcd: str, coredns: str) -> set[str]:
     programs = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy")
-    images = {f"registry.k8s.io/{one}:{version}" for one in programs}
+    images = {f"registry.k8s.io/{program}:{version}" for program in programs}
     dns = f"registry.k8s.io/coredns/coredns:{coredns}"
     return {*images, f"registry.k8s.io/etcd:{etcd}", dns}
 
@@ -54,12 +54,12 @@ def _wanted(version: str, etcd: str, coredns: str) -> set[str]:
 async def _addons_roll(life: Life) -> None:
     """Wait until the Pods of both are the new ones."""
 
-    def rolled(one: Document) -> bool:
-        status = one.get("status") or {}
-        wanted = status.get("desiredNumberScheduled", one["spec"].get("replicas"))
+    def rolled(document: Document) -> bool:
+        status = document.get("status") or {}
+        wanted = status.get("desiredNumberScheduled", document["spec"].get("replicas"))
         updated = status.get("updatedNumberScheduled", status.get("updatedReplicas"))
         ready = status.get("numberAvailable", status.get("availableReplicas"))
-        current = status.get("observedGeneration") == one["metadata"]["generation"]
+        current = status.get("observedGeneration") == document["metadata"]["generation"]
         return bool(current and wanted == updated == ready)
 
     await life.in_cluster(DAEMON_SETS, Key(_SYSTEM, "kube-proxy"), rolled)
@@ -69,5 +69,7 @@ async def _addons_roll(life: Life) -> None:
 async def _images(life: Life) -> set[str]:
     """The images of the Pods of the cluster itself that run."""
     pods = (await (await life.workload()).list(PODS, _SYSTEM)).items
-    running = (one for one in pods if (one.get("status") or {}).get("phase") == "Running")
-    return {container["image"] for one in running for container in one["spec"]["containers"]}
+    running = (pod for pod in pods if (pod.get("status") or {}).get("phase") == "Running")
+    return {
+        container["image"] for document in running for container in document["spec"]["containers"]
+    }

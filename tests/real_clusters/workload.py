@@ -59,7 +59,7 @@ async def scale(life: Life, replicas: int) -> None:
 
 async def deployed(life: Life, replicas: int) -> None:
     """Wait until that many Pods are available."""
-    await life.in_cluster(DEPLOYMENTS, WEB, lambda one: _available(one) == replicas)
+    await life.in_cluster(DEPLOYMENTS, WEB, lambda deployment: _available(deployment) == replicas)
 
 
 def _available(deployment: Document) -> int:
@@ -80,8 +80,8 @@ class Watcher:
         while True:
             with suppress(KapyError):
                 client = await self.life.workload()
-                found = _available(await client.get(DEPLOYMENTS, WEB))
-                self.least = found if self.least is None else min(self.least, found)
+                number = _available(await client.get(DEPLOYMENTS, WEB))
+                self.least = number if self.least is None else min(self.least, number)
                 answered = time.monotonic()
             self.longest = max(self.longest, time.monotonic() - answered)
             await asyncio.sleep(STEP)

@@ -76,9 +76,9 @@ class Source(NamedTuple):
 
 def sources() -> Iterator[Source]:
     """The sources of all providers of clusterctl's list."""
-    for one in predefined_providers():
-        owner, name = one.url.removeprefix("https://github.com/").split("/")[:2]
-        yield Source(one, f"{owner}/{name}", _FOLDERS.get(one.label, _USUAL))
+    for provider in predefined_providers():
+        owner, name = provider.url.removeprefix("https://github.com/").split("/")[:2]
+        yield Source(provider, f"{owner}/{name}", _FOLDERS.get(provider.label, _USUAL))
 
 
 def make(source: Source, clones: Path, kustomize: Path, target: Path) -> str:
@@ -99,15 +99,15 @@ def make(source: Source, clones: Path, kustomize: Path, target: Path) -> str:
         )  # fmt: skip
         if done.returncode:
             raise NotMade(f"kustomize: {done.stderr.strip()[-400:]}")
-        metadata = next((work / one for one in _METADATA if (work / one).exists()), None)
-        told = _NO_METADATA if metadata is None else metadata.read_text()
-        version = _newest(told)
-        made = target / source.provider.label / version
-        made.mkdir(parents=True, exist_ok=True)
-        (made / source.provider.url.rpartition("/")[2]).write_text(
+        metadata = next((work / item for item in _METADATA if (work / item).exists()), None)
+        message = _NO_METADATA if metadata is None else metadata.read_text()
+        version = _newest(message)
+        path = target / source.provider.label / version
+        path.mkdir(parents=True, exist_ok=True)
+        (path / source.provider.url.rpartition("/")[2]).write_text(
             _NO_REGISTRY.sub(r"\1registry.example/", done.stdout)
         )
-        (made / "metadata.yaml").write_text(told)
+        (path / "metadata.yaml").write_text(message)
         return version
 
 
@@ -128,11 +128,11 @@ def _check_out(clone: Path, work: Path) -> None:
 
 def _newest(metadata: str) -> str:
     """The first version of the newest release series."""
-    found = [
-        (int(one["major"] or one["major2"]), int(one["minor"] or one["minor2"]))
-        for one in _SERIES.finditer(metadata)
+    results = [
+        (int(match["major"] or match["major2"]), int(match["minor"] or match["minor2"]))
+        for match in _SERIES.finditer(metadata)
     ]
-    major, minor = max(found, default=(0, 0))
+    major, minor = max(results, default=(0, 0))
     return f"v{major}.{minor}.0"
 
 
@@ -141,10 +141,10 @@ def main() -> None:
     clones, kustomize, target = map(Path, sys.argv[1:])
     for source in sources():
         try:
-            told = make(source, clones, kustomize, target)
+            message = make(source, clones, kustomize, target)
         except NotMade as error:
-            told = f"not made: {error}"
-        sys.stdout.write(f"{source.provider.label} {told}\n")
+            message = f"not made: {error}"
+        sys.stdout.write(f"{source.provider.label} {message}\n")
 
 
 if __name__ == "__main__":

@@ -79,13 +79,13 @@ def _value(name: str) -> str:
 
 def releases() -> list[Release]:
     """Those of `../shared` and of the folder that the environment names; empty without either."""
-    return list({str(one): one for one in _releases()}.values())
+    return list({str(release): release for release in _releases()}.values())
 
 
 def _releases() -> Iterator[Release]:
     own = os.environ.get(FOLDER)
     for folder in (PROVIDERS, *([Path(own)] if own else [])):
-        for one in predefined_providers():
-            file = one.url.rpartition("/")[2]
-            for path in sorted(folder.glob(f"{one.label}/v*/{file}")):
-                yield Release(one, path)
+        for provider in predefined_providers():
+            file = provider.url.rpartition("/")[2]
+            for path in sorted(folder.glob(f"{provider.label}/v*/{file}")):
+                yield Release(provider, path)

@@ -73,8 +73,8 @@ async def _plane(folder: Path, label: str) -> AsyncIterator[ManagementPlane]:
         inventory=True,
         controllers=ControllerConfig(disabled_managers=disabled),
     )
-    async with management_plane(settings, clock=system_clock) as found:
-        yield found
+    async with management_plane(settings, clock=system_clock) as plane:
+        yield plane
 
 
 @pytest.mark.parametrize("release", releases(), ids=str)
@@ -96,13 +96,13 @@ async def test_a_released_provider_is_installed(
         (tmp_path / "plane" / "plane.json").write_text("{}")  # the command is on its machine
         kubeconfig = tmp_path / "kubeconfig"
         kubeconfig.write_text(dump_all([with_context({}, "plane", plane.kubeconfig)]))
-        code, said = await _init(release, configuration, kubeconfig)
+        code, message = await _init(release, configuration, kubeconfig)
         components = _read(release, configuration)
         if release.contract in compatible(CONTRACT):
-            assert code == 0, said
-            await _check_installed(plane, components, said)
+            assert code == 0, message
+            await _check_installed(plane, components, message)
         else:
-            assert f"detected contract version {release.contract} for provider" in said
+            assert f"detected contract version {release.contract} for provider" in message
             await _check_nothing(plane, components)
 
 
@@ -131,44 +131,44 @@ async def _init(release: Release, configuration: Path, kubeconfig: Path) -> tupl
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    said, _ = await process.communicate()
-    return process.returncode, said.decode()
+    data, _ = await process.communicate()
+    return process.returncode, data.decode()
 
 
-async def _check_installed(plane: ManagementPlane, components: Components, said: str) -> None:
+async def _check_installed(plane: ManagementPlane, components: Components, message: str) -> None:
     await _check_objects(plane, components)
-    for deployment in (one for one in components.objects if one["kind"] == "Deployment"):
+    for deployment in (obj for obj in components.objects if obj["kind"] == "Deployment"):
         await _check_pods(plane, deployment)
         for access in access_of(deployment["spec"]["template"]["spec"]):
-            assert access in said, "what it may do at this machine is told"
+            assert access in message, "what it may do at this machine is told"
 
 
 async def _check_nothing(plane: ManagementPlane, components: Components) -> None:
     """Nothing of a refused release is there."""
     listed = (await plane.client.list(CRDS)).items
-    names = {one["metadata"]["name"] for one in listed}
-    assert not names & {one["metadata"]["name"] for one in components.objects}
+    names = {document["metadata"]["name"] for document in listed}
+    assert not names & {obj["metadata"]["name"] for obj in components.objects}
 
 
 async def _check_objects(plane: ManagementPlane, components: Components) -> None:
     kinds = Kinds(plane.client)
-    for one in components.objects:
-        found = await plane.client.get(await kinds.of(one), Key.of(one))
-        if one["kind"] == CRDS.kind:
-            assert has_condition(found, "Established"), found["status"]
+    for obj in components.objects:
+        document = await plane.client.get(await kinds.of(obj), Key.of(obj))
+        if obj["kind"] == CRDS.kind:
+            assert has_condition(document, "Established"), document["status"]
 
 
 async def _check_pods(plane: ManagementPlane, deployment: Document) -> None:
 
-    def is_available(found: Document | None) -> bool:
-        return found is not None and has_condition(found, "Available")
+    def is_available(document: Document | None) -> bool:
+        return document is not None and has_condition(document, "Available")
 
     # The command waits for those with a container `manager` only, as upstream's.
     await wait_until(plane.client, DEPLOYMENTS, Key.of(deployment), is_available, within=LONG)
     selector = deployment["spec"]["selector"]["matchLabels"]
     pods = [
-        one
-        for one in (await plane.client.list(PODS, Key.of(deployment).namespace)).items
-        if selector.items() <= one["metadata"]["labels"].items()
+        document
+        for document in (await plane.client.list(PODS, Key.of(deployment).namespace)).items
+        if selector.items() <= document["metadata"]["labels"].items()
     ]
     assert pods, "a Deployment has a Pod"

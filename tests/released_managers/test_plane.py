@@ -18,7 +18,7 @@ from tests.released_managers.releases import FLAGS
 pytestmark = [pytest.mark.sockets, pytest.mark.slow]
 
 FOLDER = Path(os.environ.get("KAPY_MANAGERS", "."))
-LABELS = sorted(one.parent.name for one in FOLDER.glob("*/manager"))
+LABELS = sorted(path.parent.name for path in FOLDER.glob("*/manager"))
 BUILT_IN = {
     "cluster-api": "core",
     "bootstrap-kubeadm": "bootstrap-kubeadm",
@@ -46,18 +46,18 @@ class Kapy:
         return done.stdout
 
     def pods(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(self.run("status", "-o", "json"))["pods"]
-        return found
+        results: list[dict[str, Any]] = json.loads(self.run("status", "-o", "json"))["pods"]
+        return results
 
 
 @pytest.fixture
 def kapy(tmp_path: Path) -> Iterator[Kapy]:
     """The command line; planes that were started end with the test."""
-    found = Kapy(tmp_path)
+    result = Kapy(tmp_path)
     try:
-        yield found
+        yield result
     finally:
-        found.run("down")
+        result.run("down")
 
 
 def _parts(label: str) -> tuple[ProviderType, str]:
@@ -91,7 +91,7 @@ def _configuration(folder: Path) -> Path:
 
 def test_all_managers_run_beside_each_other(kapy: Kapy, tmp_path: Path) -> None:
     """Each is ready, also after the plane was stopped and started."""
-    without = [f"--without={BUILT_IN[one]}" for one in LABELS if one in BUILT_IN]
+    without = [f"--without={BUILT_IN[text]}" for text in LABELS if text in BUILT_IN]
     kapy.run("up", "--detach", *without)
     arguments = ["--config", str(_configuration(tmp_path)), "init", "--wait-providers"]
     for label in LABELS:
@@ -99,7 +99,7 @@ def test_all_managers_run_beside_each_other(kapy: Kapy, tmp_path: Path) -> None:
         wanted = f"{name}:{_version(label)}"
         arguments += [FLAGS[of_type], wanted, "--run", f"{label}={FOLDER / label / 'manager'}"]
     kapy.run(*arguments)
-    assert {one["provider"]: one["message"] for one in kapy.pods()} == dict.fromkeys(LABELS, "")
+    assert {pod["provider"]: pod["message"] for pod in kapy.pods()} == dict.fromkeys(LABELS, "")
     kapy.run("down")
     kapy.run("up", "--detach", *without)
-    assert {one["provider"] for one in kapy.pods()} == set(LABELS)
+    assert {pod["provider"] for pod in kapy.pods()} == set(LABELS)

@@ -33,8 +33,8 @@ class Far:
 
     over_network = True
 
-    def __init__(self, number: int, asked: Counter[int]) -> None:
-        self.number, self.asked = number, asked
+    def __init__(self, number: int, request: Counter[int]) -> None:
+        self.number, self.asked = number, request
         self.dead = False
 
     async def __call__(self, request: Request) -> Reply:

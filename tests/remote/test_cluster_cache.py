@@ -146,15 +146,15 @@ async def test_an_informer_is_there_once_it_has_its_list_and_follows() -> None:
         assert [name for _, name in here.told] == ["one", "one"]
         nodes = here.connections.informer(ONE, NODES)
         assert nodes is here.connections.informer(ONE, NODES)
-        assert [one["metadata"]["name"] for one in nodes.list()] == ["n1"]
+        assert [document["metadata"]["name"] for document in nodes.list()] == ["n1"]
         workload.nodes.put({"kind": "Node", "metadata": {"name": "n2"}})
         await asyncio.sleep(1)
         assert len(nodes.list()) == 2
         client = here.connections.client(ONE)
         await client.patch(NODES, Key("", "n1"), {"metadata": {"labels": {"a": "b"}}})
-        found = nodes.get(Key("", "n1"))
-        assert found is not None
-        assert found["metadata"]["labels"] == {"a": "b"}
+        node = nodes.get(Key("", "n1"))
+        assert node is not None
+        assert node["metadata"]["labels"] == {"a": "b"}
 
 
 async def test_what_writers_noted_about_nodes_is_not_kept() -> None:
@@ -172,8 +172,10 @@ async def test_what_writers_noted_about_nodes_is_not_kept() -> None:
         await asyncio.sleep(1)
         client, nodes = here.connections.client(ONE), here.connections.informer(ONE, NODES)
         await client.patch(NODES, Key("", "later"), {"metadata": {"labels": {"a": "b"}}})
-        assert {one["metadata"]["name"] for one in nodes.list()} == {"listed", "later"}
-        assert not [one for one in nodes.list() if "managedFields" in one["metadata"]]
+        assert {document["metadata"]["name"] for document in nodes.list()} == {"listed", "later"}
+        assert not [
+            document for document in nodes.list() if "managedFields" in document["metadata"]
+        ]
 
 
 async def test_a_secret_that_goes_takes_the_connection_and_its_tasks_with_it() -> None:
@@ -309,7 +311,7 @@ async def test_a_fleet_on_a_bad_day_is_whole_again_when_it_is_calm() -> None:
         for cluster in fleet:
             here.clusters[cluster.name] = Workload(over_network=True)
             here.management.put(secret(cluster.name))
-        asked = dict[Key, int]()
+        request = dict[Key, int]()
         for minute in range(10):
             for cluster in fleet:
                 with suppress(NotConnected):
@@ -318,8 +320,8 @@ async def test_a_fleet_on_a_bad_day_is_whole_again_when_it_is_calm() -> None:
             for cluster in fleet:
                 workload = here.clusters[cluster.name]
                 total = workload.contacts + len(workload.nodes.requests)
-                assert total - asked.get(cluster, 0) < 60, f"{cluster} in minute {minute}"
-                asked[cluster] = total
+                assert total - request.get(cluster, 0) < 60, f"{cluster} in minute {minute}"
+                request[cluster] = total
         assert sum(way.happened.total() for way in ways) > 1000
         for way in ways:
             way.calm()
@@ -354,7 +356,7 @@ async def test_connections_are_shown_to_whoever_scrapes() -> None:
     labels = 'cluster_name="one",cluster_namespace="default"'
     assert f"capi_cluster_cache_healthcheck{{{labels}}} 0.0" in lines
     for status, count in (("success", passed), ("error", 1)):
-        shown = f'capi_cluster_cache_healthchecks_total{{{labels},status="{status}"}} {count}.0'
-        assert shown in lines
-    assert not [one for one in lines if "healthcheck" in one and 'cluster_name="three"' in one]
+        text = f'capi_cluster_cache_healthchecks_total{{{labels},status="{status}"}} {count}.0'
+        assert text in lines
+    assert not [line for line in lines if "healthcheck" in line and 'cluster_name="three"' in line]
     assert 'controller_runtime_max_concurrent_reconciles{controller="clustercache"} 100.0' in lines

@@ -112,11 +112,11 @@ async def test_a_silent_cluster_is_left_alone_ever_longer_until_it_answers() -> 
     assert server.asked < 600 / LONGEST_WAIT
     server.late = 0.1
     await asyncio.sleep(LONGEST_OPEN * 1.25)
-    told = len(recovered)  # at the end of each rest
-    assert told <= server.asked
+    number = len(recovered)  # at the end of each rest
+    assert number <= server.asked
     await patient(READ)
     await patient(READ)
-    assert len(recovered) == told + 1
+    assert len(recovered) == number + 1
 
 
 async def test_whoever_gives_up_waiting_gives_the_place_back() -> None:
@@ -134,7 +134,7 @@ async def test_whoever_gives_up_waiting_gives_the_place_back() -> None:
 async def test_who_was_refused_is_told_when_to_try_again(late: float) -> None:
     """Whoever is refused does not ask again by himself, and probes go another way."""
     server = Server(late)
-    patient, told = patience(server)
+    patient, entries = patience(server)
     refused = 0
 
     async def ask() -> None:
@@ -150,10 +150,10 @@ async def test_who_was_refused_is_told_when_to_try_again(late: float) -> None:
         for _ in range(2 * MAX_IN_FLIGHT):
             group.create_task(ask())
     assert refused >= MAX_IN_FLIGHT
-    assert told == []
+    assert entries == []
     server.late = 0
     await asyncio.sleep(2 * LONGEST_WAIT)
-    assert len(told) == 1
+    assert len(entries) == 1
 
 
 @pytest.mark.parametrize("late", [2, 1000])

@@ -52,15 +52,15 @@ def test_other_names_are_refused(name: str, message: str) -> None:
 def test_a_certificate_survives_its_secret() -> None:
     pair = KeyPair(b"certificate", b"key")
     owner = OwnerReference(api_version="a/v1", kind="K", name="n", uid="u")
-    made = certificate_secret(Key("ns", "c1"), "ca", pair, owner)
-    assert made["type"] == "cluster.x-k8s.io/secret"
-    assert made["metadata"] == {
+    document = certificate_secret(Key("ns", "c1"), "ca", pair, owner)
+    assert document["type"] == "cluster.x-k8s.io/secret"
+    assert document["metadata"] == {
         "name": "c1-ca",
         "namespace": "ns",
         "labels": {"cluster.x-k8s.io/cluster-name": "c1"},
         "ownerReferences": [{"apiVersion": "a/v1", "kind": "K", "name": "n", "uid": "u"}],
     }
-    assert key_pair(made) == pair
+    assert key_pair(document) == pair
 
 
 def test_what_is_missing_or_unreadable_is_said_without_quoting_it() -> None:

@@ -31,9 +31,9 @@ class Scene:
     boot: PaperBoot
 
     async def config(self, name: str) -> Document:
-        found = await self.bench.get(RESOURCE, name)
-        assert found is not None
-        return found
+        document = await self.bench.get(RESOURCE, name)
+        assert document is not None
+        return document
 
 
 @asynccontextmanager
@@ -87,8 +87,8 @@ def is_made(config: Document) -> bool:
 
 def conditions(config: Document) -> dict[str, tuple[str, str, str]]:
     return {
-        one["type"]: (one["status"], one["reason"], one["message"])
-        for one in config.get("status", {}).get("conditions", [])
+        condition["type"]: (condition["status"], condition["reason"], condition["message"])
+        for condition in config.get("status", {}).get("conditions", [])
     }
 
 

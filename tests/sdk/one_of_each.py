@@ -19,8 +19,8 @@ from kapy.sdk import (
     add_infra_machine,
     add_infra_machine_pool,
     add_ipam,
-    add_machine_based_control_plane,
 )
+from kapy.sdk.machine_control_plane import add_machine_based_control_plane
 from kapy.testing.fake_core import reference
 from kapy.testing.provider_bench import ProviderBench
 from tests.sdk.paper_bootstrap import CONFIG, Letterhead, PaperConfig

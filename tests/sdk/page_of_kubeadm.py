@@ -10,16 +10,14 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.names import Resource
-from kapy.sdk import (
-    ClusterCertificate,
+from kapy.sdk import ControlPlaneStatus, Provider, resource
+from kapy.sdk.certificates import ClusterCertificate
+from kapy.sdk.machine_control_plane import (
     ControlPlaneObserved,
-    ControlPlaneStatus,
     MachineBasedControlPlaneSpec,
     MachineControlPlaneContext,
     MachineControlPlaneProvider,
-    Provider,
     add_machine_based_control_plane,
-    resource,
 )
 
 GROUP: Final = "controlplane.cluster.x-k8s.io"
@@ -55,7 +53,7 @@ class PageOfKubeadm(MachineControlPlaneProvider[PageControlPlane]):
     async def observe(
         self, context: MachineControlPlaneContext[PageControlPlane]
     ) -> ControlPlaneObserved:
-        ready = any(one.status.node_ref is not None for one in context.machines)
+        ready = any(machine.status.node_ref is not None for machine in context.machines)
         return ControlPlaneObserved(initialized=ready)
 
 

@@ -15,11 +15,11 @@ from kapy.sdk import (
     BootstrapContext,
     BootstrapData,
     BootstrapProvider,
-    Clock,
     Released,
     Unchanged,
     Waiting,
 )
+from kapy.sdk.controllers import Clock
 
 GOOD_FOR: Final = timedelta(minutes=1)
 GROUP = "bootstrap.cluster.x-k8s.io"
@@ -66,11 +66,11 @@ class Letterhead(BootstrapProvider[Document]):
         )
 
     async def refresh(
-        self, context: BootstrapContext[Document], made: BootstrapData
+        self, context: BootstrapContext[Document], bootstrap_data: BootstrapData
     ) -> BootstrapData | Unchanged | Waiting:
         if context.pool is None:
             return Unchanged()
-        age = self.clock() - datetime.fromisoformat(made.value.decode())
+        age = self.clock() - datetime.fromisoformat(bootstrap_data.value.decode())
         if age < GOOD_FOR:
             return Unchanged(requeue_after=GOOD_FOR - age, requeue_reason="the ink fades")
         return await self.data(context)

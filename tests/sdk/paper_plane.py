@@ -14,7 +14,6 @@ from kapy.kube.meta import Object
 from kapy.kube.model import Model
 from kapy.kube.names import Resource
 from kapy.sdk import (
-    ClusterCertificate,
     ControlPlaneContext,
     ControlPlaneProvider,
     ControlPlaneProvisioned,
@@ -24,6 +23,7 @@ from kapy.sdk import (
     Waiting,
     in_v1beta1,
 )
+from kapy.sdk.certificates import ClusterCertificate
 
 GROUP = "controlplane.cluster.x-k8s.io"
 PLANE: Document = {

@@ -12,7 +12,9 @@ from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.kube.model import Model
 from kapy.kube.names import Resource
-from kapy.sdk import FieldError, KindRules, Rulebook, Version, forbidden, invalid
+from kapy.sdk import KindRules, Rulebook
+from kapy.sdk.conversion import Version
+from kapy.sdk.field_errors import FieldError, forbidden, invalid
 from tests.sdk.paper_cloud import GROUP
 
 
@@ -81,7 +83,9 @@ def from_hub(document: Document) -> Document:
     return _renamed(document, "sheets", "pages")
 
 
-V1 = Version(to_hub=lambda one: _renamed(one, "pages", "sheets"), from_hub=from_hub, kind=Pages)
+V1 = Version(
+    to_hub=lambda document: _renamed(document, "pages", "sheets"), from_hub=from_hub, kind=Pages
+)
 SHEETS = KindRules(
     Sheet,
     template=SheetTemplate,

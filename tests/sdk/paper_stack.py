@@ -13,13 +13,12 @@ from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError
 from kapy.kube.names import Resource
-from kapy.sdk import (
-    ClusterCertificate,
+from kapy.sdk import Released, Waiting
+from kapy.sdk.certificates import ClusterCertificate
+from kapy.sdk.machine_control_plane import (
     ControlPlaneObserved,
     MachineControlPlaneContext,
     MachineControlPlaneProvider,
-    Released,
-    Waiting,
 )
 from kapy.testing.provider_bench import ProviderBench
 from tests.sdk.paper_bootstrap import PaperConfig
@@ -78,7 +77,7 @@ class PaperStacks(MachineControlPlaneProvider[Document]):
         return {"apiVersion": CONFIGS.api_version, "kind": CONFIGS.kind, "spec": spec}
 
     async def observe(self, context: MachineControlPlaneContext[Document]) -> ControlPlaneObserved:
-        ready = any(one.status.node_ref is not None for one in context.machines)
+        ready = any(machine.status.node_ref is not None for machine in context.machines)
         return ControlPlaneObserved(initialized=ready, unstable=self.unstable)
 
     async def prepare_shutdown(
@@ -102,9 +101,9 @@ class Hands:
         while True:
             machines = (await self.client.list(Machine.RESOURCE, "default")).items
             self.seen.append(len(machines))
-            for one in machines:
+            for machine in machines:
                 with suppress(ApiError):  # it changed meanwhile
-                    await self._on(one)
+                    await self._on(machine)
             await asyncio.sleep(0.2)
 
     async def _on(self, machine: Document) -> None:
@@ -112,7 +111,7 @@ class Hands:
         key = Key.of(machine)
         if "deletionTimestamp" in metadata:
             annotations = metadata.get("annotations") or {}
-            if any(one.startswith("pre-terminate") for one in annotations):
+            if any(annotation.startswith("pre-terminate") for annotation in annotations):
                 await self._report(machine, ("Deleting", "WaitingForPreTerminateHook"))
             else:
                 await self._delete(machine)
@@ -134,7 +133,7 @@ class Hands:
     async def _report(self, machine: Document, *reported: tuple[str, str]) -> None:
         live = await self.client.get(Machine.RESOURCE, Key.of(machine))
         there = (live.get("status") or {}).get("conditions") or []
-        types = [one for one, _ in reported]
+        types = [text for text, _ in reported]
         time = "2026-01-01T00:00:00Z"
         new = [
             {
@@ -146,9 +145,9 @@ class Hands:
             }
             for type_, reason in reported
         ]
-        if all(any(one["type"] == type_ for one in there) for type_ in types):
+        if all(any(item["type"] == type_ for item in there) for type_ in types):
             return
-        kept = [one for one in there if one["type"] not in types]
+        kept = [item for item in there if item["type"] not in types]
         patch = {
             "metadata": {"resourceVersion": live["metadata"]["resourceVersion"]},
             "status": {"conditions": [*kept, *new]},

@@ -59,9 +59,9 @@ class Ranges(IPAMProvider[RangePool]):
     async def free(self, context: AddressClaimContext[RangePool]) -> Released:
         return Released()
 
-    def report(self, pool: RangePool, taken: Mapping[IP, Key]) -> Sequence[Condition]:
+    def report(self, pool: RangePool, keys: Mapping[IP, Key]) -> Sequence[Condition]:
         size = sum(1 for _ in _addresses(pool.spec))
-        return [conditions.true("InRange", "InRange", f"{len(taken)} of {size} are taken")]
+        return [conditions.true("InRange", "InRange", f"{len(keys)} of {size} are taken")]
 
 
 def _addresses(spec: RangePoolSpec) -> Iterator[IP]:

@@ -93,9 +93,9 @@ async def _define(client: Client, webhooks: Document) -> None:
         if resource == SHEETS:
             (only,) = crd["spec"]["versions"]
             crd["spec"]["versions"].append({**only, "name": "v1", "storage": False})
-            found = crd_conversion(RULES, resource, webhooks) if webhooks else None
-            if found is not None:
-                crd["spec"]["conversion"] = found
+            document = crd_conversion(RULES, resource, webhooks) if webhooks else None
+            if document is not None:
+                crd["spec"]["conversion"] = document
         await client.create(CRDS, crd)
 
 
@@ -145,30 +145,30 @@ async def test_what_is_wrong_is_refused_with_field_and_value(client: Client) -> 
 
 async def test_a_template_is_judged_as_what_is_made_of_it(client: Client) -> None:
     bad = template({"not a label": "x"}, sheets=-1)
-    said = await refusal(client.create(TEMPLATES, bad))
-    assert 'spec.template.metadata.labels: Invalid value: "not a label"' in said
-    assert "spec.template.spec.sheets: Invalid value: -1: a machine has one sheet" in said
+    message = await refusal(client.create(TEMPLATES, bad))
+    assert 'spec.template.metadata.labels: Invalid value: "not a label"' in message
+    assert "spec.template.spec.sheets: Invalid value: -1: a machine has one sheet" in message
 
 
 async def test_a_template_changes_only_in_the_dry_runs_of_topologies(client: Client) -> None:
     await client.create(TEMPLATES, template(sheets=1))
     key, change = Key("default", "one"), template(sheets=2)
-    said = "SheetTemplate spec.template.spec field is immutable. Please create a new resource "
-    said = f"spec.template.spec: Invalid value: {said}instead. Diff: sheets"
-    asked = {**change, "metadata": {**change["metadata"], "annotations": A_DRY_RUN}}
-    for document, dry_run in ((change, False), (change, True), (asked, False)):
+    message = "SheetTemplate spec.template.spec field is immutable. Please create a new resource "
+    message = f"spec.template.spec: Invalid value: {message}instead. Diff: sheets"
+    request = {**change, "metadata": {**change["metadata"], "annotations": A_DRY_RUN}}
+    for document, dry_run in ((change, False), (change, True), (request, False)):
         writing = client.apply(TEMPLATES, document, field_manager="topology", dry_run=dry_run)
-        assert await refusal(writing) == denied("SheetTemplate", said)
-    tried = await client.apply(TEMPLATES, asked, field_manager="topology", dry_run=True)
+        assert await refusal(writing) == denied("SheetTemplate", message)
+    tried = await client.apply(TEMPLATES, request, field_manager="topology", dry_run=True)
     assert tried["spec"]["template"]["spec"]["sheets"] == 2
     await client.patch(TEMPLATES, key, {"metadata": {"labels": {"of": "mine"}}})
     assert (await client.get(TEMPLATES, key))["spec"]["template"]["spec"]["sheets"] == 1
 
 
 async def test_an_authors_mistake_refuses_the_write_and_quotes_nothing(client: Client) -> None:
-    said = await refusal(client.create(SHEETS, sheet(sheets=1, colour="octarine")))
+    message = await refusal(client.create(SHEETS, sheet(sheets=1, colour="octarine")))
     why = "the problems of Sheet failed with LookupError; the provider's log says where"
-    assert said == denied("Sheet", why, 500)
+    assert message == denied("Sheet", why, 500)
 
 
 async def test_an_older_version_loses_nothing_on_the_way_there_and_back(client: Client) -> None:

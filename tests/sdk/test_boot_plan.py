@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from kapy.sdk import BadBootData, BootPlan, boot_plan, for_containers
+from kapy.sdk.boot import BadBootData, BootPlan, boot_plan, for_containers
 
 
 def test_large_boot_data_is_read_in_another_thread() -> None:

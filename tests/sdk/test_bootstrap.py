@@ -47,8 +47,8 @@ from tests.sdk.paper_bootstrap import Letterhead, PaperBoot, PaperConfig
 
 @pytest_asyncio.fixture
 async def scene() -> AsyncIterator[Scene]:
-    async with bootstrap_scene() as found:
-        yield found
+    async with bootstrap_scene() as result:
+        yield result
 
 
 async def test_boot_data_comes_step_by_step_and_each_step_says_what_it_waits_for(
@@ -69,8 +69,8 @@ async def test_boot_data_comes_step_by_step_and_each_step_says_what_it_waits_for
     await bench.until(RESOURCE, "plane-0", is_made)
     assert await sheet(bench, "plane-0") == "begin blue v1.34.0 in blue"
     waiting = "Waiting for the control plane to be initialized"
-    told = conditions(await scene.config("worker-0"))["DataSecretAvailable"]
-    assert told == ("False", "NotAvailable", waiting)
+    available = conditions(await scene.config("worker-0"))["DataSecretAvailable"]
+    assert available == ("False", "NotAvailable", waiting)
     await initialized(bench)
     config = await bench.until(RESOURCE, "worker-0", is_made)
     assert await sheet(bench, "worker-0") == "join blue v1.34.0 in blue"
@@ -96,7 +96,7 @@ async def test_the_secret_is_what_the_contract_asks_for(scene: Scene) -> None:
             "controller": True,
         }
     ]
-    assert {one: b64decode(value) for one, value in secret["data"].items()} == {
+    assert {item: b64decode(value) for item, value in secret["data"].items()} == {
         "value": b"begin blue v1.34.0 in blue",
         "format": b"cloud-config",
     }
@@ -109,8 +109,8 @@ async def test_one_machine_is_the_first_and_when_it_goes_another_one(scene: Scen
         await machine(bench, name, control_plane=True)
     await bench.until(RESOURCE, "plane-0", is_made)
     await asyncio.sleep(60)
-    said = conditions(await scene.config("plane-1"))["DataSecretAvailable"][2]
-    assert said == "Waiting for another machine to initialize first"
+    message = conditions(await scene.config("plane-1"))["DataSecretAvailable"][2]
+    assert message == "Waiting for another machine to initialize first"
     for resource in (RESOURCE, Machine.RESOURCE):
         await bench.client.delete(resource, key("plane-0"))
     await bench.until(RESOURCE, "plane-1", is_made)
@@ -167,7 +167,7 @@ async def test_data_is_made_once_whatever_changes_and_its_owner_comes_back(scene
     lost: Document = {"metadata": {"ownerReferences": None}}
     await bench.client.patch(SECRETS, key("worker-0"), lost)
     secret = await bench.until(
-        SECRETS, "worker-0", lambda one: one["metadata"].get("ownerReferences")
+        SECRETS, "worker-0", lambda document: document["metadata"].get("ownerReferences")
     )
     version = secret["metadata"]["resourceVersion"]
     config = (await scene.config("worker-0"))["metadata"]["resourceVersion"]
@@ -237,9 +237,9 @@ async def test_a_certificate_that_is_not_there_yet_is_waited_for() -> None:
             await machine(bench, "worker-0")
             await asyncio.sleep(1)
             config = await bench.until(RESOURCE, "worker-0", conditions)
-            told = conditions(config)["DataSecretAvailable"]
+            available = conditions(config)["DataSecretAvailable"]
             waits = 'waiting for the Secret default/blue-ca with the cluster\'s certificate "ca"'
-            assert told == ("False", "NotAvailable", waits)
+            assert available == ("False", "NotAvailable", waits)
             pair = new_ca("kubernetes", now=bench.clock(), valid=timedelta(days=9))
             await bench.client.create(SECRETS, certificate_secret(key("blue"), "ca", pair))
             await bench.until(RESOURCE, "worker-0", is_made, within=1)
@@ -262,7 +262,7 @@ async def test_a_pools_data_is_made_anew_a_machines_never() -> None:
             secret = await bench.client.get(SECRETS, key("pool"))
             assert b64decode(secret["data"]["format"]) == b"letter"
             await bench.client.delete(SECRETS, key("pool"))
-            await bench.until(SECRETS, "pool", lambda one: one["data"], within=1)
+            await bench.until(SECRETS, "pool", lambda document: document["data"], within=1)
             await machine(bench, "worker-0")
             await bench.until(RESOURCE, "worker-0", is_made)
             first = await sheet(bench, "worker-0")

@@ -46,8 +46,8 @@ from tests.sdk.paper_bootstrap import Letterhead, PaperBoot, PaperConfig
 
 @pytest_asyncio.fixture
 async def scene() -> AsyncIterator[Scene]:
-    async with bootstrap_scene() as found:
-        yield found
+    async with bootstrap_scene() as result:
+        yield result
 
 
 async def test_another_kinds_secret_is_not_taken(scene: Scene) -> None:
@@ -60,7 +60,7 @@ async def test_another_kinds_secret_is_not_taken(scene: Scene) -> None:
     await bench.cluster("blue", provisioned=True)
     await machine(bench, "plane-0", control_plane=True)
     config = await bench.until(
-        RESOURCE, "plane-0", lambda one: "DataSecretAvailable" in conditions(one)
+        RESOURCE, "plane-0", lambda document: "DataSecretAvailable" in conditions(document)
     )
     status, reason, message = conditions(config)["DataSecretAvailable"]
     assert (status, reason) == ("Unknown", "InternalError")
@@ -105,10 +105,10 @@ async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_told(
             await machine(bench, "plane-0", control_plane=True)
             await asyncio.sleep(20)
             config = await bench.until(RESOURCE, "plane-0", conditions)
-            told = conditions(config)["DataSecretAvailable"]
-            assert told == ("Unknown", "InternalError", message)
+            available = conditions(config)["DataSecretAvailable"]
+            assert available == ("Unknown", "InternalError", message)
             old = config["status"]["deprecated"]["v1beta1"]["conditions"]
-            assert {one["type"]: one["message"] for one in old} == {
+            assert {item["type"]: item["message"] for item in old} == {
                 "Ready": message,
                 "DataSecretAvailable": message,
             }
@@ -121,7 +121,7 @@ async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_told(
 
 class Restless(Letterhead):
     async def refresh(
-        self, context: BootstrapContext[Document], made: BootstrapData
+        self, context: BootstrapContext[Document], bootstrap_data: BootstrapData
     ) -> BootstrapData | Unchanged | Waiting:
         return BootstrapData(value=b"another one")
 
@@ -133,8 +133,8 @@ async def test_a_machines_data_that_is_answered_anew_is_a_mistake_and_not_writte
             await bench.cluster("blue", provisioned=True)
             await machine(bench, "worker-0")
             await bench.until(RESOURCE, "worker-0", is_made)
-            taken = {"spec": {"bootstrap": {"dataSecretName": "worker-0"}}}
-            await bench.client.patch(Machine.RESOURCE, key("worker-0"), taken)
+            entries = {"spec": {"bootstrap": {"dataSecretName": "worker-0"}}}
+            await bench.client.patch(Machine.RESOURCE, key("worker-0"), entries)
             await asyncio.sleep(20)
             config = await bench.until(RESOURCE, "worker-0", is_made)
             status, reason, message = conditions(config)["Ready"]
@@ -205,9 +205,9 @@ async def test_on_a_bad_day_each_machine_has_one_sheet_and_one_is_the_first(seed
                 if step == 300:
                     await initialized(bench)
             assert faults.happened
-        sheets = [found - {""} for found in seen.values()]
-        assert all(len(found) == 1 for found in sheets)
-        assert sum(one.startswith("True") for found in sheets for one in found) == 1
+        sheets = [results - {""} for results in seen.values()]
+        assert all(len(results) == 1 for results in sheets)
+        assert sum(text.startswith("True") for results in sheets for text in results) == 1
 
 
 def _add(runtime: Runtime, provider: BootstrapProvider[Any]) -> None:

@@ -16,8 +16,8 @@ from kapy.remote.secrets import (
     FRONT_PROXY_CA,
     SERVICE_ACCOUNT,
 )
-from kapy.sdk import ClusterCertificate
 from kapy.sdk.certificate_checks import certificate_problem
+from kapy.sdk.certificates import ClusterCertificate
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 UNREADABLE: Final = "tls.crt holds no certificate in PEM form that can be read"
@@ -65,9 +65,9 @@ def test_an_authority_must_fit_its_key(purpose: str) -> None:
     assert problem(purpose, KeyPair(ca.certificate, other)) == MISMATCH
     assert problem(purpose, KeyPair(ca.certificate, ca.certificate)) == NO_KEY
     assert problem(purpose, leaf()) == NO_AUTHORITY
-    for one in GARBAGE:
-        assert problem(purpose, KeyPair(one, ca.key)) == UNREADABLE
-        assert problem(purpose, KeyPair(ca.certificate, one)) == (NO_KEY if one else "")
+    for item in GARBAGE:
+        assert problem(purpose, KeyPair(item, ca.key)) == UNREADABLE
+        assert problem(purpose, KeyPair(ca.certificate, item)) == (NO_KEY if item else "")
 
 
 def test_keys_of_service_accounts_have_no_certificate() -> None:
@@ -78,9 +78,9 @@ def test_keys_of_service_accounts_have_no_certificate() -> None:
     ca = authority()
     assert problem(SERVICE_ACCOUNT, KeyPair(ca.certificate, ca.key)) == ""  # as kubeadm reads it
     assert problem(SERVICE_ACCOUNT, KeyPair(public, other)) == OTHER_PUBLIC_KEY
-    for one in GARBAGE:
-        assert problem(SERVICE_ACCOUNT, KeyPair(one, key)) == NO_PUBLIC_KEY
-        assert problem(SERVICE_ACCOUNT, KeyPair(public, one)) == (NO_KEY if one else "")
+    for item in GARBAGE:
+        assert problem(SERVICE_ACCOUNT, KeyPair(item, key)) == NO_PUBLIC_KEY
+        assert problem(SERVICE_ACCOUNT, KeyPair(public, item)) == (NO_KEY if item else "")
 
 
 def test_of_an_etcd_elsewhere_no_authority_is_needed() -> None:

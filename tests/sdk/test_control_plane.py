@@ -70,14 +70,14 @@ async def begin(bench: ProviderBench, **spec: Any) -> None:
 
 
 def is_initialized(plane: Document) -> bool:
-    found = plane.get("status", {}).get("initialization", {})
-    return bool(found.get("controlPlaneInitialized"))
+    initialization = plane.get("status", {}).get("initialization", {})
+    return bool(initialization.get("controlPlaneInitialized"))
 
 
 def conditions(plane: Document) -> dict[str, tuple[str, str, str]]:
     return {
-        one["type"]: (one["status"], one["reason"], one["message"])
-        for one in plane.get("status", {}).get("conditions", [])
+        condition["type"]: (condition["status"], condition["reason"], condition["message"])
+        for condition in plane.get("status", {}).get("conditions", [])
     }
 
 
@@ -99,8 +99,8 @@ async def test_a_control_plane_comes_up_and_tells_all_that_the_contract_asks_for
     assert plane["spec"]["controlPlaneEndpoint"] == {"host": "blue.paper", "port": 6443}
     status = plane["status"]
     old = status["deprecated"]["v1beta1"]["conditions"]
-    assert {one["type"]: one["status"] for one in old} == {"Available": "True", "Ready": "True"}
-    assert {one: status[one] for one in status if one not in ("conditions", "deprecated")} == {
+    assert {item["type"]: item["status"] for item in old} == {"Available": "True", "Ready": "True"}
+    assert {item: status[item] for item in status if item not in ("conditions", "deprecated")} == {
         "initialization": {"controlPlaneInitialized": True},
         "externalManagedControlPlane": True,
         "selector": "cluster.x-k8s.io/cluster-name=blue,cluster.x-k8s.io/control-plane",
@@ -120,8 +120,8 @@ async def test_a_control_plane_comes_up_and_tells_all_that_the_contract_asks_for
     assert secret["metadata"]["labels"] == {"cluster.x-k8s.io/cluster-name": "blue"}
     (owner,) = secret["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"]) == ("PaperControlPlane", "blue")
-    found = await kubeconfig(bench)
-    assert found["clusters"][0]["cluster"]["server"] == "https://blue.paper:6443"
+    result = await kubeconfig(bench)
+    assert result["clusters"][0]["cluster"]["server"] == "https://blue.paper:6443"
 
 
 async def test_an_upgrade_goes_on_while_it_serves(scene: Scene) -> None:
@@ -129,10 +129,14 @@ async def test_an_upgrade_goes_on_while_it_serves(scene: Scene) -> None:
     await begin(bench)
     await bench.until(RESOURCE, "blue", is_initialized)
     await bench.client.patch(RESOURCE, key("blue"), {"spec": {"version": "v1.35.0"}})
-    plane = await bench.until(RESOURCE, "blue", lambda one: not one["status"]["upToDateReplicas"])
+    plane = await bench.until(
+        RESOURCE, "blue", lambda document: not document["status"]["upToDateReplicas"]
+    )
     assert plane["status"]["versions"] == [{"version": "v1.34.1", "replicas": 3}]
     assert conditions(plane)["Available"][0] == "True"
-    plane = await bench.until(RESOURCE, "blue", lambda one: one["status"]["upToDateReplicas"])
+    plane = await bench.until(
+        RESOURCE, "blue", lambda document: document["status"]["upToDateReplicas"]
+    )
     assert plane["status"]["versions"] == [{"version": "v1.35.0", "replicas": 3}]
 
 
@@ -144,7 +148,7 @@ async def test_the_kubeconfig_is_renewed_in_time_and_belongs_to_the_control_plan
     await bench.until(RESOURCE, "blue", is_initialized)
     lost: Document = {"metadata": {"ownerReferences": None}}
     await bench.client.patch(SECRETS, key("blue-kubeconfig"), lost)
-    owned = lambda one: one["metadata"].get("ownerReferences")  # noqa: E731
+    owned = lambda value: value["metadata"].get("ownerReferences")  # noqa: E731
     await bench.until(SECRETS, "blue-kubeconfig", owned)
     first = (await kubeconfig(bench))["users"][0]["user"]["client-certificate-data"]
     rests = (await scene.plane())["metadata"]["resourceVersion"]
@@ -351,6 +355,6 @@ async def test_a_deletion_that_fails_is_told_and_goes_on() -> None:
             await bench.client.delete(RESOURCE, key("blue"))
             await asyncio.sleep(20)
             plane = await bench.client.get(RESOURCE, key("blue"))
-            told = ("Unknown", "InternalError", "KapyError: it does not let go")
-            assert conditions(plane)["Available"] == told
+            messages = ("Unknown", "InternalError", "KapyError: it does not let go")
+            assert conditions(plane)["Available"] == messages
             assert plane["metadata"]["finalizers"] == [FINALIZER]

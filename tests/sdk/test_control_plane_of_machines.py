@@ -23,7 +23,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.names import SECRETS
-from kapy.sdk import (
+from kapy.sdk.machine_control_plane import (
     ControlPlaneObserved,
     MachineControlPlaneContext,
     add_machine_based_control_plane,
@@ -67,7 +67,9 @@ class Scene:
         return await self.bench.until(
             STACKS,
             "blue",
-            lambda one: [one.get("status", {}).get(name) for name in counters] == [replicas] * 3,
+            lambda document: (
+                [document.get("status", {}).get(name) for name in counters] == [replicas] * 3
+            ),
         )
 
 
@@ -107,8 +109,8 @@ def add(runtime: Runtime, stacks: PaperStacks) -> None:
 
 def conditions(document: Document) -> dict[str, tuple[str, str, str]]:
     return {
-        one["type"]: (one["status"], one["reason"], one.get("message", ""))
-        for one in document.get("status", {}).get("conditions", [])
+        condition["type"]: (condition["status"], condition["reason"], condition.get("message", ""))
+        for condition in document.get("status", {}).get("conditions", [])
     }
 
 
@@ -118,13 +120,13 @@ async def test_three_machines_come_up_one_after_the_other(scene: Scene) -> None:
     await domains(bench, "a", "b", "workers")
     stack = await scene.settled()
     assert scene.hands.seen == sorted(scene.hands.seen)
-    found = await machines(bench)
-    assert Counter(one["spec"]["failureDomain"] for one in found) in (
+    results = await machines(bench)
+    assert Counter(item["spec"]["failureDomain"] for item in results) in (
         {"a": 2, "b": 1},
         {"a": 1, "b": 2},
     )
     firsts = 0
-    for machine in found:
+    for machine in results:
         name = machine["metadata"]["name"]
         assert machine["metadata"]["labels"] == {
             "cluster.x-k8s.io/cluster-name": "blue",
@@ -136,16 +138,16 @@ async def test_three_machines_come_up_one_after_the_other(scene: Scene) -> None:
         config = await bench.client.get(CONFIGS, key(name))
         infra = await bench.client.get(INFRA, key(name))
         assert infra["spec"]["sheets"] == 3
-        for one in (config, infra):
-            assert one["metadata"]["labels"] == machine["metadata"]["labels"]
-            assert one["metadata"]["annotations"]["note"] == "x"
+        for document in (config, infra):
+            assert document["metadata"]["labels"] == machine["metadata"]["labels"]
+            assert document["metadata"]["annotations"]["note"] == "x"
         firsts += config["spec"]["first"]
         assert conditions(machine)["UpToDate"][0] == "True"
     assert firsts == 1
     assert stack["status"]["initialization"] == {"controlPlaneInitialized": True}
     assert stack["status"]["versions"] == [{"version": "v1.34.0", "replicas": 3}]
-    told = {one: status for one, (status, _, _) in conditions(stack).items()}
-    assert told == {
+    messages = {text: status for text, (status, _, _) in conditions(stack).items()}
+    assert messages == {
         "Available": "True",
         "MachinesReady": "True",
         "Paused": "False",
@@ -177,15 +179,15 @@ async def test_a_rollout_replaces_one_machine_at_a_time(
     async with stage(Stacks()) as scene:
         await begin(scene.bench)
         await scene.settled()
-        before = {one["metadata"]["name"] for one in await machines(scene.bench)}
+        before = {machine["metadata"]["name"] for machine in await machines(scene.bench)}
         scene.hands.seen.clear()
         await scene.change(**change)
         await scene.bench.until(
-            STACKS, "blue", lambda one: conditions(one)["RollingOut"][0] == "True"
+            STACKS, "blue", lambda stack: conditions(stack)["RollingOut"][0] == "True"
         )
         await asyncio.sleep(120)
         await scene.settled()
-        after = {one["metadata"]["name"] for one in await machines(scene.bench)}
+        after = {machine["metadata"]["name"] for machine in await machines(scene.bench)}
         assert not before & after
         assert set(scene.stacks.left) == before
         assert max(scene.hands.seen) == most
@@ -195,16 +197,16 @@ async def test_labels_change_in_place_and_are_taken_away_again(scene: Scene) -> 
     bench = scene.bench
     await begin(bench)
     await scene.settled()
-    names = {one["metadata"]["name"] for one in await machines(bench)}
+    names = {machine["metadata"]["name"] for machine in await machines(bench)}
     metadata: Document = {"labels": {"team": None, "floor": "2"}, "annotations": {"note": "y"}}
     await scene.change(machineTemplate={"metadata": metadata})
     await asyncio.sleep(20)
-    assert {one["metadata"]["name"] for one in await machines(bench)} == names
+    assert {machine["metadata"]["name"] for machine in await machines(bench)} == names
     for resource in (Machine.RESOURCE, INFRA, CONFIGS):
-        for one in (await bench.client.list(resource, "default")).items:
-            assert one["metadata"]["labels"].get("floor") == "2"
-            assert "team" not in one["metadata"]["labels"]
-            assert one["metadata"]["annotations"]["note"] == "y"
+        for document in (await bench.client.list(resource, "default")).items:
+            assert document["metadata"]["labels"].get("floor") == "2"
+            assert "team" not in document["metadata"]["labels"]
+            assert document["metadata"]["annotations"]["note"] == "y"
 
 
 async def test_what_keeps_it_from_the_next_step_is_told(scene: Scene) -> None:
@@ -230,12 +232,14 @@ async def test_a_machine_goes_when_the_provider_has_let_it_go(scene: Scene) -> N
     scene.stacks.hold = "it is the leader"
     await scene.change(replicas=2)
     await asyncio.sleep(60)
-    found = [one for one in await machines(bench) if "deletionTimestamp" in one["metadata"]]
-    assert len(found) == 1
+    results = [
+        machine for machine in await machines(bench) if "deletionTimestamp" in machine["metadata"]
+    ]
+    assert len(results) == 1
     assert "it is the leader" in conditions(await scene.stack())["ScalingDown"][2]
     scene.stacks.hold = ""
     await scene.settled(2)
-    assert scene.stacks.left == [found[0]["metadata"]["name"]]
+    assert scene.stacks.left == [results[0]["metadata"]["name"]]
 
 
 async def test_deletion_takes_all_machines_and_asks_nobody_to_leave(scene: Scene) -> None:
@@ -269,10 +273,10 @@ async def test_somebody_elses_machines_are_left_alone() -> None:
         bench = scene.bench
         await begin(bench)
         await scene.settled()
-        (one, *_) = await machines(bench)
+        (item, *_) = await machines(bench)
         labels = {"cluster.x-k8s.io/cluster-name": "blue", "cluster.x-k8s.io/control-plane": ""}
         metadata = {"name": "stranger", "namespace": "default", "labels": labels}
-        document = {**one, "metadata": metadata}
+        document = {**item, "metadata": metadata}
         await bench.client.create(Machine.RESOURCE, document)
         await scene.change(replicas=1)
         await asyncio.sleep(30)
@@ -340,17 +344,17 @@ async def test_a_provider_that_fails_is_told_and_makes_nothing() -> None:
     async with stage(Torn()) as scene:
         await begin(scene.bench)
         await asyncio.sleep(20)
-        told = ("Unknown", "InternalError", "KapyError: no paper left")
-        assert conditions(await scene.stack())["Available"] == told
+        messages = ("Unknown", "InternalError", "KapyError: no paper left")
+        assert conditions(await scene.stack())["Available"] == messages
         assert not await machines(scene.bench)
 
 
 async def _whole(bench: ProviderBench) -> None:
     """Every Machine has what it names, and nothing is left over."""
-    found = {one["metadata"]["name"] for one in await machines(bench)}
+    names = {machine["metadata"]["name"] for machine in await machines(bench)}
     for resource in (INFRA, CONFIGS):
         listed = (await bench.client.list(resource, "default")).items
-        assert {one["metadata"]["name"] for one in listed} == found
+        assert {document["metadata"]["name"] for document in listed} == names
 
 
 async def test_a_provider_that_dies_after_any_write_makes_no_machine_twice() -> None:
@@ -382,7 +386,7 @@ async def test_on_a_bad_day_there_are_never_more_machines_than_there_may_be(seed
             assert max(hands.seen) == 3
             await scene.change(version="v1.35.0")
             await bench.until(
-                STACKS, "blue", lambda one: one["status"]["version"] == "v1.35.0", within=3600
+                STACKS, "blue", lambda stack: stack["status"]["version"] == "v1.35.0", within=3600
             )
             await scene.settled()
             assert (max(hands.seen), faults.happened.total() > 0) == (4, True)

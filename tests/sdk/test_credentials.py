@@ -19,16 +19,14 @@ from kapy.kube.names import NAMESPACES, SECRETS, Resource
 from kapy.sdk import (
     ClusterContext,
     ClusterProvisioned,
-    Credential,
     MachineContext,
     Provisioned,
     Released,
-    Sessions,
-    TenantCredentials,
     Waiting,
     add_infra_cluster,
     add_infra_machine,
 )
+from kapy.sdk.credentials import Credential, Sessions, TenantCredentials
 from kapy.sdk.credentials_allowed import is_allowed
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 from tests.clusterctl.move.stage import simple_crd
@@ -134,17 +132,17 @@ class Scene:
         await self.bench.cluster(name, infra, provisioned=True)
 
     async def told(self, resource: Resource, name: str, type_: str) -> str:
-        found = await self.bench.get(resource, name)
-        assert found is not None
-        conditions = {one["type"]: one for one in found["status"]["conditions"]}
-        one = conditions[type_]
-        return f"{one['status']} {one['reason']}: {one['message']}"
+        document = await self.bench.get(resource, name)
+        assert document is not None
+        conditions = {item["type"]: item for item in document["status"]["conditions"]}
+        condition = conditions[type_]
+        return f"{condition['status']} {condition['reason']}: {condition['message']}"
 
     async def held(self, resource: Resource, name: Key) -> tuple[list[str], list[str]]:
         """The finalizers of a Secret or an identity, and the names of its owners."""
         metadata = (await self.bench.client.get(resource, name))["metadata"]
         owners = metadata.get("ownerReferences", [])
-        return metadata.get("finalizers", []), sorted(one["name"] for one in owners)
+        return metadata.get("finalizers", []), sorted(owner["name"] for owner in owners)
 
 
 @asynccontextmanager
@@ -180,8 +178,8 @@ async def test_two_tenants_never_share_an_account() -> None:
         tokens = {"default/red": "token-red", "default/blue": "token-shared"}
         assert scene.land.tokens == tokens
         assert scene.cloud.tokens == {"red-0": "token-red", "blue-0": "token-shared"}
-        said = await scene.told(PAPER_CLUSTERS, "red", "CredentialsAvailable")
-        assert said == "True CredentialsAvailable: "
+        message = await scene.told(PAPER_CLUSTERS, "red", "CredentialsAvailable")
+        assert message == "True CredentialsAvailable: "
 
 
 async def test_a_secret_in_use_is_held_owned_and_labelled_for_moves_until_it_is_not() -> None:
@@ -232,7 +230,7 @@ async def test_a_rotated_secret_wakes_whoever_uses_it_and_ends_the_old_session()
         await asyncio.sleep(1)
         assert scene.land.tokens == {"default/red": "token-3", "default/blue": "token-4"}
         assert scene.cloud.tokens == {"red-0": "token-3"}
-        assert [one.closed for one in scene.land.opened] == [True, True, False, False]
+        assert [account.closed for account in scene.land.opened] == [True, True, False, False]
 
 
 async def test_a_namespace_that_loses_its_right_is_refused_and_keeps_what_it_has() -> None:
@@ -251,8 +249,8 @@ async def test_a_namespace_that_loses_its_right_is_refused_and_keeps_what_it_has
         await asyncio.sleep(1)
         why = "PaperIdentity shared may not be used in namespace default: its "
         why += "spec.allowedNamespaces neither lists nor selects it"
-        said = await scene.told(PAPER_CLUSTERS, "blue", "CredentialsAvailable")
-        assert said == f"False NamespaceNotAllowed: {why}"
+        message = await scene.told(PAPER_CLUSTERS, "blue", "CredentialsAvailable")
+        assert message == f"False NamespaceNotAllowed: {why}"
         assert (await scene.told(PAPER_CLUSTERS, "blue", "Ready")).startswith("False NotReady")
         await scene.bench.client.delete(PAPER_CLUSTERS, key("blue"))
         await asyncio.sleep(60)
@@ -285,15 +283,15 @@ async def test_secrets_and_identities_go_where_their_clusters_go() -> None:
                 graph.add(document)
     graph.complete()
     ways = {
-        one.ref.name: one.way for one in plan_move(graph).objects.values() if not is_cluster(one)
+        obj.ref.name: obj.way for obj in plan_move(graph).objects.values() if not is_cluster(obj)
     }
     assert ways == {"red": Treatment.MOVED, "shared": Treatment.SHARED}
-    shared = [one.ref.kind for one in plan_move(graph).of(Treatment.SHARED)]
+    shared = [planned_move.ref.kind for planned_move in plan_move(graph).of(Treatment.SHARED)]
     assert sorted(shared) == ["PaperIdentity", "Secret"]
 
 
-def is_cluster(one: PlannedMove) -> bool:
-    return one.ref.kind.endswith("Cluster")
+def is_cluster(planned_move: PlannedMove) -> bool:
+    return planned_move.ref.kind.endswith("Cluster")
 
 
 @pytest.mark.parametrize(
@@ -354,20 +352,20 @@ def test_namespaces_that_may_use_an_identity(spec: Document, *, allowed: bool) -
 
 
 async def test_many_at_once_sign_in_once() -> None:
-    made: list[str] = []
+    entries: list[str] = []
 
     async def slowly(credential: Credential) -> str:
-        made.append(credential.identity)
+        entries.append(credential.identity)
         await asyncio.sleep(1)
         return credential.identity
 
     sessions = Sessions(slowly)
     tenants = [Credential(identity=name, version="1", data={}) for name in "abab"]
     assert await asyncio.gather(*map(sessions.of, tenants)) == list("abab")
-    assert sorted(made) == ["a", "b"]
+    assert sorted(entries) == ["a", "b"]
 
 
 def test_a_credential_shows_nothing_of_what_it_holds() -> None:
-    shown = Credential(identity="Secret a/b", version="1", data={"token": b"hunter2"})
-    assert "hunter2" not in repr(shown)
-    assert "hunter2" not in repr(replace(shown, version="2"))
+    credential = Credential(identity="Secret a/b", version="1", data={"token": b"hunter2"})
+    assert "hunter2" not in repr(credential)
+    assert "hunter2" not in repr(replace(credential, version="2"))

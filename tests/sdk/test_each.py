@@ -16,11 +16,12 @@ from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.sdk import ControlPlaneObserved, Waiting
+from kapy.sdk import Waiting
+from kapy.sdk.machine_control_plane import ControlPlaneObserved
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 from tests.sdk.one_of_each import EACH, FINALIZER, NAME, Each
 
-EVERY: Final = [pytest.param(one, id=name) for name, one in EACH.items()]
+EVERY: Final = [pytest.param(value, id=name) for name, value in EACH.items()]
 
 
 class Asked:
@@ -142,8 +143,8 @@ async def test_only_what_it_is_told_to_serve_is_served(
 ) -> None:
     async with asked(one, None, options, **metadata) as (bench, question):
         await asyncio.sleep(20)
-        found = await bench.get(one.resource, NAME)
-        assert found is not None
+        document = await bench.get(one.resource, NAME)
+        assert document is not None
         assert (question.times > 0) is served
-        assert (FINALIZER in found["metadata"].get("finalizers", ())) is served
-        assert ("status" in found) is served
+        assert (FINALIZER in document["metadata"].get("finalizers", ())) is served
+        assert ("status" in document) is served

@@ -33,9 +33,9 @@ class Scene:
     land: PaperLand
 
     async def infra(self) -> Document:
-        found = await self.bench.get(PAPER_CLUSTERS, "blue")
-        assert found is not None
-        return found
+        paper_cluster = await self.bench.get(PAPER_CLUSTERS, "blue")
+        assert paper_cluster is not None
+        return paper_cluster
 
 
 @pytest_asyncio.fixture
@@ -84,8 +84,10 @@ async def test_a_cluster_gets_its_endpoint(scene: Scene) -> None:
     infra = await scene.infra()
     assert infra["spec"] == {"controlPlaneEndpoint": {"host": "blue.paper", "port": 6443}}
     assert infra["status"]["initialization"] == {"provisioned": True}
-    told = {one["type"]: one["status"] for one in infra["status"]["conditions"]}
-    assert told == {"Ready": "True", "Paused": "False"}
+    entries = {
+        condition["type"]: condition["status"] for condition in infra["status"]["conditions"]
+    }
+    assert entries == {"Ready": "True", "Paused": "False"}
     assert infra["metadata"]["finalizers"] == [FINALIZER]
 
 
@@ -111,8 +113,11 @@ async def test_a_paused_cluster_is_left_alone_until_it_is_resumed(scene: Scene) 
     await scene.bench.cluster("blue", infra)
     await asyncio.sleep(1)
     assert not scene.land.clusters
-    told = {one["type"]: one["message"] for one in (await scene.infra())["status"]["conditions"]}
-    assert told == {"Paused": "PaperCluster has the cluster.x-k8s.io/paused annotation"}
+    entries = {
+        condition["type"]: condition["message"]
+        for condition in (await scene.infra())["status"]["conditions"]
+    }
+    assert entries == {"Paused": "PaperCluster has the cluster.x-k8s.io/paused annotation"}
     resume: Document = {"metadata": {"annotations": None}}
     await scene.bench.client.patch(PAPER_CLUSTERS, key("blue"), resume)
     await asyncio.sleep(1)

@@ -42,9 +42,9 @@ class Scene:
     cloud: PaperCloud
 
     async def machine(self, name: str = "worker-0") -> Document:
-        found = await self.bench.get(RESOURCE, name)
-        assert found is not None
-        return found
+        document = await self.bench.get(RESOURCE, name)
+        assert document is not None
+        return document
 
 
 @pytest_asyncio.fixture
@@ -58,15 +58,19 @@ async def scene() -> AsyncIterator[Scene]:
 
 def conditions(document: Document) -> dict[str, tuple[str, str, str]]:
     return {
-        one["type"]: (one["status"], one["reason"], one["message"])
-        for one in document.get("status", {}).get("conditions", [])
+        condition["type"]: (condition["status"], condition["reason"], condition["message"])
+        for condition in document.get("status", {}).get("conditions", [])
     }
 
 
 def old_conditions(document: Document) -> dict[str, tuple[str, str, str]]:
     return {
-        one["type"]: (one["status"], one.get("reason", ""), one.get("message", ""))
-        for one in document["status"]["deprecated"]["v1beta1"]["conditions"]
+        condition["type"]: (
+            condition["status"],
+            condition.get("reason", ""),
+            condition.get("message", ""),
+        )
+        for condition in document["status"]["deprecated"]["v1beta1"]["conditions"]
     }
 
 
@@ -158,7 +162,9 @@ async def test_a_machine_becomes_ready_and_says_what_it_waits_for(scene: Scene) 
     assert machine["status"]["addresses"] == [{"type": "InternalIP", "address": "10.0.0.4"}]
     assert scene.cloud.data == {"worker-0": b"#!/bin/sh"}
     generation = machine["metadata"]["generation"]
-    assert {one["observedGeneration"] for one in machine["status"]["conditions"]} == {generation}
+    assert {condition["observedGeneration"] for condition in machine["status"]["conditions"]} == {
+        generation
+    }
 
 
 async def test_bootstrap_data_without_the_clusters_label_is_found_too(scene: Scene) -> None:
@@ -231,7 +237,9 @@ async def test_ready_sums_up_the_providers_conditions_after_it_is_provisioned() 
             await bench.cluster("blue", provisioned=True)
             await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
             machine = await bench.until(
-                RESOURCE, "worker-0", lambda one: "initialization" in one.get("status", {})
+                RESOURCE,
+                "worker-0",
+                lambda document: "initialization" in document.get("status", {}),
             )
             assert conditions(machine)["Ready"] == (
                 "False",
@@ -247,14 +255,14 @@ class OldFashioned(Detailed):
     async def reconcile_normal(
         self, context: MachineContext[PaperMachine]
     ) -> Provisioned | Waiting:
-        found = await super().reconcile_normal(context)
-        assert isinstance(found, Provisioned)
-        if found.requeue_after is None:
-            return found
+        normal = await super().reconcile_normal(context)
+        assert isinstance(normal, Provisioned)
+        if normal.requeue_after is None:
+            return normal
         return Waiting(
-            message=found.requeue_reason,
-            requeue_after=found.requeue_after,
-            conditions=found.conditions,
+            message=normal.requeue_reason,
+            requeue_after=normal.requeue_after,
+            conditions=normal.conditions,
         )
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
@@ -280,8 +288,8 @@ async def test_readers_of_v1beta1_are_told_what_the_provider_says_to_them() -> N
                 "Inked": ("False", "Wet", "wait a little"),
             }
             machine = await bench.until(RESOURCE, "worker-0", is_ready)
-            told = old_conditions(machine)
-            assert told == dict.fromkeys(("Ready", "Folded", "Inked"), ("True", "", ""))
+            messages = old_conditions(machine)
+            assert messages == dict.fromkeys(("Ready", "Folded", "Inked"), ("True", "", ""))
 
 
 async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_told() -> None:
@@ -299,8 +307,8 @@ async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_told() ->
             assert event["message"] == "KapyError: the paper jammed"
             assert event["involvedObject"]["name"] == "worker-0"
             machine = await bench.until(RESOURCE, "worker-0", conditions)
-            told = ("Unknown", "InternalError", "KapyError: the paper jammed")
-            assert conditions(machine)["Ready"] == told
+            messages = ("Unknown", "InternalError", "KapyError: the paper jammed")
+            assert conditions(machine)["Ready"] == messages
             cloud.broken = False
             await bench.until(RESOURCE, "worker-0", is_ready)
 
@@ -330,14 +338,14 @@ async def test_annotations_and_the_format_of_boot_data_travel() -> None:
             await bench.cluster("blue", provisioned=True)
             await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"{}")
             await asyncio.sleep(1)
-            found = await bench.get(RESOURCE, "worker-0")
-            assert found is not None
-            assert found["metadata"]["annotations"] == {"paper.example.dev/tray": "2"}
+            document = await bench.get(RESOURCE, "worker-0")
+            assert document is not None
+            assert document["metadata"]["annotations"] == {"paper.example.dev/tray": "2"}
             assert cloud.formats == {"worker-0": "cloud-config"}
             secret = next(
-                one
-                for one in (await bench.client.list(SECRETS, namespace="default")).items
-                if "value" in (one.get("data") or {})
+                item
+                for item in (await bench.client.list(SECRETS, namespace="default")).items
+                if "value" in (item.get("data") or {})
             )
             patch = {"data": {"format": base64.b64encode(b"ignition").decode()}}
             await bench.client.patch(SECRETS, Key.of(secret), patch)
@@ -356,7 +364,7 @@ async def test_a_machine_of_another_provider_is_not_let_go() -> None:
             await bench.machine("blue", "worker-0", others, bootstrap_data=b"x")
             await bench.client.delete(RESOURCE, key("worker-0"))
             await asyncio.sleep(60)
-            found = await bench.get(RESOURCE, "worker-0")
-            assert found is not None
-            assert found["metadata"]["finalizers"] == [FINALIZER]
-            assert "status" not in found
+            document = await bench.get(RESOURCE, "worker-0")
+            assert document is not None
+            assert document["metadata"]["finalizers"] == [FINALIZER]
+            assert "status" not in document

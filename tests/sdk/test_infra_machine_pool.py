@@ -90,13 +90,13 @@ class Scene:
     pad: PaperPad
 
     async def pool(self) -> Document:
-        found = await self.bench.get(POOLS, "mp")
-        assert found is not None
-        return found
+        document = await self.bench.get(POOLS, "mp")
+        assert document is not None
+        return document
 
     def ready(self, infra: Document) -> tuple[str, str]:
         listed = infra["status"]["conditions"]
-        return next((one["status"], one["reason"]) for one in listed if one["type"] == "Ready")
+        return next((item["status"], item["reason"]) for item in listed if item["type"] == "Ready")
 
 
 @pytest_asyncio.fixture
@@ -142,7 +142,7 @@ async def test_a_pool_says_what_it_waits_for_and_hands_over_its_machines(scene: 
     assert scene.ready(infra) == ("True", "Ready")
     ids = ["paper://mp/0", "paper://mp/1"]
     assert infra["spec"] == {"providerID": "paper://mp", "providerIDList": ids}
-    status = {name: one for name, one in infra["status"].items() if name != "conditions"}
+    status = {name: value for name, value in infra["status"].items() if name != "conditions"}
     assert status == {"initialization": {"provisioned": True}, "ready": True, "replicas": 2}
     context = scene.pad.orders[-1]
     assert (context.version, context.replicas, context.failure_domains) == ("v1.34.0", 2, ("a",))
@@ -169,12 +169,15 @@ async def test_answers_that_are_lost_make_no_second_machine() -> None:
         )
         for _ in range(2):
             await machines.ensure(context, lambda: {"spec": {"ruled": True}}, lambda _: True)
-        made = (await bench.client.list(SHEETS, "default")).items
-        assert len(made) == 3
-        for one in made:
-            assert one["spec"] == {"ruled": True}
-            assert one["metadata"]["labels"] == {Label.CLUSTER_NAME: "blue", Label.POOL_NAME: "mp"}
-            assert [owner["name"] for owner in one["metadata"]["ownerReferences"]] == ["mp"]
+        entries = (await bench.client.list(SHEETS, "default")).items
+        assert len(entries) == 3
+        for document in entries:
+            assert document["spec"] == {"ruled": True}
+            assert document["metadata"]["labels"] == {
+                Label.CLUSTER_NAME: "blue",
+                Label.POOL_NAME: "mp",
+            }
+            assert [owner["name"] for owner in document["metadata"]["ownerReferences"]] == ["mp"]
 
 
 class Losing(Interceptor):
@@ -221,8 +224,8 @@ async def test_machines_without_a_machine_are_let_go_too() -> None:
             context: MachinePoolContext[Document] = MachinePoolContext(
                 key=key("mp"), uid="u", object=infra, cluster=key("blue"), pool=pool, replicas=2
             )
-            made = await machines.ensure(context, dict, lambda _: True)
-            assert len(made) == 2
+            entries = await machines.ensure(context, dict, lambda _: True)
+            assert len(entries) == 2
             assert await machines.delete(context) == Released()
             assert not (await bench.client.list(SHEETS, "default")).items
 
@@ -247,13 +250,13 @@ async def test_a_machine_that_its_machine_owns_wakes_its_pool_when_it_goes() -> 
             context: MachinePoolContext[Document] = MachinePoolContext(
                 key=key("mp"), uid="u", object=infra, cluster=key("blue"), pool=pool
             )
-            (made,) = await machines.ensure(context, dict, lambda _: True)
+            (document,) = await machines.ensure(context, dict, lambda _: True)
             owner = {"apiVersion": CORE, "kind": "Machine", "name": "m", "uid": "m"}
             patch = {"metadata": {"ownerReferences": [owner]}}  # as core does it
-            await bench.client.patch(SHEETS, Key.of(made), patch)
+            await bench.client.patch(SHEETS, Key.of(document), patch)
             await asyncio.sleep(5)
             looks.clear()
-            await bench.client.delete(SHEETS, Key.of(made))
+            await bench.client.delete(SHEETS, Key.of(document))
             await asyncio.sleep(5)
             assert looks == [key("mp")]
 
@@ -277,14 +280,14 @@ async def test_a_paused_pool_is_not_touched_not_even_to_delete_it(scene: Scene) 
     await bench.cluster("blue", provisioned=True)
     await bench.machine_pool("blue", "mp", POOL)
     await bench.pool_bootstrap("blue", "mp", b"x")
-    await bench.until(POOLS, "mp", lambda one: one.get("status", {}).get("ready"))
+    await bench.until(POOLS, "mp", lambda pool: pool.get("status", {}).get("ready"))
     pause = {"metadata": {"annotations": {Annotation.PAUSED: ""}}}
     await bench.client.patch(POOLS, key("mp"), pause)
     await asyncio.sleep(1)
     await bench.client.delete(POOLS, key("mp"))
     await asyncio.sleep(30)
     listed = (await scene.pool())["status"]["conditions"]
-    assert [one["status"] for one in listed if one["type"] == "Paused"] == ["True"]
+    assert [item["status"] for item in listed if item["type"] == "Paused"] == ["True"]
     assert scene.pad.sheets
     resume = {"metadata": {"annotations": {Annotation.PAUSED: None}}}
     await bench.client.patch(POOLS, key("mp"), resume)

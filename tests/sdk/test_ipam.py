@@ -89,12 +89,16 @@ class Scene:
     async def ready(self, name: str) -> tuple[str, str, str]:
         claim = await self.bench.get(CLAIMS, name)
         assert claim is not None
-        (found,) = [one for one in claim["status"]["conditions"] if one["type"] == "Ready"]
-        return found["status"], found["reason"], found["message"]
+        (result,) = [
+            condition for condition in claim["status"]["conditions"] if condition["type"] == "Ready"
+        ]
+        return result["status"], result["reason"], result["message"]
 
     async def addresses(self) -> dict[str, str]:
         listed = await self.bench.client.list(ADDRESSES)
-        return {one["metadata"]["name"]: one["spec"]["address"] for one in listed.items}
+        return {
+            document["metadata"]["name"]: document["spec"]["address"] for document in listed.items
+        }
 
 
 def named(kind: str, api_version: str, name: str, **parts: Document) -> Document:
@@ -140,21 +144,23 @@ async def test_a_claim_gets_an_address(scene: Scene) -> None:
     metadata = address["metadata"]
     assert metadata["finalizers"] == ["ipam.cluster.x-k8s.io/ProtectAddress"]
     assert metadata["labels"] == {"cluster.x-k8s.io/cluster-name": "blue"}
-    owners = {one["kind"]: one for one in metadata["ownerReferences"]}
+    owners = {reference["kind"]: reference for reference in metadata["ownerReferences"]}
     assert owners["IPAddressClaim"]["controller"] is True
     assert owners["RangePool"].get("controller", False) is False
-    assert {one["blockOwnerDeletion"] for one in owners.values()} == {True}
+    assert {owner["blockOwnerDeletion"] for owner in owners.values()} == {True}
     assert pool["metadata"]["finalizers"] == ["ipam.cluster.x-k8s.io/ProtectPool"]
-    told = {one["type"]: one["message"] for one in pool["status"]["conditions"]}
-    assert told["InRange"] == "1 of 8 are taken"
+    entries = {
+        condition["type"]: condition["message"] for condition in pool["status"]["conditions"]
+    }
+    assert entries["InRange"] == "1 of 8 are taken"
 
 
 async def test_many_claims_at_once_get_different_addresses(scene: Scene) -> None:
     await scene.pool()
     await asyncio.gather(*(scene.claim(f"vm-{number}") for number in range(8)))
     await asyncio.sleep(5)
-    found = await scene.addresses()
-    assert len(found) == len(set(found.values())) == 8
+    addresses = await scene.addresses()
+    assert len(addresses) == len(set(addresses.values())) == 8
 
 
 async def test_a_lost_answer_takes_no_second_address(scene: Scene) -> None:
@@ -173,8 +179,8 @@ async def test_who_finds_the_pool_empty_gets_the_address_that_comes_back(scene: 
     await asyncio.sleep(1)
     await scene.claim("vm-1")
     await asyncio.sleep(1)
-    said = "all addresses from 10.0.0.1 to 10.0.0.2 are taken"
-    assert await scene.ready("vm-1") == ("False", "PoolExhausted", said)
+    message = "all addresses from 10.0.0.1 to 10.0.0.2 are taken"
+    assert await scene.ready("vm-1") == ("False", "PoolExhausted", message)
     await scene.bench.client.delete(CLAIMS, key("vm-0"))
     await asyncio.sleep(1)
     assert await scene.addresses() == {"vm-1": "10.0.0.2"}
@@ -202,8 +208,8 @@ async def test_a_pool_is_kept_while_it_is_in_use_and_gives_out_no_more(scene: Sc
     await scene.bench.client.delete(POOLS, key("pool"))
     await scene.claim("vm-1")
     await asyncio.sleep(1)
-    said = "RangePool default/pool is being deleted"
-    assert await scene.ready("vm-1") == ("False", "PoolNotReady", said)
+    message = "RangePool default/pool is being deleted"
+    assert await scene.ready("vm-1") == ("False", "PoolNotReady", message)
     assert await scene.bench.get(POOLS, "pool") is not None
     await scene.bench.client.delete(CLAIMS, key("vm-0"))
     await scene.bench.until_gone(POOLS, "pool", within=5)
@@ -214,8 +220,8 @@ async def test_pools_of_the_whole_cluster_serve_every_namespace(scene: Scene) ->
     await scene.claim("vm-0", "GlobalRangePool")
     await asyncio.sleep(1)
     assert await scene.addresses() == {"vm-0": "10.0.0.2"}
-    found = await scene.bench.client.get(GLOBAL_POOLS, Key("", "pool"))
-    assert found["metadata"]["finalizers"] == ["ipam.cluster.x-k8s.io/ProtectPool"]
+    global_pool = await scene.bench.client.get(GLOBAL_POOLS, Key("", "pool"))
+    assert global_pool["metadata"]["finalizers"] == ["ipam.cluster.x-k8s.io/ProtectPool"]
 
 
 @pytest.mark.parametrize(

@@ -14,16 +14,15 @@ from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.sdk import (
     ClusterContext,
-    ControlPlaneLoadBalancer,
     Endpoint,
     MachineContext,
-    Member,
     Provisioned,
     Released,
     Waiting,
     add_infra_cluster,
     add_infra_machine,
 )
+from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Member
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 from tests.sdk.paper_cloud import (
     CLUSTER,
@@ -110,13 +109,15 @@ class Scene:
     diary: Diary
 
     async def machine(self, name: str) -> Document:
-        found = await self.bench.get(MACHINES, name)
-        assert found is not None
-        return found
+        document = await self.bench.get(MACHINES, name)
+        assert document is not None
+        return document
 
     async def ready(self, name: str) -> str:
         conditions = (await self.machine(name))["status"]["conditions"]
-        return next(str(one["message"]) for one in conditions if one["type"] == "Ready")
+        return next(
+            str(condition["message"]) for condition in conditions if condition["type"] == "Ready"
+        )
 
 
 @asynccontextmanager
@@ -146,15 +147,19 @@ async def test_the_endpoint_is_the_load_balancers() -> None:
         infra = await scene.bench.get(PAPER_CLUSTERS, "blue")
         assert infra is not None
         assert "controlPlaneEndpoint" not in infra["spec"]
-        (told,) = [one for one in infra["status"]["conditions"] if one["type"] == "Ready"]
-        assert (told["status"], told["message"]) == ("False", "the load balancer starts")
+        (result,) = [
+            condition for condition in infra["status"]["conditions"] if condition["type"] == "Ready"
+        ]
+        assert (result["status"], result["message"]) == ("False", "the load balancer starts")
         await asyncio.sleep(60)
         infra = await scene.bench.get(PAPER_CLUSTERS, "blue")
         assert infra is not None
         assert infra["spec"]["controlPlaneEndpoint"] == {"host": "lb.paper", "port": 6443}
         assert infra["status"]["initialization"]["provisioned"] is True
-        told = {one["type"]: one["status"] for one in infra["status"]["conditions"]}
-        assert told == {"Ready": "True", "Paused": "False"}
+        result = {
+            condition["type"]: condition["status"] for condition in infra["status"]["conditions"]
+        }
+        assert result == {"Ready": "True", "Paused": "False"}
 
 
 @pytest.mark.parametrize("crash", ["", "cp-0 runs", "cp-0 joined", "cp-0 left", "cp-0 goes"])
@@ -166,7 +171,7 @@ async def test_a_member_joins_and_leaves_in_order_whatever_crashes(crash: str) -
         assert (await scene.machine("cp-0"))["status"]["initialization"]["provisioned"] is True
         member = scene.balancer.members["cp-0"]
         assert (member.provider_id, member.cluster) == ("paper://cp-0", key("blue"))
-        assert [one.address for one in member.addresses] == ["10.0.0.4"]
+        assert [address.address for address in member.addresses] == ["10.0.0.4"]
         await bench.client.delete(MACHINES, key("cp-0"))
         await bench.until_gone(MACHINES, "cp-0")
         assert scene.diary.once == ["cp-0 runs", "cp-0 joined", "cp-0 left", "cp-0 goes"]

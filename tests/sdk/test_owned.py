@@ -73,7 +73,11 @@ async def playing(provider: PaperCloud, *, lossy: bool = False) -> AsyncIterator
 
 async def pages(bench: ProviderBench) -> list[Document]:
     listed = await bench.client.list(CONFIG_MAPS, "default")
-    return [one for one in listed.items if one["metadata"]["name"].startswith("worker-0-")]
+    return [
+        document
+        for document in listed.items
+        if document["metadata"]["name"].startswith("worker-0-")
+    ]
 
 
 async def message(bench: ProviderBench) -> str:
@@ -87,16 +91,20 @@ async def test_each_slot_is_made_once_and_belongs_to_the_object(*, lossy: bool) 
     async with playing(Printer(), lossy=lossy) as bench:
         await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
         await asyncio.sleep(60)
-        made, machine = await pages(bench), await bench.get(MACHINES, "worker-0")
+        entries, machine = await pages(bench), await bench.get(MACHINES, "worker-0")
         assert machine is not None
-        assert sorted(one.get("data", {}).get("page", "") for one in made) == ["", "back", "front"]
-        assert "worker-0-index" in [one["metadata"]["name"] for one in made]
-        for one in made:
-            (owner,) = one["metadata"]["ownerReferences"]
+        assert sorted(item.get("data", {}).get("page", "") for item in entries) == [
+            "",
+            "back",
+            "front",
+        ]
+        assert "worker-0-index" in [item["metadata"]["name"] for item in entries]
+        for document in entries:
+            (owner,) = document["metadata"]["ownerReferences"]
             assert owner["uid"] == machine["metadata"]["uid"]
             assert owner["controller"] is True
             assert owner["blockOwnerDeletion"] is True
-            assert one["metadata"]["labels"] == {"cluster.x-k8s.io/cluster-name": "blue"}
+            assert document["metadata"]["labels"] == {"cluster.x-k8s.io/cluster-name": "blue"}
         await bench.client.delete(MACHINES, key("worker-0"))
         await bench.until_gone(MACHINES, "worker-0", within=5)
         assert not await pages(bench)
@@ -106,14 +114,14 @@ async def test_what_is_taken_away_comes_back_at_once() -> None:
     async with playing(Printer()) as bench:
         await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
         await asyncio.sleep(60)
-        gone, bare, *_ = names = sorted(one["metadata"]["name"] for one in await pages(bench))
-        await bench.client.delete(CONFIG_MAPS, key(gone))
+        removal, bare, *_ = names = sorted(page["metadata"]["name"] for page in await pages(bench))
+        await bench.client.delete(CONFIG_MAPS, key(removal))
         lost: Document = {"metadata": {"ownerReferences": None}}
         await bench.client.patch(CONFIG_MAPS, key(bare), lost)
         await asyncio.sleep(1)
-        found = await pages(bench)
-        assert sorted(one["metadata"]["name"] for one in found) == names
-        assert all(one["metadata"].get("ownerReferences") for one in found)
+        results = await pages(bench)
+        assert sorted(document["metadata"]["name"] for document in results) == names
+        assert all(document["metadata"].get("ownerReferences") for document in results)
 
 
 async def test_what_is_somebody_elses_is_left_alone() -> None:
@@ -122,8 +130,8 @@ async def test_what_is_somebody_elses_is_left_alone() -> None:
         await bench.client.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", **theirs})
         await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
         await asyncio.sleep(2)
-        said = "ConfigMap default/worker-0-index is there already, and not of PaperMachine "
-        assert said + "default/worker-0" in await message(bench)
+        text = "ConfigMap default/worker-0-index is there already, and not of PaperMachine "
+        assert text + "default/worker-0" in await message(bench)
 
 
 async def test_a_kind_that_was_not_named_is_a_mistake_that_says_what_to_do() -> None:

@@ -21,16 +21,16 @@ def order(*, replicas: int = 2, provisioned: bool = False) -> MachinePoolContext
 
 
 def machines(*ids: str | None) -> list[PoolInstance]:
-    return [PoolInstance(provider_id=one) for one in ids]
+    return [PoolInstance(provider_id=text) for text in ids]
 
 
 def test_a_pool_with_all_machines_is_provisioned() -> None:
-    found = machines("paper://2", "paper://1")
-    answer = pool_result(order(), found, provider_id="paper://mp")
+    pool_instances = machines("paper://2", "paper://1")
+    answer = pool_result(order(), pool_instances, provider_id="paper://mp")
     assert isinstance(answer, PoolProvisioned)
     assert answer.provider_ids == ["paper://1", "paper://2"]
     assert (answer.replicas, answer.provider_id) == (2, "paper://mp")
-    assert answer.instances == found
+    assert answer.instances == pool_instances
     (ready,) = answer.conditions
     assert (ready.type, ready.status) == ("ReplicasReady", "True")
 
@@ -52,8 +52,8 @@ def test_a_new_pool_waits_for_its_machines(ids: list[str | None], message: str) 
 
 
 def test_a_provisioned_pool_stays_provisioned_and_reports_what_is_missing() -> None:
-    found = machines("paper://1", None)
-    answer = pool_result(order(provisioned=True), found, provider_id="paper://mp")
+    pool_instances = machines("paper://1", None)
+    answer = pool_result(order(provisioned=True), pool_instances, provider_id="paper://mp")
     assert isinstance(answer, PoolProvisioned)
     assert (answer.provider_ids, answer.replicas) == (["paper://1"], 2)
-    assert [one.status for one in answer.conditions] == ["False"]
+    assert [condition.status for condition in answer.conditions] == ["False"]

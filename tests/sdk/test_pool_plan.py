@@ -33,5 +33,5 @@ def member(text: str) -> Member:
     ],
 )
 def test_what_is_made_and_what_goes(members: str, wanted: int, missing: int, surplus: str) -> None:
-    found = [member(one) for one in members.split()]
-    assert plan(found, wanted) == Plan(missing, surplus.split())
+    results = [member(part) for part in members.split()]
+    assert plan(results, wanted) == Plan(missing, surplus.split())

@@ -16,7 +16,6 @@ from kapy.sdk import (
     AGE,
     BootstrapConfigStatus,
     Column,
-    ControlPlaneObserved,
     ControlPlaneSpec,
     ControlPlaneStatus,
     Failed,
@@ -40,6 +39,7 @@ from kapy.sdk import (
     resource,
     rules,
 )
+from kapy.sdk.machine_control_plane import ControlPlaneObserved
 from kapy.testing.provider_bench import key, provider_bench
 from tests.sdk.one_of_each import EACH, NAME, Each
 from tests.sdk.test_each import asked
@@ -47,12 +47,12 @@ from tests.sdk.test_each import asked
 GROUP: Final = "infrastructure.cluster.x-k8s.io"
 SUMS_UP: Final = {"control plane": "Available"}
 CAN_FAIL: Final = [
-    pytest.param(one, SUMS_UP.get(name, "Ready"), id=name)
-    for name, one in EACH.items()
-    if one.question in ("reconcile_normal", "data")
+    pytest.param(value, SUMS_UP.get(name, "Ready"), id=name)
+    for name, value in EACH.items()
+    if value.question in ("reconcile_normal", "data")
 ]
 HAS_STATUS: Final = [
-    pytest.param(one, id=name) for name, one in EACH.items() if one.question != "allocate"
+    pytest.param(value, id=name) for name, value in EACH.items() if value.question != "allocate"
 ]
 GONE: Final = Failed(
     reason="DiskLost",
@@ -70,20 +70,20 @@ def answering(answer: Any) -> Any:
 
 
 def told(document: Document) -> dict[str, tuple[str, str]]:
-    found = document["status"]["conditions"]
-    return {one["type"]: (one["status"], one["reason"]) for one in found}
+    result = document["status"]["conditions"]
+    return {item["type"]: (item["status"], item["reason"]) for item in result}
 
 
 @pytest.mark.parametrize(("one", "sums_up"), CAN_FAIL)
 async def test_what_has_failed_for_good_is_told_and_left_alone(one: Each, sums_up: str) -> None:
     async with asked(one, answering(GONE)) as (bench, question):
         await asyncio.sleep(1)
-        found = await bench.client.get(one.resource, key(NAME))
-        assert found["status"]["failureReason"] == GONE.reason
-        assert found["status"]["failureMessage"] == GONE.message
-        assert found["status"]["zone"] == "north"
-        assert told(found)[sums_up] == ("False", "DiskLost" if sums_up else "")
-        assert told(found)["NetworkReady"][0] == "True"
+        document = await bench.client.get(one.resource, key(NAME))
+        assert document["status"]["failureReason"] == GONE.reason
+        assert document["status"]["failureMessage"] == GONE.message
+        assert document["status"]["zone"] == "north"
+        assert told(document)[sums_up] == ("False", "DiskLost" if sums_up else "")
+        assert told(document)["NetworkReady"][0] == "True"
         patch = {"metadata": {"labels": {"touched": "yes"}}}
         await bench.client.patch(one.resource, key(NAME), patch)
         await asyncio.sleep(600)
@@ -108,15 +108,15 @@ async def test_what_others_have_marked_as_failed_is_asked_about_when_the_mark_go
         await bench.client.patch(one.resource, key(NAME), patch)
         await asyncio.sleep(1)
         assert question.times == before
-        gone: Document = {"status": {"failureMessage": None}}
-        await bench.client.patch(one.resource, key(NAME), gone, subresource="status")
+        removals: Document = {"status": {"failureMessage": None}}
+        await bench.client.patch(one.resource, key(NAME), removals, subresource="status")
         await asyncio.sleep(1)
         assert question.times == before + 1
 
 
-def saying(one: Each, status: Document) -> Any:
+def saying(value: Each, status: Document) -> Any:
     """An answer with fields of the provider's own."""
-    if one.question == "observe":
+    if value.question == "observe":
         return ControlPlaneObserved(initialized=False, status=status)
     return Waiting(message="it boots", requeue_after=None, status=status)
 
@@ -143,7 +143,10 @@ async def test_fields_of_the_status_are_the_provider_s_own(one: Each) -> None:
             await asyncio.sleep(1)
             seen.append((await bench.client.get(one.resource, key(NAME)))["status"])
             await bench.client.patch(one.resource, key(NAME), patch)
-    own = [{name: one[name] for name in ("zone", "disks", "seen") if name in one} for one in seen]
+    own = [
+        {name: document[name] for name in ("zone", "disks", "seen") if name in document}
+        for document in seen
+    ]
     assert own == [
         {"zone": "north", "disks": [{"sizeGib": 3}], "seen": {"a": 1, "b": 2}},
         {"zone": "north", "disks": [], "seen": {"b": 3}},
@@ -155,9 +158,9 @@ async def test_fields_of_the_status_are_the_provider_s_own(one: Each) -> None:
 async def test_a_field_of_the_contract_is_refused(one: Each) -> None:
     async with asked(one, answering(saying(one, {"conditions": []}))) as (bench, question):
         await asyncio.sleep(1)
-        found = await bench.client.get(one.resource, key(NAME))
-        assert ("Unknown", "InternalError") in told(found).values()
-        assert "status.conditions is a field of the contract" in str(found["status"])
+        document = await bench.client.get(one.resource, key(NAME))
+        assert ("Unknown", "InternalError") in told(document).values()
+        assert "status.conditions is a field of the contract" in str(document["status"])
         assert question.times > 1
 
 
@@ -232,15 +235,15 @@ class Lost(InfraMachineProvider[CowMachine]):
 
 async def test_what_is_answered_is_kept_by_the_crds_that_are_printed() -> None:
     async with provider_bench([]) as bench:
-        crds = {one["spec"]["names"]["kind"]: one for one in crds_of(COWS)}
-        for one in crds.values():
-            await bench.client.create(CRDS, one)
-            version = one["spec"]["versions"][0]
+        crds = {item["spec"]["names"]["kind"]: item for item in crds_of(COWS)}
+        for crd in crds.values():
+            await bench.client.create(CRDS, crd)
+            version = crd["spec"]["versions"][0]
             status = version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
             assert {"failureReason", "failureMessage"} <= status.keys()
             assert version["subresources"]["status"] == {}
         columns = crds["CowMachine"]["spec"]["versions"][0]["additionalPrinterColumns"]
-        assert [one["name"] for one in columns] == ["Zone", "Age"]
+        assert [column["name"] for column in columns] == ["Zone", "Age"]
         add_infra_machine(bench.runtime, CowMachine, Lost(), finalizer="cow.example/machine")
         async with bench.running():
             await bench.cluster("blue", provisioned=True)
@@ -248,6 +251,6 @@ async def test_what_is_answered_is_kept_by_the_crds_that_are_printed() -> None:
             cow = {"apiVersion": api_version, "kind": "CowMachine", "metadata": {}, "spec": {}}
             await bench.machine("blue", NAME, cow, bootstrap_data=b"#!/bin/sh")
             await asyncio.sleep(1)
-            found = await bench.client.get(CowMachine.RESOURCE, key(NAME))
-            assert found["status"]["failureReason"] == "DiskLost"
-            assert found["status"]["zone"] == "north"
+            document = await bench.client.get(CowMachine.RESOURCE, key(NAME))
+            assert document["status"]["failureReason"] == "DiskLost"
+            assert document["status"]["zone"] == "north"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from kapy.kube import Key
-from kapy.sdk import SteadyStateCache
+from kapy.sdk.machine_control_plane import SteadyStateCache
 
 KEY, OTHER = Key("ns", "cp"), Key("ns", "other")
 MINUTE = timedelta(minutes=1)

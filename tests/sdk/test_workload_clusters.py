@@ -16,16 +16,9 @@ from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN, Transport
 from kapy.kube.names import NODES, SECRETS
 from kapy.remote.cluster_cache import ClusterCache
-from kapy.sdk import (
-    Change,
-    Controller,
-    MachineContext,
-    NotConnected,
-    Provisioned,
-    Waiting,
-    WorkloadClusters,
-    add_infra_machine,
-)
+from kapy.sdk import Controller, MachineContext, Provisioned, Waiting, add_infra_machine
+from kapy.sdk.controllers import Change
+from kapy.sdk.workload_clusters import NotConnected, WorkloadClusters
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 from tests.remote.setting import secret
 from tests.sdk.paper_cloud import MACHINE, PAPER_CLUSTERS, PaperCloud, PaperMachine
@@ -78,7 +71,7 @@ class Scene:
     async def machine(self, name: str) -> None:
         """A machine that is provisioned."""
         await self.bench.machine("blue", name, INFRA, bootstrap_data=b"sheets")
-        await self.bench.until(MACHINES, name, lambda one: one["spec"].get("providerID"))
+        await self.bench.until(MACHINES, name, lambda document: document["spec"].get("providerID"))
 
     async def node(self, name: str) -> None:
         """A Node that joined."""
@@ -90,9 +83,9 @@ class Scene:
         """The spec of a Node that has its provider ID."""
         async with asyncio.timeout(600):
             while True:
-                found = await self.nodes.get(NODES, Key("", name))
-                if found["spec"].get("providerID"):
-                    return dict(found["spec"])
+                document = await self.nodes.get(NODES, Key("", name))
+                if document["spec"].get("providerID"):
+                    return dict(document["spec"])
                 await asyncio.sleep(0.1)
 
 
@@ -111,7 +104,9 @@ async def playing() -> AsyncIterator[Scene]:
             runtime, PaperMachine, cloud, finalizer="paper.example.dev/check"
         )
         machines = runtime.cache.informer(MACHINES)
-        clusters.wake(cloud.controller, lambda _: [Key.of(one) for one in machines.list()])
+        clusters.wake(
+            cloud.controller, lambda _: [Key.of(document) for document in machines.list()]
+        )
         try:
             async with bench.running(), run_services(connections=connections.run):
                 infra = {

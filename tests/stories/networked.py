@@ -44,7 +44,7 @@ def controllers_behind(
     monkeypatch: pytest.MonkeyPatch,
     *,
     network: bool,
-    wrap: Callable[[Transport], Transport] = lambda one: one,
+    wrap: Callable[[Transport], Transport] = lambda value: value,
 ) -> Iterator[None]:
     """Planes that start in here have their controllers behind a network, or in the process.
 
@@ -53,10 +53,10 @@ def controllers_behind(
     transport = Server.transport
 
     def of_user(server: Server, user: User) -> Transport:
-        found = transport(server, user)
+        result = transport(server, user)
         if user is not CONTROLLERS:
-            return found
-        return Networked(wrap(found)) if network else wrap(found)
+            return result
+        return Networked(wrap(result)) if network else wrap(result)
 
     with monkeypatch.context() as patch:
         patch.setattr(Server, "transport", of_user)
@@ -74,8 +74,8 @@ class _Copied:
 
     async def __anext__(self) -> Document:
         event = await anext(self._stream)
-        found: Document = msgspec.json.decode(msgspec.json.encode(event))
-        return found
+        document: Document = msgspec.json.decode(msgspec.json.encode(event))
+        return document
 
     async def aclose(self) -> None:
         await self._stream.aclose()  # type: ignore[attr-defined]

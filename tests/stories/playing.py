@@ -50,12 +50,12 @@ def put_there(answers: Mapping[str, Sequence[Document]]) -> dict[str, object]:
     """What a ClusterResourceSet put into a workload cluster, where there was one: values of
     ConfigMaps, and the names of a Secret's."""
     return {
-        f"{path} {one['metadata']['namespace']}/{name}": (
-            sorted({**one.get("data", {}), **one.get("stringData", {})})
+        f"{path} {document['metadata']['namespace']}/{name}": (
+            sorted({**document.get("data", {}), **document.get("stringData", {})})
             if path.endswith("secrets")
-            else one.get("data")
+            else document.get("data")
         )
         for path, items in answers.items()
-        for one in items
-        if (name := one["metadata"]["name"]).startswith("from-crs")
+        for document in items
+        if (name := document["metadata"]["name"]).startswith("from-crs")
     }

@@ -79,10 +79,10 @@ class Played:
     @property
     def recorded_order(self) -> list[str]:
         """The same of the recording."""
-        found = re.findall(r"^\s*[\d.]+s  (\w+) +(.*?) *->", self.session.sequence, re.MULTILINE)
+        matches = re.findall(r"^\s*[\d.]+s  (\w+) +(.*?) *->", self.session.sequence, re.MULTILINE)
         return without_repeats(
-            " ".join((hook, *sorted(one for one in facts.split() if "ubernetesVersion=" in one)))
-            for hook, facts in found
+            " ".join((hook, *sorted(part for part in facts.split() if "ubernetesVersion=" in part)))
+            for hook, facts in matches
             if _is_compared(self.session, hook)
         )
 
@@ -94,19 +94,22 @@ class Played:
         """
         if is_in_place(self.session):
             return {hook: list(self._first(hook)) for hook in IN_PLACE}
-        recorded = {told(one["hook"], one["request"]): one["request"] for one in self.session.calls}
-        found: dict[str, list[str]] = {
-            one: [] for one in recorded if one.split()[0] not in ELSEWHERE
+        recorded = {
+            told(document["hook"], document["request"]): document["request"]
+            for document in self.session.calls
+        }
+        results: dict[str, list[str]] = {
+            text: [] for text in recorded if text.split()[0] not in ELSEWHERE
         }
         for hook, request in self.asked:
             call = told(hook, request)
             wanted = sorted(recorded.get(call, request))
             if wanted != sorted(request):
-                found.setdefault(call, []).append(f"has {sorted(request)}, recorded {wanted}")
-        return found
+                results.setdefault(call, []).append(f"has {sorted(request)}, recorded {wanted}")
+        return results
 
     def _first(self, hook: str) -> Iterator[str]:
-        first = plain(next(one["request"] for one in self.session.calls if one["hook"] == hook))
+        first = plain(next(call["request"] for call in self.session.calls if call["hook"] == hook))
         given = [plain(request) for of, request in self.asked if of == hook]
         if first not in given:
             yield f"none of {len(given)} requests is as the first one that was recorded"
@@ -115,7 +118,7 @@ class Played:
 
 def is_in_place(session: Session) -> bool:
     """Whether Machines are updated in place in the story."""
-    return any(one["hook"] == "updatemachine" for one in session.calls)
+    return any(call["hook"] == "updatemachine" for call in session.calls)
 
 
 def _is_compared(session: Session, hook: str) -> bool:
@@ -143,12 +146,12 @@ async def played(recorded: Recorded, session: Session) -> Played:
         player.extension = extension
         await player.play(recorded.steps)
     explained = OTHERWISE if in_place else OTHERWISE | OTHERWISE_IN_A_LIFE
-    asked = [
-        (extension.handlers[one.handler][0].lower(), one.request)
-        for one in extension.asked
-        if one.handler in extension.handlers
+    request = [
+        (extension.handlers[entry.handler][0].lower(), entry.request)
+        for entry in extension.asked
+        if entry.handler in extension.handlers
     ]
-    return Played(session, unexplained(recorded, player.stages, explained), asked)
+    return Played(session, unexplained(recorded, player.stages, explained), request)
 
 
 class Answering(Extension):
@@ -157,19 +160,19 @@ class Answering(Extension):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._calls = session.calls
-        answers = {one["hook"]: one["response"] for one in self._calls if one["code"] == 200}
+        answers = {call["hook"]: call["response"] for call in self._calls if call["code"] == 200}
         self.waits = dict.fromkeys(answers, FORCED)
         self.failing_until = 0.0
-        for one in session.handlers:
-            hook = one["requestHook"]["hook"]
-            name = one["name"].removesuffix(f".{NAME}")
+        for handler in session.handlers:
+            hook = handler["requestHook"]["hook"]
+            name = handler["name"].removesuffix(f".{NAME}")
             self.handlers[name] = hook, self._answering(hook.lower(), answers)
 
     def _answering(self, hook: str, answers: dict[str, Any]) -> Any:
         def answer(request: Document) -> Document:
             if hook == "generatepatches":
                 return self._patches(request)
-            waiting = [one for one in self._calls if one["hook"] == hook and one["overridden"]]
+            waiting = [call for call in self._calls if call["hook"] == hook and call["overridden"]]
             if waiting and self.waits[hook]:
                 self.waits[hook] -= 1
                 return dict(waiting[0]["response"])
@@ -184,7 +187,7 @@ class Answering(Extension):
     def _patches(self, request: Document) -> Document:
         if asyncio.get_running_loop().time() < self.failing_until:
             return {"status": "Failure", "message": "patches not available"}
-        return {"items": [self._patched(one) for one in request["items"]]}
+        return {"items": [self._patched(item) for item in request["items"]]}
 
     def _patched(self, item: Document) -> Document:
         text = self._recorded_patches[_place(item)]
@@ -198,20 +201,20 @@ class Answering(Extension):
     @cached_property
     def _recorded_patches(self) -> dict[tuple[str, str], str]:
         """A patch for each place, as text."""
-        found = {}
+        patches = {}
         for call in self._calls:
             if call["hook"] == "generatepatches" and call["response"].get("items"):
-                places = {one["uid"]: _place(one) for one in call["request"]["items"]}
-                for one in call["response"]["items"]:
-                    found[places[one["uid"]]] = base64.b64decode(one["patch"]).decode()
-        return found
+                places = {element["uid"]: _place(element) for element in call["request"]["items"]}
+                for item in call["response"]["items"]:
+                    patches[places[item["uid"]]] = base64.b64decode(item["patch"]).decode()
+        return patches
 
 
 def plan(request: Document) -> Document:
     """The versions after the one that the control plane has."""
     chain = ["v1.33.0", "v1.34.8", "v1.35.0"]
     ahead = chain[chain.index(request["fromControlPlaneKubernetesVersion"]) + 1 :]
-    return {"controlPlaneUpgrades": [{"version": one} for one in ahead]}
+    return {"controlPlaneUpgrades": [{"version": text} for text in ahead]}
 
 
 def _place(item: Document) -> tuple[str, str]:
@@ -230,19 +233,19 @@ class Updating(Extension):
         )
         self._calls = session.calls
         self.forced = [
-            one["response"]
-            for one in self._calls
-            if one["hook"] == "updatemachine" and one["overridden"]
+            call["response"]
+            for call in self._calls
+            if call["hook"] == "updatemachine" and call["overridden"]
         ]
         self.began: dict[str, float] = {}
 
     def _can_update(self, request: Document) -> Document:
         files = request["desired"]["bootstrapConfig"]["spec"]["files"]
         return next(
-            one["response"]
-            for one in self._calls
-            if one["hook"] == "canupdatemachine"
-            and one["request"]["desired"]["bootstrapConfig"]["spec"]["files"] == files
+            call["response"]
+            for call in self._calls
+            if call["hook"] == "canupdatemachine"
+            and call["request"]["desired"]["bootstrapConfig"]["spec"]["files"] == files
         )
 
     def _can_update_set(self, request: Document) -> Document:
@@ -251,7 +254,9 @@ class Updating(Extension):
             domain
         ):
             return {}  # it is another template, of which it can do nothing
-        return next(one["response"] for one in self._calls if one["hook"] == "canupdatemachineset")
+        return next(
+            call["response"] for call in self._calls if call["hook"] == "canupdatemachineset"
+        )
 
     def _update(self, request: Document) -> Document:
         """What was forced came first: twice that it is not done (a third time is held out), and

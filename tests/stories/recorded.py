@@ -79,9 +79,9 @@ class Recorded:
         folder = stories / name
         story = yaml.load((folder / "story.yaml").read_text())
         text = gzip.decompress((folder / "final.yaml.gz").read_bytes()).decode()
-        found = {stage["stage"]: stage["objects"] for stage in yaml.load_all(text)}
-        workload = found.pop("workload-cluster", {})
-        return cls(name, story["steps"], found, workload)
+        results = {stage["stage"]: stage["objects"] for stage in yaml.load_all(text)}
+        workload = results.pop("workload-cluster", {})
+        return cls(name, story["steps"], results, workload)
 
 
 @dataclass
@@ -136,28 +136,34 @@ class Player:
                 raise NotImplementedError(f"step {other!r} of a recorded story")
 
     def _resource(self, kind: str) -> Resource:
-        return next(one for one in (*self.kinds, CONFIG_MAPS, SECRETS) if one.kind == kind)
+        return next(
+            resource for resource in (*self.kinds, CONFIG_MAPS, SECRETS) if resource.kind == kind
+        )
 
     async def _name(self, kind: str, name: str) -> str:
         """A generated name is told by its rank: placeholders are numbered as objects came."""
         if "${" not in name:
             return name
         recorded = next(reversed(self.stages), "")
-        names = {one["metadata"]["name"] for one in self.recorded[recorded] if one["kind"] == kind}
-        alike = {one for one in names if _without_number(one) == _without_number(name)}
+        names = {
+            document["metadata"]["name"]
+            for document in self.recorded[recorded]
+            if document["kind"] == kind
+        }
+        alike = {item for item in names if _without_number(item) == _without_number(name)}
         rank = sorted(alike, key=_last_number).index(name)
         listed = (await self.client.list(self._resource(kind), self.namespace)).items
         mine = [
-            (one["metadata"]["creationTimestamp"], one["metadata"]["name"])
-            for one in listed
-            if one["metadata"]["name"].startswith(name.partition("${")[0])
+            (document["metadata"]["creationTimestamp"], document["metadata"]["name"])
+            for document in listed
+            if document["metadata"]["name"].startswith(name.partition("${")[0])
         ]
         return str(sorted(mine)[rank][1])
 
     async def _patch_node(self, name: str, body: Document) -> None:
         """A Node has its Machine's name. The recording left out what tells of this very run."""
-        told = {"reason": "Recorded", "lastTransitionTime": stamp(self.clock())}
-        conditions = [{**told, **one} for one in body["status"]["conditions"]]
+        messages = {"reason": "Recorded", "lastTransitionTime": stamp(self.clock())}
+        conditions = [{**messages, **condition} for condition in body["status"]["conditions"]]
         key = Key("", await self._name("Machine", name))
         patch = {"status": {"conditions": conditions}}
         client = await self._workload_client()
@@ -196,9 +202,9 @@ class Player:
 
     async def _fingerprint(self) -> str:
         versions = [
-            one["metadata"]["resourceVersion"]
+            document["metadata"]["resourceVersion"]
             for kind in self.kinds
-            for one in (await self.client.list(kind, self.namespace)).items
+            for document in (await self.client.list(kind, self.namespace)).items
         ]
         return ",".join(versions)
 
@@ -206,12 +212,12 @@ class Player:
         """All objects of the namespace, without what a recording leaves out."""
         objects: list[Document] = []
         for kind in (*self.kinds, CONFIG_MAPS, SECRETS):
-            for one in (await self.client.list(kind, self.namespace)).items:
-                if one["metadata"]["name"] == "kube-root-ca.crt":
+            for document in (await self.client.list(kind, self.namespace)).items:
+                if document["metadata"]["name"] == "kube-root-ca.crt":
                     continue
-                objects.append({"apiVersion": kind.api_version, "kind": kind.kind, **one})
+                objects.append({"apiVersion": kind.api_version, "kind": kind.kind, **document})
         normaliser = _module(TRACES / "normalise.py").Normaliser()
-        return [normaliser.value(json.loads(json.dumps(one))) for one in objects]
+        return [normaliser.value(json.loads(json.dumps(obj))) for obj in objects]
 
 
 def _filled(document: Document) -> Document:
@@ -238,14 +244,16 @@ def unexplained(
     recorded: Recorded, stages: Mapping[str, list[Document]], explained: Iterable[str]
 ) -> dict[str, list[str]]:
     """By stage, what is not as it was recorded. explained: patterns of what may differ."""
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     patterns = list(explained)
     for stage, objects in stages.items():
         lines = differences(recorded.stages[stage], objects)
-        found[stage] = [
-            one for one in lines if not any(re.search(each, f"{stage}: {one}") for each in patterns)
+        results[stage] = [
+            line
+            for line in lines
+            if not any(re.search(pattern, f"{stage}: {line}") for pattern in patterns)
         ]
-    return found
+    return results
 
 
 def differences(recorded: list[Document], given: list[Document]) -> list[str]:
@@ -253,11 +261,11 @@ def differences(recorded: list[Document], given: list[Document]) -> list[str]:
     want, have = _by_name(recorded), _by_name(given)
     lines: list[str] = []
     for name in sorted({*want, *have}):
-        one, other = want.get(name, []), have.get(name, [])
-        if len(one) != len(other):
-            lines.append(f"{name}: {len(one)} recorded, {len(other)} given")
+        entry, other = want.get(name, []), have.get(name, [])
+        if len(entry) != len(other):
+            lines.append(f"{name}: {len(entry)} recorded, {len(other)} given")
             continue
-        for left, right in zip(one, other, strict=True):
+        for left, right in zip(entry, other, strict=True):
             lines += [f"{name}: {line}" for line in _walk(left, right, "")]
     return lines
 
@@ -265,11 +273,11 @@ def differences(recorded: list[Document], given: list[Document]) -> list[str]:
 def _by_name(objects: list[Document]) -> dict[str, list[Any]]:
     canonical = _module(TRACES / "compare.py").canonical
     named: dict[str, list[Any]] = {}
-    for one in objects:
-        plain = canonical(one, "", IGNORED)
+    for obj in objects:
+        plain = canonical(obj, "", IGNORED)
         named.setdefault(f"{plain['kind']}/{plain['metadata']['name']}", []).append(plain)
     for group in named.values():
-        group.sort(key=lambda one: json.dumps(one, sort_keys=True))
+        group.sort(key=lambda value: json.dumps(value, sort_keys=True))
     return named
 
 
@@ -283,8 +291,8 @@ def _walk(left: Any, right: Any, path: str) -> Iterable[str]:
             else:
                 yield from _walk(left[key], right[key], f"{path}.{key}")
     elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
-        for number, (one, other) in enumerate(zip(left, right, strict=True)):
-            yield from _walk(one, other, f"{path}[{number}]")
+        for number, (item, other) in enumerate(zip(left, right, strict=True)):
+            yield from _walk(item, other, f"{path}[{number}]")
     elif left != right:
         yield f"{path}: {_short(left)} became {_short(right)}"
 

@@ -33,14 +33,14 @@ class Session:
     @cached_property
     def calls(self) -> Sequence[Document]:
         """The calls that were not held out, in their order."""
-        return [one for one in _all_calls(self.folder) if one["session"] == self.name]
+        return [call for call in _all_calls(self.folder) if call["session"] == self.name]
 
     @cached_property
     def sequence(self) -> str:
         """The part of `sequence.txt` about this session."""
         text = (self.folder / "sequence.txt").read_text()
-        _, found, rest = text.partition(f"## session {self.name}")
-        return (rest if found else text).partition("## session ")[0]
+        _, result, rest = text.partition(f"## session {self.name}")
+        return (rest if result else text).partition("## session ")[0]
 
     @property
     def config(self) -> Document:
@@ -59,21 +59,23 @@ class Session:
 
 def sessions_in(folder: Path) -> list[str]:
     """The sessions of a recording."""
-    return list(dict.fromkeys(one["session"] for one in _all_calls(folder) if one.get("session")))
+    return list(
+        dict.fromkeys(call["session"] for call in _all_calls(folder) if call.get("session"))
+    )
 
 
 def discovery_cases(folder: Path = CALLS) -> dict[str, Document]:
     """The ExtensionConfigs with what was said of them, by case."""
     cases = yaml.load_all((folder / "discovery.yaml").read_text())
-    return {one["case"]: one for one in cases}
+    return {case["case"]: case for case in cases}
 
 
 def without_repeats(steps: Iterable[str]) -> list[str]:
     """Steps of which the same one after the other count as one."""
     kept: list[str] = []
-    for one in steps:
-        if not kept or kept[-1] != one:
-            kept.append(one)
+    for step in steps:
+        if not kept or kept[-1] != step:
+            kept.append(step)
     return kept
 
 
@@ -88,5 +90,5 @@ def plain(request: Document) -> Document:
     text = re.sub(r"\d{6,}-[bcdfghjklmnpqrstvwxz2456789]{5}(?=\")", "<hash>", text)
     text = re.sub(r"-[bcdfghjklmnpqrstvwxz2456789]{5}(?=[\"/])", "-<rand>", text)
     text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "<time>", text)
-    found: Document = json.loads(re.sub(r"127\.[\d.]+:(\d+|<port>)", "<endpoint>", text))
-    return found
+    document: Document = json.loads(re.sub(r"127\.[\d.]+:(\d+|<port>)", "<endpoint>", text))
+    return document

@@ -20,7 +20,7 @@ VALUES: Final = {
 def released(name: str, **values: str) -> list[Document]:
     """The objects of a file, with values for its variables."""
     text = substitute(parse((RELEASE / name).read_text()), {**VALUES, **values})
-    return [in_default(one) for one in yaml.load_all(text)]
+    return [in_default(item) for item in yaml.load_all(text)]
 
 
 def in_default(document: Document) -> Document:
@@ -32,17 +32,21 @@ def in_default(document: Document) -> Document:
 def without_external_patches(documents: list[Document]) -> list[Document]:
     """The same without the patches that an extension makes."""
     return [
-        {**one, "spec": {name: value for name, value in one["spec"].items() if name != "patches"}}
-        if one["kind"] == "ClusterClass" and any("external" in p for p in one["spec"]["patches"])
-        else one
-        for one in documents
+        {
+            **document,
+            "spec": {name: value for name, value in document["spec"].items() if name != "patches"},
+        }
+        if document["kind"] == "ClusterClass"
+        and any("external" in p for p in document["spec"]["patches"])
+        else document
+        for document in documents
     ]
 
 
 def with_known_variables(cluster: Document, cluster_class: Document) -> Document:
     """The Cluster without values for variables that its class does not define: the release's
     template was written for another class of the same name."""
-    known = {one["name"] for one in cluster_class["spec"]["variables"]}
+    known = {variable["name"] for variable in cluster_class["spec"]["variables"]}
     topology = cluster["spec"]["topology"]
-    kept = [one for one in topology["variables"] if one["name"] in known]
+    kept = [variable for variable in topology["variables"] if variable["name"] in known]
     return {**cluster, "spec": {**cluster["spec"], "topology": {**topology, "variables": kept}}}

@@ -110,9 +110,9 @@ async def has_grown(story: Story, namespace: str, within: float) -> None:
 
 
 async def endpoint(story: Story, namespace: str) -> str:
-    found = await story.get(Cluster, CLUSTER, namespace)
-    assert found is not None
-    there = found.spec.control_plane_endpoint
+    cluster = await story.get(Cluster, CLUSTER, namespace)
+    assert cluster is not None
+    there = cluster.spec.control_plane_endpoint
     return f"{there.host}:{there.port}"
 
 
@@ -128,9 +128,9 @@ async def test_a_bad_workload_cluster_holds_up_nobody_else(mood: str, weather: W
         await has_grown(story, GOOD, PROMPT)
         await story.settle(120)
         for name in BAD:
-            found = await story.get(Cluster, CLUSTER, name)
-            assert found is not None
-            assert is_true(found, "RemoteConnectionProbe") == (mood == SLOW), name
+            cluster = await story.get(Cluster, CLUSTER, name)
+            assert cluster is not None
+            assert is_true(cluster, "RemoteConnectionProbe") == (mood == SLOW), name
 
         weather.moods = {}
         for name in BAD:

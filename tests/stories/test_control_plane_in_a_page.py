@@ -32,30 +32,39 @@ async def story() -> AsyncIterator[Story]:
 
 def in_a_page() -> list[Document]:
     """The sample cluster with another control plane provider."""
-    found = []
-    for one in sample():
-        if one["kind"] == "KubeadmControlPlane":
-            spec = {name: one["spec"][name] for name in ("replicas", "version", "machineTemplate")}
+    result = []
+    for document in sample():
+        if document["kind"] == "KubeadmControlPlane":
+            spec = {
+                name: document["spec"][name] for name in ("replicas", "version", "machineTemplate")
+            }
             resource = PageControlPlane.RESOURCE
-            one = {**one, "apiVersion": resource.api_version, "kind": resource.kind, "spec": spec}
-        elif one["kind"] == "Cluster":
-            spec = {**one["spec"]}
+            document = {
+                **document,
+                "apiVersion": resource.api_version,
+                "kind": resource.kind,
+                "spec": spec,
+            }
+        elif document["kind"] == "Cluster":
+            spec = {**document["spec"]}
             spec["controlPlaneRef"] = {**spec["controlPlaneRef"], "kind": "PageControlPlane"}
-            one = {**one, "spec": spec}
-        found.append(one)
-    return found
+            document = {**document, "spec": spec}
+        result.append(document)
+    return result
 
 
 async def versions(story: Story) -> list[str]:
     """The resourceVersions of the control plane and its Machines."""
-    found = [*await story.all(PageControlPlane), *await control_planes(story)]
-    return [one.metadata.resource_version for one in found]
+    page_control_planes = [*await story.all(PageControlPlane), *await control_planes(story)]
+    return [item.metadata.resource_version for item in page_control_planes]
 
 
 def is_settled(replicas: int, version: str) -> Any:
     def holds(plane: PageControlPlane) -> bool:
         status = plane.status
-        counted = [(one.version, one.replicas) for one in status.versions]
+        counted = [
+            (status_version.version, status_version.replicas) for status_version in status.versions
+        ]
         wanted = [(version, replicas)]
         return counted == wanted and status.ready_replicas == status.up_to_date_replicas == replicas
 
@@ -73,7 +82,7 @@ async def test_a_cluster_becomes_available_grows_is_upgraded_and_goes(story: Sto
     newer = "v1.35.0" if version != "v1.35.0" else "v1.36.0"
     await story.merge(PageControlPlane, CONTROL_PLANE, {"spec": {"version": newer}})
     await story.until(PageControlPlane, CONTROL_PLANE, is_settled(3, newer))
-    after = {one.metadata.name for one in await control_planes(story)}
+    after = {plane.metadata.name for plane in await control_planes(story)}
     assert first.metadata.name not in after
     await story.until(Cluster, CLUSTER, available)
     await story.settle()

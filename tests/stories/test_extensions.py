@@ -59,29 +59,29 @@ async def running_with(
 ) -> AsyncIterator[ManagementPlane]:
     """A plane with the RuntimeSDK gate open, and extensions that can be reached."""
     clock = loop_clock()
-    async with management_plane(settings, clock=clock, random=Random(0), post=network) as found:
-        yield found
+    async with management_plane(settings, clock=clock, random=Random(0), post=network) as result:
+        yield result
 
 
 @asynccontextmanager
 async def plane(**extensions: Extension) -> AsyncIterator[Story]:
     """A person on such a plane."""
-    async with running_with(Network(**extensions)) as found:
-        yield Story(found.client, [*own_kinds(), NAMESPACES, SECRETS, CONFIG_MAPS])
+    async with running_with(Network(**extensions)) as result:
+        yield Story(result.client, [*own_kinds(), NAMESPACES, SECRETS, CONFIG_MAPS])
 
 
 async def discovered(story: Story, name: str) -> ExtensionConfig:
     return await story.until(
         ExtensionConfig,
         name,
-        lambda one: is_true(one.status.conditions, "Discovered"),
+        lambda value: is_true(value.status.conditions, "Discovered"),
         namespace="",
     )
 
 
 async def available(story: Story) -> Cluster:
     return await story.until(
-        Cluster, "herd", lambda one: is_true(one.status.conditions, "Available")
+        Cluster, "herd", lambda cluster: is_true(cluster.status.conditions, "Available")
     )
 
 
@@ -102,18 +102,18 @@ async def test_a_clusters_life() -> None:
         await story.until(
             Cluster,
             "herd",
-            lambda one: (
-                is_true(one.status.conditions, RECONCILED)
-                and not one.metadata.annotations.get(Annotation.PENDING_HOOKS)
+            lambda cluster: (
+                is_true(cluster.status.conditions, RECONCILED)
+                and not cluster.metadata.annotations.get(Annotation.PENDING_HOOKS)
                 and "afterclusterupgrade" in lasting.calls()
             ),
         )
         steps = [
             (
-                one.handler,
-                one.request.get("toKubernetesVersion") or one.request["kubernetesVersion"],
+                entry.handler,
+                entry.request.get("toKubernetesVersion") or entry.request["kubernetesVersion"],
             )
-            for one in lasting.asked
+            for entry in lasting.asked
         ]
         assert steps == [
             *[("beforeclusterupgrade", NEW)] * 2,
@@ -139,15 +139,17 @@ async def test_a_clusters_life() -> None:
 
 async def test_an_extension_that_is_taken_away_holds_nothing_any_more() -> None:
     """It says no time at which it could be asked again, and more than a condition can hold."""
-    told = "no room" + " and no grass" * 5000
-    quota = Extension(quota=("BeforeClusterCreate", waits(1000, -1, told)))
+    message = "no room" + " and no grass" * 5000
+    quota = Extension(quota=("BeforeClusterCreate", waits(1000, -1, message)))
     async with plane(quota=quota) as story:
         await story.create([config("quota")])
         await discovered(story, "quota")
         await story.create(CLASS)
         held = "blocking Cluster topology creation: BeforeClusterCreate: no room"
         await story.until(
-            Cluster, "herd", lambda one: held in message_of(one.status.conditions, RECONCILED)
+            Cluster,
+            "herd",
+            lambda cluster: held in message_of(cluster.status.conditions, RECONCILED),
         )
         await asyncio.sleep(UNTIMED_SECONDS + 1)
         assert quota.calls() == ["quota"] * 2
@@ -166,13 +168,13 @@ async def test_a_dead_extension_holds_nobody_who_does_not_ask_it() -> None:
     chosen = {"matchLabels": {"kubernetes.io/metadata.name": "default"}}
     async with plane(dead=dead) as story:
         await story.create([config("dead", namespaceSelector=chosen)])
-        found = await story.until(
+        extension_config = await story.until(
             ExtensionConfig,
             "dead",
-            lambda one: bool(message_of(one.status.conditions, "Discovered")),
+            lambda value: bool(message_of(value.status.conditions, "Discovered")),
             namespace="",
         )
-        assert "connection refused" in message_of(found.status.conditions, "Discovered")
+        assert "connection refused" in message_of(extension_config.status.conditions, "Discovered")
         dead.down = ""
         await discovered(story, "dead")
         dead.down = "EOF"
@@ -181,12 +183,14 @@ async def test_a_dead_extension_holds_nobody_who_does_not_ask_it() -> None:
         await story.until(
             Cluster,
             "herd",
-            lambda one: is_true(one.status.conditions, "Available"),
+            lambda cluster: is_true(cluster.status.conditions, "Available"),
             namespace="far",
         )
         await story.create(CLASS)
         await story.until(
-            Cluster, "herd", lambda one: "EOF" in message_of(one.status.conditions, RECONCILED)
+            Cluster,
+            "herd",
+            lambda cluster: "EOF" in message_of(cluster.status.conditions, RECONCILED),
         )
         await asyncio.sleep(600)
         calls = len(dead.calls())
@@ -201,7 +205,7 @@ PATCHED = "kapy.example/herder"
 
 def herder(request: Document) -> Document:
     """Writes a variable of its own into a label of the control plane."""
-    named = {one["name"]: one["value"] for one in request["variables"]}
+    named = {variable["name"]: variable["value"] for variable in request["variables"]}
     return labels_of(named["herder"], request)
 
 
@@ -209,12 +213,12 @@ def labels_of(herder: str, request: Document) -> Document:
     patch = {"spec": {"template": {"metadata": {"labels": {PATCHED: herder}}}}}
     items = [
         {
-            "uid": one["uid"],
+            "uid": item["uid"],
             "patchType": "JSONMergePatch",
             "patch": base64.b64encode(msgspec.json.encode(patch)).decode(),
         }
-        for one in request["items"]
-        if one["object"]["kind"] == "KubeadmControlPlaneTemplate"
+        for item in request["items"]
+        if item["object"]["kind"] == "KubeadmControlPlaneTemplate"
     ]
     return {"items": items}
 
@@ -254,36 +258,47 @@ async def test_extensions_patch_and_check_templates_with_variables_of_their_own(
         missing = await story.until(
             ClusterClass,
             "meadow",
-            lambda one: bool(message_of(one.status.conditions, "VariablesReady")),
+            lambda cluster_class: bool(
+                message_of(cluster_class.status.conditions, "VariablesReady")
+            ),
         )
         assert 'handler with name "discover.ext" has not been registered' in message_of(
             missing.status.conditions, "VariablesReady"
         )
         await story.create([config("ext")])
         await story.until(
-            ClusterClass, "meadow", lambda one: is_true(one.status.conditions, "VariablesReady")
+            ClusterClass,
+            "meadow",
+            lambda cluster_class: is_true(cluster_class.status.conditions, "VariablesReady"),
         )
         await story.create([herd])
         await available(story)
-        labels = {one.metadata.labels.get(PATCHED) for one in await story.all(KubeadmControlPlane)}
+        labels = {
+            kubeadm_control_plane.metadata.labels.get(PATCHED)
+            for kubeadm_control_plane in await story.all(KubeadmControlPlane)
+        }
         assert labels == {"Ada"}
-        asked = len(mutation.calls())
+        request = len(mutation.calls())
         await asyncio.sleep(300)
-        assert len(mutation.calls()) == asked  # nothing has changed: nobody is asked
+        assert len(mutation.calls()) == request  # nothing has changed: nobody is asked
         await asyncio.sleep(700)
-        assert mutation.calls()[asked:] == ["generate", "validate"]  # but not for ever
+        assert mutation.calls()[request:] == ["generate", "validate"]  # but not for ever
         replicas = {"spec": {"topology": {"controlPlane": {"replicas": 5}}}}
         await story.merge(Cluster, "herd", replicas)
         refused = 'extension handler "validate.ext": got failure response with message: five are'
         await story.until(
-            Cluster, "herd", lambda one: refused in message_of(one.status.conditions, RECONCILED)
+            Cluster,
+            "herd",
+            lambda cluster: refused in message_of(cluster.status.conditions, RECONCILED),
         )
         await story.client.delete(ExtensionConfig, Key("", "ext"))
-        gone = 'handler with name "discover.ext" has not been registered'
+        removal = 'handler with name "discover.ext" has not been registered'
         await story.until(
             ClusterClass,
             "meadow",
-            lambda one: gone in message_of(one.status.conditions, "VariablesReady"),
+            lambda cluster_class: (
+                removal in message_of(cluster_class.status.conditions, "VariablesReady")
+            ),
         )
 
 
@@ -294,9 +309,9 @@ def patched_class() -> list[Document]:
         "generatePatchesExtension": "generate.ext",
         "validateTopologyExtension": "validate.ext",
     }
-    for one in documents:
-        if one["kind"] == "ClusterClass":
-            one["spec"]["patches"] = [{"name": "herder", "external": external}]
+    for document in documents:
+        if document["kind"] == "ClusterClass":
+            document["spec"]["patches"] = [{"name": "herder", "external": external}]
     return documents
 
 
@@ -308,8 +323,8 @@ def labelling() -> Extension:
 
 
 async def control_plane_label(story: Story) -> str | None:
-    (one,) = await story.all(KubeadmControlPlane)
-    return one.metadata.labels.get(PATCHED)
+    (control_plane,) = await story.all(KubeadmControlPlane)
+    return control_plane.metadata.labels.get(PATCHED)
 
 
 async def test_every_reconcile_of_a_topology_calls_the_extensions() -> None:
@@ -321,12 +336,14 @@ async def test_every_reconcile_of_a_topology_calls_the_extensions() -> None:
         await story.create(patched_class())
         await available(story)
         await asyncio.sleep(60)
-        asked = len(mutation.calls())
-        (one,) = await story.all(KubeadmControlPlane)
+        request = len(mutation.calls())
+        (control_plane,) = await story.all(KubeadmControlPlane)
         status = {"status": {"conditions": [_said("Grazing")]}}
-        await story.client.patch(KubeadmControlPlane, one.key, status, subresource="status")
+        await story.client.patch(
+            KubeadmControlPlane, control_plane.key, status, subresource="status"
+        )
         await asyncio.sleep(60)
-        calls = mutation.calls()[asked:]
+        calls = mutation.calls()[request:]
         assert calls
         assert calls == ["generate", "validate"] * (len(calls) // 2)
         assert await control_plane_label(story) == "Ada"
@@ -340,16 +357,16 @@ async def test_a_resync_calls_the_extensions() -> None:
     mutation = labelling()
     manager = replace(OPEN.controllers.manager, sync_period=timedelta(minutes=2))
     settings = replace(OPEN, controllers=replace(OPEN.controllers, manager=manager))
-    async with running_with(Network(ext=mutation), settings) as found:
-        story = Story(found.client, own_kinds())
+    async with running_with(Network(ext=mutation), settings) as result:
+        story = Story(result.client, own_kinds())
         await story.create([config("ext")])
         await discovered(story, "ext")
         await story.create(patched_class())
         await available(story)
         await asyncio.sleep(60)
-        asked = len(mutation.calls())
+        request = len(mutation.calls())
         await asyncio.sleep(4 * 120)
-        assert mutation.calls()[asked:] == ["generate", "validate"] * 4
+        assert mutation.calls()[request:] == ["generate", "validate"] * 4
 
 
 def _said(kind: str) -> Document:
@@ -367,7 +384,7 @@ def _said(kind: str) -> Document:
 )
 async def test_only_cluster_administrators_register_extensions(role: str, may: bool) -> None:
     """Who registers an extension reads and patches every Cluster."""
-    async with running_with(Network()) as found:
+    async with running_with(Network()) as result:
         binding = {
             "metadata": {"name": "ada"},
             "roleRef": {
@@ -384,7 +401,7 @@ async def test_only_cluster_administrators_register_extensions(role: str, may: b
             "ClusterRoleBinding",
             namespaced=False,
         )
-        await found.client.create(bindings, binding)
-        ada = Client(found.server.transport(User("ada", ("system:authenticated",))))
+        await result.client.create(bindings, binding)
+        ada = Client(result.server.transport(User("ada", ("system:authenticated",))))
         with nullcontext() if may else pytest.raises(Forbidden, match="cannot create resource"):
             await ada.create(ExtensionConfig.RESOURCE, config("ext"))

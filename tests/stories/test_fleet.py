@@ -33,7 +33,10 @@ def available(obj: Cluster | MachineDeployment | KubeadmControlPlane) -> bool:
 
 
 def is_true(obj: Cluster | MachineDeployment | KubeadmControlPlane | Machine, of: str) -> bool:
-    return any(one.type == of and one.status == "True" for one in obj.status.conditions or [])
+    return any(
+        condition.type == of and condition.status == "True"
+        for condition in obj.status.conditions or []
+    )
 
 
 async def started(story: Story) -> None:
@@ -117,7 +120,9 @@ async def test_the_control_plane_scales_out_and_in(story: Story) -> None:
 async def test_a_changed_template_replaces_the_workers_within_the_budget(story: Story) -> None:
     await started(story)
     old = {machine.metadata.name for machine in await workers(story)}
-    (template,) = [one for one in sample() if one["metadata"]["name"] == WORKERS][-1:]
+    (template,) = [document for document in sample() if document["metadata"]["name"] == WORKERS][
+        -1:
+    ]
     await story.create([_renamed(template, "capybara-md-0-v2")])
     await story.merge(
         MachineDeployment,
@@ -175,7 +180,9 @@ async def test_deletion_goes_in_order_and_leaves_nothing_behind(story: Story) ->
         assert not await story.all(kind), kind.__name__
     left = (await story.client.list(SECRETS, "default")).items
     assert not left
-    names = {one["metadata"]["name"] for one in (await story.client.list(CONFIG_MAPS)).items}
+    names = {
+        document["metadata"]["name"] for document in (await story.client.list(CONFIG_MAPS)).items
+    }
     assert not [name for name in names if name.startswith(CLUSTER)]
 
 

@@ -117,18 +117,18 @@ def with_workers(documents: list[Document], replicas: int, surge: int) -> Iterat
         yield document
 
 
-def is_complete(one: MachineDeployment) -> bool:
-    status, wanted = one.status, one.spec.replicas
+def is_complete(deployment: MachineDeployment) -> bool:
+    status, wanted = deployment.status, deployment.spec.replicas
     counts = (status.replicas, status.available_replicas, status.up_to_date_replicas)
-    return status.observed_generation == one.metadata.generation and set(counts) == {wanted}
+    return status.observed_generation == deployment.metadata.generation and set(counts) == {wanted}
 
 
 async def change(story: Story, name: str = "second") -> None:
     """Have the workers made of another template, in another failure domain."""
     (template,) = [
-        one
-        for one in sample()
-        if one["kind"] == "DevMachineTemplate" and one["metadata"]["name"] == WORKERS
+        document
+        for document in sample()
+        if document["kind"] == "DevMachineTemplate" and document["metadata"]["name"] == WORKERS
     ]
     template["metadata"]["name"] = name
     inner = template["spec"]["template"]["spec"]["backend"]["inMemory"]["node"]
@@ -139,23 +139,23 @@ async def change(story: Story, name: str = "second") -> None:
 
 
 async def workers(story: Story) -> list[Machine]:
-    every = await story.all(Machine)
-    return [one for one in every if Label.CONTROL_PLANE not in one.metadata.labels]
+    machines = await story.all(Machine)
+    return [machine for machine in machines if Label.CONTROL_PLANE not in machine.metadata.labels]
 
 
 async def identities(story: Story) -> set[str]:
-    return {one.metadata.uid for one in await workers(story)}
+    return {worker.metadata.uid for worker in await workers(story)}
 
 
 async def marked(story: Story) -> list[str]:
     """Objects that still say that something is under way."""
     kinds: tuple[type[Object], ...] = (Machine, MachineSet, DevMachine, KubeadmConfig)
     return [
-        f"{kind.__name__} {one.metadata.name} {mark}"
+        f"{kind.__name__} {item.metadata.name} {mark}"
         for kind in kinds
-        for one in await story.all(kind)
+        for item in await story.all(kind)
         for mark in MARKS
-        if mark in one.metadata.annotations
+        if mark in item.metadata.annotations
     ]
 
 
@@ -168,8 +168,14 @@ async def watched(story: Story) -> list[int]:
         deployment = await story.get(MachineDeployment, WORKERS)
         assert deployment is not None
         wanted = deployment.spec.template.spec.infrastructure_ref
-        sets = [one for one in await story.all(MachineSet) if one.status.replicas]
-        changed = all(one.spec.template.spec.infrastructure_ref == wanted for one in sets)
+        sets = [
+            machine_set
+            for machine_set in await story.all(MachineSet)
+            if machine_set.status.replicas
+        ]
+        changed = all(
+            machine_set.spec.template.spec.infrastructure_ref == wanted for machine_set in sets
+        )
         if changed and not counts[-1] and is_complete(deployment):
             return counts
 
@@ -189,13 +195,13 @@ async def test_workers_stay_while_they_are_changed_one_by_one() -> None:
             assert machine.spec.failure_domain == "zone-second"
             assert machine.metadata.labels[Label.MACHINE_TEMPLATE_HASH] == unique
             assert machine.metadata.owner_references[0].uid == machine_set.metadata.uid
-            made = await story.get(DevMachine, machine.spec.infrastructure_ref.name)
-            assert made is not None
-            assert made.metadata.annotations[Annotation.CLONED_FROM_NAME] == "second"
-            assert made.spec.provider_id
-            node = encode(made.spec)["backend"]["inMemory"]["node"]
+            dev_machine = await story.get(DevMachine, machine.spec.infrastructure_ref.name)
+            assert dev_machine is not None
+            assert dev_machine.metadata.annotations[Annotation.CLONED_FROM_NAME] == "second"
+            assert dev_machine.spec.provider_id
+            node = encode(dev_machine.spec)["backend"]["inMemory"]["node"]
             assert node["provisioning"]["startupDuration"] == "1s"
-            assert made.metadata.labels[Label.MACHINE_TEMPLATE_HASH] == unique
+            assert dev_machine.metadata.labels[Label.MACHINE_TEMPLATE_HASH] == unique
         calls = updater.calls()
         assert (calls.count("machineset"), calls.count("update")) == (1, 6)
 
@@ -213,14 +219,14 @@ async def test_where_none_may_be_missed_one_new_machine_makes_room() -> None:
 
 async def a_worker(story: Story, says: str) -> Machine:
     """A worker whose Updating condition says something."""
-    said: list[str] = []
+    messages: list[str] = []
     for _ in range(12_000):
         for machine in await workers(story):
-            said.append(message_of(machine.status.conditions, "Updating"))
-            if says in said[-1]:
+            messages.append(message_of(machine.status.conditions, "Updating"))
+            if says in messages[-1]:
                 return machine
         await asyncio.sleep(STEP)
-    raise AssertionError(said[-2:])
+    raise AssertionError(messages[-2:])
 
 
 async def rolling_out(story: Story, says: str) -> None:
@@ -228,7 +234,7 @@ async def rolling_out(story: Story, says: str) -> None:
     await story.until(
         MachineDeployment,
         WORKERS,
-        lambda one: says in message_of(one.status.conditions, "RollingOut"),
+        lambda deployment: says in message_of(deployment.status.conditions, "RollingOut"),
     )
 
 
@@ -244,7 +250,7 @@ async def test_an_extension_that_fails_and_comes_back_loses_no_machine() -> None
         )
         await story.settle(120)
         assert await identities(story) == before
-        assert not [one for one in await workers(story) if is_updating_in_place(one)]
+        assert not [worker for worker in await workers(story) if is_updating_in_place(worker)]
         failing = updater.handlers["update"]
         updater.handlers["update"] = (
             "UpdateMachine",
@@ -252,10 +258,10 @@ async def test_an_extension_that_fails_and_comes_back_loses_no_machine() -> None
         )
         updater.down = ""
         failed = await a_worker(story, 'call extension handler "update.ext": got failure response')
-        told = get(failed.status.conditions, "Updating")
-        assert told is not None
-        assert told.reason == "InPlaceUpdateFailed"
-        assert "disk full" in told.message
+        condition = get(failed.status.conditions, "Updating")
+        assert condition is not None
+        assert condition.reason == "InPlaceUpdateFailed"
+        assert "disk full" in condition.message
         updater.handlers["update"] = failing
         on_it = await a_worker(story, "In-place update in progress: on it")
         assert on_it.status.phase == "Updating"
@@ -293,7 +299,7 @@ async def test_what_an_extension_does_not_cover_is_replaced() -> None:
     updater = Updater()
     updater.handlers["machineset"] = (
         "CanUpdateMachineSet",
-        lambda one: everything(one) | {"infrastructureMachineTemplatePatch": None},
+        lambda value: everything(value) | {"infrastructureMachineTemplatePatch": None},
     )
     second = Updater()
     async with running_with(Network(ext=updater, two=second), OPEN) as plane:
@@ -357,7 +363,7 @@ class FailingOnce(Interceptor):
         if "dryRun" in request.query or "events" in request.path:
             return None
         annotations = sorted((body.get("metadata") or {}).get("annotations") or ())
-        marks = [one for one in annotations if one in MARKS]
+        marks = [annotation for annotation in annotations if annotation in MARKS]
         manager = request.query.get("fieldManager")
         return request.method, request.path, manager, *marks, "spec" in body, "status" in body
 
@@ -370,10 +376,10 @@ async def test_updates_are_gone_through_with_whichever_write_fails(
     original = Server.transport
 
     def transport(server: Server, user: Any) -> Transport:
-        found = original(server, user)
+        result = original(server, user)
         if user is not CONTROLLERS:
-            return found
-        failing.append(FailingOnce(found))
+            return result
+        failing.append(FailingOnce(result))
         return failing[-1]
 
     monkeypatch.setattr(Server, "transport", transport)
@@ -385,7 +391,7 @@ async def test_updates_are_gone_through_with_whichever_write_fails(
         }
         await story.merge(KubeadmControlPlane, CONTROL_PLANE, {"spec": spec})
         await story.until(KubeadmControlPlane, CONTROL_PLANE, is_renewed(3))
-        before = {one.metadata.uid for one in await story.all(Machine)}
+        before = {machine.metadata.uid for machine in await story.all(Machine)}
         failing[0].armed = True
         await change(story)
         files = [{"path": "/etc/herd", "content": "meadow"}]
@@ -394,16 +400,18 @@ async def test_updates_are_gone_through_with_whichever_write_fails(
         await watched(story)
         await story.until(KubeadmControlPlane, CONTROL_PLANE, is_renewed(3))
         await story.settle()
-        assert {one.metadata.uid for one in await story.all(Machine)} == before
+        assert {machine.metadata.uid for machine in await story.all(Machine)} == before
         assert await marked(story) == []
         assert len(updater.updated) == 5
         assert len(failing[0].failed) > 50
 
 
 def is_renewed(replicas: int) -> Callable[[KubeadmControlPlane], bool]:
-    def holds(one: KubeadmControlPlane) -> bool:
-        status = one.status
+    def holds(control_plane: KubeadmControlPlane) -> bool:
+        status = control_plane.status
         counts = (status.replicas, status.ready_replicas, status.up_to_date_replicas)
-        return status.observed_generation == one.metadata.generation and set(counts) == {replicas}
+        return status.observed_generation == control_plane.metadata.generation and set(counts) == {
+            replicas
+        }
 
     return holds

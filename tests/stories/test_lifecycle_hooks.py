@@ -40,18 +40,18 @@ def blocked(hook: Hook, action: str = "upgrade") -> str:
 async def told(story: Story, until: Callable[[Cluster], bool]) -> list[tuple[str, str, str]]:
     """What the Cluster says, one after the other, until something holds: the line about what
     happens now, and the hooks that are owed and the step when that is over."""
-    said: list[tuple[str, str, str]] = []
+    messages: list[tuple[str, str, str]] = []
     while True:
-        cluster = await story.until(Cluster, "herd", lambda one: bool(one.status.conditions))
+        cluster = await story.until(Cluster, "herd", lambda value: bool(value.status.conditions))
         message = message_of(cluster.status.conditions, RECONCILED) or "reconciled"
         annotations = cluster.metadata.annotations
-        line = next(one for one in message.split("\n  * ") if "is upgrading to" not in one)
+        line = next(part for part in message.split("\n  * ") if "is upgrading to" not in part)
         owed = annotations.get(Annotation.PENDING_HOOKS, "")
-        if said and said[-1][0] == line:
-            said.pop()
-        said.append((line, owed, annotations.get(Annotation.TOPOLOGY_UPGRADE_STEP, "")))
+        if messages and messages[-1][0] == line:
+            messages.pop()
+        messages.append((line, owed, annotations.get(Annotation.TOPOLOGY_UPGRADE_STEP, "")))
         if until(cluster):
-            return said
+            return messages
         await asyncio.sleep(STEP)
 
 
@@ -64,43 +64,46 @@ async def test_every_step_waits_for_those_who_hold_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr(core_controllers, "add_topologies", partial(add_to, hooks=extension))
     async with running_plane() as story:
         await story.create(CLASS)
-        created = await told(story, lambda one: is_true(one.status.conditions, "Available"))
+        created = await told(story, lambda cluster: is_true(cluster.status.conditions, "Available"))
         assert created == [
             (blocked(Hook.BEFORE_CLUSTER_CREATE, "Cluster topology creation"), "", ""),
             ("reconciled", "", ""),
         ]
         await upgrade(story, NEW)
         await story.until(Cluster, "herd", is_upgrading)
-        upgraded = await told(story, lambda one: not is_upgrading(one))
+        upgraded = await told(story, lambda cluster: not is_upgrading(cluster))
         east, west = [
-            one.metadata.name
-            for one in sorted(await story.all(MachineDeployment), key=lambda one: one.metadata.name)
+            machine_deployment.metadata.name
+            for machine_deployment in sorted(
+                await story.all(MachineDeployment),
+                key=lambda machine_deployment: machine_deployment.metadata.name,
+            )
         ]
-        one, both = "AfterClusterUpgrade", "AfterClusterUpgrade,AfterControlPlaneUpgrade"
+        text, both = "AfterClusterUpgrade", "AfterClusterUpgrade,AfterControlPlaneUpgrade"
         workers = "AfterClusterUpgrade,AfterWorkersUpgrade"
         everything = f"{both},AfterWorkersUpgrade,BeforeWorkersUpgrade"
         plane = "KubeadmControlPlane upgrading to version"
         assert upgraded == [
             (blocked(Hook.BEFORE_CLUSTER_UPGRADE), "", ""),
-            (blocked(Hook.BEFORE_CONTROL_PLANE_UPGRADE), one, OLD),
+            (blocked(Hook.BEFORE_CONTROL_PLANE_UPGRADE), text, OLD),
             (f"{plane} {MIDDLE} ({NEW} pending)", both, MIDDLE),
             (blocked(Hook.AFTER_CONTROL_PLANE_UPGRADE), both, MIDDLE),
-            (blocked(Hook.BEFORE_CONTROL_PLANE_UPGRADE), one, MIDDLE),
+            (blocked(Hook.BEFORE_CONTROL_PLANE_UPGRADE), text, MIDDLE),
             (f"{plane} {NEW}", everything, NEW),
             (blocked(Hook.AFTER_CONTROL_PLANE_UPGRADE), everything, NEW),
             (blocked(Hook.BEFORE_WORKERS_UPGRADE), f"{workers},BeforeWorkersUpgrade", NEW),
             (f"MachineDeployment {east} upgrading to version {NEW}", workers, NEW),
             (f"MachineDeployment {west} upgrading to version {NEW}", workers, NEW),
             (blocked(Hook.AFTER_WORKERS_UPGRADE), workers, NEW),
-            (blocked(Hook.AFTER_CLUSTER_UPGRADE), one, NEW),
+            (blocked(Hook.AFTER_CLUSTER_UPGRADE), text, NEW),
             ("reconciled", "", ""),
         ]
         await story.client.delete(Cluster, Key("default", "herd"))
         await story.until(
             Cluster,
             "herd",
-            lambda one: (
-                message_of(one.status.conditions, RECONCILED)
+            lambda cluster: (
+                message_of(cluster.status.conditions, RECONCILED)
                 == f"Cluster is deleting. {blocked(Hook.BEFORE_CLUSTER_DELETE, 'delete')}"
             ),
         )

@@ -28,12 +28,16 @@ BEGUN = MoveStarted("1", Mode.CLUSTERS, "default", Place(), Place())
 
 def is_available(cluster: Cluster) -> bool:
     conditions = cluster.status.conditions or []
-    return any(one.type == "Available" and one.status == "True" for one in conditions)
+    return any(
+        condition.type == "Available" and condition.status == "True" for condition in conditions
+    )
 
 
 async def available(story: Story) -> None:
     await story.until(Cluster, CLUSTER, is_available)
-    await story.until(MachineDeployment, WORKERS, lambda one: one.status.available_replicas == 2)
+    await story.until(
+        MachineDeployment, WORKERS, lambda deployment: deployment.status.available_replicas == 2
+    )
 
 
 async def begun(here: Client, there: Client, path: Path) -> Mover:
@@ -43,7 +47,10 @@ async def begun(here: Client, there: Client, path: Path) -> Mover:
 
 async def machines(story: Story) -> dict[str, str]:
     """The machines and their addresses at the provider."""
-    return {one.metadata.name: one.spec.provider_id or "" for one in await story.all(Machine)}
+    return {
+        machine.metadata.name: machine.spec.provider_id or ""
+        for machine in await story.all(Machine)
+    }
 
 
 async def scale_workers(story: Story) -> None:
@@ -70,7 +77,7 @@ async def test_a_cluster_lives_on_where_it_was_moved_to(
         assert await here.all(Cluster) == []
         await scale_workers(there)
         await there.until(
-            MachineDeployment, WORKERS, lambda one: one.status.available_replicas == 3
+            MachineDeployment, WORKERS, lambda deployment: deployment.status.available_replicas == 3
         )
         await here.settle()
         assert await here.all(Machine) == []

@@ -118,10 +118,10 @@ async def class_life(story: Story) -> Document:
 async def end(story: Story) -> Document:
     """The Cluster after a long time; then it is deleted."""
     await story.settle(1200)
-    found = await story.client.get(Cluster.RESOURCE, KEY)
+    document = await story.client.get(Cluster.RESOURCE, KEY)
     await story.client.delete(Cluster, KEY)
     await story.until_gone(Cluster, NAME)
-    return found
+    return document
 
 
 @pytest.mark.parametrize("life", [plain_life, class_life])
@@ -132,10 +132,10 @@ async def test_a_cache_over_a_network_makes_controllers_write_nothing_else(
     seen = []
     for network in (False, True):
         async with plane(monkeypatch, network=network) as (story, writes):
-            found = await life(story)
+            document = await life(story)
         managers = sorted(
-            (one["manager"], one["operation"], one.get("subresource", ""))
-            for one in found["metadata"]["managedFields"]
+            (field["manager"], field["operation"], field.get("subresource", ""))
+            for field in document["metadata"]["managedFields"]
         )
         assert ("kubectl-client-side-apply", "Update", "") in managers
         seen.append((writes, managers))

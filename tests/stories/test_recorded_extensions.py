@@ -17,7 +17,7 @@ def test_the_recording_has_these_sessions() -> None:
 @pytest.mark.parametrize("name", ["ext-life", "ext-inplace"])
 async def test_a_life_with_extensions_goes_as_it_was_recorded(name: str) -> None:
     """The story ends its clusters itself; what was asked is looked at afterwards."""
-    found = await played(Recorded.read(name), Session(name))
-    assert found.order == found.recorded_order
-    assert {call: lines for call, lines in found.requests().items() if lines} == {}
-    assert {stage: lines for stage, lines in found.endings.items() if lines} == {}
+    result = await played(Recorded.read(name), Session(name))
+    assert result.order == result.recorded_order
+    assert {call: lines for call, lines in result.requests().items() if lines} == {}
+    assert {stage: lines for stage, lines in result.endings.items() if lines} == {}

@@ -63,7 +63,7 @@ OTHER_CONTROLLERS: Final = {
 
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, Any]:
-    return {one.stem: json.loads(one.read_text()) for one in METRICS.glob("*.json")}
+    return {path.stem: json.loads(path.read_text()) for path in METRICS.glob("*.json")}
 
 
 async def play(plane: ManagementPlane, name: str) -> None:
@@ -71,9 +71,9 @@ async def play(plane: ManagementPlane, name: str) -> None:
     kinds = own_kinds()
     story = Story(plane.client, [*kinds, NAMESPACES, SECRETS, CONFIG_MAPS])
     await story.create([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}])
-    found = Recorded.read(name)
+    result = Recorded.read(name)
     clock, connections = plane.runtime.clock, plane.cluster_cache
-    await Player(story, kinds, name, clock, connections, found.stages).play(found.steps)
+    await Player(story, kinds, name, clock, connections, result.stages).play(result.steps)
 
 
 @pytest.mark.recorded
@@ -96,32 +96,40 @@ async def _later(plane: ManagementPlane) -> str:
 
 
 def _differing_events(recorded: Iterable[Document], events: Iterable[Document]) -> list[str]:
-    wanted = {(one["component"], one["type"], one["reason"], one["kind"]) for one in recorded}
-    given = {
-        (one["source"]["component"], one["type"], one["reason"], one["involvedObject"]["kind"])
-        for one in events
-        if one["source"]["component"].endswith("-controller")
+    wanted = {
+        (document["component"], document["type"], document["reason"], document["kind"])
+        for document in recorded
     }
-    missing = [f"{one} is missing" for one in sorted(wanted - given - set(OTHER_EVENTS))]
-    unknown = [f"{one} was not recorded" for one in sorted(given - wanted)]
-    there = [f"{one} is no longer missing" for one in sorted(given & set(OTHER_EVENTS))]
+    given = {
+        (
+            event["source"]["component"],
+            event["type"],
+            event["reason"],
+            event["involvedObject"]["kind"],
+        )
+        for event in events
+        if event["source"]["component"].endswith("-controller")
+    }
+    missing = [f"{entry} is missing" for entry in sorted(wanted - given - set(OTHER_EVENTS))]
+    unknown = [f"{entry} was not recorded" for entry in sorted(given - wanted)]
+    there = [f"{entry} is no longer missing" for entry in sorted(given & set(OTHER_EVENTS))]
     return missing + unknown + there
 
 
 def _differing_families(recorded: Document, text: str) -> list[str]:
     ours, lines = _families(text), []
     for families in recorded.values():
-        for name, one in families.items():
+        for name, family in families.items():
             if name == "(other families)" or _is_other(name):
                 continue
             if name not in ours:
                 lines.append(f"{name} is missing")
                 continue
             kind, labels, buckets = ours[name]
-            if kind != one["type"]:
-                lines.append(f"{name} is a {kind}, recorded was a {one['type']}")
-            lines += _differing_labels(name, one, labels)
-            bounds = [float(bound) for bound in one.get("buckets", ())]
+            if kind != family["type"]:
+                lines.append(f"{name} is a {kind}, recorded was a {family['type']}")
+            lines += _differing_labels(name, family, labels)
+            bounds = [float(bound) for bound in family.get("buckets", ())]
             if [float(bound) for bound in buckets] != pytest.approx(bounds):
                 lines.append(f"{name} has other buckets")
     return sorted(set(lines))
@@ -131,12 +139,14 @@ def _is_other(name: str) -> bool:
     return any(re.fullmatch(pattern, name) for pattern in OTHER_FAMILIES)
 
 
-def _differing_labels(name: str, one: Document, labels: dict[str, set[str]]) -> list[str]:
-    if set(labels) != set(one["labels"]):
-        return [f"{name} has the labels {sorted(labels)}, recorded were {sorted(one['labels'])}"]
+def _differing_labels(name: str, document: Document, labels: dict[str, set[str]]) -> list[str]:
+    if set(labels) != set(document["labels"]):
+        return [
+            f"{name} has the labels {sorted(labels)}, recorded were {sorted(document['labels'])}"
+        ]
     lines = []
     for label in ("controller", "result", "name"):
-        values = one["labels"].get(label)
+        values = document["labels"].get(label)
         if isinstance(values, list):
             missing = set(values) - labels[label] - set(OTHER_CONTROLLERS)
             lines += [f"{name}: {label}={value} is missing" for value in sorted(missing)]
@@ -145,17 +155,17 @@ def _differing_labels(name: str, one: Document, labels: dict[str, set[str]]) -> 
 
 def _families(text: str) -> dict[str, tuple[str, dict[str, set[str]], list[str]]]:
     """Type, values by label, and buckets, by the name of the family."""
-    found: dict[str, tuple[str, dict[str, set[str]], list[str]]] = {}
+    families: dict[str, tuple[str, dict[str, set[str]], list[str]]] = {}
     name = ""
     for line in text.splitlines():
         if line.startswith("# TYPE"):
             _, _, name, kind = line.split()
-            found.setdefault(name, (kind, {}, []))
+            families.setdefault(name, (kind, {}, []))
         elif line and not line.startswith("#"):
-            _, labels, buckets = found[name]
+            _, labels, buckets = families[name]
             for label, value in re.findall(r'(\w+)="([^"]*)"', line):
                 if label != "le":
                     labels.setdefault(label, set()).add(value)
                 elif value not in buckets:
                     buckets.append(value)
-    return found
+    return families

@@ -30,7 +30,10 @@ STORIES = (
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(one, marks=() if one in SAMPLED else pytest.mark.recorded) for one in STORIES],
+    [
+        pytest.param(story, marks=() if story in SAMPLED else pytest.mark.recorded)
+        for story in STORIES
+    ],
 )
 async def test_a_story_ends_as_it_was_recorded(name: str) -> None:
     endings = await endings_of(Recorded.read(name))

@@ -25,16 +25,16 @@ SAMPLE = SAMPLES / "samples" / "clusterclass-in-memory.yaml"
 
 async def parts(story: Story) -> dict[str, list[list[str]]]:
     """How many objects of each kind there are, by whom they are owned."""
-    found: dict[str, list[list[str]]] = {}
+    results: dict[str, list[list[str]]] = {}
     for kind in own_kinds():
-        for one in (await story.client.list(kind, "default")).items:
-            owners = one["metadata"].get("ownerReferences") or ()
-            found.setdefault(kind.kind, []).append(sorted(ref["kind"] for ref in owners))
-    return {kind: sorted(owners) for kind, owners in found.items()}
+        for document in (await story.client.list(kind, "default")).items:
+            owners = document["metadata"].get("ownerReferences") or ()
+            results.setdefault(kind.kind, []).append(sorted(ref["kind"] for ref in owners))
+    return {kind: sorted(owners) for kind, owners in results.items()}
 
 
 def named(documents: list[Document], kind: str) -> Document:
-    return next(one for one in documents if one["kind"] == kind)
+    return next(document for document in documents if document["kind"] == kind)
 
 
 async def test_the_in_memory_class_gives_a_ready_cluster() -> None:
@@ -82,12 +82,12 @@ async def test_the_quick_start_class_gives_the_objects_of_containers() -> None:
         with pytest.raises(Invalid, match=r"variables\[imageRepository\].*not defined"):
             await story.create(clusters)
         known = named(objects, "ClusterClass")
-        await story.create([with_known_variables(one, known) for one in clusters])
-        found = await story.until(Cluster, "quick", lambda one: reconciled(one) is not None)
+        await story.create([with_known_variables(document, known) for document in clusters])
+        cluster = await story.until(Cluster, "quick", lambda value: reconciled(value) is not None)
         await story.settle()
-        said = reconciled(found)
-        assert said is not None
-        assert (said.status, said.reason) == ("True", "ReconcileSucceeded")
+        condition = reconciled(cluster)
+        assert condition is not None
+        assert (condition.status, condition.reason) == ("True", "ReconcileSucceeded")
         assert await parts(story) == {
             "Cluster": [[]],
             "ClusterClass": [[]],
@@ -104,21 +104,21 @@ async def test_the_quick_start_class_gives_the_objects_of_containers() -> None:
         }
         (plane,) = await story.all(KubeadmControlPlane)
         server = plane.spec.kubeadm_config_spec.cluster_configuration.api_server
-        arguments = {one.name: one.value for one in server.extra_args}
+        arguments = {arg.name: arg.value for arg in server.extra_args}
         assert arguments["admission-control-config-file"].startswith("/etc/kubernetes/")
-        files = {one.path for one in plane.spec.kubeadm_config_spec.files}
+        files = {file.path for file in plane.spec.kubeadm_config_spec.files}
         assert arguments["admission-control-config-file"] in files
 
 
 async def test_the_sample_with_variables_gives_a_ready_cluster() -> None:
     async with running_plane() as story:
-        documents = [in_default(one) for one in yaml.load_all(SAMPLE.read_text())]
+        documents = [in_default(item) for item in yaml.load_all(SAMPLE.read_text())]
         await story.create(documents)
         await story.settle()
         name = named(documents, "Cluster")["metadata"]["name"]
         await story.until(Cluster, name, is_settled)
         topology = named(documents, "Cluster")["spec"]["topology"]
         wanted = topology["controlPlane"]["replicas"] + sum(
-            one["replicas"] for one in topology["workers"]["machineDeployments"]
+            deployment["replicas"] for deployment in topology["workers"]["machineDeployments"]
         )
         assert len(await story.all(Machine)) == wanted

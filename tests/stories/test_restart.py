@@ -54,9 +54,9 @@ async def plane(folder: Path, seed: int, clock: Clock) -> AsyncIterator[Story]:
 
 async def objects(story: Story) -> dict[tuple[str, str], Document]:
     return {
-        (kind.kind, one["metadata"]["name"]): one
+        (kind.kind, document["metadata"]["name"]): document
         for kind in KINDS
-        for one in (await story.client.list(kind)).items
+        for document in (await story.client.list(kind)).items
     }
 
 
@@ -89,9 +89,11 @@ async def live_and_restart(tmp_path: Path, clock: Clock, writes: Writes) -> None
     async with plane(tmp_path, 0, clock) as story:
         await story.create(class_sample())
         await story.create([*yaml.load_all(ADDONS), *machine_pool("pool")])
-        await story.until(MachinePool, "pool", lambda one: one.status.phase == "Running")
+        await story.until(MachinePool, "pool", lambda value: value.status.phase == "Running")
         await story.until(Cluster, "capybara", is_settled)
-        await story.until(ClusterResourceSet, "addons", lambda one: one.status.conditions)
+        await story.until(
+            ClusterResourceSet, "addons", lambda resource_set: resource_set.status.conditions
+        )
         await story.settle(300)
         before = await objects(story)
     assert len(before) > 20

@@ -85,7 +85,9 @@ async def herd() -> AsyncIterator[Story]:
     """A story in which the cluster is Available, at its first version."""
     async with running_plane() as story:
         await story.create(CLASS)
-        await story.until(Cluster, "herd", lambda one: is_true(one.status.conditions, "Available"))
+        await story.until(
+            Cluster, "herd", lambda cluster: is_true(cluster.status.conditions, "Available")
+        )
         yield story
 
 
@@ -96,8 +98,8 @@ async def upgrade(story: Story, version: str) -> None:
 async def machines(story: Story) -> list[tuple[str, str]]:
     """Group and version of every Machine; the control plane's have no group."""
     return sorted(
-        (one.metadata.labels.get(Label.TOPOLOGY_DEPLOYMENT_NAME, ""), one.spec.version)
-        for one in await story.all(Machine)
+        (machine.metadata.labels.get(Label.TOPOLOGY_DEPLOYMENT_NAME, ""), machine.spec.version)
+        for machine in await story.all(Machine)
     )
 
 
@@ -105,38 +107,44 @@ async def is_reconciled(story: Story) -> Cluster:
     return await story.until(
         Cluster,
         "herd",
-        lambda one: (
-            is_true(one.status.conditions, RECONCILED)
-            and one.status.observed_generation == one.metadata.generation
+        lambda cluster: (
+            is_true(cluster.status.conditions, RECONCILED)
+            and cluster.status.observed_generation == cluster.metadata.generation
         ),
     )
 
 
 async def test_a_cluster_goes_over_several_minors_and_its_workers_take_one_step() -> None:
     async with herd() as story:
-        before = {one.metadata.uid for one in await story.all(Machine)}
+        before = {machine.metadata.uid for machine in await story.all(Machine)}
         await upgrade(story, NEW)
         middle = await story.until(
             Cluster,
             "herd",
-            lambda one: one.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_STEP) == MIDDLE,
+            lambda cluster: (
+                cluster.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_STEP) == MIDDLE
+            ),
         )
-        said = message_of(middle.status.conditions, RECONCILED).split("\n  * ")
-        assert said[:2] == [
+        parts = message_of(middle.status.conditions, RECONCILED).split("\n  * ")
+        assert parts[:2] == [
             f"Cluster is upgrading to {NEW}",
             f"KubeadmControlPlane upgrading to version {MIDDLE} ({NEW} pending)",
         ]
         assert middle.status.workers is not None
-        assert [one.version for one in middle.status.workers.upgrade_plan] == [NEW]
+        assert [plan_version.version for plan_version in middle.status.workers.upgrade_plan] == [
+            NEW
+        ]
         await story.until(
             Cluster,
             "herd",
-            lambda one: one.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_STEP) == NEW,
+            lambda cluster: (
+                cluster.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_STEP) == NEW
+            ),
         )
         assert {version for group, version in await machines(story) if group} == {OLD}
         done = await is_reconciled(story)
         assert await machines(story) == [("", NEW), ("east", NEW), ("west", NEW)]
-        assert not before & {one.metadata.uid for one in await story.all(Machine)}
+        assert not before & {machine.metadata.uid for machine in await story.all(Machine)}
         assert Annotation.TOPOLOGY_UPGRADE_STEP not in done.metadata.annotations
 
 
@@ -147,14 +155,15 @@ async def test_workers_that_the_user_holds_back_wait_for_the_user() -> None:
         held = await story.until(
             Cluster,
             "herd",
-            lambda one: (
-                reason_of(one.status.conditions, RECONCILED) == "MachineDeploymentsUpgradeDeferred"
+            lambda cluster: (
+                reason_of(cluster.status.conditions, RECONCILED)
+                == "MachineDeploymentsUpgradeDeferred"
             ),
         )
         [west] = [
-            one.metadata.name
-            for one in await story.all(MachineDeployment)
-            if one.metadata.labels[Label.TOPOLOGY_DEPLOYMENT_NAME] == "west"
+            machine_deployment.metadata.name
+            for machine_deployment in await story.all(MachineDeployment)
+            if machine_deployment.metadata.labels[Label.TOPOLOGY_DEPLOYMENT_NAME] == "west"
         ]
         assert message_of(held.status.conditions, RECONCILED) == (
             f"Cluster is upgrading to {MIDDLE}\n  * MachineDeployment {west} upgrade to version "
@@ -171,15 +180,15 @@ async def hold(story: Story, group: str, *, held: bool) -> None:
     assert cluster is not None
     assert cluster.spec.topology is not None
     workers = cluster.spec.topology.workers.machine_deployments
-    said = {Annotation.TOPOLOGY_DEFER_UPGRADE: ""} if held else None
+    messages = {Annotation.TOPOLOGY_DEFER_UPGRADE: ""} if held else None
     changed = [
         {
             "class": "grass",
-            "name": one.name,
-            "replicas": one.replicas,
-            "metadata": {"annotations": said} if one.name == group and said else None,
+            "name": worker.name,
+            "replicas": worker.replicas,
+            "metadata": {"annotations": messages} if worker.name == group and messages else None,
         }
-        for one in workers
+        for worker in workers
     ]
     patch = {"spec": {"topology": {"workers": {"machineDeployments": changed}}}}
     await story.merge(Cluster, "herd", patch)

@@ -44,7 +44,7 @@ def good() -> Extension:
 
     @extension.handles(GENERATE_PATCHES, name="labels")
     async def labels(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
-        return patched(request, lambda one: one.object.update(labeled=True))
+        return patched(request, lambda template: template.object.update(labeled=True))
 
     return extension
 
@@ -77,8 +77,8 @@ def edited(answer: Answer, **fields: Any) -> Answer:
 
 async def test_a_good_extension_keeps_every_rule() -> None:
     findings = await judged(asking(as_it_is), shipped())
-    assert [one for one in findings if not one.kept] == []
-    assert sorted({one.handler for one in findings}) == ["", "labels", "quota"]
+    assert [finding for finding in findings if not finding.kept] == []
+    assert sorted({finding.handler for finding in findings}) == ["", "labels", "quota"]
     assert len(findings) == 11
 
 
@@ -89,53 +89,76 @@ FOREIGN_PATCH = {"uid": "other", "patchType": "JSONPatch", "patch": "W10="}
 @pytest.mark.parametrize(
     ("wrong", "rule", "why"),
     [
-        (on(QUOTA, lambda _, one: Answer(500, b"oops")), ANSWERED, "the status code is 500: oops"),
-        (on(QUOTA, lambda _, one: Answer(200, b"<html>")), ANSWERED, "is not JSON"),
-        (on(QUOTA, lambda _, one: edited(one, status="Fine")), ANSWERED, 'status is "Fine"'),
-        (on(QUOTA, lambda _, one: Answer(200, b"{}")), ANSWERED, 'status is ""'),
-        (on(QUOTA, lambda _, one: edited(one, retryAfterSeconds=-5)), ANSWERED, "is no time"),
-        (on(QUOTA, lambda _, one: edited(one, retryAfterSeconds=2**31)), ANSWERED, "is no time"),
-        (on(QUOTA, lambda _, one: edited(one, kind="Other")), ANSWERED, 'kind is "Other"'),
-        (on(QUOTA, lambda _, one: edited(one, message=str(next(counted)))), SAME, "and then"),
         (
-            on(QUOTA, lambda body, one: edited(one, status="Failure" if b"Newer" in body else "S")),
+            on(QUOTA, lambda _, answer: Answer(500, b"oops")),
+            ANSWERED,
+            "the status code is 500: oops",
+        ),
+        (on(QUOTA, lambda _, answer: Answer(200, b"<html>")), ANSWERED, "is not JSON"),
+        (on(QUOTA, lambda _, answer: edited(answer, status="Fine")), ANSWERED, 'status is "Fine"'),
+        (on(QUOTA, lambda _, answer: Answer(200, b"{}")), ANSWERED, 'status is ""'),
+        (on(QUOTA, lambda _, answer: edited(answer, retryAfterSeconds=-5)), ANSWERED, "is no time"),
+        (
+            on(QUOTA, lambda _, answer: edited(answer, retryAfterSeconds=2**31)),
+            ANSWERED,
+            "is no time",
+        ),
+        (on(QUOTA, lambda _, answer: edited(answer, kind="Other")), ANSWERED, 'kind is "Other"'),
+        (on(QUOTA, lambda _, answer: edited(answer, message=str(next(counted)))), SAME, "and then"),
+        (
+            on(
+                QUOTA,
+                lambda body, answer: edited(answer, status="Failure" if b"Newer" in body else "S"),
+            ),
             NEWER,
             "the answer becomes Failure",
         ),
-        (on(QUOTA, lambda _, one: edited(one, status="Success")), NO_JSON, "with Success"),
+        (on(QUOTA, lambda _, answer: edited(answer, status="Success")), NO_JSON, "with Success"),
         (
-            on(PATCHES, lambda _, one: edited(one, items=[FOREIGN_PATCH])),
+            on(PATCHES, lambda _, answer: edited(answer, items=[FOREIGN_PATCH])),
             "patches are for templates of the request",
             'there is a patch for "other"',
         ),
         (
-            lambda path, body, one: Answer(200, b"{}"),
+            lambda path, body, value: Answer(200, b"{}"),
             "an unknown path is refused",
             "it is answered with status 200",
         ),
-        (on(DISCOVERY.path(), lambda _, one: edited(one, handlers=[])), DISCOVERED, "are none"),
         (
-            on(DISCOVERY.path(), lambda _, one: edited(one, status="Failure", message="no")),
+            on(DISCOVERY.path(), lambda _, answer: edited(answer, handlers=[])),
+            DISCOVERED,
+            "are none",
+        ),
+        (
+            on(DISCOVERY.path(), lambda _, answer: edited(answer, status="Failure", message="no")),
             DISCOVERED,
             "it fails: no",
         ),
     ],
 )
 async def test_a_bad_one_breaks_its_rule(wrong: Wrong, rule: str, why: str) -> None:
-    found = {one.rule: one.why for one in await judged(asking(wrong), shipped()) if not one.kept}
-    assert why in found[rule], found
+    results = {
+        finding.rule: finding.why
+        for finding in await judged(asking(wrong), shipped())
+        if not finding.kept
+    }
+    assert why in results[rule], results
 
 
 async def test_an_answer_after_its_time_is_none() -> None:
-    found = await judged(asking(as_it_is, delay=3), shipped())
-    broken = [(one.rule, one.why) for one in found if not one.kept]
+    findings = await judged(asking(as_it_is, delay=3), shipped())
+    broken = [(finding.rule, finding.why) for finding in findings if not finding.kept]
     assert broken == [(ANSWERED, "there is no answer in the 2 s that it says itself")]
 
 
 async def test_who_never_answers_is_not_waited_for() -> None:
     with pytest.raises(NoAnswer, match="there is no answer within 30 s"):
         await judged(lambda _, __: asyncio.sleep(3600, Answer(200, b"")), shipped())
-    broken = [one for one in await judged(asking(as_it_is, delay=3600), shipped()) if not one.kept]
-    assert {(one.rule, one.handler) for one in broken} == {
+    broken = [
+        finding
+        for finding in await judged(asking(as_it_is, delay=3600), shipped())
+        if not finding.kept
+    ]
+    assert {(finding.rule, finding.handler) for finding in broken} == {
         (rule, "quota") for rule in (ANSWERED, SAME, NEWER, NO_JSON)
     }

@@ -74,6 +74,6 @@ async def test_the_same_seed_gives_the_same_day() -> None:
                 came.append(type(error).__name__)
         return [*came, str(asyncio.get_running_loop().time())]
 
-    one, again, other = await day(1), await day(1), await day(2)
-    assert one[:-1] == again[:-1] != other[:-1]
-    assert {"made", "Unreachable", "ServerError"} <= set(one)
+    entry, again, other = await day(1), await day(1), await day(2)
+    assert entry[:-1] == again[:-1] != other[:-1]
+    assert {"made", "Unreachable", "ServerError"} <= set(entry)

@@ -21,16 +21,16 @@ PLAIN: Document = {"metadata": {"name": "a", "finalizers": ["x"]}, "spec": {"siz
 @pytest.mark.parametrize(
     "change",
     [
-        lambda one: one.update(spec={}),
-        lambda one: one.pop("spec"),
-        lambda one: one.setdefault("status", {}),
-        lambda one: one["metadata"].__setitem__("name", "b"),
-        lambda one: one["metadata"].__delitem__("name"),
-        lambda one: one["metadata"]["finalizers"].append("y"),
-        lambda one: one["metadata"]["finalizers"].sort(),
-        lambda one: one["metadata"]["finalizers"].__iadd__(["y"]),
-        lambda one: one["spec"]["sizes"][1].__ior__({"b": 3}),
-        lambda one: one["spec"].clear(),
+        lambda value: value.update(spec={}),
+        lambda value: value.pop("spec"),
+        lambda value: value.setdefault("status", {}),
+        lambda value: value["metadata"].__setitem__("name", "b"),
+        lambda value: value["metadata"].__delitem__("name"),
+        lambda value: value["metadata"]["finalizers"].append("y"),
+        lambda value: value["metadata"]["finalizers"].sort(),
+        lambda value: value["metadata"]["finalizers"].__iadd__(["y"]),
+        lambda value: value["spec"]["sizes"][1].__ior__({"b": 3}),
+        lambda value: value["spec"].clear(),
     ],
 )
 def test_every_change_is_refused(change: Callable[[Any], Any]) -> None:
@@ -53,12 +53,12 @@ def test_frozen_documents_are_read_encoded_and_copied_like_others() -> None:
 async def test_all_that_comes_through_a_frozen_transport_is_frozen() -> None:
     server = FakeServer()
     client = Client(Frozen(server))
-    made = await client.create(WIDGETS, widget("a"))
-    found = await client.get(WIDGETS, Key("default", "a"))
+    result = await client.create(WIDGETS, widget("a"))
+    results = await client.get(WIDGETS, Key("default", "a"))
     listed = await client.list(WIDGETS)
     async with client.watch(WIDGETS, resource_version="10") as events:
         event = await anext(events)
-    assert found is listed.items[0] is event.document
-    for document in (made, found):
+    assert results is listed.items[0] is event.document
+    for document in (result, results):
         with pytest.raises(SharedDocumentChanged):
             document["metadata"]["name"] = "b"

@@ -128,8 +128,8 @@ def test_a_project_of_somebody_else_tests_with_planes(tmp_path: Path) -> None:
 
 
 def test_pytest_finds_the_plugin() -> None:
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    (module,) = told["project"]["entry-points"]["pytest11"].values()
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    (module,) = document["project"]["entry-points"]["pytest11"].values()
     assert importlib.import_module(module).kapy_plane
 
 
@@ -148,7 +148,7 @@ async def test_a_decorated_test_needs_no_plugin() -> None:
     async with plane() as there:
         await there.apply(class_sample())
         await there.until(
-            Cluster, "capybara", lambda one: is_true(one.status.conditions, "Available")
+            Cluster, "capybara", lambda cluster: is_true(cluster.status.conditions, "Available")
         )
 
 

@@ -112,13 +112,13 @@ def blueprint(
     contract: Version = CURRENT,
 ) -> Blueprint:
     """What a Cluster is made of. change: of the class. plane: the spec in the plane's template."""
-    found, topology = cluster_class(change), of.spec.topology
+    result, topology = cluster_class(change), of.spec.topology
     assert topology is not None
-    has_machines = found.spec.control_plane.machine_infrastructure is not None
+    has_machines = result.spec.control_plane.machine_infrastructure is not None
     boot = template("BootTemplate", "boot", {"files": ["a"]})
     return Blueprint(
         topology=topology,
-        cluster_class=found,
+        cluster_class=result,
         infrastructure_cluster_template=template("ThingClusterTemplate", "infra", {"net": "x"}),
         control_plane=ControlPlaneBlueprint(
             template("ThingPlaneTemplate", "plane", plane),
@@ -138,26 +138,26 @@ def topology(**parts: Any) -> Document:
 
 def deployment(**said: Any) -> Document:
     """A change of the topology's MachineDeployment."""
-    one = {"class": "small", "name": "md", "replicas": 2, **said}
-    return topology(workers={"machineDeployments": [one]})
+    document = {"class": "small", "name": "md", "replicas": 2, **said}
+    return topology(workers={"machineDeployments": [document]})
 
 
 def pool(**said: Any) -> Document:
     """A change of the topology's MachinePool."""
-    one = {"class": "pool", "name": "mp", "replicas": 4, **said}
-    return topology(workers={"machinePools": [one]})
+    document = {"class": "pool", "name": "mp", "replicas": 4, **said}
+    return topology(workers={"machinePools": [document]})
 
 
 def deployment_class(**said: Any) -> Document:
     """A change of the class of MachineDeployments."""
-    one = encode(cluster_class().spec.workers.machine_deployments[0])
-    return {"spec": {"workers": {"machineDeployments": [{**one, **said}]}}}
+    document = encode(cluster_class().spec.workers.machine_deployments[0])
+    return {"spec": {"workers": {"machineDeployments": [{**document, **said}]}}}
 
 
 def pool_class(**said: Any) -> Document:
     """A change of the class of MachinePools."""
-    one = encode(cluster_class().spec.workers.machine_pools[0])
-    return {"spec": {"workers": {"machinePools": [{**one, **said}]}}}
+    document = encode(cluster_class().spec.workers.machine_pools[0])
+    return {"spec": {"workers": {"machinePools": [{**document, **said}]}}}
 
 
 class Asked:
@@ -221,12 +221,12 @@ def versions(state: ClusterState) -> dict[str, str]:
     """The versions of the control plane (`plane`) and of groups of workers by their names."""
     plane = state.control_plane.object
     assert plane is not None
-    found = {"plane": plane["spec"]["version"]}
+    document = {"plane": plane["spec"]["version"]}
     for name, md in state.machine_deployments.items():
-        found[name] = md.object.spec.template.spec.version
+        document[name] = md.object.spec.template.spec.version
     for name, mp in state.machine_pools.items():
-        found[name] = mp.object.spec.template.spec.version
-    return found
+        document[name] = mp.object.spec.template.spec.version
+    return document
 
 
 async def the_deployment(*changes: Document | None) -> MachineDeployment:

@@ -74,23 +74,25 @@ class _Recorded:
     """Extensions that answer what was recorded."""
 
     def __init__(self, steps: list[Record]) -> None:
-        self.steps = {one["patch"]: one for one in steps}
+        self.steps = {step["patch"]: step for step in steps}
         self.differences: list[str] = []
 
     async def generate(self, extension: str, cluster: Cluster, request: Document) -> Document:
         recorded = self.steps[extension]
-        items = {_place(one): one for one in recorded["request"]["items"]}
-        given = {_place(one): one for one in request["items"]}
-        uids = {items[place]["uid"]: one["uid"] for place, one in given.items() if place in items}
-        asked = [_without_uids(items), _variables(recorded["request"])]
-        self.differences += compared(asked, [_without_uids(given), _variables(request)])
+        items = {_place(item): item for item in recorded["request"]["items"]}
+        given = {_place(item): item for item in request["items"]}
+        uids = {
+            items[place]["uid"]: value["uid"] for place, value in given.items() if place in items
+        }
+        entries = [_without_uids(items), _variables(recorded["request"])]
+        self.differences += compared(entries, [_without_uids(given), _variables(request)])
         response = [
             {
-                "uid": uids[one["uid"]],
-                "patchType": one["patchType"],
-                "patch": base64.b64encode(one["patch"].encode()).decode(),
+                "uid": uids[item["uid"]],
+                "patchType": item["patchType"],
+                "patch": base64.b64encode(item["patch"].encode()).decode(),
             }
-            for one in recorded["response"]
+            for item in recorded["response"]
         ]
         return {"items": response}
 
@@ -114,12 +116,12 @@ def _without_uids(items: Mapping[str, Document]) -> Document:
     return {
         place: {
             "object": {
-                **one["object"],
-                "metadata": {} if _is_pool(one) else one["object"]["metadata"],
+                **document["object"],
+                "metadata": {} if _is_pool(document) else document["object"]["metadata"],
             },
-            "variables": _variables(one),
+            "variables": _variables(document),
         }
-        for place, one in items.items()
+        for place, document in items.items()
     }
 
 
@@ -128,7 +130,7 @@ def _is_pool(item: Document) -> bool:
 
 
 def _variables(given: Document) -> Document:
-    return {one["name"]: one["value"] for one in given.get("variables") or ()}
+    return {variable["name"]: variable["value"] for variable in given.get("variables") or ()}
 
 
 def _external(record: Record) -> Record:
@@ -136,20 +138,20 @@ def _external(record: Record) -> Record:
     blueprint = record["blueprint"]
     class_ = blueprint["ClusterClass"]
     patches = [
-        {"name": one["name"], "external": {"generatePatchesExtension": one["name"]}}
-        for one in class_["spec"].get("patches") or ()
+        {"name": patch["name"], "external": {"generatePatchesExtension": patch["name"]}}
+        for patch in class_["spec"].get("patches") or ()
     ]
     variables = [
         {
-            **one,
+            **variable,
             "definitions": [
                 {**definition, "from": patch["name"]}
-                for definition in one["definitions"]
+                for definition in variable["definitions"]
                 if definition["from"] == "inline"
                 for patch in patches
             ],
         }
-        for one in class_.get("status", {}).get("variables") or ()
+        for variable in class_.get("status", {}).get("variables") or ()
     ]
     changed = {
         **class_,
@@ -172,14 +174,16 @@ def _blueprint(record: Record) -> Blueprint:
             contract=Version(record["controlPlaneContractVersion"] or "v1beta2"),
         ),
         machine_deployments={
-            name: WorkersBlueprint(one["BootstrapTemplate"], one["InfrastructureMachineTemplate"])
-            for name, one in (given.get("MachineDeployments") or {}).items()
+            name: WorkersBlueprint(
+                deployment["BootstrapTemplate"], deployment["InfrastructureMachineTemplate"]
+            )
+            for name, deployment in (given.get("MachineDeployments") or {}).items()
         },
         machine_pools={
             name: WorkersBlueprint(
-                one["BootstrapTemplate"], one["InfrastructureMachinePoolTemplate"]
+                pool["BootstrapTemplate"], pool["InfrastructureMachinePoolTemplate"]
             )
-            for name, one in (given.get("MachinePools") or {}).items()
+            for name, pool in (given.get("MachinePools") or {}).items()
         },
     )
 
@@ -195,19 +199,19 @@ def _state(given: Document) -> ClusterState:
         ),
         machine_deployments={
             name: MachineDeploymentState(
-                object=_worker(one["Object"], MachineDeployment),
-                bootstrap_template=one["BootstrapTemplate"],
-                infrastructure_machine_template=one["InfrastructureMachineTemplate"],
+                object=_worker(deployment["Object"], MachineDeployment),
+                bootstrap_template=deployment["BootstrapTemplate"],
+                infrastructure_machine_template=deployment["InfrastructureMachineTemplate"],
             )
-            for name, one in (given.get("MachineDeployments") or {}).items()
+            for name, deployment in (given.get("MachineDeployments") or {}).items()
         },
         machine_pools={
             name: MachinePoolState(
-                object=_worker(one["Object"], MachinePool),
-                bootstrap_object=one["BootstrapObject"],
-                infrastructure_machine_pool_object=one["InfrastructureMachinePoolObject"],
+                object=_worker(pool["Object"], MachinePool),
+                bootstrap_object=pool["BootstrapObject"],
+                infrastructure_machine_pool_object=pool["InfrastructureMachinePoolObject"],
             )
-            for name, one in (given.get("MachinePools") or {}).items()
+            for name, pool in (given.get("MachinePools") or {}).items()
         },
     )
 
@@ -218,12 +222,12 @@ def _document(state: ClusterState) -> Document:
         "controlPlane": state.control_plane.object,
         "machines": state.control_plane.infrastructure_machine_template,
         "machineDeployments": {
-            name: [one.bootstrap_template, one.infrastructure_machine_template]
-            for name, one in state.machine_deployments.items()
+            name: [deployment.bootstrap_template, deployment.infrastructure_machine_template]
+            for name, deployment in state.machine_deployments.items()
         },
         "machinePools": {
-            name: [one.bootstrap_object, one.infrastructure_machine_pool_object]
-            for name, one in state.machine_pools.items()
+            name: [pool.bootstrap_object, pool.infrastructure_machine_pool_object]
+            for name, pool in state.machine_pools.items()
         },
     }
 
@@ -233,13 +237,13 @@ def _read(document: Document, kind: type[M]) -> M:
     status = document.get("status", {})
     variables = [
         {
-            **one,
+            **variable,
             "definitions": [
                 {"required": False, "schema": {"openAPIV3Schema": {}}, **definition}
-                for definition in one["definitions"]
+                for definition in variable["definitions"]
             ],
         }
-        for one in status.get("variables") or ()
+        for variable in status.get("variables") or ()
     ]
     if variables:
         document = {**document, "status": {**status, "variables": variables}}
@@ -278,7 +282,7 @@ def _builtin(record: Record) -> Iterator[str]:
         out = SourceValues(decode(topology, Topology).variables, builtins, defined).cluster
     else:
         out = SourceValues([], {}, defined).of(_part(record["fn"], record)).own
-    return compared({one["name"]: one["value"] for one in record["out"]}, out)
+    return compared({item["name"]: item["value"] for item in record["out"]}, out)
 
 
 def _part(kind: str, given: Record) -> Part:
@@ -316,33 +320,35 @@ def _generate(record: Record) -> Iterator[str]:
     shared = _variables(record["request"])
     out: list[Document] = []
     problem: KapyError | None = None
-    for one in record["request"]["items"]:
-        values = Values(shared, _variables(one))
+    for item in record["request"]["items"]:
+        values = Values(shared, _variables(item))
         try:
-            for found in patch.generate(_item(one["holderReference"], one["object"]), values):
-                patched = [_said(each) for each in found.operations]
-                out.append({"uid": one["uid"], "patchType": "JSONPatch", "patch": patched})
+            for generated_patch in patch.generate(
+                _item(item["holderReference"], item["object"]), values
+            ):
+                patched = [_said(operation) for operation in generated_patch.operations]
+                out.append({"uid": item["uid"], "patchType": "JSONPatch", "patch": patched})
         except KapyError as error:
             problem = error
     if problem is not None:
         return _refused(record, problem)
     recorded = [
-        {**one, "patch": fit_integers(json.loads(one["patch"]))}
-        for one in record.get("response") or ()
+        {**element, "patch": fit_integers(json.loads(element["patch"]))}
+        for element in record.get("response") or ()
     ]
     return compared(recorded, out)
 
 
 def _item(holder: Document, template: Document) -> Item:
-    return Item(Holder(*(holder[one] for one in _HOLDER)), template)
+    return Item(Holder(*(holder[item] for item in _HOLDER)), template)
 
 
 _HOLDER: Final = ("apiVersion", "kind", "namespace", "name", "fieldPath")
 
 
-def _said(one: Operation) -> Document:
-    said: Document = {"op": one.op, "path": one.path}
-    return said if one.op == "remove" else {**said, "value": one.value}
+def _said(operation: Operation) -> Document:
+    document: Document = {"op": operation.op, "path": operation.path}
+    return document if operation.op == "remove" else {**document, "value": operation.value}
 
 
 def _matches(record: Record) -> Iterator[str]:

@@ -59,15 +59,15 @@ def _value(variables: Document, record: Record) -> Iterator[str]:
     try:
         value = value_of(variables, record["path"])
     except NoValue as error:
-        said = record.get("error", str(error))
-        given |= {"error": said, "notFound": isinstance(error, MissingValue)}
+        result = record.get("error", str(error))
+        given |= {"error": result, "notFound": isinstance(error, MissingValue)}
     else:
         same = "raw" in record and not list(compared(json.loads(record["raw"]), value))
         given["raw"] = record["raw"] if same else json.dumps(value)
     return compared(record, given)
 
 
-_ESCAPED: Final = str.maketrans({one: f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"})
+_ESCAPED: Final = str.maketrans({text: f"\\u{ord(text):04x}" for text in "<>&\u2028\u2029"})
 
 
 def _as_go_writes(value: Any) -> str:

@@ -18,14 +18,17 @@ def variable(name: str, schema: dict[str, Any], *, required: bool = False) -> Cl
 
 def test_variables_stand_by_name_each_with_where_it_comes_from() -> None:
     inline = [variable("size", {"type": "integer"}), variable("city", {"type": "string"})]
-    found = status_variables(inline, {"patch": [variable("age", {"type": "integer"})]})
-    assert [(one.name, [each.from_ for each in one.definitions]) for one in found] == [
+    variables = status_variables(inline, {"patch": [variable("age", {"type": "integer"})]})
+    assert [
+        (status_variable.name, [definition.from_ for definition in status_variable.definitions])
+        for status_variable in variables
+    ] == [
         ("age", ["patch"]),
         ("city", ["inline"]),
         ("size", ["inline"]),
     ]
-    assert not any(one.definitions_conflict for one in found)
-    assert encode(found[1].definitions[0])["from"] == "inline"
+    assert not any(status_variable.definitions_conflict for status_variable in variables)
+    assert encode(variables[1].definitions[0])["from"] == "inline"
 
 
 STRING = {"type": "string"}
@@ -45,13 +48,13 @@ STRING = {"type": "string"}
 def test_definitions_of_one_variable_agree_or_conflict(
     other: ClusterClassVariable, *, conflict: bool
 ) -> None:
-    (found,) = status_variables([variable("v", STRING)], {"patch": [other]})
-    assert [one.from_ for one in found.definitions] == ["inline", "patch"]
-    assert found.definitions_conflict is conflict
+    (status_variable,) = status_variables([variable("v", STRING)], {"patch": [other]})
+    assert [definition.from_ for definition in status_variable.definitions] == ["inline", "patch"]
+    assert status_variable.definitions_conflict is conflict
 
 
 def test_a_conflict_stays_whatever_comes_after() -> None:
     others = {"a": [variable("v", {"type": "number"})], "b": [variable("v", STRING)]}
-    (found,) = status_variables([variable("v", STRING)], others)
-    assert found.definitions_conflict
-    assert len(found.definitions) == 3
+    (status_variable,) = status_variables([variable("v", STRING)], others)
+    assert status_variable.definitions_conflict
+    assert len(status_variable.definitions) == 3

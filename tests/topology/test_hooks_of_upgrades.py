@@ -99,26 +99,26 @@ class Life:
     async def reconcile(self, *, reached: bool = True) -> list[str]:
         """What extensions are asked, and what is owed then. reached: whether all machines get what
         they should have before the next time."""
-        asked = Asked(self.current, self.extension, self.memory)
+        request = Asked(self.current, self.extension, self.memory)
         self.extension.asked = []
-        desired = await asked.state(blueprint(self.current.cluster, CHAIN))
-        self.asked = asked
+        desired = await request.state(blueprint(self.current.cluster, CHAIN))
+        self.asked = request
         goes = versions(desired)
         for state, upgrade in (
-            (desired.machine_deployments, asked.upgrades.machine_deployments),
-            (desired.machine_pools, asked.upgrades.machine_pools),
+            (desired.machine_deployments, request.upgrades.machine_deployments),
+            (desired.machine_pools, request.upgrades.machine_pools),
         ):
             before = versions(self.current)
-            for name, one in state.items():
-                if one.object.metadata.name in upgrade.pending:
+            for name, item in state.items():
+                if item.object.metadata.name in upgrade.pending:
                     goes[name] = before[name]
-        await asked.calls.after_cluster_upgrade(NEW, settled=asked.upgrades.is_settled)
+        await request.calls.after_cluster_upgrade(NEW, settled=request.upgrades.is_settled)
         ran = self.current.control_plane.object
         assert ran is not None
         running = goes["plane"] if reached else ran["status"]["version"]
         self.current = settled(desired, **goes, running=running)
         annotations = self.current.cluster.metadata.annotations
-        for owed in asked.written:
+        for owed in request.written:
             annotations[PENDING] = owed
         return self.extension.asked
 
@@ -199,7 +199,7 @@ async def test_an_answer_holds_what_comes_next_until_it_is_given_again(
 ) -> None:
     story = await life(Extension(hook), **{"md": NEW, "mp": NEW, **has})
     story.current.cluster.metadata.annotations[PENDING] = owed
-    [asked] = [one for one in await story.reconcile() if one.startswith(hook)]
+    [request] = [text for text in await story.reconcile() if text.startswith(hook)]
     calls = story.asked.calls
     assert versions(story.current).items() >= stays.items()
     assert calls.is_blocked_by(hook)
@@ -210,10 +210,10 @@ async def test_an_answer_holds_what_comes_next_until_it_is_given_again(
     assert calls.retry_after == 10
 
     await asyncio.sleep(4)
-    assert asked not in await story.reconcile(), "it said when it wants to be asked again"
+    assert request not in await story.reconcile(), "it said when it wants to be asked again"
     assert story.asked.calls.retry_after == 6
     await asyncio.sleep(6)
-    assert asked in await story.reconcile()
+    assert request in await story.reconcile()
     story.extension.blocking.clear()
     await asyncio.sleep(10)
     await story.reconcile()
@@ -380,9 +380,9 @@ async def test_an_extension_plans_upgrades_and_is_asked_again_when_something_cha
     extension, memory = Extension(absent=frozenset(Hook)), HookCache()
 
     async def plan() -> list[str]:
-        asked = Asked(current, extension, memory)
-        await asked.state(blueprint(current.cluster, by_extension))
-        return asked.upgrades.control_plane.plan
+        request = Asked(current, extension, memory)
+        await request.state(blueprint(current.cluster, by_extension))
+        return request.upgrades.control_plane.plan
 
     assert await plan() == await plan() == [MIDDLE, NEW]
     assert extension.asked == [f"plan by planner: {OLD} {OLD} {NEW}"]

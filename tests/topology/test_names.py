@@ -21,7 +21,9 @@ def test_a_template_that_is_replaced_gets_a_name_that_a_retry_computes_again() -
     back = next_name("c-md-", of, second, template(1))
     again = next_name("c-md-", of, back, template(2))
     assert len({first, second, back, again}) == 4, "what comes back is a template of its own"
-    assert all(one.startswith("c-md-") and len(one) == 10 for one in (first, second, back, again))
+    assert all(
+        text.startswith("c-md-") and len(text) == 10 for text in (first, second, back, again)
+    )
 
 
 def test_names_are_those_of_one_cluster() -> None:

@@ -109,23 +109,31 @@ BROKEN = ValueError("it is broken")
 def test_a_topology_is_reconciled_or_says_why_not(
     given: ReconcileResult, reason: str, message: str
 ) -> None:
-    said = topology_reconciled(given)
-    assert (said.condition.reason, said.condition.message) == (reason, message)
+    condition_pair = topology_reconciled(given)
+    assert (condition_pair.condition.reason, condition_pair.condition.message) == (reason, message)
     is_true = reason == "ReconcileSucceeded"
-    assert said.condition.status == said.legacy.status == ("True" if is_true else "False")
-    assert said.legacy.message == message
+    assert (
+        condition_pair.condition.status
+        == condition_pair.legacy.status
+        == ("True" if is_true else "False")
+    )
+    assert condition_pair.legacy.message == message
     failed = reason == "ReconcileFailed"
-    assert said.legacy.severity == ("" if is_true else "Error" if failed else "Info")
+    assert condition_pair.legacy.severity == ("" if is_true else "Error" if failed else "Info")
     expected = {"ReconcileFailed": "TopologyReconcileFailed", "ReconcileSucceeded": ""}
-    assert said.legacy.reason == expected.get(reason, reason)
+    assert condition_pair.legacy.reason == expected.get(reason, reason)
 
 
 def test_a_class_that_was_not_looked_at_since_it_changed_is_waited_for() -> None:
     given = found()
     assert given.cluster_class is not None
     given.cluster_class.metadata.generation = 2
-    said = topology_reconciled(given)
-    assert said.condition.reason == said.legacy.reason == "ClusterClassNotReconciled"
+    condition_pair = topology_reconciled(given)
+    assert (
+        condition_pair.condition.reason
+        == condition_pair.legacy.reason
+        == "ClusterClassNotReconciled"
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,9 +198,12 @@ def test_a_class_that_was_not_looked_at_since_it_changed_is_waited_for() -> None
 def test_an_upgrade_is_told_with_all_that_it_waits_for(
     given: ReconcileResult, lines: list[str]
 ) -> None:
-    said = topology_reconciled(given)
-    assert said.condition.reason == said.legacy.reason == "ClusterUpgrading"
-    assert said.condition.message.split("\n  * ") == ["Cluster is upgrading to v1.34.0", *lines]
+    condition_pair = topology_reconciled(given)
+    assert condition_pair.condition.reason == condition_pair.legacy.reason == "ClusterUpgrading"
+    assert condition_pair.condition.message.split("\n  * ") == [
+        "Cluster is upgrading to v1.34.0",
+        *lines,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -231,13 +242,13 @@ def planned(plane: list[str], workers: list[str]) -> UpgradeTracker:
 def test_the_versions_ahead_stand_in_the_status() -> None:
     status = ClusterStatus()
     write_upgrade_plans(status, planned([NOW, NEXT], [NEXT]))
-    told = {
+    messages = {
         "controlPlane": {"upgradePlan": [{"version": NOW}, {"version": NEXT}]},
         "workers": {"upgradePlan": [{"version": NEXT}]},
     }
-    assert encode(status) == told
+    assert encode(status) == messages
     write_upgrade_plans(status, UpgradeTracker())
-    assert encode(status) == told, "what is not known changes nothing"
+    assert encode(status) == messages, "what is not known changes nothing"
 
     counted = ClusterStatus(control_plane=ClusterControlPlaneStatus(replicas=3))
     write_upgrade_plans(counted, planned([], []))

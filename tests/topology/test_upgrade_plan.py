@@ -26,10 +26,10 @@ def test_a_plan_of_a_class_takes_one_step_for_each_minor_version(
     plan = class_versions_plan(versions, desired, current)
     if desired != current:
         assert plan[-1] == desired
-        assert [parse_tolerant(one).minor for one in plan[-steps:] if steps] == list(
+        assert [parse_tolerant(text).minor for text in plan[-steps:] if steps] == list(
             range(start + 1, start + steps + 1)
         )
     workers = check_plans(desired, current, current, plan, [])
-    went = [parse_tolerant(one).minor for one in (current, *workers)]
+    went = [parse_tolerant(worker).minor for worker in (current, *workers)]
     assert all(0 <= b - a <= WORKERS_BEHIND for a, b in pairwise(went))
     assert not workers or workers[-1] == desired

@@ -16,8 +16,8 @@ PATH = "spec.topology.variables"
 
 
 def defined(name: str, schema: Document, *, required: bool = False) -> ClusterClassStatusVariable:
-    one = {"from": "inline", "required": required, "schema": {"openAPIV3Schema": schema}}
-    return decode({"name": name, "definitions": [one]}, ClusterClassStatusVariable)
+    entry = {"from": "inline", "required": required, "schema": {"openAPIV3Schema": schema}}
+    return decode({"name": name, "definitions": [entry]}, ClusterClassStatusVariable)
 
 
 DEFINED = [
@@ -42,11 +42,11 @@ def values(**given: Any) -> list[ClusterVariable]:
 
 
 def test_defaults_come_after_what_is_there() -> None:
-    found, errors = default_variables(
+    variables, errors = default_variables(
         values(sizes={"min": 1}, region="eu"), DEFINED, PATH, create=True
     )
     assert errors == []
-    assert [(one.name, one.value) for one in found] == [
+    assert [(variable.name, variable.value) for variable in variables] == [
         ("sizes", {"min": 1, "max": 9}),
         ("region", "eu"),
         ("cpu", 2),
@@ -54,8 +54,8 @@ def test_defaults_come_after_what_is_there() -> None:
 
 
 def test_overrides_are_not_made_up() -> None:
-    found, errors = default_variables([], DEFINED, PATH, create=False)
-    assert (found, errors) == ([], [])
+    variables, errors = default_variables([], DEFINED, PATH, create=False)
+    assert (variables, errors) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -85,16 +85,16 @@ def test_values_keep_to_their_definitions(
 ) -> None:
     old = values(sizes={"min": 1, "max": 2})
     errors = variable_value_errors(values(**given), old, DEFINED, PATH, complete=True)
-    assert [(one.type, one.field) for one in errors] == [
+    assert [(field_error.type, field_error.field) for field_error in errors] == [
         (f"FieldValue{type_}", field) for type_, field, _ in expected
     ]
-    for one, (_, _, words) in zip(errors, expected, strict=True):
-        assert words in one.detail
+    for error, (_, _, words) in zip(errors, expected, strict=True):
+        assert words in error.detail
 
 
 def test_conflicting_definitions_give_no_values() -> None:
     torn = defined("cpu", {"type": "integer"})
     torn.definitions_conflict = True
-    found, errors = default_variables(values(cpu=1), [torn], PATH, create=True)
-    assert found == []
-    assert ["conflicting definitions" in one.detail for one in errors] == [True]
+    variables, errors = default_variables(values(cpu=1), [torn], PATH, create=True)
+    assert variables == []
+    assert ["conflicting definitions" in error.detail for error in errors] == [True]

@@ -9,6 +9,8 @@ from typing import Final, Protocol
 
 _CHUNK_BYTES: Final = 1 << 16
 _MAX_UNREAD: Final = 1 << 24
+PAUSE_BYTES: Final = 1 << 20
+"""Unread bytes from which the sender is to pause."""
 
 
 class ByteStream(Protocol):
@@ -43,6 +45,13 @@ class Channel:
         self._failure: OSError | None = None
         self._news = asyncio.Event()
         self._told: Callable[[bytes], None] | None = None
+        self._pause: Callable[[], None] | None = None
+        self._resume: Callable[[], None] | None = None
+        self._paused = False
+
+    def hold_back(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
+        """Call these when the sender is to pause, and when it may go on."""
+        self._pause, self._resume = pause, resume
 
     def set_listener(self, listener: Callable[[bytes], None]) -> None:
         """Call a listener with what comes, instead of keeping it for a reader."""
@@ -56,13 +65,16 @@ class Channel:
             return
         self._came += data
         self._ended = self._ended or ended
+        if len(self._came) > PAUSE_BYTES and self._pause is not None and not self._paused:
+            self._paused = True
+            self._pause()
         if len(self._came) > _MAX_UNREAD:  # nothing holds the other side back
             self._came.clear()
             self._failure = ConnectionResetError(f"{_MAX_UNREAD} bytes came that nobody read")
         self._news.set()
 
     def fail(self, failure: OSError) -> None:
-        """It was cut off."""
+        """Record that the stream was cut off."""
         self._failure = failure
         self._news.set()
 
@@ -76,6 +88,9 @@ class Channel:
             await self._news.wait()
         data = bytes(self._came)
         self._came.clear()
+        if self._paused and self._resume is not None:
+            self._paused = False
+            self._resume()
         return data
 
     def write(self, data: bytes) -> None:

@@ -26,10 +26,10 @@ class PlainInfo(tarfile.TarInfo):
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> PlainInfo:
         """A member of its block. Raises tarfile.ReadError for what no archive of ours has."""
-        found = super().frombuf(buf, encoding, errors)
-        if found.type in EXTENDED and found.size > MAX_HEADER_BYTES:
+        result = super().frombuf(buf, encoding, errors)
+        if result.type in EXTENDED and result.size > MAX_HEADER_BYTES:
             raise tarfile.ReadError(f"a header of the archive is larger than {MAX_HEADER_BYTES}")
-        return found
+        return result
 
 
 def members(archive: tarfile.TarFile) -> Iterator[tuple[tarfile.TarInfo, IO[bytes]]]:

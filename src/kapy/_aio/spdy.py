@@ -102,13 +102,13 @@ class Session:
         self._control(_Kind.RST_STREAM, stream.to_bytes(4, "big") + _CANCEL.to_bytes(4, "big"))
 
     def pending(self) -> bytes:
-        """What is to be sent; taken out."""
-        found = bytes(self._out)
+        """Remove and return the bytes to send."""
+        result = bytes(self._out)
         self._out.clear()
-        return found
+        return result
 
     def receive(self, data: bytes) -> Iterator[Event]:
-        """What came of the other side. Raises NotSpdy."""
+        """Process bytes of the peer. Raises NotSpdy."""
         self._in += data
         while len(self._in) >= 8:
             size = int.from_bytes(self._in[5:8], "big")

@@ -74,6 +74,16 @@ class SpdyProtocol(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    def pause_reading(self) -> None:
+        """Take in nothing more of the connection."""
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Take in what arrives again."""
+        if self._transport is not None:
+            self._transport.resume_reading()
+
     def _new_channel(self, stream: int) -> Channel:
         channel = self._channels[stream] = Channel(partial(self._send, stream), self._room.wait)
         return channel

@@ -15,7 +15,7 @@ _NAME: Final = "kapy"
 
 
 class Span(Protocol):
-    """What a block can say about itself."""
+    """The span of a traced block, for its attributes."""
 
     def set_attribute(self, key: str, value: Value) -> None:
         """Say one thing more."""

@@ -30,12 +30,12 @@ def read_with_zeros(document: Document, kind: type[O]) -> O:
 def fill_zeros(document: Document, kind: type[Model]) -> Document:
     """Return the document with zeros for absent required fields, in its parts too."""
     whole = dict(document)
-    for one in msgspec.structs.fields(kind):
-        value = whole.get(one.encode_name)
-        if value is None and one.required:
-            value = _zero(one.type)
+    for field in msgspec.structs.fields(kind):
+        value = whole.get(field.encode_name)
+        if value is None and field.required:
+            value = _zero(field.type)
         if value is not None:
-            whole[one.encode_name] = _filled(value, one.type)
+            whole[field.encode_name] = _filled(value, field.type)
     return whole
 
 
@@ -49,7 +49,7 @@ def _filled(value: Any, hint: Any) -> Any:
     if inner is None:
         return value
     if isinstance(value, list):
-        return [_filled(one, inner) for one in value]
+        return [_filled(item, inner) for item in value]
     if get_origin(bare_type(hint)) is dict:
-        return {key: _filled(one, inner) for key, one in value.items()}
+        return {key: _filled(item, inner) for key, item in value.items()}
     return fill_zeros(value, inner) if isinstance(value, dict) else value

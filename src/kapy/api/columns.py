@@ -1,4 +1,4 @@
-"""What `kubectl get` shows of each of our kinds."""
+"""The columns of `kubectl get` for each of our kinds."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Column(NamedTuple):
 
     def document(self) -> Document:
         """Return the column as an entry of `additionalPrinterColumns` of a CRD."""
-        shown: Document = {
+        result: Document = {
             "name": self.name,
             "type": self.type,
             "jsonPath": self.path,
             "description": self.description,
         }
-        return shown | ({"priority": self.priority} if self.priority else {})
+        return result | ({"priority": self.priority} if self.priority else {})
 
 
 def condition(type_: str, description: str, *, name: str = "", priority: int = 0) -> Column:

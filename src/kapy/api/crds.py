@@ -35,7 +35,9 @@ _SERVICES: Final[Mapping[str, str]] = {
     "control-plane-kubeadm": "capi-kubeadm-control-plane",
     "infrastructure-docker": "capd",
 }
-_CONTRACTS: Final = frozenset(key for key, one in _PROVIDERS.items() if one != "cluster-api")
+_CONTRACTS: Final = frozenset(
+    key for key, provider in _PROVIDERS.items() if provider != "cluster-api"
+)
 _OBJECT: Final[Document] = {
     "apiVersion": {
         "type": "string",
@@ -67,10 +69,10 @@ def print_crds() -> list[Document]:
     from kapy.api.schema import structural_schemas
 
     types = [(kind, version, kind.type_of(version)) for kind in KINDS for version in kind.versions]
-    schemas = structural_schemas([one for _, _, one in types], descriptions())
+    schemas = structural_schemas([element for _, _, element in types], descriptions())
     served: dict[Kind, list[Document]] = {kind: [] for kind in KINDS}
-    for (kind, version, one), schema in zip(types, schemas, strict=True):
-        served[kind].append(_version(kind, version, one, schema))
+    for (kind, version, item), schema in zip(types, schemas, strict=True):
+        served[kind].append(_version(kind, version, item, schema))
     return [_crd(kind, versions) for kind, versions in served.items()]
 
 
@@ -90,7 +92,7 @@ def for_kubernetes(crd: Document) -> Document:
 
 def stored_only(crd: Document) -> Document:
     """Return the CRD without the older versions, so that nothing has to convert."""
-    versions = [one for one in crd["spec"]["versions"] if one["storage"]]
+    versions = [version for version in crd["spec"]["versions"] if version["storage"]]
     return _with_spec(crd, versions=versions)
 
 
@@ -102,7 +104,7 @@ def _crd(kind: Kind, versions: list[Document]) -> Document:
     labels = {Label.PROVIDER: _PROVIDERS[kind.group]}
     if kind.group in _CONTRACTS:
         # Which contract the objects of each version keep to: core reads them by it.
-        labels |= {f"{CLUSTER_GROUP}/{one}": one for one in ("v1beta1", "v1beta2")}
+        labels |= {f"{CLUSTER_GROUP}/{item}": item for item in ("v1beta1", "v1beta2")}
     return definition(kind.type_of().RESOURCE, versions, labels, kind.short_names)
 
 
@@ -155,7 +157,7 @@ def served_version(
         "name": type_.RESOURCE.version,
         "served": True,
         "storage": stored,
-        **({"additionalPrinterColumns": [one.document() for one in shown]} if shown else {}),
+        **({"additionalPrinterColumns": [column.document() for column in shown]} if shown else {}),
         "schema": {"openAPIV3Schema": schema | {"properties": schema["properties"] | _OBJECT}},
         "subresources": _subresources(type_),
     }
@@ -184,8 +186,8 @@ def _fields(kind: type[Object], part: str) -> tuple[str, ...]:
     """Return the names of the fields of `spec` or `status`; none if the kind does not have that
     part.
     """
-    for one in msgspec.structs.fields(kind):
-        if one.name == part:
-            inner: Any = getattr(one.type, "__origin__", one.type)  # without Annotated
+    for field in msgspec.structs.fields(kind):
+        if field.name == part:
+            inner: Any = getattr(field.type, "__origin__", field.type)  # without Annotated
             return tuple(inner.__struct_fields__)
     return ()

@@ -73,8 +73,8 @@ def previous_defaults(document: Document, spec: Path) -> Document:
     `spec`, so that a comparison with a stored object finds no change in them.
     """
     changes = _unless_set(document, (*spec, "format"), "cloud-config")
-    for one in ("initConfiguration", "joinConfiguration"):
-        policy = (*spec, one, "nodeRegistration", "imagePullPolicy")
+    for item in ("initConfiguration", "joinConfiguration"):
+        policy = (*spec, item, "nodeRegistration", "imagePullPolicy")
         changes |= _unless_set(document, policy, "IfNotPresent")
     kubeconfig = (*spec, "joinConfiguration", "discovery", "file", "kubeConfig")
     if value_at(document, (*kubeconfig, "user", "exec")):
@@ -204,8 +204,8 @@ def _docker_cluster_spec(document: Document, spec: Path, docker: Path) -> Change
     if not value_at(document, port):
         changes[port] = DOCKER_PORT
     domains = value_at(document, (*docker, "failureDomains"))
-    if isinstance(domains, list) and all(isinstance(one, dict | None) for one in domains):
-        known = [{"controlPlane": False, **(one or {})} for one in domains]
+    if isinstance(domains, list) and all(isinstance(domain, dict | None) for domain in domains):
+        known = [{"controlPlane": False, **(domain or {})} for domain in domains]
         if known != domains:
             changes[(*docker, "failureDomains")] = known
     # Upstream writes all of an object as soon as it changes any of it.
@@ -222,8 +222,10 @@ def _dev_machine_template(template: Document, _: Document | None) -> Changes:
 
 def _docker_unless_said(document: Document, spec: Path, docker: Document) -> Changes:
     backend = (*spec, "backend")
-    said = any(value_at(document, (*backend, one)) is not None for one in ("docker", "inMemory"))
-    return {} if said else {(*backend, "docker"): docker}
+    result = any(
+        value_at(document, (*backend, item)) is not None for item in ("docker", "inMemory")
+    )
+    return {} if result else {(*backend, "docker"): docker}
 
 
 def _unless_set(document: Document, path: Path, value: Any) -> Changes:
@@ -248,7 +250,7 @@ def _cluster_name(document: Document) -> str:
 def _selects_everything(document: Document) -> bool:
     selector = ("spec", "selector")
     return not any(
-        value_at(document, (*selector, one)) for one in ("matchLabels", "matchExpressions")
+        value_at(document, (*selector, item)) for item in ("matchLabels", "matchExpressions")
     )
 
 

@@ -38,7 +38,9 @@ class Descriptions:
             for of in structs_in(info, set()):
                 name = of.cls.__name__
                 self.types[name] = _docstring(of.cls)
-                self.fields[name] = {one.encode_name: extra_schema(one.type) for one in of.fields}
+                self.fields[name] = {
+                    field.encode_name: extra_schema(field.type) for field in of.fields
+                }
 
     def of_type(self, struct: type[msgspec.Struct]) -> str:
         """Return the description of a Struct; "" if it has none."""
@@ -80,8 +82,8 @@ def structs_in(of: inspect.Type, seen: set[type]) -> Iterator[inspect.StructType
         case inspect.Metadata(type=inner):
             yield from structs_in(inner, seen)
         case inspect.UnionType(types=types):
-            for one in types:
-                yield from structs_in(one, seen)
+            for item in types:
+                yield from structs_in(item, seen)
         case inspect.ListType(item_type=inner) | inspect.DictType(value_type=inner):
             yield from structs_in(inner, seen)
 
@@ -89,7 +91,7 @@ def structs_in(of: inspect.Type, seen: set[type]) -> Iterator[inspect.StructType
 def _docstring(struct: type[msgspec.Struct]) -> str:
     """Return the docstring of a Struct, with one line per paragraph."""
     paragraphs = cleandoc(struct.__doc__ or "").split("\n\n")
-    return "\n\n".join(" ".join(one.split()) for one in paragraphs)
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def extra_schema(of: inspect.Type) -> dict[str, Any]:
@@ -98,6 +100,6 @@ def extra_schema(of: inspect.Type) -> dict[str, Any]:
         case inspect.Metadata(type=inner, extra_json_schema=extra):
             return extra_schema(inner) | (extra or {})
         case inspect.UnionType(types=types):
-            return next((found for one in types if (found := extra_schema(one))), {})
+            return next((schema for item in types if (schema := extra_schema(item))), {})
         case _:
             return {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FeatureGates:
-    """Which features are on (`feature/feature.go`): objects and controllers ask the same gates."""
+    """The feature gates (`feature/feature.go`), for admission and for controllers."""
 
     cluster_topology: bool = False
     in_place_updates: bool = False

@@ -1,4 +1,4 @@
-"""What the kinds of infrastructure have in common."""
+"""Structs and fields that several infrastructure kinds have."""
 
 from typing import Annotated, ClassVar
 

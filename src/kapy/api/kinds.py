@@ -1,4 +1,4 @@
-"""Which kinds there are, in which versions, and where each is defined. Imports none of them."""
+"""All kinds, their versions, and the module of each. Imports none of these modules."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def _type(kind: Kind, version: str) -> type[Object]:
     newest: type[Object] = getattr(_module(f"kapy.api.{kind.module}"), kind.name)
     if version == STORED:
         return newest
-    found: type[Object] = _module("kapy.api.older.derivation").older_type(newest, version)
-    return found
+    result: type[Object] = _module("kapy.api.older.derivation").older_type(newest, version)
+    return result
 
 
 def _docker(name: str, module: str) -> Kind:

@@ -41,7 +41,7 @@ def generate_name(
 
 def render_name(template: str, data: Mapping[str, Any]) -> str:
     """Return the text that a template makes of `data`, of any length. Raises BadNameTemplate."""
-    name = _FIELD.sub(lambda found: _look_up(found[1], data) or found[0], template)
+    name = _FIELD.sub(lambda match: _look_up(match[1], data) or match[0], template)
     if "{{" not in name:
         return name
     try:

@@ -31,8 +31,8 @@ def load_or_print(name: str, make: Callable[[], list[Document]]) -> list[Documen
     place = Path(cache_from_source(str(_SOURCES / f"{name}.py"))).with_suffix(".json")
     state = _state()
     with suppress(OSError, msgspec.DecodeError):
-        found, documents = msgspec.json.decode(place.read_bytes(), type=tuple[str, list[Document]])
-        if found == state:
+        result, documents = msgspec.json.decode(place.read_bytes(), type=tuple[str, list[Document]])
+        if result == state:
             return documents
     documents = make()
     if not sys.dont_write_bytecode:

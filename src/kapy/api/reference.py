@@ -37,19 +37,21 @@ _RANGES: Final = (
 
 def pages() -> dict[str, str]:
     """Return the text of every page by its file name, `README.md` included."""
-    found = {"README.md": _DIRECTORY_HEAD}
+    result = {"README.md": _DIRECTORY_HEAD}
     for crd in crds():
         kind = crd["spec"]["names"]["kind"]
-        found[f"{kind.lower()}.md"] = _page(crd)
-        found["README.md"] += _row(crd)
-    return found
+        result[f"{kind.lower()}.md"] = _page(crd)
+        result["README.md"] += _row(crd)
+    return result
 
 
 def _row(crd: Document) -> str:
     spec = crd["spec"]
     kind = spec["names"]["kind"]
-    stored = next(one["name"] for one in spec["versions"] if one["storage"])
-    others = ", ".join(f"`{one['name']}`" for one in spec["versions"] if not one["storage"])
+    stored = next(version["name"] for version in spec["versions"] if version["storage"])
+    others = ", ".join(
+        f"`{version['name']}`" for version in spec["versions"] if not version["storage"]
+    )
     return (
         f"| [{kind}]({kind.lower()}.md) | `{spec['group']}` | `{stored}` | {others or 'none'} |\n"
     )
@@ -58,9 +60,9 @@ def _row(crd: Document) -> str:
 def _page(crd: Document) -> str:
     spec = crd["spec"]
     names = spec["names"]
-    stored = next(one for one in spec["versions"] if one["storage"])
+    stored = next(item for item in spec["versions"] if item["storage"])
     schema = stored["schema"]["openAPIV3Schema"]
-    called = ", ".join(f"`{one}`" for one in (names["plural"], *names.get("shortNames", ())))
+    called = ", ".join(f"`{name}`" for name in (names["plural"], *names.get("shortNames", ())))
     lines = [
         f"# {names['kind']}",
         "",
@@ -81,7 +83,7 @@ def _older(version: Document, known: set[tuple[str, str]]) -> Iterator[str]:
     """Return the table of the fields that an older version calls differently."""
     schema = version["schema"]["openAPIV3Schema"]
     yield f"\n## In {version['name']}\n"
-    different = [one for one in _fields(schema) if one not in known]
+    different = [field for field in _fields(schema) if field not in known]
     if not different:
         yield "The same fields."
         return
@@ -141,7 +143,7 @@ def _words(node: Document, *, required: bool) -> str:
     sentence = " ".join(str(node.get("description", "")).split())
     facts = ["required"] if required else []
     if "enum" in node:
-        facts.append("one of " + ", ".join(f"`{one}`" for one in node["enum"]))
+        facts.append("one of " + ", ".join(f"`{item}`" for item in node["enum"]))
     facts += _ranges(node)
     facts += [node["format"]] if "format" in node else []
     facts += [f"`{node['pattern']}`"] if "pattern" in node else []
@@ -150,7 +152,9 @@ def _words(node: Document, *, required: bool) -> str:
     if keys := node.get("x-kubernetes-list-map-keys"):
         facts.append(f"one for each {', '.join(keys)}")
     facts += [
-        one["message"] for one in node.get("x-kubernetes-validations", ()) if "message" in one
+        validation["message"]
+        for validation in node.get("x-kubernetes-validations", ())
+        if "message" in validation
     ]
     return _cell(f"{sentence} ({'; '.join(facts)})" if facts else sentence)
 

@@ -86,10 +86,10 @@ class _Printer:
 
     def _union(self, of: inspect.UnionType) -> Document:
         """Return the schema of a union: Kubernetes has only "or absent" and "number or text"."""
-        present = [one for one in of.types if not isinstance(one, inspect.NoneType)]
+        present = [item for item in of.types if not isinstance(item, inspect.NoneType)]
         if len(present) == 1:
             return self.schema(present[0])
-        if {type(one) for one in present} == {inspect.IntType, inspect.StrType}:
+        if {type(item) for item in present} == {inspect.IntType, inspect.StrType}:
             return dict(_INT_OR_STRING)
         raise TypeError(f"{of} has no structural schema")
 

@@ -17,6 +17,9 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
 from kapy.api.times import moment
+from kapy.kube.digits import parse_integer
+from kapy.kube.errors import KapyError
+from kapy.kube.int_or_percent import WHOLE_NUMBER
 from kapy.kube.meta import Object
 
 AFTER_EXPIRED: Final = "MachineDeployment spec.rolloutAfter expired"
@@ -43,28 +46,28 @@ class Difference:
 def difference(current: MachineTemplateSpec, desired: MachineTemplateSpec) -> Difference:
     """Return the differences between `current` and `desired` that require other Machines."""
     have, want = current.spec, desired.spec
-    found: list[tuple[str, str]] = []
+    result: list[tuple[str, str]] = []
     if have.version != want.version:
-        found.append(
+        result.append(
             (
                 f"spec.version {have.version}, {want.version} required",
                 f"Version {have.version}, {want.version} required",
             )
         )
     if have.bootstrap != want.bootstrap:
-        found.append(_bootstrap(have, want))
+        result.append(_bootstrap(have, want))
     if have.infrastructure_ref != want.infrastructure_ref:
         mine, theirs = have.infrastructure_ref, want.infrastructure_ref
-        found.append(_reference("spec.infrastructureRef", mine, theirs))
+        result.append(_reference("spec.infrastructureRef", mine, theirs))
     if have.failure_domain != want.failure_domain:
-        found.append(
+        result.append(
             (
                 f"spec.failureDomain {have.failure_domain}, {want.failure_domain} required",
                 f"Failure domain {have.failure_domain}, {want.failure_domain} required",
             )
         )
-    logs, conditions = tuple(one[0] for one in found), tuple(one[1] for one in found)
-    return Difference(logs, conditions, bool(found))
+    logs, conditions = tuple(entry[0] for entry in result), tuple(entry[1] for entry in result)
+    return Difference(logs, conditions, bool(result))
 
 
 def _bootstrap(have: MachineSpec, want: MachineSpec) -> tuple[str, str]:
@@ -72,7 +75,8 @@ def _bootstrap(have: MachineSpec, want: MachineSpec) -> tuple[str, str]:
     if mine.config_ref is not None:
         return _reference("spec.bootstrap.configRef", mine.config_ref, theirs.config_ref)
     names = [
-        "nil" if one.data_secret_name is None else one.data_secret_name for one in (mine, theirs)
+        "nil" if bootstrap.data_secret_name is None else bootstrap.data_secret_name
+        for bootstrap in (mine, theirs)
     ]
     text = f"spec.bootstrap.dataSecretName {names[0]}, {names[1]} required"
     return text, text
@@ -90,12 +94,22 @@ def _reference(
     )
 
 
+class BadRevision(KapyError):
+    """A MachineDeployment or MachineSet has a revision annotation that is no number."""
+
+
 def revision_of(owned: Object) -> int:
     """Return the revision of a MachineDeployment or MachineSet; 0 if it has none. Raises
-    ValueError.
+    BadRevision.
     """
-    text = owned.metadata.annotations.get(Annotation.REVISION)
-    return 0 if text is None else int(text)
+    text = owned.metadata.annotations.get(Annotation.REVISION, "0")
+    number = parse_integer(text) if WHOLE_NUMBER.fullmatch(text) else None
+    if number is None or abs(number) >= 1 << 63:
+        raise BadRevision(
+            f'annotation {Annotation.REVISION} of {type(owned).__name__} "{owned.metadata.name}" '
+            f'is "{text[:40]}", which is no 64-bit number; remove the annotation'
+        )
+    return number
 
 
 def rollout_after_expired(

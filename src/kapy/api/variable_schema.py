@@ -33,13 +33,13 @@ def _plain(schema: Mapping[str, Any]) -> Document:
             continue
         match key:
             case "properties":
-                left[key] = {name: _plain(one) for name, one in value.items()}
+                left[key] = {name: _plain(item) for name, item in value.items()}
             case "additionalProperties" | "items" | "not":
                 left[key] = _plain(value)
             case "allOf" | "anyOf" | "oneOf":
-                left[key] = [_plain(one) for one in value]
+                left[key] = [_plain(item) for item in value]
             case "enum":
-                left[key] = [one for one in value if one is not None]
+                left[key] = [item for item in value if item is not None]
             case _:
                 left[key] = value
     return left

@@ -1,4 +1,4 @@
-"""Which versions of Kubernetes the Machines of a status run (`status.versions`)."""
+"""The Kubernetes versions that Machines run (`status.versions`)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from kapy.kube.version import InvalidVersion, Version, compare, parse_tolerant
 def versions_of(machines: Iterable[Machine]) -> list[StatusVersion]:
     """Machines by version: the kubelet's, or the wanted one as long as that is not known."""
     oldest_first = sorted(
-        machines, key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name)
+        machines,
+        key=lambda machine: (machine.metadata.creation_timestamp or "", machine.metadata.name),
     )
     return sum_by_version(
-        StatusVersion(version=_version_of(one), replicas=1) for one in oldest_first
+        StatusVersion(version=_version_of(machine), replicas=1) for machine in oldest_first
     )
 
 
@@ -26,9 +27,9 @@ def sum_by_version(versions: Iterable[StatusVersion]) -> list[StatusVersion]:
     Versions that cannot be compared (build tags of different kinds) keep their order.
     """
     replicas: dict[str, int] = {}
-    for one in versions:
-        if one.version:
-            replicas[one.version] = replicas.get(one.version, 0) + one.replicas
+    for version in versions:
+        if version.version:
+            replicas[version.version] = replicas.get(version.version, 0) + version.replicas
     names = list(replicas)
     if len(names) > 1:
         names.sort(key=cmp_to_key(_compare))
@@ -41,12 +42,12 @@ def _version_of(machine: Machine) -> str:
 
 
 def _compare(a: str, b: str) -> int:
-    one, other = _parse(a), _parse(b)
-    if one is None or other is None:
-        if one is None and other is None:
+    version, other = _parse(a), _parse(b)
+    if version is None or other is None:
+        if version is None and other is None:
             return -1 if a < b else 1
-        return 1 if one is None else -1
-    order = compare(one, other, build_tags=True)
+        return 1 if version is None else -1
+    order = compare(version, other, build_tags=True)
     if order in (-1, 1):
         return order
     return 0 if order else (-1 if a < b else 1)

@@ -19,6 +19,7 @@ The store raises the exceptions of `kapy.apiserver.store.errors`.
 from __future__ import annotations
 
 from kapy.kube import Document
+from kapy.kube.digits import has_only_digits
 from kapy.kube.errors import ApiError, BadRequest, Invalid, MethodNotAllowed, NotFound
 from kapy.kube.field_errors import FieldError, invalid
 from kapy.kube.go_quoted import go_quoted
@@ -105,7 +106,6 @@ def invalid_integer(text: str, why: str = "invalid syntax") -> ApiError:
 
 def invalid_resource_version_message(text: str) -> str:
     """Return the message about an invalid resourceVersion of a watch or a list."""
-    digits = text.isascii() and text.isdigit()
-    wrong = "value out of range" if digits else "invalid syntax"
+    wrong = "value out of range" if has_only_digits(text) else "invalid syntax"
     why = f"strconv.ParseUint: parsing {go_quoted(text)}: {wrong}"
     return str(invalid("resourceVersion", text, why))

@@ -46,7 +46,7 @@ class AdmissionRules:
         self._client: Client | None = None
 
     def enable_reads(self, client: Client) -> None:
-        """From now on, also run the checks that read other objects."""
+        """Also run the checks that read other objects, from now on."""
         self._client = client
 
     def handles(self, resource: Resource, subresource: str) -> bool:

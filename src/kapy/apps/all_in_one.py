@@ -38,9 +38,10 @@ from kapy.apps.controllers import add_controllers
 from kapy.apps.conversion import convert_documents, first_supported
 from kapy.apps.credentials import Credentials, issue_credentials
 from kapy.apps.definitions import install_definitions
+from kapy.apps.fleet_pages import fleet_pages
 from kapy.apps.gc_tuning import collect_less_often
 from kapy.apps.service_addresses import ServiceAddresses
-from kapy.apps.settings import Serving, Settings
+from kapy.apps.settings import Settings
 from kapy.apps.start_waits import wait_until_working, wait_with_limit
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from kapy.hooks.call_stream import ObservableTransport
     from kapy.hooks.transport import HookTransport
     from kapy.sdk.provider import Provider
+    from kapy.ui.application import FleetPages
 
 CONTROLLERS: Final = User(
     "system:serviceaccount:kapy-system:kapy",
@@ -74,7 +76,8 @@ class ManagementPlane:
     """A running management plane.
 
     client: acts as the administrator, in process. kubeconfig: the access for other programs, None
-    if the plane serves no network. clock_watch: reports jumps of the clock.
+    if the plane serves no network. clock_watch: reports jumps of the clock. pages: the fleet page,
+    None if it is not served.
     """
 
     server: Server
@@ -83,6 +86,7 @@ class ManagementPlane:
     client: Client
     kubeconfig: Kubeconfig | None = None
     clock_watch: ClockWatch | None = None
+    pages: FleetPages | None = None
 
     @property
     def transport(self) -> Transport:
@@ -179,10 +183,10 @@ async def _start(
         if "infrastructure-dev" not in settings.controllers.disabled_managers:
             server.kubelet_requests = ManagerPod(controllers.in_memory)
             await install_pod(client, clock())
-    access = None
+    access = pages = None
     if settings.serving is not None and credentials is not None:
-        access = await stack.enter_async_context(
-            _serve_network(server, settings.serving, credentials)
+        access, pages = await stack.enter_async_context(
+            _serve_network(server, settings, credentials, clock)
         )
     add_kube_controllers(
         server, authority="" if access is None else access.certificate_authority.decode()
@@ -205,7 +209,7 @@ async def _start(
     stack.callback(
         server.health.begin_shutdown
     )  # the first thing that ends: nobody is sent here any more
-    return ManagementPlane(server, runtime, controllers.cluster_cache, client, access, watch)
+    return ManagementPlane(server, runtime, controllers.cluster_cache, client, access, watch, pages)
 
 
 async def _pod_services(
@@ -245,7 +249,7 @@ def _admission(providers: Sequence[Provider]) -> list[Admission]:
         return []
     from kapy.sdk.admission_in_process import InProcess
 
-    return [InProcess(one.admission) for one in providers]
+    return [InProcess(provider.admission) for provider in providers]
 
 
 def _conversion(providers: Sequence[Provider]) -> Convert:
@@ -253,7 +257,9 @@ def _conversion(providers: Sequence[Provider]) -> Convert:
         return convert_documents
     from kapy.sdk.admission_in_process import conversion
 
-    return first_supported(convert_documents, *(conversion(one.admission) for one in providers))
+    return first_supported(
+        convert_documents, *(conversion(provider.admission) for provider in providers)
+    )
 
 
 async def _install_certificates(client: Client) -> None:
@@ -310,10 +316,10 @@ def _serve_metrics(server: Server, runtime: Runtime) -> None:
 def _serve_calls(server: Server, calls: ObservableTransport) -> None:
     """Stream calls of extensions as they happen, for `kapy hooks watch`."""
 
-    from kapy.hooks.inspection import CALLS
+    from kapy.hooks.inspection import CALLS, RECALL
 
-    def page(_: Request) -> Reply:
-        return Reply(200, calls.watch())
+    def page(request: Request) -> Reply:
+        return Reply(200, calls.watch(recall=request.query.get(RECALL) == "true"))
 
     server.pages[CALLS] = page
 
@@ -321,7 +327,7 @@ def _serve_calls(server: Server, calls: ObservableTransport) -> None:
 def _add_health_checks(server: Server, runtime: Runtime) -> None:
     def informers() -> str | None:
         waiting = runtime.cache.unsynced()
-        names = ", ".join(sorted(one.group_resource for one in waiting))
+        names = ", ".join(sorted(item.group_resource for item in waiting))
         return f"{len(waiting)} informers not started yet: {names}" if waiting else None
 
     def controllers() -> str | None:
@@ -333,12 +339,17 @@ def _add_health_checks(server: Server, runtime: Runtime) -> None:
 
 @asynccontextmanager
 async def _serve_network(
-    server: Server, serving: Serving, credentials: Credentials
-) -> AsyncIterator[Kubeconfig]:
-    own = credentials.server
+    server: Server, settings: Settings, credentials: Credentials, clock: Clock
+) -> AsyncIterator[tuple[Kubeconfig, FleetPages | None]]:
+    own, serving = credentials.server, settings.serving
+    assert serving is not None
     tls = server_context(own.certificate, own.key, client_ca=credentials.authority.certificate)
     application = Application(server, Authenticator(serving.tokens))
     async with AsyncExitStack() as stack:
+        pages = None
+        if settings.pages is not None:
+            pages = application.mounts["ui"] = fleet_pages(server, clock, settings.pages)
+            await stack.enter_async_context(pages.running())
         try:
             host, port = await stack.enter_async_context(
                 listen(application, host=serving.host, port=serving.port, tls=tls)
@@ -348,7 +359,7 @@ async def _serve_network(
                 f"cannot listen on {serving.host}:{serving.port} ({_reason_of(error)}); choose "
                 "another port with --port, or stop the program that uses it"
             ) from None
-        yield _kubeconfig_of(credentials, host, port)
+        yield _kubeconfig_of(credentials, host, port), pages
 
 
 def _check_data(settings: Settings) -> None:
@@ -376,8 +387,8 @@ async def _credentials(server: Server, settings: Settings, clock: Clock) -> Cred
 def _published_ca(server: Server) -> bytes:
     """The CA that the plane published in its namespaces, b"" for none."""
     table = server.store.peek("configmaps")
-    found = None if table is None else table.get("kube-system", "kube-root-ca.crt")
-    data = (found or {}).get("data") or {}
+    result = None if table is None else table.get("kube-system", "kube-root-ca.crt")
+    data = (result or {}).get("data") or {}
     return str(data.get("ca.crt", "")).encode()
 
 

@@ -125,7 +125,7 @@ def _manifest(state: FileState, members: list[_Member], now: datetime) -> Manife
         schema=state.schema,
         resource_version=str(state.revision),
         objects=state.objects,
-        files={one.name: one.checksum() for one in members},
+        files={member.name: member.checksum() for member in members},
     )
 
 
@@ -136,10 +136,10 @@ def _write(to: IO[bytes], members: list[_Member], now: datetime) -> None:
         ) as packed,
         tarfile.open(fileobj=packed, mode="w|") as archive,
     ):
-        for one in members:
-            info = tarfile.TarInfo(one.name)
-            info.size, info.mode, info.mtime = one.size, 0o600, int(now.timestamp())
-            with one.open() as file:
+        for member in members:
+            info = tarfile.TarInfo(member.name)
+            info.size, info.mode, info.mtime = member.size, 0o600, int(now.timestamp())
+            with member.open() as file:
                 archive.addfile(info, file)
 
 

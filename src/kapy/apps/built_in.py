@@ -90,14 +90,14 @@ async def install_inventory(client: Client, without: Collection[ManagerName] = f
     if not (await client.list(CRDS, fields=f"metadata.name={Key.of(DEFINITION).name}")).items:
         with suppress(AlreadyExists):
             await client.create(CRDS, DEFINITION)
-    there = {Key.of(one): one for one in (await client.list(PROVIDERS)).items}
-    for one in _BUILT_IN:
-        wanted = _provider(one)
+    there = {Key.of(item): item for item in (await client.list(PROVIDERS)).items}
+    for in_provider in _BUILT_IN:
+        wanted = _provider(in_provider)
         stored = there.get(Key.of(wanted))
-        if one.manager in without:
-            await _uninstall(client, one)
+        if in_provider.manager in without:
+            await _uninstall(client, in_provider)
         elif stored is None:
-            await _install(client, one)
+            await _install(client, in_provider)
         elif installed_of(stored) != installed_of(wanted):
             await client.patch(PROVIDERS, Key.of(wanted), wanted)
 
@@ -182,7 +182,8 @@ def _status(generation: int, now: str) -> Document:
 def _strip_times(status: Document) -> Document:
     conditions = status.get("conditions") or []
     documents = [
-        {name: one.get(name) for name in ("type", "status", "reason")} for one in conditions
+        {name: condition.get(name) for name in ("type", "status", "reason")}
+        for condition in conditions
     ]
     return {**status, "conditions": documents}
 
@@ -247,5 +248,5 @@ def _pod(labels: dict[str, str]) -> Document:
 
 def _pod_status(now: str) -> Document:
     types = ("PodScheduled", "Initialized", "ContainersReady", "Ready")
-    conditions = [{"type": one, "status": "True", "lastTransitionTime": now} for one in types]
+    conditions = [{"type": item, "status": "True", "lastTransitionTime": now} for item in types]
     return {"phase": "Running", "podIP": "127.0.0.1", "startTime": now, "conditions": conditions}

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Final
 
 from kapy._aio.byte_streams import ByteStream, Channel
-from kapy.apiserver.kubelet.port_forward import PortForward, is_port_forward
+from kapy.apiserver.kubelet.port_forward import is_port_forward, port_forward
 from kapy.apiserver.request.request_info import request_info
 from kapy.kube import Key
 from kapy.kube.http import Reply, Request
@@ -34,14 +34,14 @@ class ManagerPod:
         asked = request_info(request)
         if Key(asked.namespace, asked.name) != POD:
             return None
-        return PortForward(101, {}, connect=self._connect)
+        return port_forward(request, self._connect)
 
     async def _connect(self, port: int, stream: ByteStream) -> None:
-        found = self._clusters.on_port(port)
-        if len(found) != 1:
-            raise ConnectionRefusedError(_refusal(port, len(found)))
+        result = self._clusters.on_port(port)
+        if len(result) != 1:
+            raise ConnectionRefusedError(_refusal(port, len(result)))
         assert isinstance(stream, Channel)
-        reader, writer = await asyncio.open_connection(*found[0].endpoint)
+        reader, writer = await asyncio.open_connection(*result[0].endpoint)
         try:
             await _relay(reader, writer, stream)
         finally:
@@ -78,5 +78,5 @@ async def _relay(
     async with asyncio.TaskGroup() as group:
         ways = [group.create_task(to_client()), group.create_task(to_cluster())]
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        for one in ways:
-            one.cancel()
+        for item in ways:
+            item.cancel()

@@ -34,7 +34,7 @@ async def validate_class_usage(
         return await topology_findings(client, read(review.new, Cluster), old)
     changed = review.new is not None and review.old is not None
     if review.resource == ClusterClass.RESOURCE and changed:
-        before, after = (read(one or {}, ClusterClass) for one in (review.old, review.new))
+        before, after = (read(item or {}, ClusterClass) for item in (review.old, review.new))
         return await change_errors(client, before, after), ()
     return (), ()
 

@@ -86,8 +86,8 @@ class ClockWatch:
     def _report(self, description: str) -> None:
         self.remark = description
         _log.warning("%s", description)
-        for told in self.told:
-            told(description)
+        for item in self.told:
+            item(description)
 
 
 def _text(duration: timedelta) -> str:

@@ -62,9 +62,9 @@ class ClusterProgress:
         """Return why the cluster is not available, from its own condition."""
         if self.document is None:
             return f"cluster {self.key} was not seen"
-        found = condition(self.document, "Available")
-        said = "it has no condition yet" if found is None else str(found.get("message") or "")
-        lines = [line.strip("* ").strip() for line in said.splitlines() if line.strip()]
+        result = condition(self.document, "Available")
+        value = "it has no condition yet" if result is None else str(result.get("message") or "")
+        lines = [line.strip("* ").strip() for line in value.splitlines() if line.strip()]
         message = "; ".join(_without_repeats(lines)) or "no reason was given"
         return f"cluster {self.key} is not Available: {message}"
 
@@ -79,16 +79,16 @@ def _troubles(cluster: Document) -> Iterator[str]:
         lines = _condition_lines(cluster, of)
         begins = next((at for at, line in enumerate(lines) if line.startswith("ERROR:")), None)
         if begins is not None:
-            said = "\n  ".join(lines[begins : begins + MAX_LINES])
-            yield f"a machine failed to boot; `describe cluster` shows which:\n  {said}\n "
+            result = "\n  ".join(lines[begins : begins + MAX_LINES])
+            yield f"a machine failed to boot; `describe cluster` shows which:\n  {result}\n "
 
 
 def _condition_lines(cluster: Document, of: str) -> list[str]:
     """Return the lines of a condition that is not True, without list marks."""
-    found = condition(cluster, of)
-    if found is None or found.get("status") == "True":
+    result = condition(cluster, of)
+    if result is None or result.get("status") == "True":
         return []
-    lines = str(found.get("message") or "").splitlines()
+    lines = str(result.get("message") or "").splitlines()
     return [text for line in lines if (text := line.strip("* ").strip())]
 
 
@@ -123,12 +123,12 @@ async def wait_until_available(
     watched = {key: ClusterProgress(key) for key in clusters}
     try:
         async with asyncio.timeout(within):
-            while not all(one.available for one in watched.values()):
+            while not all(progress.available for progress in watched.values()):
                 await _follow(client, watched, say)
     except TimeoutError:
-        reasons = [one.reason() for one in watched.values() if not one.available]
+        reasons = [progress.reason() for progress in watched.values() if not progress.available]
         raise ClusterNotReady("; ".join(reasons)) from None
-    return [one.document for one in watched.values() if one.document is not None]
+    return [progress.document for progress in watched.values() if progress.document is not None]
 
 
 async def delete_and_wait(client: Client, cluster: Key) -> None:
@@ -151,25 +151,25 @@ async def _follow(client: Client, progress: dict[Key, ClusterProgress], say: Pri
     listed = await client.list(CLUSTERS)
     for document in listed.items:
         _update(progress, document, say)
-    if all(one.available for one in progress.values()):
+    if all(value.available for value in progress.values()):
         return
     try:
         async with client.watch(CLUSTERS, resource_version=listed.resource_version) as events:
             async for event in events:
                 if event.type in ("ADDED", "MODIFIED"):
                     _update(progress, event.document, say)
-                if all(one.available for one in progress.values()):
+                if all(value.available for value in progress.values()):
                     return
     except Expired:
         return
 
 
 def _update(progress: dict[Key, ClusterProgress], document: Document, say: Print) -> None:
-    found = progress.get(Key.of(document))
-    if found is not None:
-        found.update(document, say)
+    result = progress.get(Key.of(document))
+    if result is not None:
+        result.update(document, say)
 
 
 def _is_true(document: Document, of: str) -> bool:
-    found = condition(document, of)
-    return found is not None and found.get("status") == "True"
+    result = condition(document, of)
+    return result is not None and result.get("status") == "True"

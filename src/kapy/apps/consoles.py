@@ -16,7 +16,7 @@ from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.providers.docker.console import ContainerConsole
 from kapy.providers.inmemory.console import SimulatedConsole
-from kapy.sdk import ConsoleUnavailable, MachineConsole
+from kapy.sdk.console import ConsoleUnavailable, MachineConsole
 
 GROUP: Final = "kapy.providers"
 _BUILT_IN_CONSOLES: Final[Sequence[Callable[[], MachineConsole]]] = (
@@ -41,14 +41,14 @@ def console_of(infra: Document, places: Sequence[str] = ()) -> MachineConsole:
     raise ConsoleUnavailable(
         f"machines of kind {infra['kind']} ({infra['apiVersion']}) cannot be looked into: kapy "
         "knows no console of their provider; name the provider's module with --provider, or "
-        "install its package, where it has one (kapy.sdk.MachineConsole); else use the tools of "
-        "the infrastructure"
+        "install its package, where it has one (kapy.sdk.console.MachineConsole); else use the "
+        "tools of the infrastructure"
     )
 
 
 def _installed_consoles() -> Iterator[Callable[[], MachineConsole] | None]:
-    for one in entry_points(group=GROUP):
+    for point in entry_points(group=GROUP):
         try:
-            yield provider_at(one.value).console
+            yield provider_at(point.value).console
         except KapyError as error:  # another package's fault must not hide the other consoles
-            log.warning("provider %s cannot be asked for a console: %s", one.name, error)
+            log.warning("provider %s cannot be asked for a console: %s", point.name, error)

@@ -81,8 +81,8 @@ class ContainerListener:
         authority = self._made.authority.certificate
         tls = server_context(pair.certificate, pair.key, client_ca=authority)
         application = Application(self._server, Authenticator(self._serving.tokens))
-        _, found = await stack.enter_async_context(listen(application, sock=sock, tls=tls))
-        return int(found)
+        _, result = await stack.enter_async_context(listen(application, sock=sock, tls=tls))
+        return int(result)
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -21,23 +21,23 @@ TIMEOUT: Final = 5.0
 async def memory_of_containers(plane: Path, agent: Path) -> Mapping[str, int]:
     """Bytes of memory by Pod UID, as far as they are known. plane, agent: folders."""
     used = read_used(agent)
-    found: Counter[str] = Counter()
+    result: Counter[str] = Counter()
     if used is None:
-        return found
+        return result
     async with Engine(used.engine) as engine:
 
         async def ask(container: Container) -> None:
             with suppress(EngineError):  # it has ended meanwhile
-                found[container.labels.get(POD_UID, "")] += await _memory(engine, container)
+                result[container.labels.get(POD_UID, "")] += await _memory(engine, container)
 
         with suppress(EngineError, TimeoutError):
             async with asyncio.timeout(TIMEOUT):
                 there = await engine.containers({PLANE: str(plane)})
                 async with asyncio.TaskGroup() as group:
-                    for one in there:
-                        if one.is_running:
-                            group.create_task(ask(one))
-    return found
+                    for item in there:
+                        if item.is_running:
+                            group.create_task(ask(item))
+    return result
 
 
 async def _memory(engine: Engine, container: Container) -> int:
@@ -48,5 +48,5 @@ async def _memory(engine: Engine, container: Container) -> int:
     memory = await engine.memory(container.id)
     if memory:
         return memory
-    found = await engine.container(container.id)  # without a controller of memory
-    return memory_of(found.pid) if found is not None and found.pid else 0
+    result = await engine.container(container.id)  # without a controller of memory
+    return memory_of(result.pid) if result is not None and result.pid else 0

@@ -44,11 +44,13 @@ _INVENTORY_RIGHTS: Final = (
 def limit_rights(server: Server, user: User, settings: Settings, runtime: Runtime) -> None:
     """Restrict the controllers of a runtime, as that user, to the RBAC rules in their managers'
     components."""
-    programs = [one for one in PROGRAMS if one not in settings.controllers.disabled_managers]
-    rights = [right for one in programs for right in rights_of(one)]
+    programs = [
+        program for program in PROGRAMS if program not in settings.controllers.disabled_managers
+    ]
+    rights = [right for program in programs for right in rights_of(program)]
     rights += [*_CONNECTION_RIGHTS, *(_INVENTORY_RIGHTS if settings.inventory else ())]
     rules = [*rules_of(rights), *_provider_rules(settings.providers, runtime)]
-    labels = [AGGREGATED[one] for one in programs if one in AGGREGATED]
+    labels = [AGGREGATED[program] for program in programs if program in AGGREGATED]
     server.access.grants.built_in = BuiltInRights(server.store, user, rules, labels)
 
 

@@ -22,7 +22,7 @@ from kapy.providers.inmemory import InMemoryClusters
 from kapy.providers.inmemory import add_to as add_in_memory
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.remote.cluster_cache import ClusterCache
-from kapy.sdk import WorkloadClusters
+from kapy.sdk.workload_clusters import WorkloadClusters
 
 if TYPE_CHECKING:
     from kapy.hooks.call_stream import ObservableTransport
@@ -72,7 +72,7 @@ def add_controllers(
     instead_of = host.published.instead_of
     in_memory = InMemoryClusters(
         clock=runtime.clock,
-        elsewhere=(lambda one: over_network(with_url_override(instead_of, one)))
+        elsewhere=(lambda kubeconfig: over_network(with_url_override(instead_of, kubeconfig)))
         if sockets
         else None,
         host=config.workload_host,

@@ -37,7 +37,7 @@ def convert_documents(
         return _version(kind, definition)
 
     try:
-        return [convert(one, api_version, reference_version=version) for one in documents]
+        return [convert(document, api_version, reference_version=version) for document in documents]
     except ConversionError as error:
         raise ConversionFailed(str(error)) from None
 
@@ -50,8 +50,8 @@ def first_supported(*ways: Convert) -> Convert:
         api_version: str,
         definition: Callable[[str], Document | None],
     ) -> list[Document] | None:
-        found = (way(documents, api_version, definition) for way in ways)
-        return next((one for one in found if one is not None), None)
+        result = (way(documents, api_version, definition) for way in ways)
+        return next((item for item in result if item is not None), None)
 
     return convert
 

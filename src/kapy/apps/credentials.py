@@ -108,16 +108,16 @@ def _authority(serving: Serving, now: datetime, published_ca: bytes) -> KeyPair:
         for path in (certificate, key):
             if path.exists():
                 path.replace(path.with_name(f"{path.name}.replaced"))
-        made = _new_authority(serving, now)
-        write_private(key, made.key)
-        write_private(certificate, made.certificate)
+        authority = _new_authority(serving, now)
+        write_private(key, authority.key)
+        write_private(certificate, authority.certificate)
     except OSError as error:
         raise UnusableCredentials(
             f"the certificate authority in {serving.pki} cannot be read or kept: "
             f"{error.strerror}; make the folder readable and writable for this user, or use "
             "another data directory"
         ) from None
-    return made
+    return authority
 
 
 def _new_authority(serving: Serving, now: datetime, key: bytes | None = None) -> KeyPair:
@@ -146,9 +146,9 @@ def _load_authority(certificate: Path, key: Path, now: datetime) -> KeyPair:
                 f"{path.name} of the certificate authority in {folder} is missing: put it back, or "
                 f"{_REPLACE_HINT}"
             )
-    found = KeyPair(certificate.read_bytes(), key.read_bytes())
+    pair = KeyPair(certificate.read_bytes(), key.read_bytes())
     try:
-        together, ca_facts = is_matching_pair(found), facts(found.certificate)
+        together, ca_facts = is_matching_pair(pair), facts(pair.certificate)
     except InvalidPem:
         raise UnusableCredentials(
             f"the certificate authority in {folder} cannot be read: restore ca.crt and ca.key, or "
@@ -180,9 +180,9 @@ def _load_authority(certificate: Path, key: Path, now: datetime) -> KeyPair:
             folder,
             f"{ca_facts.not_before:%F %T}",
         )
-        found = backdate_ca(found, EARLIEST)
-        write_private(certificate, found.certificate)
-    return found
+        pair = backdate_ca(pair, EARLIEST)
+        write_private(certificate, pair.certificate)
+    return pair
 
 
 def write_private(path: Path, content: bytes) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 from kapy.api.crds import crds
 from kapy.api.names import Annotation
 from kapy.apps.built_in import with_provider_labels
+from kapy.apps.sound_schemas import accept_own_schemas
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS
@@ -18,7 +19,8 @@ _DEFAULTS: Final[Document] = {"conversion": {"strategy": "None"}}
 
 async def install_definitions(client: Client) -> None:
     """Create the CRDs that are missing, update those of another version of this program."""
-    there = {Key.of(one): one for one in (await client.list(CRDS)).items}
+    accept_own_schemas()
+    there = {Key.of(item): item for item in (await client.list(CRDS)).items}
     for crd in map(with_provider_labels, crds()):
         stored = there.get(Key.of(crd))
         if stored is None:

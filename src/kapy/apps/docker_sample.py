@@ -36,8 +36,8 @@ async def docker_sample(
     Raises EngineError, InvalidVersion and NoNetwork.
     """
     image = node_image(version).name
-    for one in (image, image_of("", "")):
-        await engine.ensure_image(one, report)
+    for item in (image, image_of("", "")):
+        await engine.ensure_image(item, report)
     network = await _network(engine, image)
     text = (files("kapy.apps") / "samples" / SAMPLE).read_text(encoding="utf-8")
     objects = read_manifests(text.replace(f"version: {VERSION}", f"version: {version}"), SAMPLE)

@@ -12,9 +12,9 @@ from kapy.api.features import DEFAULT_GATES, FeatureGates
 _FIELD_NAMES: Final = {"RuntimeSDK": "runtime_sdk"}
 NAMES: Final = {
     **{
-        "".join(word.capitalize() for word in one.name.split("_")): one.name
-        for one in fields(FeatureGates)
-        if one.name not in _FIELD_NAMES.values()
+        "".join(word.capitalize() for word in field.name.split("_")): field.name
+        for field in fields(FeatureGates)
+        if field.name not in _FIELD_NAMES.values()
     },
     **_FIELD_NAMES,
 }
@@ -53,16 +53,16 @@ def feature_gates(texts: Iterable[str], usual: FeatureGates = DEFAULT_GATES) -> 
 
     Raises UnknownGate.
     """
-    asked: dict[str, bool] = {}
-    for pair in (one.strip() for text in texts for one in text.split(",")):
+    request: dict[str, bool] = {}
+    for pair in (part.strip() for text in texts for part in text.split(",")):
         if pair:
             name, _, value = pair.partition("=")
-            asked[name.strip()] = _truth(name, value.strip())
+            request[name.strip()] = _truth(name, value.strip())
     chosen: dict[str, bool] = {}
     for stage in (ALPHA, BETA):
-        if stage in asked:
-            chosen |= dict.fromkeys(_STAGES[stage], asked.pop(stage))
-    gates = replace(usual, **chosen | {_field(name): value for name, value in asked.items()})
+        if stage in request:
+            chosen |= dict.fromkeys(_STAGES[stage], request.pop(stage))
+    gates = replace(usual, **chosen | {_field(name): value for name, value in request.items()})
     if gates.in_place_updates and not gates.runtime_sdk:
         raise UnknownGate(
             "feature gate InPlaceUpdates needs RuntimeSDK, because extensions make the updates; "
@@ -93,10 +93,10 @@ def _truth(name: str, value: str) -> bool:
 
 
 def _field(name: str) -> str:
-    found = NAMES.get(name)
-    if found is None:
+    result = NAMES.get(name)
+    if result is None:
         near = get_close_matches(name, NAMES, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         known = ", ".join(sorted((*NAMES, ALPHA, BETA)))
         raise UnknownGate(f"there is no feature gate {name}{hint} (there are {known})")
-    return found
+    return result

@@ -62,20 +62,20 @@ def allow_local_programs(
     before = list(programs.read(folder))
 
     def prepare(components: Sequence[Components]) -> None:
-        found = [
-            one
-            for each in components
-            if each.provider.label in wanted
-            for one in _programs(each.provider.label, each.objects, wanted)
+        result = [
+            program
+            for component in components
+            if component.provider.label in wanted
+            for program in _programs(component.provider.label, component.objects, wanted)
         ]
-        known = {each.provider.label for each in components}
+        known = {component.provider.label for component in components}
         for label in wanted.keys() - known:
             raise CannotRun(
                 f"{label} is not one of the providers that are installed now "
                 f"({', '.join(sorted(known)) or 'none'}); for one that is there already use "
                 f"`kapy run provider {label} -- PATH`"
             )
-        programs.add(folder, found)
+        programs.add(folder, result)
 
     try:
         yield prepare
@@ -87,13 +87,13 @@ def allow_local_programs(
 async def programs_of(client: Client, folder: Path) -> dict[str, str]:
     """The programs that run in place of images, by provider label. Raises BadPrograms, ApiError."""
     labels = {
-        Key.of(one): (one["metadata"].get("labels") or {}).get(PROVIDER_LABEL, "")
-        for one in (await client.list(DEPLOYMENTS, labels=PROVIDER_LABEL)).items
+        Key.of(item): (item["metadata"].get("labels") or {}).get(PROVIDER_LABEL, "")
+        for item in (await client.list(DEPLOYMENTS, labels=PROVIDER_LABEL)).items
     }
     return {
-        labels[key]: one.command[0]
-        for one in programs.read(folder)
-        if (key := Key(one.namespace, one.deployment)) in labels
+        labels[key]: program.command[0]
+        for program in programs.read(folder)
+        if (key := Key(program.namespace, program.deployment)) in labels
     }
 
 
@@ -103,41 +103,43 @@ async def run_instead(client: Client, folder: Path, label: str, command: Command
     wanted = {label: _absolute_command(command)}
     selector = f"{PROVIDER_LABEL}={label}"
     there = (await client.list(DEPLOYMENTS, labels=selector)).items
-    if any(BUILT_IN in (one["metadata"].get("annotations") or {}) for one in there):
+    if any(BUILT_IN in (item["metadata"].get("annotations") or {}) for item in there):
         raise CannotRun(
             f"{label} is a part of this management plane; start the plane without it "
             "(`kapy up --without …`) to run another program of it"
         )
-    found = list(_programs(label, [{"kind": DEPLOYMENTS.kind, **one} for one in there], wanted))
-    if not found:
+    result = list(_programs(label, [{"kind": DEPLOYMENTS.kind, **item} for item in there], wanted))
+    if not result:
         raise CannotRun(
             f"no Deployment of {label} with a container that could be replaced is installed; "
             "`kubectl get providers -A` lists what is"
         )
-    programs.add(folder, found)
-    return [Key(one.namespace, one.deployment) for one in found]
+    programs.add(folder, result)
+    return [Key(program.namespace, program.deployment) for program in result]
 
 
 def _programs(
     label: str, objects: Sequence[Document], commands: Mapping[str, Command]
 ) -> Iterator[Program]:
     """The programs for the containers of a provider."""
-    for one in objects:
-        if one.get("kind") != DEPLOYMENTS.kind:
+    for obj in objects:
+        if obj.get("kind") != DEPLOYMENTS.kind:
             continue
-        containers = [each["name"] for each in one["spec"]["template"]["spec"]["containers"]]
+        containers = [
+            container["name"] for container in obj["spec"]["template"]["spec"]["containers"]
+        ]
         name = MANAGER if MANAGER in containers else containers[0]
         if MANAGER in containers or len(containers) == 1:
-            meta = one["metadata"]
+            meta = obj["metadata"]
             yield Program(meta["namespace"], meta["name"], name, commands[label])
 
 
 def _absolute_command(command: Command) -> Command:
     """A command with the absolute path of its program. Raises CannotRun."""
     name = command[0]
-    found = shutil.which(name)
-    if found is None:
+    result = shutil.which(name)
+    if result is None:
         raise CannotRun(
             f"there is no program {name} that may be executed; build it, or name another one"
         )
-    return (str(Path(found).absolute()), *command[1:])
+    return (str(Path(result).absolute()), *command[1:])

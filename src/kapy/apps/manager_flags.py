@@ -18,6 +18,7 @@ from kapy.apps.settings import ControllerConfig, ExtensionCalls
 from kapy.engine.crd_migration.phases import PHASES, Phase
 from kapy.engine.options import CONCURRENCY, ManagerOptions
 from kapy.kube import duration
+from kapy.kube.digits import parse_digits
 from kapy.kube.regexp import BadPattern, Regexp, compile_pattern
 
 Manager = Literal["core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker", "provider"]
@@ -59,17 +60,17 @@ def text(texts: Sequence[str]) -> str:
 
 def length(texts: Sequence[str]) -> timedelta:
     """Parse a duration. Raises ValueError."""
-    found = duration.parse(texts[-1])
-    if found <= timedelta(0):
+    result = duration.parse(texts[-1])
+    if result <= timedelta(0):
         raise ValueError(f"{texts[-1]} is no length of time that can pass; say 10m, or 90s")
-    return found
+    return result
 
 
 def _seconds(texts: Sequence[str]) -> timedelta:
-    found = length(texts)
-    if found % timedelta(seconds=1) or found > LONGEST_EXTENSION_TIMEOUT:
+    result = length(texts)
+    if result % timedelta(seconds=1) or result > LONGEST_EXTENSION_TIMEOUT:
         raise ValueError(f"{texts[-1]} is not a number of whole seconds up to 30s")
-    return found
+    return result
 
 
 def _file(texts: Sequence[str]) -> Path | None:
@@ -78,40 +79,41 @@ def _file(texts: Sequence[str]) -> Path | None:
 
 def count(texts: Sequence[str]) -> int:
     """Parse a number of at least 1. Raises ValueError."""
-    if not texts[-1].isdecimal() or not int(texts[-1]):
+    number = parse_digits(texts[-1])
+    if not number:
         raise ValueError(f"{texts[-1]!r} is not a number of at least 1")
-    return int(texts[-1])
+    return number
 
 
 def _split(texts: Sequence[str]) -> list[str]:
-    return [one.strip() for text in texts for one in text.split(",") if one.strip()]
+    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
 def _patterns(texts: Sequence[str]) -> tuple[Regexp, ...]:
-    found = []
-    for one in _split(texts):
+    patterns = []
+    for item in _split(texts):
         try:
-            found.append(compile_pattern(one))
+            patterns.append(compile_pattern(item))
         except BadPattern as error:
-            raise ValueError(f"{one!r} is no regular expression: {error}") from None
-    return tuple(found)
+            raise ValueError(f"{item!r} is no regular expression: {error}") from None
+    return tuple(patterns)
 
 
 def _checks(texts: Sequence[str]) -> tuple[str, ...]:
-    for one in _split(texts):
-        if one not in PREFLIGHT_CHECKS:
+    for item in _split(texts):
+        if item not in PREFLIGHT_CHECKS:
             known = ", ".join(PREFLIGHT_CHECKS)
-            raise ValueError(f"there is no preflight check {one!r} (there are {known})")
+            raise ValueError(f"there is no preflight check {item!r} (there are {known})")
     return tuple(_split(texts))
 
 
 def _phases(texts: Sequence[str]) -> frozenset[Phase]:
-    found = _split(texts)
-    for one in found:
-        if one not in (*PHASES, "All"):
+    result = _split(texts)
+    for item in result:
+        if item not in (*PHASES, "All"):
             known = ", ".join(PHASES)
-            raise ValueError(f"there is no phase {one!r} (there are {known}; All for both)")
-    return frozenset(one for one in PHASES if one in found or "All" in found)
+            raise ValueError(f"there is no phase {item!r} (there are {known}; All for both)")
+    return frozenset(phase for phase in PHASES if phase in result or "All" in result)
 
 
 def _gates(texts: Sequence[str]) -> Callable[[FeatureGates], FeatureGates]:
@@ -252,34 +254,34 @@ def controller_config(
 
     gates: the default feature gates. Raises InvalidFlag with the name of the flag.
     """
-    found = {flag.name: read_flag(flag, texts.get(flag.name) or (flag.default,)) for flag in FLAGS}
-    connection = found["remote-connection-grace-period"]
-    conditions = found["remote-conditions-grace-period"]
+    result = {flag.name: read_flag(flag, texts.get(flag.name) or (flag.default,)) for flag in FLAGS}
+    connection = result["remote-connection-grace-period"]
+    conditions = result["remote-conditions-grace-period"]
     _check_grace_periods(connection, conditions)
     calls = ExtensionCalls(
-        max_timeout=found["runtime-extension-max-timeout"],
-        certificate=found["runtime-extension-client-cert-file"],
-        key=found["runtime-extension-client-key-file"],
+        max_timeout=result["runtime-extension-max-timeout"],
+        certificate=result["runtime-extension-client-cert-file"],
+        key=result["runtime-extension-client-key-file"],
     )
     _check_certificate_pair(calls)
-    opened = found["feature-gates"](gates)
+    opened = result["feature-gates"](gates)
     manager = ManagerOptions(
-        namespace=found["namespace"],
-        watch_filter=found["watch-filter"],
-        sync_period=found["sync-period"],
-        concurrency={name: found[f"{name}-concurrency"] for name in CONCURRENCY},
+        namespace=result["namespace"],
+        watch_filter=result["watch-filter"],
+        sync_period=result["sync-period"],
+        concurrency={name: result[f"{name}-concurrency"] for name in CONCURRENCY},
         gates=opened,
     )
     return ControllerConfig(
         manager=manager,
         connection_grace=connection,
         conditions_grace=conditions,
-        preflight_checks=found["machineset-preflight-checks"],
-        machine_labels=found["additional-sync-machine-labels"],
-        machine_annotations=found["additional-sync-machine-annotations"],
-        token_life=found["bootstrap-token-ttl"],
+        preflight_checks=result["machineset-preflight-checks"],
+        machine_labels=result["additional-sync-machine-labels"],
+        machine_annotations=result["additional-sync-machine-annotations"],
+        token_life=result["bootstrap-token-ttl"],
         extensions=calls,
-        skipped_migration_phases=found["skip-crd-migration-phases"],
+        skipped_migration_phases=result["skip-crd-migration-phases"],
     )
 
 

@@ -88,14 +88,14 @@ async def apply_manifests(client: Client, objects: Sequence[Document]) -> list[D
     Returns the objects as stored. Raises UnknownKind and the server's ApiErrors.
     """
     kinds = Kinds(client)
-    placed = [(resource, _with_namespace(one, resource)) for one in objects for resource in
-              [await kinds.of(one)]]  # fmt: skip
-    made = {one["metadata"]["name"] for one in objects if one["kind"] == "Namespace"}
+    placed = [(resource, _with_namespace(obj, resource)) for obj in objects for resource in
+              [await kinds.of(obj)]]  # fmt: skip
+    names = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "Namespace"}
     for resource, document in placed:
         # A namespace that comes with the objects is not there before they are stored.
-        if document["metadata"].get("namespace") not in made:
+        if document["metadata"].get("namespace") not in names:
             await client.apply(resource, document, field_manager=MANAGER, dry_run=True)
-    placed.sort(key=lambda one: one[1]["kind"] != "Namespace")
+    placed.sort(key=lambda entry: entry[1]["kind"] != "Namespace")
     return [
         await client.apply(resource, document, field_manager=MANAGER)
         for resource, document in placed
@@ -108,7 +108,7 @@ async def require_classes(client: Client, objects: Sequence[Document]) -> None:
     The server accepts a Cluster without its class, since the class may be created later, and the
     Cluster waits. Raises MissingClass.
     """
-    given = {_key_of(one) for one in objects if one["kind"] == "ClusterClass"}
+    given = {_key_of(obj) for obj in objects if obj["kind"] == "ClusterClass"}
     for cluster in objects:
         key = _class_of(cluster)
         if key is None or key in given:

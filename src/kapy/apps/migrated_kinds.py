@@ -99,8 +99,8 @@ def add_migration(
 ) -> None:
     """Add the migration of the kinds of these managers and providers to a runtime."""
     kinds = migrated_kinds(names, config.manager.gates)
-    for one in providers:
-        kinds.update(_by_name(resources_of_provider(one)))
+    for provider in providers:
+        kinds.update(_by_name(resources_of_provider(provider)))
     # Controllers of these managers watch CRDs with their schemas anyway.
     watches = not {"core", "control-plane-kubeadm"}.isdisjoint(names)
     _add(runtime, kinds, config.skipped_migration_phases, metadata=not watches)

@@ -43,5 +43,5 @@ def module_at(name: str, expected: str) -> ModuleType:
 def _error_location(error: Exception) -> str:
     """The error, and its location in code outside kapy."""
     frames = extract_tb(error.__traceback__)
-    last = next(one for one in reversed(frames) if not one.filename.startswith(_OWN_PACKAGES))
+    last = next(frame for frame in reversed(frames) if not frame.filename.startswith(_OWN_PACKAGES))
     return f"{error} ({type(error).__name__} in {last.filename}, line {last.lineno})"

@@ -42,7 +42,7 @@ def make_project(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CannotMake(f"{folder} is there already; name a new folder with --folder")
     files = {
-        Path(_fill_template(name, words)): one for some in templates for name, one in _files(some)
+        Path(_fill_template(name, words)): item for some in templates for name, item in _files(some)
     }
     try:
         for name, template in files.items():
@@ -55,13 +55,13 @@ def make_project(
 
 
 def _files(folder: Traversable, parent: str = "") -> Iterator[tuple[str, Traversable]]:
-    for one in folder.iterdir():
-        name = f"{parent}{re.sub('^dot-', '.', one.name)}"
-        if one.is_dir():
-            yield from _files(one, f"{name}/")
+    for path in folder.iterdir():
+        name = f"{parent}{re.sub('^dot-', '.', path.name)}"
+        if path.is_dir():
+            yield from _files(path, f"{name}/")
         elif name.endswith(_TEMPLATE):
-            yield name.removesuffix(_TEMPLATE), one
+            yield name.removesuffix(_TEMPLATE), path
 
 
 def _fill_template(text: str, words: Mapping[str, str]) -> str:
-    return _WORD.sub(lambda found: words[found[1]], text)
+    return _WORD.sub(lambda match: words[match[1]], text)

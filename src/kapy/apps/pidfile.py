@@ -79,6 +79,7 @@ def claim(folder: Folder, *, for_restore: bool = False) -> Iterator[None]:
             )
         os.ftruncate(handle, 0)
         if not for_restore:
+            _retire_record(folder)
             os.write(handle, str(os.getpid()).encode())
         yield
     finally:
@@ -99,12 +100,20 @@ def announce(folder: Folder, record: PlaneRecord) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(FileNotFoundError):
-            if (
-                folder.running_record.is_file() and not folder.last_record.is_dir()
-            ):  # else somebody damaged them
-                os.utime(folder.running_record)  # when it ended
-                folder.running_record.replace(folder.last_record)
+        with suppress(OSError):  # somebody may have removed or damaged it
+            os.utime(folder.running_record)  # when it ended
+            _retire_record(folder)
+
+
+def _retire_record(folder: Folder) -> None:
+    """Make the record of the running plane that of the last one. A plane that was killed leaves
+    its record behind, and must not be taken for the one that starts.
+    """
+    with suppress(FileNotFoundError):
+        if (
+            folder.running_record.is_file() and not folder.last_record.is_dir()
+        ):  # else somebody damaged them
+            folder.running_record.replace(folder.last_record)
 
 
 def write_record(folder: Folder, record: PlaneRecord) -> None:
@@ -127,11 +136,15 @@ def last_plane(folder: Folder) -> PlaneRecord | None:
 def _read(path: Path) -> PlaneRecord | None:
     """Read a record; a damaged one counts as None."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=PlaneRecord)
-        urlsplit(found.server).port  # noqa: B018  # raises for what is no address
+        plane_record = msgspec.json.decode(path.read_bytes(), type=PlaneRecord)
+        urlsplit(plane_record.server).port  # noqa: B018  # raises for what is no address
     except (OSError, ValueError, RecursionError):
         return None
-    return found if _is_process_id(found.pid) and "\0" not in found.kubeconfig else None
+    return (
+        plane_record
+        if _is_process_id(plane_record.pid) and "\0" not in plane_record.kubeconfig
+        else None
+    )
 
 
 def _is_process_id(pid: int) -> bool:

@@ -102,9 +102,9 @@ def size_of(folder: Folder) -> int:
     total = 0
     for own in OWN_FILES:
         path = folder.path / own
-        for one in (path, *path.rglob("*")) if path.is_dir() else (path,):
+        for item in (path, *path.rglob("*")) if path.is_dir() else (path,):
             with suppress(OSError):
-                total += one.lstat().st_size
+                total += item.lstat().st_size
     return total
 
 

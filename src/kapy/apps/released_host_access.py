@@ -27,10 +27,14 @@ def allow_host_access(
 
     def prepare(components: Sequence[Components]) -> None:
         nonlocal changed
-        found = [one for each in components for one in _report_host_access(each, report)]
-        if any(one.access for one in found) or before:
+        result = [
+            allowed
+            for component in components
+            for allowed in _report_host_access(component, report)
+        ]
+        if any(allowed.access for allowed in result) or before:
             changed = True
-            host_access.allow(folder, found)
+            host_access.allow(folder, result)
 
     try:
         yield prepare
@@ -41,10 +45,10 @@ def allow_host_access(
 
 
 def _report_host_access(components: Components, report: Progress) -> Iterator[Allowed]:
-    for one in components.objects:
-        if one.get("kind") not in _KINDS:
+    for obj in components.objects:
+        if obj.get("kind") not in _KINDS:
             continue
-        meta, spec = one["metadata"], one["spec"]["template"]["spec"]
+        meta, spec = obj["metadata"], obj["spec"]["template"]["spec"]
         access = tuple(host_access.access_of(spec))
         if access:
             report(

@@ -112,7 +112,7 @@ def _unpack(source: IO[bytes], to: Path) -> Manifest:
 
 def _check_room(manifest: Manifest, to: Path) -> None:
     """Check that the disk has enough space. Raises UnusableBackup."""
-    needed, free = sum(one.size for one in manifest.files.values()), shutil.disk_usage(to).free
+    needed, free = sum(file.size for file in manifest.files.values()), shutil.disk_usage(to).free
     if needed > free:
         raise UnusableBackup(
             f"the backup says that it holds {needed} bytes, and {to.parent} has room for {free}"
@@ -129,10 +129,10 @@ def _manifest(archive: tarfile.TarFile) -> Manifest:
     assert content is not None
     raw = content.read()
     try:
-        found = decode_json(raw)["format"]
-        if found != FORMAT:
+        result = decode_json(raw)["format"]
+        if result != FORMAT:
             raise UnusableBackup(
-                f"the backup has format {found}, this version of kapy knows {FORMAT}; "
+                f"the backup has format {result}, this version of kapy knows {FORMAT}; "
                 "restore it with the version that took it, or a later one"
             )
         manifest = msgspec.json.decode(raw, type=Manifest)

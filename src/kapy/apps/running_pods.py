@@ -44,28 +44,28 @@ async def running_pods(
     plane. memory: bytes of memory by Pod UID. Raises ApiError, Unreachable.
     """
     versions = {
-        one["metadata"]["name"]: one.get("version", "")
-        for one in (await client.list(PROVIDERS)).items
+        item["metadata"]["name"]: item.get("version", "")
+        for item in (await client.list(PROVIDERS)).items
     }
     providers = {
-        (one["metadata"]["namespace"], one["metadata"]["name"]): label
-        for one in (await client.list(DEPLOYMENTS)).items
-        if (label := (one["metadata"].get("labels") or {}).get(PROVIDER_LABEL, ""))
+        (item["metadata"]["namespace"], item["metadata"]["name"]): label
+        for item in (await client.list(DEPLOYMENTS)).items
+        if (label := (item["metadata"].get("labels") or {}).get(PROVIDER_LABEL, ""))
     }
-    found = []
+    pods = []
     for pod in (await client.list(PODS)).items:
         if BUILT_IN in (pod["metadata"].get("annotations") or {}):
             continue
         label = _provider(pod, providers)
-        found.append(_running_pod(pod, label, versions.get(label, ""), folder, memory or {}))
-    return found
+        pods.append(_running_pod(pod, label, versions.get(label, ""), folder, memory or {}))
+    return pods
 
 
 def _provider(pod: Document, providers: dict[tuple[str, str], str]) -> str:
     """Return the provider whose Deployment owns a Pod, by the name of its ReplicaSet."""
     meta = pod["metadata"]
-    for one in meta.get("ownerReferences") or ():
-        name = str(one.get("name", "")).rpartition("-")[0]
+    for reference in meta.get("ownerReferences") or ():
+        name = str(reference.get("name", "")).rpartition("-")[0]
         if (meta["namespace"], name) in providers:
             return providers[meta["namespace"], name]
     return str((meta.get("labels") or {}).get(PROVIDER_LABEL, ""))
@@ -76,27 +76,29 @@ def _running_pod(
 ) -> RunningPod:
     meta, status = pod["metadata"], pod.get("status") or {}
     statuses = status.get("containerStatuses") or []
-    running = [(one.get("state") or {}).get("running") or {} for one in statuses]
-    waiting = [(one.get("state") or {}).get("waiting") or {} for one in statuses]
-    reasons = (one["reason"] for one in waiting if one.get("reason"))
+    running = [(item.get("state") or {}).get("running") or {} for item in statuses]
+    waiting = [(item.get("state") or {}).get("waiting") or {} for item in statuses]
+    reasons = (item["reason"] for item in waiting if item.get("reason"))
     state = "Terminating" if "deletionTimestamp" in meta else next(reasons, "")
-    there = (records.read(one) for one in (folder / "node" / "pods" / meta["uid"]).glob("*/"))
-    alive = [one for one in there if one is not None and one.is_alive]
+    there = (records.read(path) for path in (folder / "node" / "pods" / meta["uid"]).glob("*/"))
+    alive = [record for record in there if record is not None and record.is_alive]
     return RunningPod(
         meta["namespace"],
         meta["name"],
         label,
         version,
         state or status.get("phase", "Pending"),
-        max((one["startedAt"] for one in running if one.get("startedAt")), default=""),
-        sum(one.get("restartCount", 0) for one in statuses),
-        sum(records.memory_of(one.pid) for one in alive) + memory.get(meta["uid"], 0),
-        ", ".join(one.program for one in alive) or _images(statuses),
+        max((item["startedAt"] for item in running if item.get("startedAt")), default=""),
+        sum(item.get("restartCount", 0) for item in statuses),
+        sum(records.memory_of(record.pid) for record in alive) + memory.get(meta["uid"], 0),
+        ", ".join(record.program for record in alive) or _images(statuses),
         "" if is_ready(pod) else not_ready_reason(pod),
     )
 
 
 def _images(statuses: Sequence[Document]) -> str:
     """Return the images of the running containers."""
-    running = (one for one in statuses if one.get("containerID") and "running" in one["state"])
-    return ", ".join(one["image"] for one in running)
+    running = (
+        status for status in statuses if status.get("containerID") and "running" in status["state"]
+    )
+    return ", ".join(item["image"] for item in running)

@@ -271,10 +271,10 @@ class Launchd:
 def _escape(name: str) -> str:
     """Escape a name like `systemd-escape`."""
     escaped = "".join(
-        one
-        if _PLAIN_CHARACTER.fullmatch(one)
-        else "".join(f"\\x{byte:02x}" for byte in one.encode())
-        for one in name
+        item
+        if _PLAIN_CHARACTER.fullmatch(item)
+        else "".join(f"\\x{byte:02x}" for byte in item.encode())
+        for item in name
     )
     return f"\\x2e{escaped[1:]}" if escaped.startswith(".") else escaped
 

@@ -17,8 +17,8 @@ class ServiceAddresses:
 
     def __call__(self, service: tuple[str, str, int]) -> str | None:
         namespace, name, port = service
-        found = self._told.get(service) or self._told.get((namespace, name, 0))
-        if found is None and self.lookup is not None:
+        result = self._told.get(service) or self._told.get((namespace, name, 0))
+        if result is None and self.lookup is not None:
             with suppress(ServiceUnresolved):
                 return self.lookup.resolve(namespace, name, port)
-        return found
+        return result

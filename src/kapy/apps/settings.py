@@ -19,6 +19,7 @@ from kapy.kube.regexp import Regexp
 if TYPE_CHECKING:
     from kapy.apiserver.request.limits.max_in_flight import Limits
     from kapy.sdk.provider import Provider
+    from kapy.ui.page import Planner
 
 DEFAULT_PORT: Final = 6443
 LOOPBACK: Final = "127.0.0.1"
@@ -111,6 +112,13 @@ class ControllerConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pages:
+    """The settings of the fleet page. plan: computes plans, None for no page of plans."""
+
+    plan: Planner | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The settings of a management plane in one process.
 
@@ -122,7 +130,8 @@ class Settings:
     controllers. accept_data_loss: start although acknowledged writes are missing on disk.
     inventory: present the built-in providers to clusterctl as installed. pods: the plane's folder,
     if Pods of Deployments are to run; None for no Pods (a plane without a network has none either).
-    run_pods: the runtime of Pods without a local program. providers: custom providers that run in
+    run_pods: the runtime of Pods without a local program. pages: the fleet page under `/ui`, None
+    for none (a plane without a network has none either). providers: custom providers that run in
     the process, too.
     """
 
@@ -137,6 +146,7 @@ class Settings:
     inventory: bool = False
     pods: Path | None = None
     run_pods: RunPods = "processes"
+    pages: Pages | None = None
     providers: tuple[Provider, ...] = ()
 
 

@@ -76,8 +76,8 @@ async def wait_until_working(runtime: Runtime) -> None:
 def unread_resources(runtime: Runtime) -> list[str]:
     """Return the resources that were not read yet, each with the reason and the remedy."""
     failures = dict(runtime.cache.failures())
-    names = sorted(runtime.cache.unsynced(), key=lambda one: one.group_resource)
-    return [_unread_message(one.group_resource, failures.get(one)) for one in names]
+    names = sorted(runtime.cache.unsynced(), key=lambda resource: resource.group_resource)
+    return [_unread_message(name.group_resource, failures.get(name)) for name in names]
 
 
 def _unread_message(name: str, failure: Exception | None) -> str:

@@ -47,4 +47,4 @@ class WarningPrinter(Interceptor):
         return reply
 
     def _is_hidden(self, sentence: str) -> bool:
-        return any(one.fullmatch(sentence) for one in self._hidden)
+        return any(item.fullmatch(sentence) for item in self._hidden)

@@ -78,7 +78,7 @@ async def start_plane(folder: Folder, arguments: Sequence[str]) -> PlaneRecord:
             is_ready = await _start(arguments, folder)
     record = running_plane(folder)
     if not is_ready or record is None:
-        raise DidNotStart(_last_words(folder.log))
+        raise DidNotStart(last_words(folder.log))
     return record
 
 
@@ -232,7 +232,8 @@ def _arguments(options: PlaneOptions, folder: Folder) -> Iterator[str]:
         yield from ("--kubeconfig", str(Path(options.kubeconfig).absolute()))
 
 
-def _last_words(log: Path) -> str:
+def last_words(log: Path) -> str:
+    """Return why a plane ended before it was ready, from its log."""
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     if not lines and not shutil.disk_usage(log.parent).free:
         return (

@@ -24,21 +24,21 @@ _NONE = "No certificates of kapy's own are in this cluster; cert-manager renews 
 @management_flags
 def list_(kubeconfig: str, kubeconfig_context: str) -> None:
     """List the certificates that kapy issued for the webhooks of providers."""
-    found = run_with_steps(
+    result = run_with_steps(
         partial(_list, kubeconfig, kubeconfig_context), again="nothing was changed"
     )
-    if not found:
+    if not result:
         click.echo(_NONE)
         return
     rows = [
         (
-            one.provider,
-            one.secret.namespace,
-            one.secret.name,
-            "authority" if one.is_authority else "server",
-            f"{one.ends:%Y-%m-%d}{' (due)' if one.due else ''}",
+            record.provider,
+            record.secret.namespace,
+            record.secret.name,
+            "authority" if record.is_authority else "server",
+            f"{record.ends:%Y-%m-%d}{' (due)' if record.due else ''}",
         )
-        for one in found
+        for record in result
     ]
     click.echo(columns([_COLUMNS, *rows]), nl=False)
 

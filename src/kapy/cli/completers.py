@@ -22,9 +22,9 @@ Completer = Callable[[click.Context, str], list[CompletionItem]]
 def add_completion(params: Iterable[click.Parameter]) -> None:
     """Add completion to parameters by their names: clusters, contexts, planes, files."""
     for param in params:
-        found = _completer(param)
-        if found is not None:
-            setattr(param, "shell_complete", found)  # noqa: B010
+        result = _completer(param)
+        if result is not None:
+            setattr(param, "shell_complete", result)  # noqa: B010
 
 
 def _completer(param: click.Parameter) -> Completer | None:
@@ -85,7 +85,7 @@ def _planes(ctx: click.Context, prefix: str) -> list[CompletionItem]:  # noqa: A
 
 
 def _matching(prefix: str, names: Sequence[str]) -> list[CompletionItem]:
-    return [CompletionItem(one) for one in names if one.startswith(prefix)]
+    return [CompletionItem(name) for name in names if name.startswith(prefix)]
 
 
 def _ignore_errors(names: Callable[[], Sequence[str]]) -> Sequence[str]:
@@ -101,19 +101,19 @@ def _context_names(file: str) -> Sequence[str]:
     from kapy.kube.yaml import load
 
     paths = [Path(file)] if file else kubeconfig_files.paths(os.environ, Path.home())
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for path in paths:
         if path.is_file():
             document: Any = load(path.read_text(encoding="utf-8")) or {}
-            found |= {str(one["name"]): None for one in document.get("contexts") or ()}
-    return list(found)
+            names |= {str(context["name"]): None for context in document.get("contexts") or ()}
+    return list(names)
 
 
 def _plane_names() -> Sequence[str]:
     from kapy.apps.planes import planes_in
     from kapy.apps.settings import base_of_planes
 
-    return [one.name for one in planes_in(base_of_planes(os.environ, Path.home()))]
+    return [plane.name for plane in planes_in(base_of_planes(os.environ, Path.home()))]
 
 
 def _cluster_names(ctx: click.Context) -> Sequence[str]:
@@ -138,7 +138,7 @@ def _names_of(resource: Resource, ctx: click.Context) -> Sequence[str]:
     transport = BlockingApiTransport(access, timeout=TIMEOUT)
     try:
         namespace = given.get("namespace") or access.namespace or "default"
-        found = run_without_loop(Client(transport).list(resource, namespace))
+        listed = run_without_loop(Client(transport).list(resource, namespace))
     finally:
         transport.close()
-    return sorted(one["metadata"]["name"] for one in found.items)
+    return sorted(item["metadata"]["name"] for item in listed.items)

@@ -58,7 +58,7 @@ def print_reports(reports: Sequence[Report], output: str, fail_on: str) -> int:
     from kapy.testing.conformance.reports import FORMATS
 
     click.echo(FORMATS[output](reports).encode("utf-8", "replace"), nl=False)
-    troubles = [one.trouble for one in reports if one.trouble]
+    troubles = [report.trouble for report in reports if report.trouble]
     for trouble in troubles:
         click.echo(f"Error: {trouble}", err=True)
     worst = worst_of(reports)

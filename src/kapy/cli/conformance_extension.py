@@ -34,12 +34,12 @@ def extension(url: str, ca: Path | None) -> int:
     check_url(url)
     authority = b64encode(ca.read_bytes()).decode("ascii") if ca else ""
     findings = asyncio.run(_run_checks(url, authority))
-    for one in findings:
-        who = f"{one.handler}: " if one.handler else ""
-        click.echo(f"{'kept  ' if one.kept else 'BROKEN'}  {who}{one.rule}")
-        if one.why:
-            click.echo(f"        {one.why}")
-    broken = sum(not one.kept for one in findings)
+    for finding in findings:
+        who = f"{finding.handler}: " if finding.handler else ""
+        click.echo(f"{'kept  ' if finding.kept else 'BROKEN'}  {who}{finding.rule}")
+        if finding.why:
+            click.echo(f"        {finding.why}")
+    broken = sum(not entry.kept for entry in findings)
     click.echo(f"{len(findings) - broken} rules kept, {broken} broken")
     return 2 if broken else 0
 

@@ -170,7 +170,7 @@ def _provider_under_test(
     from kapy.testing.conformance.release import releases_at
     from kapy.testing.conformance.release_provider import provider_of_release
 
-    given = [file for one in releases_at(examples) for file in one.files] if examples else []
+    given = [file for item in releases_at(examples) for file in item.files] if examples else []
     return with_core_controllers(provider_of_release(release, launcher, values, given))
 
 
@@ -267,6 +267,6 @@ def _report_leftovers(context: RunContext) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        for one in context.leftovers:
-            click.echo(f"Error: {one.object} was not removed: {one.remedy}", err=True)
+        for leftover in context.leftovers:
+            click.echo(f"Error: {leftover.object} was not removed: {leftover.remedy}", err=True)
         raise

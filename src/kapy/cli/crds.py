@@ -33,34 +33,34 @@ def crds(names: Sequence[str], output: str, *, stored_only: bool) -> None:
     from kapy.api import crds as definitions
 
     shape = definitions.stored_only if stored_only else definitions.for_kubernetes
-    found = [shape(one) for one in _select(definitions.crds(), names)]
-    click.echo(_print_crds(found, output), nl=False)
+    shapes = [shape(item) for item in _select(definitions.crds(), names)]
+    click.echo(_print_crds(shapes, output), nl=False)
 
 
 def _select(crds: Sequence[Document], names: Sequence[str]) -> list[Document]:
     if not names:
         return list(crds)
     wanted = {name.lower(): name for name in names}
-    found = [one for one in crds if _names_of(one) & wanted.keys()]
-    unknown = wanted.keys() - {name for one in found for name in _names_of(one)}
+    result = [crd for crd in crds if _names_of(crd) & wanted.keys()]
+    unknown = wanted.keys() - {name for item in result for name in _names_of(item)}
     if unknown:
-        kinds = ", ".join(one["spec"]["names"]["kind"] for one in crds)
+        kinds = ", ".join(crd["spec"]["names"]["kind"] for crd in crds)
         raise click.UsageError(
             f"no kind, resource or group is called {wanted[min(unknown)]}; kinds are {kinds}"
         )
-    return found
+    return result
 
 
 def _names_of(crd: Document) -> set[str]:
     spec = crd["spec"]
     names = spec["names"]
     called = {crd["metadata"]["name"], spec["group"], names["kind"], names["plural"]}
-    return {one.lower() for one in (*called, names["singular"], *names.get("shortNames", ()))}
+    return {item.lower() for item in (*called, names["singular"], *names.get("shortNames", ()))}
 
 
 def _print_crds(crds: Sequence[Document], output: str) -> str:
     if output == "name":
-        return "".join(f"{one['metadata']['name']}\n" for one in crds)
+        return "".join(f"{crd['metadata']['name']}\n" for crd in crds)
     if output == "json":
         import json
 

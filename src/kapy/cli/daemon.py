@@ -139,24 +139,27 @@ def planes(output: str | None) -> None:
     from kapy.cli.columns import columns
 
     base = base_of_planes(os.environ, Path.home())
-    found = list(planes_in(base))
+    result = list(planes_in(base))
     if output == "json":
-        told = [{**asdict(one), "folder": str(one.folder.path)} for one in found]
-        click.echo(json.dumps(told, indent=2))
-    elif not found:
+        value = [
+            {**asdict(plane_state), "folder": str(plane_state.folder.path)}
+            for plane_state in result
+        ]
+        click.echo(json.dumps(value, indent=2))
+    elif not result:
         click.echo(f"there is no management plane in {base}; `kapy up` starts one", err=True)
     else:
         heads = ("NAME", "STATE", "PORT", "SINCE", "VERSION", "FOLDER")
         rows = [
             (
-                one.name,
-                one.state,
-                str(urlsplit(one.server).port or "-"),
-                one.since or "-",
-                one.version or "-",
-                str(one.folder.path),
+                plane_state.name,
+                plane_state.state,
+                str(urlsplit(plane_state.server).port or "-"),
+                plane_state.since or "-",
+                plane_state.version or "-",
+                str(plane_state.folder.path),
             )
-            for one in found
+            for plane_state in result
         ]
         click.echo(columns([heads, *rows]), nl=False)
 
@@ -171,7 +174,7 @@ def status(name: str, data_dir: str, output: str | None) -> None:
     record = running_plane(folder)
     if output == "json":
         report = {"running": record is not None, "folder": str(folder.path)}
-        report |= {"pods": [asdict(one) for one in _pods(record, folder)]} if record else {}
+        report |= {"pods": [asdict(pod) for pod in _pods(record, folder)]} if record else {}
         click.echo(json.dumps(report | (asdict(record) if record else {}), indent=2))
         raise click.exceptions.Exit(0 if record else 1)
     if record is None:
@@ -220,21 +223,21 @@ def _print_pods(pods: Sequence[RunningPod]) -> None:
     heads = ("PROVIDER", "VERSION", "STATE", "SINCE", "RESTARTS", "MEMORY", "POD")
     rows = [
         (
-            one.provider or "-",
-            one.version or "-",
-            one.state,
-            one.since or "-",
-            str(one.restarts),
-            f"{one.memory / 1e6:.0f} MB" if one.memory else "-",
-            f"{one.namespace}/{one.name}",
+            running_pod.provider or "-",
+            running_pod.version or "-",
+            running_pod.state,
+            running_pod.since or "-",
+            str(running_pod.restarts),
+            f"{running_pod.memory / 1e6:.0f} MB" if running_pod.memory else "-",
+            f"{running_pod.namespace}/{running_pod.name}",
         )
-        for one in pods
+        for running_pod in pods
     ]
     click.echo()
     click.echo(columns([heads, *rows]), nl=False)
-    for one in pods:
-        if one.message:
-            click.echo(f"{one.provider or one.name}: {one.message}")
+    for pod in pods:
+        if pod.message:
+            click.echo(f"{pod.provider or pod.name}: {pod.message}")
 
 
 @click.pass_context

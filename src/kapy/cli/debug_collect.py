@@ -20,7 +20,7 @@ from kapy.kube.errors import KapyError
 if TYPE_CHECKING:
     from kapy.client.client import Client
     from kapy.clusterctl.debug import CollectOptions, CollectResult
-    from kapy.sdk import MachineConsole
+    from kapy.sdk.console import MachineConsole
 
 ANSWER_TIMEOUT: Final = 15.0
 """Seconds for an answer of the workload cluster, which may be the one that is broken."""
@@ -105,8 +105,8 @@ async def _write(
 
 
 def _print_summary(path: Path, collected: CollectResult) -> None:
-    for one in collected.missing:
-        click.echo(f"not in it: {one}", err=True)
+    for item in collected.missing:
+        click.echo(f"not in it: {item}", err=True)
     size = path.stat().st_size / 1e6
     click.echo(f"wrote {path} ({len(collected.files)} files, {size:.1f} MB)")
     click.echo("Secrets were left out as far as they were recognized; look through it before you")
@@ -143,5 +143,7 @@ def _plane_logs(server: str) -> Sequence[str]:
 
     known = planes_in(base_of_planes(os.environ, Path.home()))
     return [
-        str(one.folder.log) for one in known if one.server == server and one.folder.log.exists()
+        str(plane_state.folder.log)
+        for plane_state in known
+        if plane_state.server == server and plane_state.folder.log.exists()
     ]

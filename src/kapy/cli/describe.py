@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,8 @@ from kapy.kube import Key
 from kapy.kube.errors import KapyError, NotFound
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from kapy.client.client import Client
     from kapy.clusterctl.describe import Node, Options
 
@@ -87,7 +89,7 @@ def cluster(
     """Show the objects of the workload cluster NAME as a tree, with conditions and counters."""
     from kapy.clusterctl.describe import Options
 
-    if any(one != one.strip() for one in show_conditions.split(",")):
+    if any(part != part.strip() for part in show_conditions.split(",")):
         raise click.BadParameter(
             f'invalid --show-conditions value "{show_conditions}": whitespace is not allowed'
         )
@@ -112,8 +114,9 @@ async def _print_once(
     name: str, place: tuple[str, str, str], options: Options, output_format: OutputFormat
 ) -> None:
     with open_client(*place) as there:
-        _, text = await _draw(there.client, Key(there.namespace, name), options, output_format)
-    click.echo(text, nl=False, color=True)
+        key = Key(there.namespace, name)
+        _, draw = await _read(there.client, key, options, output_format)
+    click.echo(draw(), nl=False, color=True)
 
 
 def _watch(
@@ -131,32 +134,65 @@ def _watch(
 async def _redraw(
     connected: ConnectedClient, name: str, options: Options, output_format: OutputFormat
 ) -> None:
+    """On a terminal each picture takes the place of the one before, elsewhere it follows it."""
     import asyncio
 
     from kapy.clusterctl.describe.changes import follow, resources_of
 
-    key = Key(connected.namespace, name)
+    client, key = connected.client, Key(connected.namespace, name)
     changed = asyncio.Event()
-    tree, text = await _draw(connected.client, key, options, output_format)
+    tree, draw = await _read(client, key, options, output_format)
+
+    async def change() -> None:
+        await changed.wait()
+        changed.clear()
+
+    async def refresh() -> None:
+        nonlocal draw
+        _, draw = await _read(client, key, options, output_format)
+
     async with asyncio.TaskGroup() as group:
-        resources = await resources_of(connected.client, tree)
-        group.create_task(follow(connected.client, key, resources, changed))
+        resources = await resources_of(client, tree)
+        group.create_task(follow(client, key, resources, changed))
+        if sys.stdout.isatty():
+            await _show_on_terminal(lambda: draw(), change, refresh)
         while True:
-            # On a terminal the picture stays in its place; elsewhere one follows the other.
-            click.clear()
-            click.echo(text, color=True)
-            changed.clear()
+            click.echo(draw(), color=True)
             await asyncio.sleep(REDRAWS)
-            await changed.wait()
-            _, text = await _draw(connected.client, key, options, output_format)
+            await change()
+            await refresh()
 
 
-async def _draw(
+async def _show_on_terminal(
+    draw: Callable[[], str],
+    change: Callable[[], Awaitable[None]],
+    refresh: Callable[[], Awaitable[None]],
+) -> None:
+    """Draw in place until cancelled; the last picture stays on the terminal."""
+    from rich.text import Text
+
+    from kapy.cli.live_screen import show_live
+
+    def picture(console: Console) -> Text:
+        lines, height = draw().splitlines(), console.size.height
+        if len(lines) > height:
+            rest = len(lines) - height + 1
+            lines[height - 1 :] = [f"… {rest} more lines"]
+        return Text.from_ansi("\n".join(lines), no_wrap=True, overflow="crop")
+
+    try:
+        await show_live(picture, change=change, refresh=refresh, pause=lambda: REDRAWS)
+    finally:
+        click.echo(draw(), nl=False, color=True)
+
+
+async def _read(
     client: Client, key: Key, options: Options, output_format: OutputFormat
-) -> tuple[Node, str]:
-    from kapy.clusterctl.describe import EVERYTHING, ClientSource, discover
+) -> tuple[Node, Callable[[], str]]:
+    """Read the tree; return it, and a function that prints it for the terminal as it is then."""
+    from kapy.clusterctl.describe import EVERYTHING, ListingSource, discover
 
-    source = ClientSource(client)
+    source = ListingSource(client, key)
     try:
         tree = await discover(source, key, options)
         whole = await discover(source, key, EVERYTHING) if output_format.waiting else tree
@@ -165,7 +201,7 @@ async def _draw(
             f"{error} in namespace {key.namespace}; `kubectl get clusters -A` lists the "
             "clusters that there are"
         ) from None
-    return tree, _printer(output_format)(tree, whole)
+    return tree, lambda: _printer(output_format)(tree, whole)
 
 
 def _printer(output_format: OutputFormat) -> Callable[[Node, Node], str]:

@@ -60,7 +60,7 @@ async def _run(
     tty: bool,
 ) -> int:
     from kapy.cli.terminal import raw_terminal, read_input, terminal_sizes, unbuffered_writer
-    from kapy.sdk import CommandStreams
+    from kapy.sdk.console import CommandStreams
 
     async with open_console(name, place, providers) as (console, target):
         with raw_terminal(enabled=tty):

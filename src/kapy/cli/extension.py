@@ -130,7 +130,7 @@ async def _reload(place: str, host: str, port: int) -> None:
     from kapy.apps.extension_server.reloading import run_with_reload, source_folder
     from kapy.cli.signals import StartCancelled, handle_stop_signals
 
-    given = [one for one in original_arguments() if not one.startswith("--reload")]
+    given = [argument for argument in original_arguments() if not argument.startswith("--reload")]
     if port == 0:  # the same one for every process
         given += ["--port", str(_free_port(host))]
     command = (sys.executable, "-m", "kapy.cli.main", "extension", "serve", *given)
@@ -149,9 +149,9 @@ def _free_port(host: str) -> int:
     import socket
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as one:
-        one.bind((host, 0))
-        return int(one.getsockname()[1])
+    with socket.socket(family) as value:
+        value.bind((host, 0))
+        return int(value.getsockname()[1])
 
 
 async def _serve(application: Application, options: ServeOptions) -> None:
@@ -208,8 +208,8 @@ async def _certificate(
 
 
 def _report_ready(application: Application, url: str, options: ServeOptions) -> None:
-    for one in application.extension.routes:
-        click.echo(f"{one.hook.name}: {one.name}", err=True)
+    for route in application.extension.routes:
+        click.echo(f"{route.hook.name}: {route.name}", err=True)
     where = f"the Secret {options.secret}" if options.secret else str(options.folder)
     click.echo(f"serving at {url} with a certificate in {where}; Ctrl-C ends it", err=True)
 
@@ -218,10 +218,10 @@ def _print_manifest(options: ServeOptions, url: str, certificate: Certificate) -
     from kapy.apps.extension_server.manifest import extension_config
     from kapy.kube.yaml import dump
 
-    found = extension_config(options.register_as, url, certificate.ca, secret=options.secret)
+    config = extension_config(options.register_as, url, certificate.ca, secret=options.secret)
     if options.plane is None:
-        click.echo(dump(found), nl=False)
+        click.echo(dump(config), nl=False)
         sys.stdout.flush()
         return
     with options.plane as plane:
-        plane.write(msgspec.json.encode(found) + b"\n")
+        plane.write(msgspec.json.encode(config) + b"\n")

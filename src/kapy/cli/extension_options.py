@@ -45,18 +45,19 @@ def extensions_of(values: Mapping[str, Any]) -> Sequence[ConfiguredExtension]:
     """The configured extensions. Raises click.UsageError."""
     ca = values["extension_ca"]
     try:
-        found = [
-            parse_extension(one, ca.read_bytes() if ca else b"") for one in values["extensions"]
+        extensions = [
+            parse_extension(extension, ca.read_bytes() if ca else b"")
+            for extension in values["extensions"]
         ]
     except BadExtension as error:
         raise click.UsageError(f"--extension: {error}") from None
-    names = [one.name for one in found]
-    twice = sorted({one for one in names if names.count(one) > 1})
+    names = [extension.name for extension in extensions]
+    twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise click.UsageError(
             f"--extension: {twice[0]} is the name of two extensions; name one of them: NAME=…"
         )
-    return found
+    return extensions
 
 
 def gates_for(values: Mapping[str, Any]) -> FeatureGates:

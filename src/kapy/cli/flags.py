@@ -96,18 +96,21 @@ class Command(click.Command):
         Arguments after `--` are not changed.
         """
         end = args.index("--") if "--" in args else len(args)
-        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         switches = {
-            name: one for one in options if one.is_flag and not one.count for name in one.opts
+            name: option
+            for option in options
+            if option.is_flag and not option.count
+            for name in option.opts
         }
         short = {
             name
-            for one in options
-            if not one.is_flag and not one.count
-            for name in one.opts
+            for option in options
+            if not option.is_flag and not option.count
+            for name in option.opts
             if not name.startswith("--")
         }
-        plain = [given for one in args[:end] for given in _normalize_argument(one, switches, short)]
+        plain = [given for arg in args[:end] for given in _normalize_argument(arg, switches, short)]
         return [*plain, *args[end:]]
 
 
@@ -143,7 +146,7 @@ def refuse_unknown(error: click.NoSuchOption, args: list[str]) -> NoReturn:
     if name.startswith("--"):
         text = f"unknown flag: {name}"
     else:
-        where = next((one for one in args if one.startswith(name)), name)
+        where = next((arg for arg in args if arg.startswith(name)), name)
         text = f"unknown shorthand flag: '{name[1:]}' in {where}"
     nearest = f" (is {error.possibilities[0]} meant?)" if error.possibilities else ""
     raise click.UsageError(text + nearest, error.ctx) from None
@@ -153,15 +156,17 @@ def strings(*names: str, help: str) -> Callable[[F], F]:
     """A flag with multiple values, repeated or comma-separated."""
 
     def split(_: object, __: object, values: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(part for one in values for part in one.split(",") if part)
+        return tuple(part for item in values for part in item.split(",") if part)
 
     return click.option(*names, multiple=True, callback=split, metavar="strings", help=help)
 
 
 def persistent_flags(parameters: list[click.Parameter]) -> list[click.Parameter]:
     """`--config` and `-v`; no `-v` if the command defines its own."""
-    taken = {name for one in parameters for name in (*one.opts, *one.secondary_opts)}
-    return [one for one in _flags() if not taken.intersection(one.opts)]
+    names = {
+        name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)
+    }
+    return [flag for flag in _flags() if not names.intersection(flag.opts)]
 
 
 def _flags() -> list[click.Option]:

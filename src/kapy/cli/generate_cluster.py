@@ -137,8 +137,12 @@ def _is_local(source: Source, settings: Config) -> bool:
         return True
     name, _, version = source.infrastructure.lower().partition(":")
     kind = ProviderType.INFRASTRUCTURE
-    named = [one for one in settings.providers if one.type is kind and one.name == name]
-    return bool(version) and all(is_local(one.url) for one in named)
+    named = [
+        provider
+        for provider in settings.providers
+        if provider.type is kind and provider.name == name
+    ]
+    return bool(version) and all(is_local(provider.url) for provider in named)
 
 
 @contextmanager
@@ -157,11 +161,11 @@ def _client_factory(kubeconfig: str, kubeconfig_context: str) -> Iterator[Connec
 
 def _list_variables(variables: Mapping[str, str | None], options: TemplateOptions) -> str:
     """The required variables, then the others with their defaults."""
-    shown = {name: _default_text(name, own, options) for name, own in variables.items()}
-    lines = [f"  - {name}" for name, default in shown.items() if default is None]
+    result = {name: _default_text(name, own, options) for name, own in variables.items()}
+    lines = [f"  - {name}" for name, default in result.items() if default is None]
     if lines:
         lines.insert(0, "Required Variables:")
-    optional = {name: default for name, default in shown.items() if default is not None}
+    optional = {name: default for name, default in result.items() if default is not None}
     if optional:
         width = max(map(len, optional)) + 2
         lines += ["", "Optional Variables:"]
@@ -183,9 +187,9 @@ def _default_text(name: str, default: str | None, options: TemplateOptions) -> s
         return _count_text(name, options.worker_machines, "0")
     if (
         name == "KUBERNETES_VERSION"
-        and (said := options.kubernetes_version or os.environ.get(name)) is not None
+        and (version := options.kubernetes_version or os.environ.get(name)) is not None
     ):
-        return said
+        return version
     return default if default is None or default.startswith('"') else go_quoted(default)
 
 

@@ -44,7 +44,11 @@ _TYPES: Final = (
     default="",
     help="Namespace of the provider, instead of the namespace in its components.",
 )
-@click.option("--describe", is_flag=True, help="Tell about the components, and their variables.")
+@click.option(
+    "--describe",
+    is_flag=True,
+    help="Describe the components and their variables, instead of printing YAML.",
+)
 @click.option("--raw", is_flag=True, help="Leave the variables as they are.")
 @click.option("--write-to", default="", help="File to write to, instead of standard output.")
 def provider(
@@ -90,7 +94,7 @@ def _choose(providers: dict[str, str]) -> tuple[str, ProviderType]:
         raise click.UsageError(f"only one of {_FLAGS} should be set")
     text, name = given[0]
     word = name.replace("_", "-")
-    return text, next(one for one in ProviderType if one.word == word)
+    return text, next(provider_type for provider_type in ProviderType if provider_type.word == word)
 
 
 def _describe(components: Components) -> str:
@@ -106,5 +110,5 @@ def _describe(components: Components) -> str:
     lines = [f"{name + ':':<19} {value}" for name, value in rows.items()]
     for title, values in (("Variables", components.variables), ("Images", components.images)):
         if values:
-            lines += [f"{title}:", *(f"  - {one}" for one in values)]
+            lines += [f"{title}:", *(f"  - {item}" for item in values)]
     return "\n".join(lines) + "\n"

@@ -13,7 +13,7 @@ from kapy.kube import Key
 
 if TYPE_CHECKING:
     from kapy.clusterctl.kubeconfig import Holder
-    from kapy.sdk import MachineTarget
+    from kapy.sdk.console import MachineTarget
 
 
 @command(missing="please specify a workload cluster name")

@@ -29,15 +29,15 @@ def openapi(output: str) -> None:
     from kapy.hooks.catalog import installed
     from kapy.hooks.openapi.document import openapi as document
 
-    found = document(installed(), CLUSTER_API)
+    result = document(installed(), CLUSTER_API)
     if output == "json":
         import json
 
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(result, indent=2))
         return
     from kapy.kube.yaml import dump
 
-    click.echo(dump(found), nl=False)
+    click.echo(dump(result), nl=False)
 
 
 @command("list")
@@ -48,21 +48,21 @@ def list_(kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:
     from kapy.hooks.inspection import list_handlers
 
     with open_client(kubeconfig, kubeconfig_context, namespace) as there:
-        found = run_without_loop(list_handlers(there.client))
-    if not found:
+        result = run_without_loop(list_handlers(there.client))
+    if not result:
         click.echo("no ExtensionConfig is there")
         return
     heads = ("HANDLER", "HOOK", "VERSION", "TIMEOUT", "ON FAILURE", "PROBLEM")
     rows = [
         (
-            one.handler or one.extension,
-            one.hook or "-",
-            one.version or "-",
-            f"{one.timeout_seconds}s" if one.hook else "-",
-            one.failure_policy or "-",
-            one.problem or "-",
+            handler_row.handler or handler_row.extension,
+            handler_row.hook or "-",
+            handler_row.version or "-",
+            f"{handler_row.timeout_seconds}s" if handler_row.hook else "-",
+            handler_row.failure_policy or "-",
+            handler_row.problem or "-",
         )
-        for one in found
+        for handler_row in result
     ]
     click.echo(columns([heads, *rows]), nl=False)
 
@@ -99,10 +99,10 @@ def call(
 
     from kapy.kube.yaml import dump, load
 
-    said = None if request is None else load(request.read_bytes(), str(request))
+    result = None if request is None else load(request.read_bytes(), str(request))
     place = kubeconfig, kubeconfig_context, namespace
-    found = asyncio.run(_call(handler, said, services_of(given), place))
-    click.echo(dump(found), nl=False)
+    value = asyncio.run(_call(handler, result, services_of(given), place))
+    click.echo(dump(value), nl=False)
 
 
 async def _call(
@@ -130,7 +130,7 @@ async def _call(
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="A line for each call, or an object a line with request and response.",
+    help="text prints one line for each call; json prints its request and response as one object.",
 )
 @client_options
 def watch(output: str, kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:

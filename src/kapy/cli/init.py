@@ -91,23 +91,25 @@ def init(context: click.Context, /, names: Names, programs: tuple[str, ...], **g
     options = InstallOptions(
         wait=wait, validate=given["validate"], certificates=given["certificates"]
     )
-    asked = RequestedProviders(names, given["target_namespace"])
+    providers = RequestedProviders(names, given["target_namespace"])
     place = given["kubeconfig"], given["kubeconfig_context"]
     if run_with_steps(
-        partial(_init, asked, options, place, _commands(programs)), again=_RESUME_HINT
+        partial(_init, providers, options, place, _commands(programs)), again=_RESUME_HINT
     ):
         click.echo(_SUCCESS_MESSAGE, err=True)
 
 
 def _commands(programs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Commands by provider label. Raises click.UsageError."""
-    found: dict[str, tuple[str, ...]] = {}
-    for one in programs:
-        label, equals, path = one.partition("=")
+    commands: dict[str, tuple[str, ...]] = {}
+    for program in programs:
+        label, equals, path = program.partition("=")
         if not equals or not label or not path:
-            raise click.BadParameter(f"{one!r} has not the form TYPE-NAME=PATH", param_hint="--run")
-        found[label] = (path,)
-    return found
+            raise click.BadParameter(
+                f"{program!r} has not the form TYPE-NAME=PATH", param_hint="--run"
+            )
+        commands[label] = (path,)
+    return commands
 
 
 async def _init(
@@ -153,7 +155,9 @@ def list_images(context: click.Context, /, names: Names, **given: Any) -> None:
     from kapy.clusterctl.install.requested_providers import RequestedProviders
 
     above = context.parent.params if context.parent is not None else {}
-    place = tuple(given[one] or above.get(one, "") for one in ("kubeconfig", "kubeconfig_context"))
+    place = tuple(
+        given[item] or above.get(item, "") for item in ("kubeconfig", "kubeconfig_context")
+    )
     work = partial(_images, RequestedProviders(names), given["certificates"], place)
     for image in run_with_steps(work, again="nothing was changed"):
         click.echo(image)

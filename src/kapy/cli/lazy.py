@@ -74,8 +74,8 @@ class LazyGroup(click.Group):
     def _help_hint(self, name: str) -> str:
         from difflib import get_close_matches
 
-        found = get_close_matches(name, self._at)
-        return f" (is {found[0]} meant?)" if found else "; `kapy --help` lists the commands"
+        matches = get_close_matches(name, self._at)
+        return f" (is {matches[0]} meant?)" if matches else "; `kapy --help` lists the commands"
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from kapy.cli.flags import persistent
+from kapy.kube.digits import parse_digits
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config import Config
@@ -22,16 +23,16 @@ def load_config() -> Config:
     """
     from kapy.clusterctl.config import load
 
-    found = load(persistent().config or None, os.environ)
-    highest = verbosity(found)
+    config = load(persistent().config or None, os.environ)
+    highest = verbosity(config)
 
     def tell(level: int, text: str) -> None:
         if level <= highest:
             click.echo(text, err=True)
 
-    found.tell = tell
-    tell(_DETAIL, f'Using configuration file="{found.file.source}"')
-    return found
+    config.tell = tell
+    tell(_DETAIL, f'Using configuration file="{config.file.source}"')
+    return config
 
 
 def verbosity(settings: Config) -> int:
@@ -40,4 +41,4 @@ def verbosity(settings: Config) -> int:
     if given is not None:
         return given
     level = settings.variables.get("CLUSTERCTL_LOG_LEVEL") or ""
-    return int(level) if level.isdecimal() else 0
+    return parse_digits(level) or 0

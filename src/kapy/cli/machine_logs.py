@@ -14,7 +14,7 @@ from kapy.cli.flags import command, strings
 from kapy.cli.machine_options import machine_options, open_console
 
 if TYPE_CHECKING:
-    from kapy.sdk import LogRequest, MachineTarget
+    from kapy.sdk.console import LogRequest, MachineTarget
 
 
 @command(missing="please specify a Machine name")
@@ -56,7 +56,7 @@ def machine(
     kapy logs machine capybara-md-0-abcde --source all --since 10m
     """
     from kapy._aio.clock import system_clock
-    from kapy.sdk import LogRequest
+    from kapy.sdk.console import LogRequest
 
     base = LogRequest(
         source="",
@@ -77,13 +77,13 @@ def start_time(since: str, since_time: str, now: datetime) -> datetime | None:
     try:
         if since:
             return now - abs(parse(since))
-        found = datetime.fromisoformat(since_time) if since_time else None
+        fromisoformat = datetime.fromisoformat(since_time) if since_time else None
     except (ValueError, OverflowError) as error:
         raise click.UsageError(
             f"invalid time: {error}; write --since as 5s, 2m or 3h, and --since-time as "
             "2026-01-31T12:00:00Z"
         ) from None
-    return found.replace(tzinfo=found.tzinfo or UTC) if found else None
+    return fromisoformat.replace(tzinfo=fromisoformat.tzinfo or UTC) if fromisoformat else None
 
 
 async def _print(
@@ -102,12 +102,12 @@ async def _print(
                 _write(piece)
         elif base.follow:
             async with asyncio.TaskGroup() as group:
-                for one in names:
-                    pieces = console.logs(target, replace(base, source=one))
-                    group.create_task(_print_lines(one, pieces))
+                for item in names:
+                    pieces = console.logs(target, replace(base, source=item))
+                    group.create_task(_print_lines(item, pieces))
         else:
-            for one in names:
-                await _print_lines(one, console.logs(target, replace(base, source=one)))
+            for element in names:
+                await _print_lines(element, console.logs(target, replace(base, source=element)))
 
 
 def choose_sources(
@@ -116,7 +116,7 @@ def choose_sources(
     """The logs to print; a default choice is reported on standard error."""
     if "all" in names:
         return list(sources)
-    unknown = [one for one in names if one not in sources]
+    unknown = [name for name in names if name not in sources]
     if unknown:
         raise click.UsageError(
             f"Machine {target.name} ({target.infra['kind']}) has no log {unknown[0]}; it has "
@@ -130,7 +130,7 @@ def choose_sources(
 
 async def _print_lines(name: str, pieces: AsyncIterator[bytes]) -> None:
     """Print whole lines, each with the name of its log. A log that cannot be read is reported."""
-    from kapy.sdk import ConsoleUnavailable
+    from kapy.sdk.console import ConsoleUnavailable
 
     head, rest = f"[{name}] ".encode(), b""
     try:

@@ -12,7 +12,7 @@ from kapy.cli.client_options import client_options, open_async_client
 from kapy.kube import Key
 
 if TYPE_CHECKING:
-    from kapy.sdk import MachineConsole, MachineTarget
+    from kapy.sdk.console import MachineConsole, MachineTarget
 
 F = TypeVar("F", bound=Callable[..., Any])
 

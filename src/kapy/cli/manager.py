@@ -39,8 +39,8 @@ def _command(name: str) -> click.Command:
         controllers, options = program_settings(kind, given)
         _run(name, access_of(given), controllers, options)
 
-    found: click.Command = run
-    return found
+    result: click.Command = run
+    return result
 
 
 def _run(

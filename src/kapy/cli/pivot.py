@@ -109,13 +109,13 @@ async def _run(options: PivotOptions, steps: ProgressSteps) -> list[str]:
             local=await _programs(plane.client, folder),
         )
         kubeconfig = str(_absolute(options.kubeconfig) or "")
-        one = Pivot(
+        value = Pivot(
             cluster,
             Side(plane.client, kubeconfig, options.kubeconfig_context),
             Side(itself.client, str(path)),
             way,
         )
-        return await _print_result(one, options, path, folder)
+        return await _print_result(value, options, path, folder)
 
 
 def _absolute(path: str) -> Path | None:
@@ -167,11 +167,11 @@ def _hints_after_forward(
         f"  kubectl --kubeconfig {path} get clusters -A",
         f"  kapy pivot {options.cluster} --back    takes it back, should it need a repair",
         "This management cluster still has:",
-        *(f"  Cluster {one}" for one in remains.clusters),
-        f"  its providers ({', '.join(one.label for one in remains.providers)})",
+        *(f"  Cluster {cluster}" for cluster in remains.clusters),
+        f"  its providers ({', '.join(provider.label for provider in remains.providers)})",
     ]
     if remains.clusters:
-        names = " ".join(sorted({one.namespace for one in remains.clusters}))
+        names = " ".join(sorted({cluster.namespace for cluster in remains.clusters}))
         return [*hints, f"Keep it as long as it looks after Clusters (namespaces: {names})."]
     return [*hints, f"Nothing needs it any more; `{_removal_command(options, folder)}` removes it."]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,9 +13,9 @@ import click
 from kapy.cli.client_options import client_options, open_client
 from kapy.cli.console import spinning
 from kapy.cli.flags import command, persistent
+from kapy.cli.planning import plan_on_virtual_time, with_namespace
 
 if TYPE_CHECKING:
-    from kapy.apps.plan.changes import RequestedChange
     from kapy.apps.plan.planned import Plan, PlanSource
     from kapy.kube import Document
 
@@ -53,6 +52,9 @@ CHANGES, PROBLEMS = 2, 1
 @client_options
 @click.option("--summary", is_flag=True, help="Print how many objects and Machines only.")
 @click.option(
+    "--open", "opens", is_flag=True, help="Show the plan in a browser, on the page of `kapy ui`."
+)
+@click.option(
     "-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", help="The form."
 )
 @click.option("-c", "--color/--no-color", default=None, help="Colour, also where piped.")
@@ -68,6 +70,7 @@ def plan(
     kubeconfig_context: str,
     namespace: str,
     summary: bool,
+    opens: bool,
     output: str,
     color: bool | None,
 ) -> int:
@@ -80,7 +83,7 @@ def plan(
     `--field-manager` here as you would give them to kubectl. Without them, an object that was
     applied server-side last is applied so again, by the same manager.
 
-    Exit code: 0 nothing to do, 2 changes, 1 an error.
+    Exit code: 0 nothing to do, 2 changes, 1 an error; with `--open` 0 once the link is printed.
     """
     if not offline and current:
         raise click.UsageError("--current is for --offline: else the management cluster says it")
@@ -88,27 +91,44 @@ def plan(
         raise click.UsageError("--force-conflicts only works with --server-side")
     if delete and (server_side or field_manager is not None):
         raise click.UsageError("--server-side and --field-manager are not for --delete")
+    if opens and (offline or server_side or field_manager is not None or summary):
+        raise click.UsageError(
+            "--open shows the plan of a plain `kubectl apply` (or --delete) at a management cluster"
+        )
     # A file that cannot be read is told before anything else is read, imported or asked.
-    wanted = [(one, source) for source in files for one in _objects(source)]
-    there = [one for source in current for one in _objects(source)]
+    wanted = [(obj, source) for source in files for obj in _objects(source)]
+    there = [obj for source in current for obj in _objects(source)]
     from kapy.cli.describe import wants_color
 
     place = (kubeconfig, kubeconfig_context, namespace)
+    if opens:
+        _open([entry for entry, _ in wanted], place, deletes=delete)
+        return 0
     with spinning("planning"), _plan_source(there, place, offline=offline) as (world, default):
         from kapy.apps.plan.changes import RequestedChange
         from kapy.apps.plan.manner import ApplyOptions
 
         options = ApplyOptions(server_side, force_conflicts, field_manager or "")
         requested = [
-            RequestedChange(_with_namespace(one, default), source, delete, options)
-            for one, source in wanted
+            RequestedChange(with_namespace(item, default), source, delete, options)
+            for item, source in wanted
         ]
-        found = _compute_plan(world, requested)
+        result = plan_on_virtual_time(world, requested, quiet=not persistent().verbosity)
     form = _summary if summary else _text
-    click.echo(form(found, output, color=wants_color(color)), nl=False, color=True)
-    if found.problems:
+    click.echo(form(result, output, color=wants_color(color)), nl=False, color=True)
+    if result.problems:
         return PROBLEMS
-    return 0 if found.is_empty else CHANGES
+    return 0 if result.is_empty else CHANGES
+
+
+def _open(documents: Sequence[Document], place: tuple[str, str, str], *, deletes: bool) -> None:
+    """Show the plan in a browser."""
+    from kapy.cli.event_loop import run
+    from kapy.cli.ui import Link, open_pages
+    from kapy.kube.yaml import dump_all
+
+    link = Link(plan=dump_all(list(documents)), namespace=place[2] or "default", deletes=deletes)
+    run(open_pages(place, link))
 
 
 @contextmanager
@@ -119,33 +139,12 @@ def _plan_source(
         from kapy.apps.plan.plan_sources import FileSource
 
         default = place[2] or "default"
-        yield FileSource([_with_namespace(one, default) for one in documents]), default
+        yield FileSource([with_namespace(document, default) for document in documents]), default
         return
-    with open_client(*place) as found:
+    with open_client(*place) as client:
         from kapy.apps.plan.plan_sources import ClusterSource
 
-        yield ClusterSource(found.client), found.namespace
-
-
-def _compute_plan(world: PlanSource, requested: Sequence[RequestedChange]) -> Plan:
-    """Compute the plan on virtual time, so that waits of the controllers take no real time."""
-    from kapy._aio.clock import loop_clock, system_clock
-    from kapy.apps.plan.planned import compute_plan
-    from kapy.apps.settings import EMBEDDED_GATES
-    from kapy.testing.virtual_time import VirtualTimeLoop
-
-    async def main() -> Plan:
-        clock = loop_clock(system_clock())
-        return await compute_plan(world, requested, clock=clock, gates=EMBEDDED_GATES)
-
-    loop, before = VirtualTimeLoop(), logging.root.manager.disable
-    if not persistent().verbosity:
-        logging.disable(logging.CRITICAL)  # what controllers log is in the plan, as a problem
-    try:
-        return loop.run_until_complete(main())
-    finally:
-        logging.disable(before)
-        loop.close()
+        yield ClusterSource(client.client), client.namespace
 
 
 def _objects(source: str) -> list[Document]:
@@ -156,18 +155,8 @@ def _objects(source: str) -> list[Document]:
     path = Path(source)
     if not path.is_dir():
         return read_file(path)
-    files = sorted(one for one in path.iterdir() if one.suffix in (".yaml", ".yml", ".json"))
-    return [document for one in files for document in read_file(one)]
-
-
-def _with_namespace(document: Document, namespace: str) -> Document:
-    """The object with a namespace; cluster-scoped kinds ignore it."""
-    if document["metadata"].get("namespace") or document["kind"] in _CLUSTER_SCOPED:
-        return document
-    return {**document, "metadata": {**document["metadata"], "namespace": namespace}}
-
-
-_CLUSTER_SCOPED = ("CustomResourceDefinition", "Namespace")
+    files = sorted(item for item in path.iterdir() if item.suffix in (".yaml", ".yml", ".json"))
+    return [document for file in files for document in read_file(file)]
 
 
 def _text(plan: Plan, output: str, *, color: bool) -> str:

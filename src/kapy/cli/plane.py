@@ -19,8 +19,9 @@ from kapy.apps.all_in_one import CannotListen, ManagementPlane, management_plane
 from kapy.apps.context import kubeconfig_path, write_context
 from kapy.apps.extension_server.process import run_extensions
 from kapy.apps.pidfile import PlaneRecord, announce, claim, write_record
-from kapy.apps.settings import DEFAULT_PORT, Folder, Serving, Settings, context_name
+from kapy.apps.settings import DEFAULT_PORT, Folder, Pages, Serving, Settings, context_name
 from kapy.cli.plane_options import PlaneOptions
+from kapy.cli.planning import PagePlanner
 from kapy.kube.http import User
 
 
@@ -52,12 +53,12 @@ async def run_announced_plane(options: PlaneOptions) -> AsyncIterator[RunningPla
             await stack.enter_async_context(
                 run_extensions(plane.client, options.extensions, extensions, Random())
             )
-        found = RunningPlane(plane, plane.kubeconfig.server, context, path)
+        result = RunningPlane(plane, plane.kubeconfig.server, context, path)
         if options.folder is not None:
-            record = _plane_record(found)
+            record = _plane_record(result)
             stack.enter_context(announce(options.folder, record))
             _follow_clock(plane, options.folder, record)
-        yield found
+        yield result
 
 
 async def _end_orphaned_pods(folder: Folder) -> None:
@@ -104,6 +105,7 @@ def _plane(options: PlaneOptions, port: int, tokens: dict[str, User]) -> Any:
         pods=None if folder is None or options.run_pods == "off" else folder.path,
         run_pods=options.run_pods,
         providers=options.providers,
+        pages=Pages(plan=PagePlanner()),
     )
     return management_plane(settings, clock=system_clock, random=Random())
 

@@ -20,9 +20,9 @@ def run_plugin(arguments: Sequence[str], own: Container[str]) -> None:
     """
     if not arguments or arguments[0].startswith("-") or arguments[0] in own:
         return
-    found = plugin_for(arguments)
-    if found is not None:
-        path, words = found
+    plugin = plugin_for(arguments)
+    if plugin is not None:
+        path, words = plugin
         os.execv(path, [path, *arguments[words:]])
 
 
@@ -31,10 +31,10 @@ def plugin_for(arguments: Sequence[str]) -> tuple[str, int] | None:
     from shutil import which
 
     words: list[str] = []
-    for one in arguments:
-        if one.startswith("-"):
+    for argument in arguments:
+        if argument.startswith("-"):
             break
-        words.append(one.replace("-", "_"))
+        words.append(argument.replace("-", "_"))
     for count in range(len(words), 0, -1):
         for prefix in PREFIXES:
             path = which("-".join((prefix, *words[:count])))

@@ -28,7 +28,7 @@ def options_of(kind: Kind) -> Callable[[F], F]:
     options = [
         click.option("--kubeconfig", default="", help="Kubeconfig of the management cluster."),
         click.option("--kubeconfig-context", default="", help="Context to use in it."),
-        *(flag_option(one) for one in [*flags_of_controllers(kind), *flags_of_program(kind)]),
+        *(flag_option(flag) for flag in [*flags_of_controllers(kind), *flags_of_program(kind)]),
         click.option("-v", "--v", type=int, default=2, show_default=True, help="Log level."),
         click.option(
             "--logging-format",
@@ -53,8 +53,8 @@ def program_settings(
     """The settings from options. Raises click.UsageError."""
     flags, own = flags_of_controllers(kind), flags_of_program(kind)
     try:
-        controllers = controller_config({one.name: texts_of(one, values) for one in flags})
-        options = parse_options(kind, {one.name: texts_of(one, values) for one in own})
+        controllers = controller_config({flag.name: texts_of(flag, values) for flag in flags})
+        options = parse_options(kind, {flag.name: texts_of(flag, values) for flag in own})
     except InvalidFlag as error:
         raise click.UsageError(str(error)) from None
     for sentence in notices(controllers.manager.gates):

@@ -31,9 +31,9 @@ def run_with_steps(work: Callable[[ProgressSteps], Coroutine[Any, Any, T]], *, a
 
     steps = ProgressSteps()
     try:
-        found = asyncio.run(work(steps))
+        result = asyncio.run(work(steps))
         steps.end()
-        return found
+        return result
     except KeyboardInterrupt:
         raise Interrupted(f"stopped in the middle; {again}") from None
     except (Forbidden, Unauthorized) as error:
@@ -59,13 +59,13 @@ class ProgressSteps:
     def __call__(self, text: str, /, **values: str | Document) -> None:
         from kapy.clusterctl.progress import line
 
-        told = line(text, values)
+        result = line(text, values)
         if self._console is None:
-            click.echo(told, err=True)
+            click.echo(result, err=True)
             return
         self.end()
-        self._step = told
-        self._console.step(told)
+        self._step = result
+        self._console.step(result)
 
     def end(self) -> None:
         """Mark the current step as done."""

@@ -29,10 +29,12 @@ from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.output import own_name, terminal_width
 from kapy.cli.plane_options import PlaneOptions, plane_options
 from kapy.cli.signals import StopRequest, handle_stop_signals
+from kapy.cli.ui import Link, login_path
 from kapy.client.client import Client
 from kapy.clusterctl.describe import ClientSource, Node, as_document, discover, table
 from kapy.clusterctl.describe import Options as Shown
 from kapy.kube import Document, Key
+from kapy.kube.http import ADMIN
 
 NAME = "quickstart"
 CLUSTER_TIMEOUT = 300.0
@@ -59,11 +61,13 @@ class QuickstartRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlaneLocation:
-    """The location of the plane, for the user's next commands."""
+    """The location of the plane, for the user's next commands. link: logs in to its page once, ""
+    for none."""
 
     server: str
     context: str
     kubeconfig: str
+    link: str = ""
 
 
 @command()
@@ -138,7 +142,7 @@ def quickstart(
 
 
 def _objects(files: tuple[str, ...]) -> Sequence[Document]:
-    return [one for path in files for one in read_file(Path(path))] if files else class_sample()
+    return [item for path in files for item in read_file(Path(path))] if files else class_sample()
 
 
 async def _docker_objects(version: str, console: Console) -> Sequence[Document]:
@@ -178,7 +182,10 @@ async def _run_in_foreground(options: PlaneOptions, request: QuickstartRequest) 
             run_announced_plane(options) as there,
         ):
             ready()
-            location = PlaneLocation(there.server, there.context, str(there.kubeconfig))
+            pages = there.plane.pages
+            path = pages.login_path(ADMIN) if pages is not None and request.stays else ""
+            link = f"{there.server}{path}" if path else ""
+            location = PlaneLocation(there.server, there.context, str(there.kubeconfig), link)
             console.done(
                 f"management plane at {location.server} ({time.monotonic() - began:.1f} s)"
             )
@@ -196,7 +203,7 @@ async def _run_in_foreground(options: PlaneOptions, request: QuickstartRequest) 
 
 async def _remove_clusters(client: Client, request: QuickstartRequest, console: Console) -> None:
     """Delete the clusters, because their containers would outlive the plane."""
-    clusters = [Key.of(one) for one in request.objects if one["kind"] == Cluster.RESOURCE.kind]
+    clusters = [Key.of(obj) for obj in request.objects if obj["kind"] == Cluster.RESOURCE.kind]
     console.step(f"deleting {', '.join(key.name for key in clusters)}")
     try:
         async with asyncio.timeout(REMOVAL_TIMEOUT):
@@ -217,7 +224,9 @@ async def _run_in_background(options: PlaneOptions, request: QuickstartRequest, 
     began = time.monotonic()
     console.step("starting the management plane in the background")
     async with open_background_plane(options) as (client, record):
-        location = PlaneLocation(record.server, record.context, record.kubeconfig)
+        path = await login_path(client, Link()) or ""
+        link = f"{record.server}{path}" if path else ""
+        location = PlaneLocation(record.server, record.context, record.kubeconfig, link)
         console.done(f"management plane at {location.server} ({time.monotonic() - began:.1f} s)")
         await _wait_for(client, request, location, console, began)
         kapy = own_name()
@@ -239,7 +248,7 @@ async def _wait_for(
     console.step("applying the objects")
     applied = await apply_manifests(client, request.objects)
     console.done(f"applied {len(applied)} objects")
-    clusters = [Key.of(one) for one in applied if one["kind"] == "Cluster"]
+    clusters = [Key.of(element) for element in applied if element["kind"] == "Cluster"]
     if not clusters:
         console.say("There is no Cluster among them, so there is nothing to wait for.")
         return
@@ -253,17 +262,21 @@ async def _wait_for(
     seconds = time.monotonic() - began
     trees = [await discover(ClientSource(client), key, Shown()) for key in clusters]
     if request.output == "json":
-        told = [
-            _cluster_result(one, as_document(tree)) for one, tree in zip(ready, trees, strict=True)
+        result = [
+            _cluster_result(element, as_document(tree))
+            for element, tree in zip(ready, trees, strict=True)
         ]
-        click.echo(json.dumps(_result(told, location, seconds), indent=2))
+        click.echo(json.dumps(_result(result, location, seconds), indent=2))
         return
-    for one, tree in zip(ready, trees, strict=True):
-        console.say(f"\nCluster {Key.of(one)} is Available: {_size(one)} ({seconds:.1f} s)\n")
+    for item, tree in zip(ready, trees, strict=True):
+        console.say(f"\nCluster {Key.of(item)} is Available: {_size(item)} ({seconds:.1f} s)\n")
         width = terminal_width()
-        shown = table(tree, now=system_clock(), color=wants_color(None), width=width)
-        console.say("\n".join(line.rstrip() for line in shown.splitlines()))
+        value = table(tree, now=system_clock(), color=wants_color(None), width=width)
+        console.say("\n".join(line.rstrip() for line in value.splitlines()))
     console.say(f"\nTry next:\n{_next_commands(location, trees[0])}")
+    if location.link:
+        console.say("\nSee it in a browser (this link works once, `kapy ui` prints another):")
+        console.say(f"  {location.link}")
 
 
 def _result(clusters: list[Document], location: PlaneLocation, seconds: float) -> Document:
@@ -321,7 +334,7 @@ def _scale(tree: Node, namespace: str) -> str:
         path = "/spec/topology/workers/machineDeployments/0/replicas"
         patch = json.dumps([{"op": "replace", "path": path, "value": 5}], separators=(",", ":"))
         return f"patch cluster{namespace} {Key.of(cluster).name} --type json -p '{patch}'"
-    deployments = [one.document for one in tree.walk() if one.kind == "MachineDeployment"]
+    deployments = [node.document for node in tree.walk() if node.kind == "MachineDeployment"]
     scaled = deployments[0]["metadata"]["name"] if deployments and deployments[0] else "NAME"
     return f"scale machinedeployment{namespace} {scaled} --replicas 5"
 

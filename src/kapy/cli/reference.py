@@ -43,9 +43,9 @@ def _command_section(command: click.Command, name: str, parent: click.Context) -
         if command.invoke_without_command:
             yield _description(command, context)
         for inner in command.list_commands(context):
-            found = command.get_command(context, inner)
-            assert found is not None
-            yield from _command_section(found, inner, context)
+            result = command.get_command(context, inner)
+            assert result is not None
+            yield from _command_section(result, inner, context)
         return
     yield _description(command, context)
 
@@ -54,7 +54,7 @@ def _description(command: click.Command, context: click.Context) -> str:
     usage = " ".join(command.collect_usage_pieces(context))
     lines = [f"### {context.command_path}", "", f"`{context.command_path} {usage}`", ""]
     lines += [_paragraphs(command.help or ""), ""]
-    flags = [_flag(one, context) for one in command.params if _is_visible(one)]
+    flags = [_flag(param, context) for param in command.params if _is_visible(param)]
     if flags:
         lines += ["| flag | what |", "|---|---|", *flags, ""]
     return "\n".join(lines)
@@ -82,13 +82,13 @@ def _cell(text: str) -> str:
 
 def _paragraphs(text: str) -> str:
     """A docstring's paragraphs; lines of examples (after \\b) stay as they are."""
-    found = []
+    paragraphs = []
     for part in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         if part.startswith("\b"):
-            found.append("```text\n" + part.removeprefix("\b").strip("\n") + "\n```")
+            paragraphs.append("```text\n" + part.removeprefix("\b").strip("\n") + "\n```")
         else:
-            found.append(" ".join(part.split()))
-    return "\n\n".join(found)
+            paragraphs.append(" ".join(part.split()))
+    return "\n\n".join(paragraphs)
 
 
 def main() -> None:

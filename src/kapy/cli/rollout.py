@@ -63,5 +63,5 @@ async def _for_each(act: Act, resources: Sequence[str], place: Place) -> None:
     from kapy.clusterctl.rollout import targets
 
     with open_client(*place) as there:
-        for one in targets(resources):
-            await act(there.client, there.namespace, one)
+        for target in targets(resources):
+            await act(there.client, there.namespace, target)

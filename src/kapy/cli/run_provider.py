@@ -37,4 +37,7 @@ async def _run(
     async with open_async_client(*place, "") as there:
         folder = await plane_folder(there.client)
         deployments = await run_instead(there.client, folder, provider, program)
-    return [f"{program[0]} runs as deployment {one.name} in {one.namespace}" for one in deployments]
+    return [
+        f"{program[0]} runs as deployment {deployment.name} in {deployment.namespace}"
+        for deployment in deployments
+    ]

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from kapy import __version__
-from kapy.apps.pidfile import NoPlane, PlaneIsRunning, is_claimed, running_plane
+from kapy.apps.pidfile import NoPlane, PlaneIsRunning, PlaneRecord, is_claimed, running_plane
 from kapy.apps.settings import Folder
 from kapy.cli.daemon import chosen_folder, data_dir_option, name_option
 from kapy.cli.flags import command
+
+if TYPE_CHECKING:
+    from kapy.apps.service import Supervisor
+
+READY_SECONDS: Final = 120.0
+"""Seconds that a plane has to become ready. A timer: a supervisor tells of processes only."""
+FAILED_SECONDS: Final = 1.0
+"""Seconds without a process after which a plane counts as ended: a supervisor that starts it
+anew waits longer."""
+POLL_SECONDS: Final = 0.1
 
 
 @command()
@@ -45,7 +57,13 @@ def install(name: str, data_dir: str, only_print: bool, arguments: tuple[str, ..
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(manager.text(plan))
     remark = manager.start(name)
+    record = _wait_until_ready(manager, name, folder)
     click.echo(f"the plane in {folder.path} runs as a service ({path})")
+    if record is not None:
+        click.echo(f"management plane at {record.server}")
+        click.echo(f"kubectl context {record.context} is current (in {record.kubeconfig})")
+    else:
+        click.echo(f"it is not ready after {READY_SECONDS:g} s: {folder.log} says what it does")
     if remark:
         click.echo(remark)
 
@@ -81,6 +99,27 @@ def status(name: str, data_dir: str) -> None:
     click.echo(f"state       {'active' if state.active else state.detail or 'not active'}")
     _print_plane(folder, name)
     raise click.exceptions.Exit(0 if state.active else 1)
+
+
+def _wait_until_ready(manager: Supervisor, name: str, folder: Folder) -> PlaneRecord | None:
+    """Return the plane when it is ready, None after READY_SECONDS. Raises DidNotStart."""
+    from kapy.cli.background import DidNotStart, last_words
+
+    began = active = time.monotonic()
+    while (now := time.monotonic()) < began + READY_SECONDS:
+        if (record := running_plane(folder)) is not None:
+            return record
+        if manager.state(name).active:
+            active = now
+        elif now > active + FAILED_SECONDS:
+            flag = f" --name {name}" if name else ""
+            raise DidNotStart(
+                f"the service is installed, but its plane ends at once: {last_words(folder.log)} "
+                f"(`kapy service install{flag}` with other arguments replaces it, "
+                f"`kapy service uninstall{flag}` removes it)"
+            )
+        time.sleep(POLL_SECONDS)
+    return None
 
 
 def _print_plane(folder: Folder, name: str) -> None:

@@ -79,8 +79,8 @@ def handle_stop_signals() -> Iterator[StopRequest]:
     numbers = (signal.SIGINT, signal.SIGTERM)
 
     def hear(_number: int, _frame: FrameType | None) -> None:
-        for one in numbers:
-            signal.signal(one, _end_process)
+        for item in numbers:
+            signal.signal(item, _end_process)
         loop.call_soon_threadsafe(stop.set)
         deaf = threading.Timer(BLOCKED_LOOP_SECONDS, _end_if_blocked, (stop,))
         deaf.daemon = True

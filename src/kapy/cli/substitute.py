@@ -21,8 +21,8 @@ def substitute(place: str, settings: Config, *, list_variables: bool) -> str:
     text = run_generator(text_at(place, settings), near=not is_remote(place))
     if list_variables:
         names = template_variables(text).variables
-        lines = ["Variables:", *(f"  - {one}" for one in names)] if names else [""]
-        return "".join(f"{one}\n" for one in lines)
+        lines = ["Variables:", *(f"  - {name}" for name in names)] if names else [""]
+        return "".join(f"{line}\n" for line in lines)
     from kapy.clusterctl.manifests import text_of
 
     source = "standard input" if place == "-" else place

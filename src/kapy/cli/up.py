@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--accept-data-loss",
     is_flag=True,
-    help="Start with what is on disk where acknowledged writes are missing.",
+    help="Start with the data on disk even if acknowledged writes are missing from it.",
 )
 @click.option(
     "--replace-keys",
@@ -126,10 +126,10 @@ def up(
 
 
 def _controlling(values: dict[str, Any]) -> ControllerConfig:
-    found = controller_config_of(values, gates_for(values))
-    if values["extensions"] and not found.manager.gates.runtime_sdk:
+    config = controller_config_of(values, gates_for(values))
+    if values["extensions"] and not config.manager.gates.runtime_sdk:
         raise click.UsageError("--extension needs the feature gate RuntimeSDK, which is closed")
-    return found
+    return config
 
 
 def _providers(places: tuple[str, ...]) -> tuple[Provider, ...]:

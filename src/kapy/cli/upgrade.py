@@ -41,11 +41,11 @@ def plan(kubeconfig: str, kubeconfig_context: str) -> None:
     For each contract of Cluster API that could be reached: the newest version of each provider.
     """
     work = partial(_plan, kubeconfig, kubeconfig_context)
-    cert_manager, found, lost = run_with_steps(work, again="nothing was changed")
+    cert_manager, result, lost = run_with_steps(work, again="nothing was changed")
     for line in _cert_manager_lines(cert_manager):
         click.echo(f"{line}\n")
-    for one in found:
-        click.echo("\n".join(_plan_lines(one)))
+    for item in result:
+        click.echo("\n".join(_plan_lines(item)))
     for line in lost:
         click.echo(f"An extension would stop working: {line}", err=True)
 
@@ -58,9 +58,9 @@ async def _plan(
 
     configured = load_config()
     async with open_async_client(kubeconfig, context, "") as there:
-        found = await upgrade_plans(there.client, configured, progress=steps)
+        plans = await upgrade_plans(there.client, configured, progress=steps)
         theirs = await cert_manager.plan(there.client, configured)
-        return theirs, found, await hooks_lost_by(there.client, found, configured)
+        return theirs, plans, await hooks_lost_by(there.client, plans, configured)
 
 
 def _cert_manager_lines(plan: CertManagerPlan) -> Iterator[str]:
@@ -77,7 +77,7 @@ def _plan_lines(plan: Plan) -> Iterable[str]:
 
     yield f"\nLatest release available for the {plan.contract} Cluster API contract version:\n"
     yield columns([_COLUMNS, *sorted(_rows(plan), key=lambda row: (row[2], row[0], row[1]))])
-    if not any(one.next_version for one in plan.items):
+    if not any(item.next_version for item in plan.items):
         yield "You are already up to date!\n"
     elif plan.contract == CONTRACT:
         yield "You can now apply the upgrade by executing the following command:\n"
@@ -90,9 +90,9 @@ def _plan_lines(plan: Plan) -> Iterable[str]:
 
 
 def _rows(plan: Plan) -> Iterator[Sequence[str]]:
-    for one in plan.items:
-        it = one.provider
-        target = one.next_version or "Already up to date"
+    for item in plan.items:
+        it = item.provider
+        target = item.next_version or "Already up to date"
         yield it.key.name, it.namespace, it.type.value, it.version, target
 
 

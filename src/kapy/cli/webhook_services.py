@@ -24,14 +24,14 @@ def services_of(values: Mapping[str, Any]) -> dict[tuple[str, str, int], str]:
 
 
 def _place(text: str) -> tuple[tuple[str, str, int], str]:
-    said, _, where = text.partition("=")
-    found = _SERVICE.fullmatch(said)
-    if found is None or not where:
+    result, _, where = text.partition("=")
+    match = _SERVICE.fullmatch(result)
+    if match is None or not where:
         raise _bad(f"{text!r} has not the form {METAVAR}")
     url = where if "://" in where else f"https://{where}"
     if not _is_base(url):
         raise _bad(f"{where!r} is no HTTPS server; say HOST:PORT, or https://HOST:PORT/PATH")
-    return (found["space"], found["name"], int(found["port"] or 0)), url
+    return (match["space"], match["name"], int(match["port"] or 0)), url
 
 
 def _is_base(url: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import socket
 import ssl
 import time
 from base64 import b64encode
@@ -22,10 +23,12 @@ from kapy import __version__
 from kapy._aio.clock import system_clock
 from kapy._aio.without_event_loop import run_without_loop as run_without_loop
 from kapy.client.credentials import tls_context
+from kapy.client.dead_peers import notice_dead_peer
 from kapy.client.exec_plugin import Credential, run_plugin
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 from kapy.client.proxies import proxy_for
 from kapy.kube import Document
+from kapy.kube.digits import parse_digits
 from kapy.kube.errors import Unauthorized, Unreachable
 from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.http import Reply, Request
@@ -68,6 +71,8 @@ class BlockingApiTransport:
             )
         else:
             self._connection = http.client.HTTPConnection(name, parts.port, timeout=timeout)
+        # http.client has no other place for socket options.
+        self._connection._create_connection = _dial  # type: ignore[attr-defined]
         if proxy := access.proxy or proxy_for(access.server, os.environ):
             self._tunnel(proxy, name, parts.port)
 
@@ -99,11 +104,11 @@ class BlockingApiTransport:
             body = msgspec.json.encode(body)
         for _ in range(ATTEMPTS):
             reply = self._answer(request, address, body)
-            wait = reply.headers.get("retry-after", "")
-            if reply.status != 429 or not wait.isdigit():
+            wait = parse_digits(reply.headers.get("retry-after", ""))
+            if reply.status != 429 or wait is None:
                 break
             # There is nobody else to keep waiting.
-            time.sleep(min(int(wait), MAX_RETRY_AFTER))  # noqa: ASYNC251
+            time.sleep(min(wait, MAX_RETRY_AFTER))  # noqa: ASYNC251
         return self._explain_refusal(reply) if reply.status == Unauthorized.code else reply
 
     def _explain_refusal(self, reply: Reply) -> Reply:
@@ -143,6 +148,12 @@ class BlockingApiTransport:
         self._connection.close()
 
 
+def _dial(*arguments: Any) -> socket.socket:
+    result = socket.create_connection(*arguments)
+    notice_dead_peer(result)
+    return result
+
+
 class _NamedConnection(http.client.HTTPSConnection):
     """A connection to a server whose certificate may have another name than its address."""
 
@@ -166,9 +177,9 @@ def _authorization(credential: Credential, access: Kubeconfig) -> Iterator[tuple
 def _decode(content: bytes, headers: Mapping[str, str]) -> Document | bytes:
     if "json" in headers.get("content-type", ""):
         with suppress(BadJson):
-            found = decode_json(content)
-            if isinstance(found, dict):
-                return found
+            result = decode_json(content)
+            if isinstance(result, dict):
+                return result
     return content
 
 

@@ -125,10 +125,10 @@ class Client:
         if items and "kind" not in items[0]:
             named = {"apiVersion": resource.api_version, "kind": resource.kind}
             items = [named | item for item in items]
-        found: Sequence[Any] = items
+        result: Sequence[Any] = items
         if kind is not resource:
-            found = [read(item, kind) for item in items]
-        return Listed(found, version)
+            result = [read(item, kind) for item in items]
+        return Listed(result, version)
 
     @overload
     async def create(self, kind: O, *, dry_run: bool = False) -> O: ...
@@ -315,8 +315,8 @@ class Client:
                     raise
                 # The server forgot the state that the pages are of: ask for all in one answer.
                 return _page(await self._send(Request("GET", path, query, headers)))
-            found, version = _page(answer)
-            items += found
+            result, version = _page(answer)
+            items += result
             token = answer["metadata"].get("continue")
             if not token:
                 return items, version
@@ -358,8 +358,8 @@ _JSON: Final = {"content-type": "application/json"}
 def _resource(kind: Any) -> Resource:
     if isinstance(kind, Resource):
         return kind
-    found: Resource = kind.RESOURCE
-    return found
+    result: Resource = kind.RESOURCE
+    return result
 
 
 def _body(kind: Any, document: Document | None) -> tuple[Resource, Document]:

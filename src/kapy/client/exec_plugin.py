@@ -68,8 +68,10 @@ def plugin_of(exec_config: Document, cluster: Document) -> ExecPlugin:
     return ExecPlugin(
         api_version=version,
         command=command,
-        arguments=tuple(str(one) for one in exec_config.get("args") or ()),
-        environment={str(one["name"]): str(one["value"]) for one in exec_config.get("env") or ()},
+        arguments=tuple(str(item) for item in exec_config.get("args") or ()),
+        environment={
+            str(item["name"]): str(item["value"]) for item in exec_config.get("env") or ()
+        },
         cluster=_cluster_info(cluster) if exec_config.get("provideClusterInfo") is True else None,
         hint=str(exec_config.get("installHint") or ""),
     )
@@ -119,8 +121,8 @@ def run_plugin(plugin: ExecPlugin) -> Credential:
 
 def _read(plugin: ExecPlugin, answer: bytes) -> Credential:
     try:
-        found: Any = decode_json(answer)
-        version, status = found["apiVersion"], found.get("status") or {}
+        result: Any = decode_json(answer)
+        version, status = result["apiVersion"], result.get("status") or {}
         token = status.get("token") or ""
         certificate = (status.get("clientCertificateData") or "").encode()
         key = (status.get("clientKeyData") or "").encode()

@@ -42,11 +42,11 @@ class Expiry:
 
 
 def _expiry_times(credential: Credential) -> dict[str, datetime]:
-    found: dict[str, datetime | None] = {
+    result: dict[str, datetime | None] = {
         "the client certificate": _certificate_expiry(credential.certificate),
         "the token": _token_expiry(credential.token),
     }
-    return {what: end for what, end in found.items() if end is not None}
+    return {what: end for what, end in result.items() if end is not None}
 
 
 def _certificate_expiry(pem: bytes) -> datetime | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
@@ -27,6 +26,7 @@ from kapy._aio.clock import Clock, system_clock
 from kapy._aio.limited_read import read_limited
 from kapy.client import socks
 from kapy.client.credentials import tls_context
+from kapy.client.dead_peers import tcp_socket
 from kapy.client.exec_plugin import Credential, NoCredentials
 from kapy.client.expiry import Expiry
 from kapy.client.json_stream import JsonStream
@@ -243,7 +243,11 @@ class ApiTransport:
 
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
-            kept: dict[str, Any] = {"limit": 0, "keepalive_timeout": IDLE_SECONDS}
+            kept: dict[str, Any] = {
+                "limit": 0,
+                "keepalive_timeout": IDLE_SECONDS,
+                "socket_factory": tcp_socket,
+            }
             connector = (
                 aiohttp.TCPConnector(ssl=self._tls, **kept)
                 if self._socks is None
@@ -266,7 +270,6 @@ class ApiTransport:
         return {**query, "timeoutSeconds": str(self._random.randint(300, 600))}
 
     def _stream(self, response: aiohttp.ClientResponse) -> Reply:
-        _keep_alive(response)
         headers = _lower(response.headers)
         if "json" in headers.get("content-type", ""):
             return Reply(response.status, EventBody(self.host, response), headers)
@@ -360,10 +363,10 @@ def _encode(body: Any) -> bytes | None:
 def _event(line: bytes) -> Document | None:
     """The event in a line, None if the line is not a complete event."""
     try:
-        found = decode_json(line)
+        result = decode_json(line)
     except BadJson:
         return None
-    return found if isinstance(found, dict) else None
+    return result if isinstance(result, dict) else None
 
 
 async def _decode_yielding(body: bytes, headers: Mapping[str, str]) -> Document | bytes:
@@ -371,36 +374,21 @@ async def _decode_yielding(body: bytes, headers: Mapping[str, str]) -> Document 
     between."""
     if len(body) < _LONG or "json" not in headers.get("content-type", ""):
         return _decode(body, headers)
-    found: Any = None
+    result: Any = None
     with suppress(BadJson):
-        for found in decode_json_in_pieces(body):  # noqa: B007 - the last one counts
+        for result in decode_json_in_pieces(body):  # noqa: B007 - the last one counts
             await asyncio.sleep(0)
-    return found if isinstance(found, dict) else body
+    return result if isinstance(result, dict) else body
 
 
 def _decode(body: bytes, headers: Mapping[str, str]) -> Document | bytes:
     if "json" in headers.get("content-type", ""):
         with suppress(BadJson):
-            found = decode_json(body)
-            if isinstance(found, dict):
-                return found
+            result = decode_json(body)
+            if isinstance(result, dict):
+                return result
     return body
 
 
 def _lower(headers: Mapping[str, str]) -> Mapping[str, str]:
     return MappingProxyType({name.lower(): value for name, value in headers.items()})
-
-
-def _keep_alive(response: aiohttp.ClientResponse) -> None:
-    """Enable TCP keep-alive on watch connections: a dead peer is detected half a minute after its
-    last sign, or seconds after its restart."""
-    connection = response.connection
-    transport = connection.transport if connection is not None else None
-    peer: socket.socket | None = transport.get_extra_info("socket") if transport else None
-    if peer is None or peer.family == getattr(socket, "AF_UNIX", None):
-        return
-    with suppress(OSError, AttributeError):
-        peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10)
-        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
-        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)

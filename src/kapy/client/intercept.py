@@ -39,8 +39,8 @@ class Interceptor:
 
 def probe_of(transport: Transport) -> Transport:
     """The cheapest liveness check of a transport."""
-    found: Transport = getattr(transport, "probe", transport)
-    return found
+    result: Transport = getattr(transport, "probe", transport)
+    return result
 
 
 NO_ANSWER = 0

@@ -56,8 +56,8 @@ class JsonStream:
         del self._bytes[: self._at]
         self._begin()
         self._strip()
-        found: Document = decode_json(text)
-        return found
+        result: Document = decode_json(text)
+        return result
 
     def _begin(self) -> None:
         self._at = self._level = 0
@@ -72,15 +72,15 @@ class JsonStream:
         """Scan to the end of the current document; whether it was reached."""
         while True:
             wanted = _END_OF_TEXT if self._in_text else _MARK
-            found = wanted.search(self._bytes, self._at)
-            if found is None:
+            result = wanted.search(self._bytes, self._at)
+            if result is None:
                 new = self._at < len(self._bytes)
                 self._at = len(self._bytes)
                 if new and self._in_text and self._bytes.endswith(b"\\"):
                     self._at -= 1  # what the backslash is for comes with the next chunk
                 return False
-            self._at = found.end()
-            mark = found[0]
+            self._at = result.end()
+            mark = result[0]
             if mark == b'"':
                 self._in_text = not self._in_text
             elif mark in (b"{", b"["):

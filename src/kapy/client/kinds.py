@@ -34,19 +34,19 @@ class Kinds:
         """The resource of a kind in the server's preferred version, None if it is not served."""
         if group not in self._preferred:
             try:
-                found = await self._client.raw("GET", f"/apis/{group}")
+                result = await self._client.raw("GET", f"/apis/{group}")
             except NotFound:
                 return None
-            self._preferred[group] = found["preferredVersion"]["groupVersion"]
+            self._preferred[group] = result["preferredVersion"]["groupVersion"]
         served = await self.served(self._preferred[group])
-        return next((one for one in served if one.kind == kind), None)
+        return next((item for item in served if item.kind == kind), None)
 
     async def served(self, api_version: str) -> Sequence[Resource]:
         """The resources of a group version; none when it is not served."""
-        found = self._served.get(api_version)
-        if found is None:
-            found = self._served[api_version] = await self._discover(api_version)
-        return found
+        result = self._served.get(api_version)
+        if result is None:
+            result = self._served[api_version] = await self._discover(api_version)
+        return result
 
     async def _discover(self, api_version: str) -> Sequence[Resource]:
         group, version = split_api_version(api_version)
@@ -56,7 +56,7 @@ class Kinds:
         except NotFound:
             return ()
         return [
-            Resource(group, version, one["name"], one["kind"], one["namespaced"])
-            for one in listed["resources"]
-            if "/" not in one["name"]
+            Resource(group, version, item["name"], item["kind"], item["namespaced"])
+            for item in listed["resources"]
+            if "/" not in item["name"]
         ]

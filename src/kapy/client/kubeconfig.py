@@ -77,23 +77,23 @@ def parse(text: str | bytes, source: str = "kubeconfig", context: str = "") -> K
 def document_of(text: str | bytes, source: str = "kubeconfig") -> Document:
     """The kubeconfig document of a text; an empty text is an empty document."""
     try:
-        found = load(text, source)
+        result = load(text, source)
     except YamlError as error:
         raise KubeconfigError(f"{error}") from None
-    if found is None:
+    if result is None:
         return {}
-    if not isinstance(found, dict) or found.get("kind", "Config") != "Config":
+    if not isinstance(result, dict) or result.get("kind", "Config") != "Config":
         raise KubeconfigError(f"{source}: is not a kubeconfig (kind: Config)")
     for part in ("clusters", "contexts", "users"):
-        entries = found.get(part)
+        entries = result.get(part)
         if entries is not None and not _named_entries(entries, part[:-1]):
             raise KubeconfigError(f"{source}: {part} is not a list of named entries")
-    return found
+    return result
 
 
 def _named_entries(entries: Any, inner: str) -> bool:
     return isinstance(entries, list) and all(
-        isinstance(one, dict) and isinstance(one.get(inner) or {}, dict) for one in entries
+        isinstance(item, dict) and isinstance(item.get(inner) or {}, dict) for item in entries
     )
 
 
@@ -248,7 +248,7 @@ def merge(documents: Sequence[Document]) -> Document:
                 entries.setdefault(entry.get("name", ""), entry)
         result[part] = list(entries.values())
     currents = (document.get("current-context") for document in documents)
-    result["current-context"] = next((one for one in currents if one), "")
+    result["current-context"] = next((item for item in currents if item), "")
     return result
 
 
@@ -306,6 +306,6 @@ def _named_entry(document: Document, part: str, name: str, source: str) -> Docum
     inner = part[:-1]
     for entry in document.get(part) or []:
         if isinstance(entry, dict) and entry.get("name") == name:
-            found = entry.get(inner)
-            return found if isinstance(found, dict) else {}
+            result = entry.get(inner)
+            return result if isinstance(result, dict) else {}
     raise KubeconfigError(f"{source}: there is no {inner} {name!r}")

@@ -55,7 +55,13 @@ def load(candidates: list[Path], context: str = "") -> Kubeconfig:
             f"there is no kubeconfig at {source}; `kapy up` runs a management plane and "
             "writes one, --kubeconfig names another"
         )
-    return access(merge(documents), source=source, context=context, folder=Path("/"))
+    merged = merge(documents)
+    if not context and not merged.get("contexts"):
+        raise KubeconfigError(
+            f"{source} has no context, as after `kapy down`; `kapy up` runs a management plane and "
+            "writes one, --kubeconfig names another file"
+        )
+    return access(merged, source=source, context=context, folder=Path("/"))
 
 
 def edit(path: Path, change: Callable[[Document], Document]) -> None:
@@ -112,10 +118,10 @@ def _absolute(document: Document, folder: Path) -> Document:
 
 
 def _with_absolute_paths(entry: Document, fields: tuple[str, ...], folder: Path) -> Document:
-    found: Document = {
+    result: Document = {
         name: str((folder / entry[name]).absolute()) for name in fields if entry.get(name)
     }
     command = (entry.get("exec") or {}).get("command")
     if isinstance(command, str) and "/" in command:
-        found["exec"] = {**entry["exec"], "command": str((folder / command).absolute())}
-    return {**entry, **found}
+        result["exec"] = {**entry["exec"], "command": str((folder / command).absolute())}
+    return {**entry, **result}

@@ -20,7 +20,7 @@ _DESCRIPTIONS: Final[tuple[tuple[type[BaseException], str], ...]] = (
 
 
 def describe_failure(error: BaseException) -> str:
-    """What kept an answer from coming, in a few words."""
+    """Describe in a few words why no response came."""
     for kind, words in _DESCRIPTIONS:
         if isinstance(error, kind):
             return words

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 import httptools
 
+from kapy.client.dead_peers import notice_dead_peer_of
+
 MAX_BYTES: Final = 1 << 20
 """Maximum bytes of an answer to a probe."""
 
@@ -47,7 +49,7 @@ class ProbeConnection:
         self._base = urlsplit(base)
         self._tls = tls
         self._name = name
-        self._headers = "".join(f"{one}: {text}\r\n" for one, text in headers.items())
+        self._headers = "".join(f"{item}: {text}\r\n" for item, text in headers.items())
         self._kept: _Connection | None = None
         self._busy = asyncio.Lock()
 
@@ -62,8 +64,8 @@ class ProbeConnection:
                 except ConnectionClosed as error:
                     if error.begun:
                         raise
-            self._kept = made = await self._connect()
-            return await made.send(self._bytes(path))
+            self._kept = result = await self._connect()
+            return await result.send(self._bytes(path))
 
     def close(self) -> None:
         """End the connection."""
@@ -79,14 +81,14 @@ class ProbeConnection:
     async def _connect(self) -> _Connection:
         host = self._base.hostname or ""
         loop = asyncio.get_running_loop()
-        _, made = await loop.create_connection(
+        _, result = await loop.create_connection(
             _Connection,
             host,
             self._base.port or 443,
             ssl=self._tls,
             server_hostname=self._name or host,
         )
-        return made
+        return result
 
 
 class _Connection(asyncio.Protocol):
@@ -127,6 +129,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is of no class of asyncio's
+        notice_dead_peer_of(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None

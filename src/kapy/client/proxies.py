@@ -9,19 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from kapy.kube.digits import has_only_digits, parse_integer
+
 
 def proxy_for(server: str, environ: Mapping[str, str]) -> str:
     """The URL of the proxy for a server's URL, "" for none."""
     url = urlsplit(server)
     scheme, host = url.scheme, url.hostname or ""
-    found = environ.get(f"{scheme}_proxy") or environ.get(f"{scheme.upper()}_PROXY") or ""
-    if not found or _is_this_machine(host):
+    result = environ.get(f"{scheme}_proxy") or environ.get(f"{scheme.upper()}_PROXY") or ""
+    if not result or _is_this_machine(host):
         return ""
     port = url.port or (443 if scheme == "https" else 80)
     direct = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
-    if any(_matches(one.strip().lower(), host, port) for one in direct.split(",") if one.strip()):
+    if any(
+        _matches(item.strip().lower(), host, port) for item in direct.split(",") if item.strip()
+    ):
         return ""
-    return found if "://" in found else f"http://{found}"
+    return result if "://" in result else f"http://{result}"
 
 
 def _is_this_machine(host: str) -> bool:
@@ -42,8 +46,8 @@ def _matches(pattern: str, host: str, port: int) -> bool:
     if "/" in pattern:
         return _is_within(pattern, host)
     name, colon, its_port = pattern.rpartition(":")
-    if colon and its_port.isdecimal() and (":" not in name or name.endswith("]")):
-        if int(its_port) != port:
+    if colon and has_only_digits(its_port) and (":" not in name or name.endswith("]")):
+        if parse_integer(its_port) != port:
             return False
         pattern = name
     pattern = pattern.strip("[]").removeprefix("*")

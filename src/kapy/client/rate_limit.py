@@ -58,7 +58,7 @@ class RateLimited(Interceptor):
 
     @property
     def problem(self) -> str:
-        """What is the matter with the server, "" for nothing."""
+        """Return the problem of the server, "" for none."""
         if not self.is_refused:
             return ""
         return (

@@ -19,11 +19,11 @@ def document_of(reply: Reply) -> Document:
         return body
     if isinstance(body, bytes):
         try:
-            found = decode_json(body)
+            result = decode_json(body)
         except BadJson as error:
             raise error_of(502, {"message": f"the answer is not JSON: {error}"}) from None
-        if isinstance(found, dict):
-            return found
+        if isinstance(result, dict):
+            return result
     raise error_of(502, {"message": "the answer is not a JSON object"})
 
 

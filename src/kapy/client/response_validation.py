@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kapy.kube import Document
+from kapy.kube.digits import has_only_digits
 from kapy.kube.errors import ApiError, error_of
 
 _TEXTS: Final = ("name", "namespace", "uid", "resourceVersion")
@@ -46,15 +47,15 @@ def check_list(document: Document) -> Sequence[Document]:
     if not isinstance(items, list):
         raise invalid_answer("items is no list")
     check_versioned(document)
-    for one in items:
-        check_object(one)
+    for item in items:
+        check_object(item)
     return items
 
 
 def check_versioned(document: Any) -> None:
     """Raises ServerError unless its metadata has a comparable resourceVersion."""
     check_object(document)
-    if not (document["metadata"].get("resourceVersion") or "").isdecimal():
+    if not has_only_digits(document["metadata"].get("resourceVersion") or ""):
         raise invalid_answer("metadata.resourceVersion is no number")
 
 

@@ -7,9 +7,10 @@ import re
 from typing import Final, NamedTuple
 
 from kapy.kube import Document
+from kapy.kube.digits import parse_integer
 
 PATH: Final = "/version"
-_NUMBERS: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
+_NUMBERS: Final = re.compile(r"v?([0-9]+)\.([0-9]+)(?:\.([0-9]+))?")
 
 
 class MinimumVersion(NamedTuple):
@@ -30,19 +31,19 @@ def version_problem(version_info: Document, needed: MinimumVersion) -> str:
 
     An unparsable version is not known to be too old; a pre-release counts as its release.
     """
-    found = str(version_info.get("gitVersion", ""))
-    numbers = _numbers(found)
+    result = str(version_info.get("gitVersion", ""))
+    numbers = _numbers(result)
     if numbers is None or numbers >= (_numbers(needed.version) or numbers):
         return ""
     return (
-        f"it is Kubernetes {found}, which is too old: {needed.version} or newer is "
+        f"it is Kubernetes {result}, which is too old: {needed.version} or newer is "
         f"needed{needed.reason}; upgrade it"
     )
 
 
 def _numbers(text: str) -> tuple[int, int, int] | None:
-    found = _NUMBERS.match(text)
-    if found is None:
+    result = _NUMBERS.match(text)
+    if result is None:
         return None
-    major, minor, patch = found.groups("0")
-    return int(major), int(minor), int(patch)
+    major, minor, patch = result.groups("0")
+    return parse_integer(major), parse_integer(minor), parse_integer(patch)

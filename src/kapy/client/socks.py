@@ -12,6 +12,7 @@ from typing import Any, Final
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from kapy.client.dead_peers import notice_dead_peer
 from kapy.client.kubeconfig import KubeconfigError
 
 SCHEMES: Final = ("socks5://", "socks5h://")
@@ -37,9 +38,11 @@ def socket_factory(proxy: str) -> Callable[..., socket.socket]:
 
     def dial(address: tuple[str, int], timeout: float | None = None, *_: Any) -> socket.socket:
         try:
-            return through.connect(*address, timeout=timeout)
+            connection: socket.socket = through.connect(*address, timeout=timeout)
         except Exception as error:
             raise _connection_error(error) from None
+        notice_dead_peer(connection)
+        return connection
 
     return dial
 
@@ -61,6 +64,7 @@ class ProxyConnector(aiohttp.TCPConnector):
             raise aiohttp.ClientProxyConnectionError(
                 asked.connection_key, _connection_error(error)
             ) from None
+        notice_dead_peer(there)
         return await self._loop.create_connection(*arguments, sock=there, **more)
 
 

@@ -57,9 +57,9 @@ class ObjectApplier:
             if place == creation_rank(CRDS.kind):
                 await self._define(list(some))
                 continue
-            every = list(some)
-            await self._discover({one["apiVersion"] for one in every})
-            await gather_all(partial(self._write, one) for one in every)
+            value = list(some)
+            await self._discover({item["apiVersion"] for item in value})
+            await gather_all(partial(self._write, item) for item in value)
 
     async def undo(self) -> list[str]:
         """Delete the objects that this run created, unless they were replaced since; objects that
@@ -86,28 +86,28 @@ class ObjectApplier:
 
     async def _define(self, crds: list[Document]) -> None:
         """Write CRDs and wait until their kinds are served."""
-        stored = await gather_all(partial(self._define_one, one) for one in crds)
-        for one in crds:
-            self._defines.add(GroupKind(one["spec"]["group"], one["spec"]["names"]["kind"]))
-        waiting = [one["metadata"]["name"] for one in stored if not is_established(one)]
+        stored = await gather_all(partial(self._define_one, item) for item in crds)
+        for crd in crds:
+            self._defines.add(GroupKind(crd["spec"]["group"], crd["spec"]["names"]["kind"]))
+        waiting = [item["metadata"]["name"] for item in stored if not is_established(item)]
         if waiting:
             await wait_until_established(self._client, waiting)
 
     async def _discover(self, api_versions: Iterable[str]) -> None:
         """Discover the kinds of each API version once, before many objects need them."""
         await bounded_gather(
-            partial(self._attempt, partial(self._kinds.served, one)) for one in api_versions
+            partial(self._attempt, partial(self._kinds.served, version)) for version in api_versions
         )
 
     async def _define_one(self, crd: Document) -> Document:
         try:
             return await self._create(CRDS, crd)
         except AlreadyExists:
-            found = await self._attempt(lambda: self._client.get(CRDS, Key.of(crd)))
+            result = await self._attempt(lambda: self._client.get(CRDS, Key.of(crd)))
         except ApiError as error:
             raise _not_applied(crd, error) from None
-        if BUILT_IN in (found["metadata"].get("annotations") or {}):
-            return found  # served by the plane itself, which would not know another form of it
+        if BUILT_IN in (result["metadata"].get("annotations") or {}):
+            return result  # served by the plane itself, which would not know another form of it
         return await self._create_or_update(CRDS, crd)
 
     async def _write(self, document: Document) -> Document:

@@ -53,7 +53,7 @@ async def gather_all(works: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
     answers = await bounded_gather(begun(work) for work in works)
     if failures:
         raise failures[0]
-    return [one for some in answers for one in some]
+    return [item for some in answers for item in some]
 
 
 def _first_failure(failures: BaseException) -> BaseException:

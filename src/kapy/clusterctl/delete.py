@@ -51,10 +51,10 @@ async def delete(client: Client, request: Deletion, *, progress: Progress) -> No
         await _check_no_objects(client, providers, progress)
     if not providers:
         return
-    found = await components_in(client, {provider.label for provider in providers})
+    components = await components_in(client, {provider.label for provider in providers})
     for provider in providers:
         progress("Deleting", Provider=of_provider(provider), providerVersion=provider.version)
-        await remove(client, provider, found, request)
+        await remove(client, provider, components, request)
 
 
 async def remove(
@@ -100,9 +100,9 @@ async def _unrecorded_providers(
     }
     if not missing:
         return []
-    found = await components_in(client, missing)
+    components = await components_in(client, missing)
     namespaces: dict[str, str] = {}
-    for provider in found:
+    for provider in components:
         namespace = (
             provider.key.name if provider.kind == NAMESPACES.kind else provider.key.namespace
         )
@@ -112,7 +112,7 @@ async def _unrecorded_providers(
     }
     left = {
         provider.provider
-        for provider in found
+        for provider in components
         if _is_deleted(provider, providers[provider.provider], request)
     }
     return [provider for label, provider in providers.items() if label in left]
@@ -163,13 +163,13 @@ def _choose(
 
 def _find_installed(installed: Sequence[Installed], text: str, of_type: ProviderType) -> Installed:
     name, version = parse_reference(text)
-    found = find_installed(installed, name, of_type)
-    if len(found) != 1:
+    result = find_installed(installed, name, of_type)
+    if len(result) != 1:
         there = ", ".join(provider.label for provider in installed) or "none"
         raise InventoryError(
             f'failed to identify the namespace for the "{name}" provider; installed: {there}'
         )
-    provider = found[0]
+    provider = result[0]
     if provider.built_in:
         raise InventoryError(
             f"{provider.label} is a part of this management plane and cannot be deleted; the plane "
@@ -187,10 +187,14 @@ async def _check_no_objects(
     client: Client, providers: Sequence[Installed], progress: Progress
 ) -> None:
     """Raises InventoryError if objects of the providers' kinds exist."""
-    for one in providers:
-        progress("Checking for CRs", Provider=of_provider(one), providerVersion=one.version)
-    found = await bounded_gather(partial(_objects_of, client, one) for one in providers)
-    if problems := [one for one in found if one]:
+    for provider in providers:
+        progress(
+            "Checking for CRs", Provider=of_provider(provider), providerVersion=provider.version
+        )
+    gather = await bounded_gather(
+        partial(_objects_of, client, installed) for installed in providers
+    )
+    if problems := [item for item in gather if item]:
         raise InventoryError("; ".join(problems))
 
 
@@ -198,7 +202,7 @@ async def _objects_of(client: Client, provider: Installed) -> str:
     """The reason for which a provider's CRDs cannot be deleted, "" if there is none."""
     selector = f"{CLUSTERCTL_LABEL}=,{PROVIDER_LABEL}={provider.label}"
     crds = (await retry(lambda: client.list(CRDS, labels=selector))).items
-    counts = await bounded_gather(partial(_count, client, one) for one in crds)
+    counts = await bounded_gather(partial(_count, client, crd) for crd in crds)
     kinds = [
         f"{count} {crd['spec']['names']['kind']}"
         for crd, count in zip(crds, counts, strict=True)
@@ -214,7 +218,7 @@ async def _objects_of(client: Client, provider: Installed) -> str:
 
 async def _count(client: Client, crd: Document) -> int:
     spec = crd["spec"]
-    stored = next(one["name"] for one in spec["versions"] if one["storage"])
+    stored = next(version["name"] for version in spec["versions"] if version["storage"])
     names = spec["names"]
     resource = Resource(spec["group"], stored, names["plural"], names["kind"])
     try:

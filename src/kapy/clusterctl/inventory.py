@@ -80,11 +80,11 @@ class Inventory:
         """Create the Provider CRD if it is missing. Raises InventoryError, ApiErrors."""
         await self._check_kubernetes()
         try:
-            found = await self._request(lambda: self._client.get(CRDS, Key.of(DEFINITION)))
+            result = await self._request(lambda: self._client.get(CRDS, Key.of(DEFINITION)))
         except NotFound:
             await self._define()
             return
-        if all(one["name"] != PROVIDERS.version for one in found["spec"]["versions"]):
+        if all(version["name"] != PROVIDERS.version for version in result["spec"]["versions"]):
             raise InventoryError(
                 f"clusterctl inventory CRD does not defines the {PROVIDERS.version} version; it "
                 "is of another clusterctl, use that one"
@@ -122,7 +122,7 @@ class Inventory:
             listed = await self._request(lambda: self._client.list(PROVIDERS))
         except NotFound:
             return []
-        return [installed_of(one) for one in listed.items]
+        return [installed_of(item) for item in listed.items]
 
     async def record(self, provider: Document) -> None:
         """Write the Provider object of an installed provider and its version."""
@@ -151,14 +151,16 @@ class Inventory:
         not_installed: also accept a cluster without Cluster API.
         """
         try:
-            found = await self._request(lambda: self._client.get(CRDS, _CLUSTERS))
+            result = await self._request(lambda: self._client.get(CRDS, _CLUSTERS))
         except NotFound as error:
             if not_installed:
                 return
             raise InventoryError(
                 f"failed to check Cluster API version: {error}; `init` installs Cluster API"
             ) from None
-        stored = next((one["name"] for one in found["spec"]["versions"] if one["storage"]), "")
+        stored = next(
+            (version["name"] for version in result["spec"]["versions"] if version["storage"]), ""
+        )
         if stored not in {CONTRACT, *also}:
             raise InventoryError(
                 f'this version of clusterctl could be used only with "{CONTRACT}" management '
@@ -174,7 +176,7 @@ def installed_of(document: Document) -> Installed:
     except ValueError:
         raise InventoryError(
             f'Provider {key}: "{document.get("type", "")}" is no type of provider; set it to one '
-            f"of {', '.join(one.value for one in ProviderType)}"
+            f"of {', '.join(provider_type.value for provider_type in ProviderType)}"
         ) from None
     return Installed(
         document.get("providerName", ""),

@@ -68,10 +68,10 @@ async def labelled_objects(
         for labelled in await _resources(client)
         if labelled.group_kind not in excluded and labelled.group not in ignored
     ]
-    found = await bounded_gather(
+    gather = await bounded_gather(
         partial(_list, client, labelled, selector) for labelled in resources
     )
-    return [labelled for some in found for labelled in some]
+    return [labelled for some in gather for labelled in some]
 
 
 async def _list(client: Client, resource: Resource, selector: str) -> list[Labelled]:
@@ -79,7 +79,7 @@ async def _list(client: Client, resource: Resource, selector: str) -> list[Label
         listed = await retry(lambda: client.list(resource, labels=selector))
     except (NotFound, MethodNotAllowed):
         return []  # not served any more
-    return [Labelled(resource, one) for one in listed.items]
+    return [Labelled(resource, item) for item in listed.items]
 
 
 async def _resources(client: Client) -> list[Resource]:
@@ -91,14 +91,16 @@ async def _resources(client: Client) -> list[Resource]:
         for version in dict.fromkeys(
             [
                 group["preferredVersion"]["groupVersion"],
-                *(one["groupVersion"] for one in group["versions"]),
+                *(item["groupVersion"] for item in group["versions"]),
             ]
         )
     ]
-    served = await bounded_gather(partial(_served_resources, client, one) for one in versions)
+    served = await bounded_gather(
+        partial(_served_resources, client, version) for version in versions
+    )
     best: dict[tuple[str, str], Resource] = {}
-    for one in (one for some in served for one in some):
-        best.setdefault((one.group, one.plural), one)
+    for resource in (item for some in served for item in some):
+        best.setdefault((resource.group, resource.plural), resource)
     return list(best.values())
 
 
@@ -114,7 +116,7 @@ async def _served_resources(client: Client, api_version: str) -> list[Resource]:
             if error.status().get("code") != _UNAVAILABLE:
                 raise
     return [
-        Resource(group, version, one["name"], one["kind"], one["namespaced"])
-        for one in listed.get("resources") or ()
-        if "/" not in one["name"] and {"list", "delete"} <= set(one["verbs"])
+        Resource(group, version, resource["name"], resource["kind"], resource["namespaced"])
+        for resource in listed.get("resources") or ()
+        if "/" not in resource["name"] and {"list", "delete"} <= set(resource["verbs"])
     ]

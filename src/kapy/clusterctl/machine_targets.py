@@ -8,7 +8,7 @@ from kapy.client.kinds import Kinds
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
-from kapy.sdk import MachineTarget
+from kapy.sdk.console import MachineTarget
 
 
 class NoMachine(ClusterctlError):

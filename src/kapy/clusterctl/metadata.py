@@ -41,9 +41,9 @@ class Metadata:
     def series_of(self, version: str) -> ReleaseSeries:
         """The series of a version. Raises MetadataError."""
         release = _release(version, self.label)
-        for one in self.series:
-            if (one.major, one.minor) == (release.major, release.minor):
-                return one
+        for release_series in self.series:
+            if (release_series.major, release_series.minor) == (release.major, release.minor):
+                return release_series
         known = ", ".join(map(str, sorted(set(self.series))))
         raise MetadataError(
             f"invalid provider metadata: version {version} for the provider {self.label} does not "
@@ -52,7 +52,14 @@ class Metadata:
 
     def newest(self, contract: str) -> ReleaseSeries | None:
         """The newest series that supports a contract."""
-        return max((one for one in self.series if one.contract == contract), default=None)
+        return max(
+            (
+                release_series
+                for release_series in self.series
+                if release_series.contract == contract
+            ),
+            default=None,
+        )
 
 
 async def read_metadata(repository: Repository, label: str, version: str) -> Metadata:
@@ -78,12 +85,12 @@ def metadata_of(content: bytes, label: str) -> Metadata:
         raise MetadataError(
             f"invalid provider metadata: {'; '.join(mistakes)} ({METADATA} of provider {label})"
         )
-    every = document["releaseSeries"]
+    series = document["releaseSeries"]
     return Metadata(
         label,
         tuple(
-            ReleaseSeries(one.get("major") or 0, one.get("minor") or 0, one["contract"])
-            for one in every
+            ReleaseSeries(item.get("major") or 0, item.get("minor") or 0, item["contract"])
+            for item in series
         ),
     )
 
@@ -97,33 +104,33 @@ def _metadata_errors(document: Any) -> Iterator[str]:
     # Several providers were released without a kind.
     if document.get("kind") not in ("Metadata", "", None):
         yield _type_error("kind", document, "Metadata")
-    every = document.get("releaseSeries")
-    if not every:
+    series = document.get("releaseSeries")
+    if not series:
         yield "releaseSeries is empty"
-    elif not isinstance(every, list):
+    elif not isinstance(series, list):
         yield "releaseSeries is no list"
     else:
-        yield from _series_errors(every)
+        yield from _series_errors(series)
 
 
 def _type_error(field: str, document: Mapping[str, Any], expected: str) -> str:
     return f'unexpected {field} "{document.get(field) or ""}" (expected "{expected}")'
 
 
-def _series_errors(every: list[Any]) -> Iterator[str]:
+def _series_errors(value: list[Any]) -> Iterator[str]:
     contracts: dict[str, Any] = {}
-    for place, one in enumerate(every):
+    for place, item in enumerate(value):
         path = f"releaseSeries[{place}]"
-        if not isinstance(one, Mapping):
+        if not isinstance(item, Mapping):
             yield f"{path} is no map of major, minor and contract"
             continue
         for field in ("major", "minor"):
-            if not _is_number(one.get(field)):
-                yield f"{path}.{field} is {one[field]!r}, and must be a number from 0"
-        contract = one.get("contract")
+            if not _is_number(item.get(field)):
+                yield f"{path}.{field} is {item[field]!r}, and must be a number from 0"
+        contract = item.get("contract")
         if not isinstance(contract, str) or not contract:
             yield f"{path}.contract must be an API version of Cluster API, like v1beta2"
-        series = (one.get("major") or 0, one.get("minor") or 0)
+        series = (item.get("major") or 0, item.get("minor") or 0)
         if contracts.setdefault(str(series), contract) != contract:
             yield f"{path} says that v{series[0]}.{series[1]} has another contract than before"
 
@@ -135,10 +142,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _release(version: str, label: str) -> Version:
-    found = semantic(version)
-    if found is None:
+    result = semantic(version)
+    if result is None:
         raise MetadataError(
             f'"{version}" is no version of the provider {label}: a version is a semantic version '
             "like v1.14.0"
         )
-    return found
+    return result

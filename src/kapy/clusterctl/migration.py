@@ -40,7 +40,7 @@ async def _migrate(
         current = await retry(lambda: client.get(CRDS, Key.of(new)))
     except NotFound:
         return
-    versions = {one["name"] for one in new["spec"]["versions"]}
+    versions = {version["name"] for version in new["spec"]["versions"]}
     storage = storage_version(current)
     stored = set((current.get("status") or {}).get("storedVersions") or [storage])
     if storage not in versions:
@@ -66,7 +66,7 @@ async def _migrate(
 
 def storage_version(crd: Document) -> str:
     """The version in which the CRD's objects are stored."""
-    return str(next(one["name"] for one in crd["spec"]["versions"] if one["storage"]))
+    return str(next(version["name"] for version in crd["spec"]["versions"] if version["storage"]))
 
 
 async def _rewrite_all(client: Client, crd: Document, storage: str) -> None:
@@ -82,7 +82,7 @@ async def _rewrite_all(client: Client, crd: Document, storage: str) -> None:
     listed = await retry(lambda: client.list(resource))
     named = {"apiVersion": resource.api_version, "kind": resource.kind}
     await bounded_gather(
-        partial(_rewrite, client, resource, {**named, **one}) for one in listed.items
+        partial(_rewrite, client, resource, {**named, **item}) for item in listed.items
     )
 
 

@@ -26,5 +26,5 @@ def of_provider(provider: Installed) -> Document:
 
 def line(text: str, values: dict[str, str | Document]) -> str:
     """`Installing provider="cluster-api" version="v1.14.0"`."""
-    told = (f"{name}={json.dumps(one, separators=(',', ':'))}" for name, one in values.items())
-    return " ".join([text, *told])
+    result = (f"{name}={json.dumps(item, separators=(',', ':'))}" for name, item in values.items())
+    return " ".join([text, *result])

@@ -53,7 +53,7 @@ class Provider:
 
     @property
     def sort_key(self) -> tuple[int, str]:
-        """By type, then by name."""
+        """The sort key of a provider: by type, then by name."""
         return self.type.order, self.name
 
 
@@ -71,4 +71,4 @@ _WORDS = {
     ProviderType.RUNTIME_EXTENSION: "runtime-extension",
     ProviderType.ADDON: "addon",
 }
-_ORDER = {one: place for place, one in enumerate(ProviderType)}
+_ORDER = {provider_type: place for place, provider_type in enumerate(ProviderType)}

@@ -27,7 +27,7 @@ async def text_of(repository: Repository, version: str, name: str, label: str) -
     try:
         content = await repository.file(version, name)
     except RepositoryError as error:
-        told = f'failed to read "{name}" from provider\'s repository "{label}": {error}'
+        result = f'failed to read "{name}" from provider\'s repository "{label}": {error}'
         kind = FileMissing if isinstance(error, FileMissing) else RepositoryError
-        raise kind(told) from error
+        raise kind(result) from error
     return content.decode("utf-8", "surrogateescape")

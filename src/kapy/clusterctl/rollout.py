@@ -53,11 +53,11 @@ def targets(arguments: Sequence[str]) -> list[Target]:
     RolloutError."""
     if not arguments:
         raise RolloutError("required resource not specified")
-    if not any("/" in one for one in arguments):
+    if not any("/" in argument for argument in arguments):
         raise RolloutError(
             "arguments must be in resource/name format (e.g. machinedeployment/md-1)"
         )
-    return [_target(one.lower()) for one in arguments]
+    return [_target(argument.lower()) for argument in arguments]
 
 
 def _target(argument: str) -> Target:

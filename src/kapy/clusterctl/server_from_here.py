@@ -18,7 +18,7 @@ from kapy.clusterctl.kubeconfig import may_be_hidden
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.yaml import dump
-from kapy.sdk import MachineConsole, MachineTarget
+from kapy.sdk.console import MachineConsole, MachineTarget
 
 WITHIN: Final = 5.0
 """Seconds that a console may take."""
@@ -43,8 +43,8 @@ async def any_machine(client: Client, cluster: Key) -> MachineTarget | None:
 
     try:
         selector = f"{Label.CLUSTER_NAME}={cluster.name}"
-        found = await client.list(Machine.RESOURCE, cluster.namespace, labels=selector)
-        for machine in found.items:
+        resource = await client.list(Machine.RESOURCE, cluster.namespace, labels=selector)
+        for machine in resource.items:
             return await target_of(client, machine)
     except KapyError:
         pass

@@ -33,8 +33,8 @@ def variables_of(text: str) -> dict[str, str | None]:
 
     Raises BadSubstitution.
     """
-    found = defaults(parse(_without_spaces(text)))
-    return {name: found[name] or None for name in sorted(found)}
+    result = defaults(parse(_without_spaces(text)))
+    return {name: result[name] or None for name in sorted(result)}
 
 
 def replace_variables(text: str, values: Values) -> str:

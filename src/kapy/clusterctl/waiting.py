@@ -34,9 +34,9 @@ async def wait_until(
 
     async with asyncio.timeout(within):
         while True:
-            found, settled = await _watch_once(client, resource, key, predicate)
+            result, settled = await _watch_once(client, resource, key, predicate)
             if settled:
-                return found
+                return result
 
 
 async def wait_until_established(client: Client, names: Sequence[str]) -> None:
@@ -58,7 +58,7 @@ async def wait_until_deleted(
     client: Client, resource: Resource, key: Key, *, within: float
 ) -> None:
     """Wait until an object that is being deleted is gone. Raises TimeoutError."""
-    await wait_until(client, resource, key, lambda found: found is None, within=within)
+    await wait_until(client, resource, key, lambda result: result is None, within=within)
 
 
 def is_established(crd: Document | None) -> bool:
@@ -69,7 +69,9 @@ def is_established(crd: Document | None) -> bool:
 def has_condition(document: Document, of_type: str) -> bool:
     """Whether a condition of an object is True."""
     conditions = (document.get("status") or {}).get("conditions") or []
-    return any(one["type"] == of_type and one["status"] == "True" for one in conditions)
+    return any(
+        condition["type"] == of_type and condition["status"] == "True" for condition in conditions
+    )
 
 
 async def _watch_once(
@@ -80,9 +82,9 @@ async def _watch_once(
     listed = await retry(
         lambda: client.list(resource, key.namespace, fields=f"metadata.name={key.name}")
     )
-    found = next(iter(listed.items), None)
-    if predicate(found):
-        return found, True
+    result = next(iter(listed.items), None)
+    if predicate(result):
+        return result, True
     try:
         async with client.watch(
             resource,
@@ -93,9 +95,9 @@ async def _watch_once(
             async for event in events:
                 if event.type == "BOOKMARK":
                     continue
-                found = None if event.type == "DELETED" else event.document
-                if predicate(found):
-                    return found, True
+                result = None if event.type == "DELETED" else event.document
+                if predicate(result):
+                    return result, True
     except (Expired, NotFound, Unreachable):
         pass  # the list begins anew, with its patience
-    return found, False
+    return result, False

@@ -1,15 +1,15 @@
-"""Optimization for aggregation: healthy Machines with nothing to report are represented by one of
-them.
-"""
+"""Optimization for aggregation: Machines that report the same are represented by one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Generic, NamedTuple, TypeVar
 
+from kapy.api.condition import Condition
 from kapy.api.machine import Machine
 from kapy.api.machines import is_updating_in_place
-from kapy.api.names import Annotation, ConditionType
+from kapy.api.names import Annotation, ConditionType, Label
 from kapy.api.names_v1beta1 import V1Beta1Type
 from kapy.conditions import v1beta1
 from kapy.conditions.lookup import FALSE, TRUE
@@ -17,25 +17,57 @@ from kapy.kube import Document
 
 T = TypeVar("T")
 
-_WELL = frozenset({ConditionType.READY, ConditionType.UP_TO_DATE})
-_TRUE = frozenset({*_WELL, ConditionType.AVAILABLE, ConditionType.NODE_READY})
+
+class Group(NamedTuple):
+    """The common state of a group of Machines: the message of their condition UpToDate and, if
+    they wait to be replaced, the time of its last transition.
+    """
+
+    message: str = ""
+    since: str = ""
 
 
-def is_healthy_and_silent(machine: Machine) -> bool:
-    """Return whether the Machine is ready, available and up to date, without messages."""
+HEALTHY: Final = Group()
+"""The Machines that are up to date and have nothing to report."""
+
+_WELL = frozenset({ConditionType.READY, ConditionType.AVAILABLE, ConditionType.NODE_READY})
+
+
+def group_of(machine: Machine) -> Group | None:
+    """Return the group of a Machine that is ready and available, and either healthy or waiting to
+    be replaced.
+
+    None: the Machine has something of its own to report, or its status will change with time.
+    """
     if machine.deleting or machine.status.node_ref is None or is_updating_in_place(machine):
-        return False
+        return None
     if Annotation.PENDING_ACKNOWLEDGE_MOVE in machine.metadata.annotations:
-        return False
-    missing = len(_TRUE)
-    for one in machine.status.conditions:
-        if one.type in _TRUE:
-            if one.status != TRUE or (one.message and one.type in _WELL):
-                return False
+        return None
+    group: Group | None = None
+    missing = len(_WELL)
+    for condition in machine.status.conditions:
+        if condition.type in _WELL:
+            if condition.status != TRUE or (
+                condition.message and condition.type == ConditionType.READY
+            ):
+                return None
             missing -= 1
-        elif one.type == ConditionType.HEALTH_CHECK_SUCCEEDED and one.status == FALSE:
-            return False
-    return not missing and _is_ready_in_v1beta1(machine)
+        elif condition.type == ConditionType.UP_TO_DATE:
+            group = _group_by(condition)
+        elif condition.type == ConditionType.HEALTH_CHECK_SUCCEEDED and condition.status == FALSE:
+            return None
+    if missing or (group != HEALTHY and Label.CONTROL_PLANE in machine.metadata.labels):
+        return None
+    return group if _is_ready_in_v1beta1(machine) else None
+
+
+def _group_by(up_to_date: Condition) -> Group | None:
+    """Return the group of a Machine by its condition UpToDate."""
+    if up_to_date.status == TRUE and not up_to_date.message:
+        return HEALTHY
+    if up_to_date.status == FALSE and up_to_date.message:
+        return Group(up_to_date.message, up_to_date.last_transition_time)
+    return None
 
 
 def _is_ready_in_v1beta1(machine: Machine) -> bool:
@@ -46,25 +78,60 @@ def _is_ready_in_v1beta1(machine: Machine) -> bool:
     return ready is not None and ready.status == TRUE
 
 
+@dataclass(slots=True)
+class OutdatedGroup:
+    """Ready and available Machines whose conditions UpToDate are False and equal. others: names of
+    the Machines beside the representative.
+    """
+
+    representative: Machine
+    others: list[str]
+
+    def __len__(self) -> int:
+        return 1 + len(self.others)
+
+
 class AggregationInput(NamedTuple):
-    """The Machines to aggregate. loud: Machines with something to report. quiet: the number of
-    other Machines. telling: the noteworthy Machines and one of the healthy ones.
+    """The Machines to aggregate.
+
+    noteworthy: the Machines that belong to no group. healthy_count: the number of healthy Machines.
+    outdated: the groups of Machines that wait to be replaced. representatives: the noteworthy
+    Machines and one of each group.
     """
 
     noteworthy: list[Machine]
     healthy_count: int
+    outdated: list[OutdatedGroup]
     representatives: list[Machine]
 
+    @property
+    def ready_count(self) -> int:
+        """The number of Machines of all groups; all of them are ready and available."""
+        return self.healthy_count + sum(map(len, self.outdated))
 
-def aggregation_input(machines: Iterable[Machine], quiet: set[int]) -> AggregationInput:
-    """Build the aggregation input. quiet: the `id` of each Machine that is known to be healthy and
-    silent.
+
+def aggregation_input(machines: Iterable[Machine], groups: Mapping[int, Group]) -> AggregationInput:
+    """Build the aggregation input. groups: the group of each Machine that has one, by the Machine's
+    `id`.
     """
-    loud: list[Machine] = []
-    others: list[Machine] = []
+    noteworthy: list[Machine] = []
+    outdated: dict[Group, OutdatedGroup] = {}
+    healthy, healthy_count = list[Machine](), 0
     for machine in machines:
-        (others if id(machine) in quiet else loud).append(machine)
-    return AggregationInput(loud, len(others), [*loud, *others[:1]])
+        group = groups.get(id(machine))
+        if group is None:
+            noteworthy.append(machine)
+        elif group == HEALTHY:
+            healthy_count += 1
+            if healthy_count == 1:
+                healthy.append(machine)
+        elif (same := outdated.get(group)) is not None:
+            same.others.append(machine.metadata.name)
+        else:
+            outdated[group] = OutdatedGroup(machine, [])
+    waiting = [*outdated.values()]
+    representatives = [*noteworthy, *healthy, *(group.representative for group in waiting)]
+    return AggregationInput(noteworthy, healthy_count, waiting, representatives)
 
 
 class MemoCache(Generic[T]):
@@ -87,7 +154,7 @@ class MemoCache(Generic[T]):
         known = self._known if about == self._about else {}
         kept: dict[int, tuple[Document, T]] = {}
         for document in documents:
-            one = id(document)
-            kept[one] = known.get(one) or (document, make(document))
+            identity = id(document)
+            kept[identity] = known.get(identity) or (document, make(document))
         self._about, self._known = about, kept
-        return [made for _, made in kept.values()]
+        return [result for _, result in kept.values()]

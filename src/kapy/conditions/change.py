@@ -80,7 +80,7 @@ def set_condition(obj: Conditioned, condition: Condition, now: datetime) -> bool
 def delete_condition(obj: Conditioned, type_: str) -> None:
     """Remove a condition from an object's status."""
     conditions = obj.status.conditions
-    conditions[:] = [one for one in conditions if one.type != type_]
+    conditions[:] = [condition for condition in conditions if condition.type != type_]
 
 
 def _time_of(condition: Condition, now: datetime) -> str:

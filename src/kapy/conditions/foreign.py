@@ -38,7 +38,7 @@ def foreign_conditions(document: Document) -> list[Condition]:
             node = node.get(part) if isinstance(node, dict) else None
         if isinstance(node, list):
             try:
-                return _usual(node) or [_condition(one) for one in node if isinstance(one, dict)]
+                return _usual(node) or [_condition(item) for item in node if isinstance(item, dict)]
             except ValueError as error:
                 kind = document.get("kind") or "Unstructured"
                 raise UnreadableConditions(
@@ -60,21 +60,21 @@ class _Reported(Model):
 def _usual(entries: list[Any]) -> list[Condition] | None:
     """Decode conditions without errors or missing fields in one step; None for all others."""
     try:
-        found = msgspec.convert(entries, list[_Reported])
+        result = msgspec.convert(entries, list[_Reported])
     except msgspec.ValidationError:
         return None
     conditions = []
-    for one in found:
-        time = one.last_transition_time
-        usual = one.type and one.reason and one.status in _STATUSES
+    for reported in result:
+        time = reported.last_transition_time
+        usual = reported.type and reported.reason and reported.status in _STATUSES
         if not usual or (time and not _USUAL.fullmatch(time)):
             return None
         conditions.append(
             Condition(
-                type=one.type,
-                status=one.status,
-                reason=one.reason,
-                message=one.message,
+                type=reported.type,
+                status=reported.status,
+                reason=reported.reason,
+                message=reported.message,
                 last_transition_time=time,
             )
         )

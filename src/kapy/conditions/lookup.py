@@ -16,9 +16,9 @@ NOT_YET_REPORTED: Final = "NotYetReported"
 
 def get(conditions: Iterable[Condition], type_: str) -> Condition | None:
     """Return the condition of a type, None if it is not reported."""
-    for one in conditions:
-        if one.type == type_:
-            return one
+    for condition in conditions:
+        if condition.type == type_:
+            return condition
     return None
 
 
@@ -29,32 +29,32 @@ def has(conditions: Iterable[Condition], type_: str) -> bool:
 
 def is_true(conditions: Iterable[Condition], type_: str) -> bool:
     """Return whether the condition is reported with status True."""
-    found = get(conditions, type_)
-    return found is not None and found.status == TRUE
+    condition = get(conditions, type_)
+    return condition is not None and condition.status == TRUE
 
 
 def is_false(conditions: Iterable[Condition], type_: str) -> bool:
     """Return whether the condition is reported with status False."""
-    found = get(conditions, type_)
-    return found is not None and found.status == FALSE
+    condition = get(conditions, type_)
+    return condition is not None and condition.status == FALSE
 
 
 def is_unknown(conditions: Iterable[Condition], type_: str) -> bool:
     """Return whether the condition is reported with status Unknown, or not at all."""
-    found = get(conditions, type_)
-    return found is None or found.status == UNKNOWN
+    condition = get(conditions, type_)
+    return condition is None or condition.status == UNKNOWN
 
 
 def reason_of(conditions: Iterable[Condition], type_: str) -> str:
     """Return the condition's reason, "" if it is not reported."""
-    found = get(conditions, type_)
-    return found.reason if found is not None else ""
+    condition = get(conditions, type_)
+    return condition.reason if condition is not None else ""
 
 
 def message_of(conditions: Iterable[Condition], type_: str) -> str:
     """Return the condition's message, "" if it is not reported."""
-    found = get(conditions, type_)
-    return found.message if found is not None else ""
+    condition = get(conditions, type_)
+    return condition.message if condition is not None else ""
 
 
 def true(type_: str, reason: str, message: str = "") -> Condition:

@@ -14,6 +14,7 @@ from kapy.api.times import moment
 from kapy.api.wording import machines_are
 from kapy.conditions import v1beta1
 from kapy.conditions.aggregate import aggregate
+from kapy.conditions.aggregation_input import AggregationInput
 from kapy.conditions.lookup import false, has, is_false, true
 from kapy.conditions.merge import Merge, reasons
 
@@ -31,14 +32,14 @@ def machines_ready(
 
 
 def machines_up_to_date(
-    machines: Sequence[Machine], now: datetime, target: str = ConditionType.MACHINES_UP_TO_DATE
+    machines: AggregationInput, now: datetime, target: str = ConditionType.MACHINES_UP_TO_DATE
 ) -> Condition:
     """Aggregate the UpToDate conditions of Machines. New Machines that have not reported it yet do
     not count.
     """
     counted = [
         machine
-        for machine in machines
+        for machine in machines.representatives
         if not _is_young(machine, now) or has(machine.status.conditions, ConditionType.UP_TO_DATE)
     ]
     if not counted:
@@ -46,7 +47,8 @@ def machines_up_to_date(
     merge = Merge(
         reason=reasons(Reason.NOT_UP_TO_DATE, Reason.UP_TO_DATE_UNKNOWN, Reason.UP_TO_DATE)
     )
-    return aggregate(counted, ConditionType.UP_TO_DATE, target=target, merge=merge)
+    others = {group.representative.metadata.name: group.others for group in machines.outdated}
+    return aggregate(counted, ConditionType.UP_TO_DATE, target=target, merge=merge, others=others)
 
 
 def remediating(machines: Sequence[Machine], unless: str) -> Condition:
@@ -60,17 +62,17 @@ def remediating(machines: Sequence[Machine], unless: str) -> Condition:
         names = [machine.metadata.name for machine in unhealthy]
         message = machines_are(names, f"not healthy ({unless})")
         return false(of, Reason.NOT_REMEDIATING, message)
-    found = aggregate(to_remediate, ConditionType.OWNER_REMEDIATED, target=of)
-    return true(of, Reason.REMEDIATING, found.message)
+    condition = aggregate(to_remediate, ConditionType.OWNER_REMEDIATED, target=of)
+    return true(of, Reason.REMEDIATING, condition.message)
 
 
 def is_checked(machine: Machine) -> bool:
     """Return whether a health check has reported on the Machine, in either API version."""
     deprecated = machine.status.deprecated
-    told = None if deprecated is None else deprecated.v1beta1
+    status = None if deprecated is None else deprecated.v1beta1
     return has(machine.status.conditions, ConditionType.HEALTH_CHECK_SUCCEEDED) or (
-        told is not None
-        and v1beta1.get(told.conditions, V1Beta1Type.HEALTH_CHECK_SUCCEEDED) is not None
+        status is not None
+        and v1beta1.get(status.conditions, V1Beta1Type.HEALTH_CHECK_SUCCEEDED) is not None
     )
 
 
@@ -87,5 +89,5 @@ def is_to_be_remediated(machine: Machine) -> bool:
 
 
 def _is_young(machine: Machine, now: datetime) -> bool:
-    made = machine.metadata.creation_timestamp
-    return made is not None and now - moment(made) <= YOUNG
+    timestamp = machine.metadata.creation_timestamp
+    return timestamp is not None and now - moment(timestamp) <= YOUNG

@@ -91,21 +91,21 @@ class Merge:
     def _is_healthy_and_silent(self, conditions: Sequence[Owned]) -> bool:
         """Return whether every condition is good and none has a message."""
         priority = self.priority
-        for one in conditions:
-            if one.condition.message or priority(one.condition) is not Priority.INFO:
+        for condition in conditions:
+            if condition.condition.message or priority(condition.condition) is not Priority.INFO:
                 return False
         return True
 
     def _split(self, conditions: Sequence[Owned]) -> tuple[list[Owned], list[Owned], list[Owned]]:
         parts: tuple[list[Owned], list[Owned], list[Owned]] = ([], [], [])
-        for one in conditions:
-            parts[self.priority(one.condition)].append(one)
+        for condition in conditions:
+            parts[self.priority(condition.condition)].append(condition)
         return parts
 
     def _summary(self, conditions: Sequence[Owned], status: str) -> str:
         lines = []
-        for one in conditions:
-            condition = one.condition
+        for owner in conditions:
+            condition = owner.condition
             if self.priority(condition) is Priority.INFO and (
                 status != TRUE or not condition.message
             ):
@@ -121,8 +121,8 @@ def _by_relevance(conditions: Sequence[Owned], types: Sequence[str]) -> list[Own
     places = {type_: place for place, type_ in enumerate(types)}
     return sorted(
         conditions,
-        key=lambda one: (
-            places.get(one.condition.type, 0),
-            one.condition.last_transition_time,
+        key=lambda condition: (
+            places.get(condition.condition.type, 0),
+            condition.condition.last_transition_time,
         ),
     )

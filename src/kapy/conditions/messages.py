@@ -57,9 +57,9 @@ def aggregate_message(
     frequent messages.
     """
     digest = _Digest()
-    for one in conditions:
-        if one.condition.message or not drop_empty:
-            digest.add(one, priority(one.condition))
+    for condition in conditions:
+        if condition.condition.message or not drop_empty:
+            digest.add(condition, priority(condition.condition))
     lines: list[str] = []
     left = SHOWN_MESSAGES
     for kind in sorted(digest.names_by_message):
@@ -83,7 +83,9 @@ class _Digest:
 
     def add(self, one: Owned, priority: Priority) -> None:
         message, owner = one.condition.message, one.owner
-        self.names_by_message.setdefault(owner.kind, {}).setdefault(message, []).append(owner.name)
+        names = self.names_by_message.setdefault(owner.kind, {}).setdefault(message, [])
+        names.append(owner.name)
+        names += one.others
         self.priorities[message] = min(priority, self.priorities.get(message, priority))
         if owner.control_plane:
             self.of_control_plane.add(message)
@@ -93,20 +95,23 @@ class _Digest:
         """Return the messages of a kind's objects, the most important first."""
 
         def rank(message: str) -> tuple[bool, Priority, int, str]:
-            names = said[message]
+            names = names_by_message[message]
             first = message in self.of_control_plane
             return not first, self.priorities[message], -len(names), ",".join(names)
 
-        said = self.names_by_message[kind]
-        return sorted(said, key=rank)
+        names_by_message = self.names_by_message[kind]
+        if len(names_by_message) == 1:
+            return [*names_by_message]
+        return sorted(names_by_message, key=rank)
 
     def line(self, kind: str, message: str) -> str:
         """Return a message with its objects, control plane Machines first."""
-        names = sorted(
-            self.names_by_message[kind][message],
-            key=lambda name: (name not in self.control_plane, name),
-        )
-        shown, more = names[:SHOWN_OBJECTS], len(names) - SHOWN_OBJECTS
+        names = self.names_by_message[kind][message]
+        if self.control_plane:
+            shown = sorted(names, key=lambda name: (name not in self.control_plane, name))
+        else:
+            shown = sorted(names)
+        shown, more = shown[:SHOWN_OBJECTS], len(names) - SHOWN_OBJECTS
         who = f"{kind if len(names) == 1 else plural(kind)} {', '.join(shown)}"
         if more > 0:
             who += f", ... ({more} more)"

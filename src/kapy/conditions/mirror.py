@@ -36,14 +36,14 @@ def mirror(
 
     It keeps the source's transition time. Without source and fallback it is Unknown.
     """
-    found = get(conditions, source)
-    if found is not None:
+    condition = get(conditions, source)
+    if condition is not None:
         return Condition(
             type=target or source,
-            status=found.status,
-            reason=found.reason,
-            message=found.message,
-            last_transition_time=found.last_transition_time,
+            status=condition.status,
+            reason=condition.reason,
+            message=condition.message,
+            last_transition_time=condition.last_transition_time,
         )
     if fallback is not None:
         return Condition(
@@ -64,13 +64,13 @@ def mirror_foreign(
     A reason that the schema does not allow is unreadable: the server would refuse the whole status
     with it.
     """
-    found = mirror(foreign_conditions(document), source, target=target, fallback=fallback)
-    if len(found.reason) > LONGEST_REASON or not _REASON.fullmatch(found.reason):
+    condition = mirror(foreign_conditions(document), source, target=target, fallback=fallback)
+    if len(condition.reason) > LONGEST_REASON or not _REASON.fullmatch(condition.reason):
         raise UnreadableConditions(
             f"the reason of the {source} condition of {document.get('kind')} must be one word of "
-            f'at most {LONGEST_REASON} characters ({REASON}), and is "{found.reason[:100]}"'
+            f'at most {LONGEST_REASON} characters ({REASON}), and is "{condition.reason[:100]}"'
         )
-    return found
+    return condition
 
 
 def provided(document: Document, target: str, *, done: bool, field: str) -> Condition:
@@ -82,9 +82,9 @@ def provided(document: Document, target: str, *, done: bool, field: str) -> Cond
     reason = Reason.READY if done else Reason.NOT_READY
     fallback = Fallback(from_bool(done), reason, "" if done else f"{kind} {field} is false")
     try:
-        found = mirror_foreign(document, ConditionType.READY, target=target, fallback=fallback)
+        foreign = mirror_foreign(document, ConditionType.READY, target=target, fallback=fallback)
     except UnreadableConditions as error:
         return unknown(target, Reason.INVALID_CONDITION_REPORTED, str(error))
-    if found.reason == NO_REASON_REPORTED and found.status == TRUE:
-        found.reason = Reason.READY
-    return found
+    if foreign.reason == NO_REASON_REPORTED and foreign.status == TRUE:
+        foreign.reason = Reason.READY
+    return foreign

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kapy.api.condition import Condition
@@ -18,10 +19,13 @@ class Owner(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """A condition, and the object that reports it."""
+    """A condition, and the object that reports it. others: names of further objects of the same
+    kind that report an equal one.
+    """
 
     condition: Condition
     owner: Owner
+    others: Sequence[str] = ()
 
 
 def owner_of(obj: Conditioned) -> Owner:

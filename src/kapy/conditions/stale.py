@@ -25,14 +25,14 @@ _DELAYS: Final = {
 
 def drain_delays(machine: Machine, now: datetime) -> list[str]:
     """Return what delays a drain that has lasted for more than five minutes."""
-    found = get(machine.status.conditions, ConditionType.DELETING)
+    condition = get(machine.status.conditions, ConditionType.DELETING)
     deletion = machine.status.deletion
     started = deletion.node_drain_start_time if deletion is not None else None
-    if found is None or found.status != TRUE or found.reason != Reason.DRAINING_NODE:
+    if condition is None or condition.status != TRUE or condition.reason != Reason.DRAINING_NODE:
         return []
     if started is None or now - moment(started) <= LONG_DRAIN:
         return []
-    return [delay for sign, delay in _DELAYS.items() if sign in found.message]
+    return [delay for sign, delay in _DELAYS.items() if sign in condition.message]
 
 
 def stale_machines(machines: Iterable[Machine], now: datetime) -> str:
@@ -49,6 +49,6 @@ def stale_machines(machines: Iterable[Machine], now: datetime) -> str:
     message = machines_are(names, "in deletion since more than 15m")
     delays = {delay for machine in stale for delay in drain_delays(machine, now)}
     if delays:
-        shown = [delay for delay in _DELAYS.values() if delay in delays]
-        message += f", delay likely due to {', '.join(shown)}"
+        result = [delay for delay in _DELAYS.values() if delay in delays]
+        message += f", delay likely due to {', '.join(result)}"
     return message

@@ -35,7 +35,7 @@ def summary(
         raise CannotMerge(
             f"option ForConditionTypes cannot include {target} (target condition type)"
         )
-    present = {one.type: one for one in obj.status.conditions}
+    present = {condition.type: condition for condition in obj.status.conditions}
     instead = _overrides(overrides, present)
     owner = owner_of(obj)
     chosen = []
@@ -59,10 +59,10 @@ def _overrides(
     overrides: Sequence[Condition], present: dict[str, Condition]
 ) -> dict[str, Condition]:
     instead: dict[str, Condition] = {}
-    for one in overrides:
-        if one.type in instead:
-            raise CannotMerge(f"override condition {one.type} specified multiple times")
-        if one.type not in present:
-            raise CannotMerge(f"override condition {one.type} must exist in source object")
-        instead[one.type] = one
+    for override in overrides:
+        if override.type in instead:
+            raise CannotMerge(f"override condition {override.type} specified multiple times")
+        if override.type not in present:
+            raise CannotMerge(f"override condition {override.type} must exist in source object")
+        instead[override.type] = override
     return instead

@@ -64,13 +64,13 @@ def conditions_of(obj: Any) -> list[V1Beta1Condition]:
         status.deprecated = _part(status, "deprecated")
     if status.deprecated.v1beta1 is None:
         status.deprecated.v1beta1 = _part(status.deprecated, "v1beta1")
-    found: list[V1Beta1Condition] = status.deprecated.v1beta1.conditions
-    return found
+    conditions: list[V1Beta1Condition] = status.deprecated.v1beta1.conditions
+    return conditions
 
 
 def get(conditions: Iterable[V1Beta1Condition], type_: str) -> V1Beta1Condition | None:
     """Return the condition of a type, None if it is not reported."""
-    return next((one for one in conditions if one.type == type_), None)
+    return next((condition for condition in conditions if condition.type == type_), None)
 
 
 def foreign_ready(document: Document) -> V1Beta1Condition | None:
@@ -89,13 +89,16 @@ def foreign_ready(document: Document) -> V1Beta1Condition | None:
 
 def _kept(entry: Document) -> V1Beta1Condition | None:
     try:
-        found = decode(entry, V1Beta1Condition)
-        if found.last_transition_time:
-            moment(found.last_transition_time)
+        beta1_condition = decode(entry, V1Beta1Condition)
+        if beta1_condition.last_transition_time:
+            moment(beta1_condition.last_transition_time)
     except ValueError:  # msgspec's errors are of that class, too
         return None
-    fits = len(found.reason) <= LONGEST_REASON and len(found.message) <= LONGEST_MESSAGE
-    return found if fits and found.status in STATUSES else None
+    fits = (
+        len(beta1_condition.reason) <= LONGEST_REASON
+        and len(beta1_condition.message) <= LONGEST_MESSAGE
+    )
+    return beta1_condition if fits and beta1_condition.status in STATUSES else None
 
 
 def set_condition(
@@ -124,15 +127,19 @@ def set_condition(
 
 def delete_condition(conditions: list[V1Beta1Condition], type_: str) -> None:
     """Remove a condition."""
-    conditions[:] = [one for one in conditions if one.type != type_]
+    conditions[:] = [condition for condition in conditions if condition.type != type_]
 
 
 def mirror(
     ready: V1Beta1Condition | None, type_: str, fallback: V1Beta1Condition | None = None
 ) -> V1Beta1Condition | None:
     """Mirror another object's Ready condition as a type; return the fallback if there is none."""
-    found = ready or fallback
-    return None if found is None else _copied(found, type_, found.last_transition_time)
+    beta1_condition = ready or fallback
+    return (
+        None
+        if beta1_condition is None
+        else _copied(beta1_condition, type_, beta1_condition.last_transition_time)
+    )
 
 
 class Source(NamedTuple):
@@ -156,11 +163,15 @@ def summary(
     types: the conditions in order of priority, None for all. negative: those whose True is bad.
     counted: the message counts steps; counted_only: only if no other conditions than these exist.
     """
-    scope = [one for one in conditions if one.type != READY and (not types or one.type in types)]
+    scope = [
+        condition
+        for condition in conditions
+        if condition.type != READY and (not types or condition.type in types)
+    ]
     if counted_only:
-        counted = all(one.type in counted_only for one in scope)
+        counted = all(beta1_condition.type in counted_only for beta1_condition in scope)
     steps = len(counted_only or types or scope) if counted else None
-    sources = [Source(one) for one in scope]
+    sources = [Source(beta1_condition) for beta1_condition in scope]
     return _merged(sources, READY, order=types, negative=negative, steps=steps)
 
 
@@ -176,8 +187,12 @@ def aggregate(
     referred: the reason names the object that it comes from. ready: the number of further objects
     whose Ready is True.
     """
-    found = [Source(one, kind, name) for one, kind, name in sources if one is not None]
-    return _merged(found, type_, steps=len(sources), referred=referred, done=ready)
+    result = [
+        Source(beta1_condition, kind, name)
+        for beta1_condition, kind, name in sources
+        if beta1_condition is not None
+    ]
+    return _merged(result, type_, steps=len(sources), referred=referred, done=ready)
 
 
 def _merged(
@@ -191,11 +206,11 @@ def _merged(
     done: int = 0,
 ) -> V1Beta1Condition | None:
     groups: dict[tuple[str, str], list[Source]] = {(TRUE, ""): []} if done else {}
-    for one in sources:
-        status = one.condition.status
-        if one.condition.type in negative:
+    for source in sources:
+        status = source.condition.status
+        if source.condition.type in negative:
             status = _OPPOSITE.get(status, status)
-        groups.setdefault((status, one.condition.severity), []).append(one)
+        groups.setdefault((status, source.condition.severity), []).append(source)
     if not groups:
         return None
     (status, severity), top = min(groups.items(), key=lambda group: _priority(group[0]))
@@ -258,7 +273,7 @@ def _part(of: Model, name: str) -> Model:
 
 @cache
 def _type_of_part(of: type[Model], name: str) -> type[Model]:
-    (field,) = (one for one in msgspec.structs.fields(of) if one.name == name)
+    (field,) = (item for item in msgspec.structs.fields(of) if item.name == name)
     part = model_in(field.type)
     assert part is not None, f"{of.__name__}.{name} holds no Struct"
     return part

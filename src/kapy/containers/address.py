@@ -1,4 +1,4 @@
-"""Where the container engine listens: environment, Docker context, or a well-known socket."""
+"""The address of the container engine: environment, Docker context, or a well-known socket."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def _context(environment: Mapping[str, str], home: Path) -> str:
         configuration = decode_json((home / ".docker" / "config.json").read_bytes())
     except (OSError, BadJson):
         return ""
-    found = configuration.get("currentContext") if isinstance(configuration, dict) else None
-    return found if isinstance(found, str) else ""
+    result = configuration.get("currentContext") if isinstance(configuration, dict) else None
+    return result if isinstance(result, str) else ""
 
 
 def _sockets(environment: Mapping[str, str], home: Path) -> Iterable[Path]:

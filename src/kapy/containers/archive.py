@@ -27,13 +27,13 @@ class NoFile(Exception):
 
 def archive_of(files: Iterable[File]) -> bytes:
     """A tar archive for the root directory of a container; root owns all files."""
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as archive:
+    result = io.BytesIO()
+    with tarfile.open(fileobj=result, mode="w") as archive:
         for file in files:
             entry = tarfile.TarInfo(str(PurePosixPath(file.path)).lstrip("/"))
             entry.size, entry.mode = len(file.content), file.mode
             archive.addfile(entry, io.BytesIO(file.content))
-    return made.getvalue()
+    return result.getvalue()
 
 
 async def first_file(archive: StreamReader) -> AsyncGenerator[bytes, None]:

@@ -50,11 +50,11 @@ class Tail:
             del self._kept[: -self._most]
 
     def content(self) -> bytes:
-        """What is kept."""
+        """The kept bytes of the output."""
         return bytes(self._kept[-self._most :])
 
     def text(self) -> str:
-        """What is kept, as text."""
+        """The kept output as text."""
         return self.content().decode(errors="replace")
 
 
@@ -67,7 +67,7 @@ async def run_command(
     privileged: bool = True,
 ) -> CommandResult:
     """Run a command and wait for its end."""
-    from kapy.containers.frames import open_stream
+    from kapy.containers.frames import framed
 
     source = io.BytesIO(stdin) if isinstance(stdin, bytes) else stdin
     size = _size(source)
@@ -77,7 +77,7 @@ async def run_command(
         list(command), stdin=size > 0, privileged=privileged, environment=environment or None
     )
     outputs = {1: Tail(), 2: Tail()}
-    async with open_stream(process) as stream:
+    async with framed(process.start()) as stream:
         try:
             async with asyncio.TaskGroup() as group:
                 feeding = group.create_task(_feed(stream, source))
@@ -93,9 +93,9 @@ async def run_command(
 async def exit_code_of(process: Exec, name: str) -> int:
     """The exit code of a command whose outputs have ended. Raises EngineError."""
     for _ in range(POLL_ATTEMPTS):
-        found = await process.inspect()
-        if not found["Running"]:
-            return int(found["ExitCode"] or 0)
+        result = await process.inspect()
+        if not result["Running"]:
+            return int(result["ExitCode"] or 0)
         # A timer, because the engine tells of the end of an exec only who asks.
         await asyncio.sleep(0.1)
     raise EngineError(f"{name} closed its outputs, but does not end")

@@ -122,7 +122,7 @@ def _timeout() -> ClientTimeout:
 
 
 def stream_timeout() -> ClientTimeout:
-    """For an answer of any length, which must not stall."""
+    """The timeout of a response of any length, which must not stall."""
     from aiohttp import ClientTimeout
 
     return ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=ANSWER_TIMEOUT)

@@ -40,6 +40,7 @@ from kapy.containers.records import (
 )
 from kapy.containers.sessions import (
     Session,
+    attach_session,
     follow_output,
     read_logs,
     run_session,
@@ -71,8 +72,8 @@ class Engine(Connection):
         """The engine's description; it is requested once."""
         if self._info is None:
             async with self.engine_call("ask for the engine's state") as library:
-                found = await library.system.info()
-                self._info = engine_info_of(found, await library.version())
+                result = await library.system.info()
+                self._info = engine_info_of(result, await library.version())
         return self._info
 
     # Containers
@@ -89,9 +90,9 @@ class Engine(Connection):
         if name:
             filters["name"] = [name]
         async with self.engine_call("list containers") as library:
-            found = await library.containers.list(all="true", filters=json.dumps(filters))
-            containers = [listed_container_of(one._container) for one in found]
-        return sorted(containers, key=lambda one: one.name)
+            result = await library.containers.list(all="true", filters=json.dumps(filters))
+            containers = [listed_container_of(item._container) for item in result]
+        return sorted(containers, key=lambda item: item.name)
 
     async def container(self, name: str) -> Container | None:
         """The container of that name or ID, None where there is none."""
@@ -104,8 +105,8 @@ class Engine(Connection):
     async def create(self, name: str, config: Mapping[str, Any]) -> str:
         """Create a container from the engine's own configuration; returns its ID."""
         async with self.engine_call(f"create container {name}") as library:
-            made = await library.containers.create(dict(config), name=name)
-            return str(made.id)
+            result = await library.containers.create(dict(config), name=name)
+            return str(result.id)
 
     async def start(self, name: str) -> None:
         """Start a container; no effect if it is running."""
@@ -134,8 +135,8 @@ class Engine(Connection):
     async def memory(self, name: str) -> int:
         """Bytes of memory that a container uses, without the file cache; 0 where it is unknown."""
         async with self.engine_call(f"ask for the memory of container {name}") as library:
-            (found,) = await library.containers.container(name).stats(stream=False)
-            stats = found.get("memory_stats") or {}
+            (result,) = await library.containers.container(name).stats(stream=False)
+            stats = result.get("memory_stats") or {}
             cache = (stats.get("stats") or {}).get("inactive_file") or 0
             return max(int(stats.get("usage") or 0) - int(cache), 0)
 
@@ -226,7 +227,7 @@ class Engine(Connection):
                 container, command, stdin, environment or {}, privileged=privileged
             )
 
-    async def attach(self, name: str, command: Sequence[str], session: Session) -> int:
+    async def run_session(self, name: str, command: Sequence[str], session: Session) -> int:
         """Run a command with the user's input and output; returns its exit code.
 
         Over TLS the end of the input cannot be signalled during the command, so the input is read
@@ -237,6 +238,13 @@ class Engine(Connection):
             if session.input is None or session.tty or not library.docker_host.startswith("https"):
                 return await run_session(container, command, session)
             return await run_with_whole_input(container, command, session)
+
+    async def attach(self, name: str, session: Session) -> None:
+        """Connect the user with the first process of a container, until it ends. Its input is that
+        of containers with `OpenStdin`.
+        """
+        async with self.engine_call(f"attach to container {name}") as library:
+            await attach_session(library.containers.container(name), session)
 
     def follow_command(
         self, name: str, command: Sequence[str]
@@ -394,29 +402,29 @@ class Engine(Connection):
     async def _remove_duplicates(self, name: str) -> None:
         """Keep one of several networks of a name: all programs choose the same, one in use if
         there is any."""
-        for one in (await self._networks_of(name))[1:]:
+        for item in (await self._networks_of(name))[1:]:
             with suppress(EngineError):  # it is in use, or another program has removed it
-                async with self.engine_call(f"remove network {one}") as library:
-                    await (await library.networks.get(one)).delete()
+                async with self.engine_call(f"remove network {item}") as library:
+                    await (await library.networks.get(item)).delete()
 
     async def _networks_of(self, name: str) -> Sequence[str]:
         """The IDs of the networks of a name: those with containers first, then by ID."""
-        found: list[tuple[int, str]] = []
+        result: list[tuple[int, str]] = []
         async with self.engine_call(f"look for networks {name}") as library:
             filters = {"name": [name]}
             ids = [
-                str(one["Id"])
-                for one in await library.networks.list(filters=filters)
-                if one["Name"] == name
+                str(item["Id"])
+                for item in await library.networks.list(filters=filters)
+                if item["Name"] == name
             ]
             if len(ids) < 2:
                 return ids
-        for one in ids:
+        for item in ids:
             with suppress(NoSuchObject):  # another program has removed it
-                async with self.engine_call(f"look at network {one}") as library:
-                    shown = await (await library.networks.get(one)).show()
-                    found.append((-len(shown.get("Containers") or ()), one))
-        return [one for _, one in sorted(found)]
+                async with self.engine_call(f"look at network {item}") as library:
+                    shown = await (await library.networks.get(item)).show()
+                    result.append((-len(shown.get("Containers") or ()), item))
+        return [item for _, item in sorted(result)]
 
     async def remove_network(self, name: str) -> bool:
         """Remove a network; False if it is gone."""

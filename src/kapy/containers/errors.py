@@ -117,9 +117,9 @@ def bad_certificates(address: str, error: OSError) -> EngineUnreachable:
 
 def _root_cause(error: BaseException) -> BaseException:
     """The operating system's error, beneath the layers of the library."""
-    found = getattr(error, "os_error", None)
-    if isinstance(found, BaseException):
-        return found
+    result = getattr(error, "os_error", None)
+    if isinstance(result, BaseException):
+        return result
     return error.__cause__ if isinstance(error.__cause__, OSError) else error
 
 
@@ -212,7 +212,7 @@ def check_image_name(image: str) -> str:
     Raises ImageUnavailable for what no image can be named and what would lead to another path.
     """
     parts = image.split("/")
-    if len(image) > _MAX_NAME_LENGTH or not all(_PART_OF_NAME.fullmatch(one) for one in parts):
+    if len(image) > _MAX_NAME_LENGTH or not all(_PART_OF_NAME.fullmatch(item) for item in parts):
         raise ImageUnavailable(
             f"{quote(image)!r} is no name of an image: give it as registry/name:tag or "
             "registry/name@sha256:digest"

@@ -6,14 +6,11 @@ to 4 GiB. This one passes on what has arrived of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from aiodocker.stream import Message, Stream
 
 from kapy.containers.sessions import FRAME
-
-if TYPE_CHECKING:
-    from aiodocker.execs import Exec
 
 _MESSAGE: Final = 256
 """Bytes of memory that a message takes besides its data, as far as flow control counts."""
@@ -71,7 +68,7 @@ class FrameParser:
 
 
 class FramedStream(Stream):
-    """The library's stream of a command, with frames of any size."""
+    """The library's stream of a command or a container, with frames of any size."""
 
     async def _init(self) -> None:
         if self._resp is not None:
@@ -85,7 +82,6 @@ class FramedStream(Stream):
             protocol.set_parser(FrameParser(self._queue, bytes(parser._buf)), self._queue)
 
 
-def open_stream(process: Exec) -> FramedStream:
-    """The input and the outputs of a command, which starts with the context."""
-    found = process.start()
-    return FramedStream(found.docker, found._setup, found._timeout)
+def framed(stream: Stream) -> FramedStream:
+    """Return the stream of a session with its input and outputs; `async with` opens it."""
+    return FramedStream(stream.docker, stream._setup, stream._timeout)

@@ -57,5 +57,5 @@ class PullProgress:
 
 
 def _size(value: Any) -> int:
-    """What a message tells of a size, 0 where that is none."""
+    """Return a size of a message, 0 for an invalid one."""
     return value if isinstance(value, int) and 0 <= value < MAX_SIZE else 0

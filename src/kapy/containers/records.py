@@ -1,4 +1,4 @@
-"""What an engine knows of containers and of itself, as far as kapy reads it. Pure."""
+"""Decoders for responses of an engine about containers and itself. Pure."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Container:
         """IPv4 and IPv6 in a network, or in the first one that gave it any."""
         if network in self.addresses:
             return self.addresses[network]
-        return next((one for one in self.addresses.values() if any(one)), ("", ""))
+        return next((item for item in self.addresses.values() if any(item)), ("", ""))
 
 
 def container_of(data: JSON) -> Container:
-    """From `GET /containers/{id}/json`."""
+    """Decode a response of `GET /containers/{id}/json`."""
     state, config = _part(data, "State"), _part(data, "Config")
     network = _part(data, "NetworkSettings")
     return Container(
@@ -76,7 +76,7 @@ def container_of(data: JSON) -> Container:
 
 
 def listed_container_of(data: JSON) -> Container:
-    """From an item of `GET /containers/json`."""
+    """Decode an item of `GET /containers/json`."""
     names = data.get("Names") or [""]
     return Container(
         id=str(data.get("Id", "")),
@@ -86,15 +86,15 @@ def listed_container_of(data: JSON) -> Container:
         labels=_labels(data.get("Labels")),
         addresses=_addresses(_part(data, "NetworkSettings")),
         ports={
-            f"{one.get('PrivatePort')}/{one.get('Type', 'tcp')}": str(one["PublicPort"])
-            for one in data.get("Ports") or ()
-            if one.get("PublicPort")
+            f"{item.get('PrivatePort')}/{item.get('Type', 'tcp')}": str(item["PublicPort"])
+            for item in data.get("Ports") or ()
+            if item.get("PublicPort")
         },
     )
 
 
 def event_container_of(event: JSON) -> Container:
-    """From a line of `GET /events`, whose attributes are the name, the image and the labels."""
+    """Decode a line of `GET /events`, whose attributes are the name, the image and the labels."""
     attributes = _labels(_part(event, "Actor").get("Attributes"))
     return Container(
         id=str(_part(event, "Actor").get("ID", "")),
@@ -116,23 +116,23 @@ def _labels(data: Any) -> Mapping[str, str]:
 
 def _addresses(settings: JSON) -> Mapping[str, tuple[str, str]]:
     return {
-        str(name): (str(one.get("IPAddress") or ""), str(one.get("GlobalIPv6Address") or ""))
-        for name, one in _part(settings, "Networks").items()
-        if isinstance(one, dict)
+        str(name): (str(item.get("IPAddress") or ""), str(item.get("GlobalIPv6Address") or ""))
+        for name, item in _part(settings, "Networks").items()
+        if isinstance(item, dict)
     }
 
 
 def _bound_ports(settings: JSON) -> Mapping[str, str]:
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for port, bindings in _part(settings, "Ports").items():
         for binding in bindings or ():
-            found.setdefault(str(port), str(binding.get("HostPort") or ""))
-    return found
+            result.setdefault(str(port), str(binding.get("HostPort") or ""))
+    return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineInfo:
-    """What matters of the engine itself.
+    """Properties of the engine.
 
     security: its security options (`name=rootless` …). cpus, memory: of its machine, in bytes.
     limits: the resources (`cpu`, `memory`, `pids`) that it can limit for its containers.
@@ -168,14 +168,14 @@ class EngineInfo:
         return self._has_option("userns")
 
     def _has_option(self, name: str) -> bool:
-        options = {part for one in self.security for part in one.split(",")}
+        options = {part for item in self.security for part in item.split(",")}
         return f"name={name}" in options or name in options
 
 
 def engine_info_of(data: JSON, version: JSON) -> EngineInfo:
-    """From `GET /info` and `GET /version`."""
-    components = [one for one in version.get("Components") or () if isinstance(one, dict)]
-    is_podman = any(one.get("Name") == PODMAN for one in components)
+    """Decode the responses of `GET /info` and `GET /version`."""
+    components = [item for item in version.get("Components") or () if isinstance(item, dict)]
+    is_podman = any(item.get("Name") == PODMAN for item in components)
     return EngineInfo(
         name=str(data.get("Name", "")),
         version=str(data.get("ServerVersion", "")),
@@ -191,7 +191,7 @@ def engine_info_of(data: JSON, version: JSON) -> EngineInfo:
 
 
 def _limits(data: JSON, *, is_podman: bool) -> frozenset[str]:
-    """What the engine can limit. Without a cgroup driver what it says has no meaning.
+    """Return the resources that the engine can limit; without a cgroup driver, none is reliable.
 
     Podman looks for the CPU shares of cgroup v1 only, and says on cgroup v2 that there are none.
     """
@@ -212,10 +212,10 @@ class Network(NamedTuple):
 
 
 def network_of(data: JSON) -> Network:
-    """From `GET /networks/{id}`."""
+    """Decode a response of `GET /networks/{id}`."""
     configs = _part(data, "IPAM").get("Config") or ()
-    subnets = tuple(str(one["Subnet"]) for one in configs if one.get("Subnet"))
-    gateways = tuple(str(one["Gateway"]) for one in configs if one.get("Gateway"))
+    subnets = tuple(str(item["Subnet"]) for item in configs if item.get("Subnet"))
+    gateways = tuple(str(item["Gateway"]) for item in configs if item.get("Gateway"))
     return Network(str(data.get("Name", "")), subnets, _labels(data.get("Labels")), gateways)
 
 
@@ -230,7 +230,7 @@ class Image(NamedTuple):
 
 
 def image_of(data: JSON) -> Image:
-    """From `GET /images/{name}/json`."""
+    """Decode a response of `GET /images/{name}/json`."""
     config = _part(data, "Config")
     command = [*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ())]
     return Image(

@@ -43,7 +43,7 @@ class Session:
 
 async def run_session(container: DockerContainer, command: Sequence[str], session: Session) -> int:
     """Run a command with the client's streams to its end; answers its exit code."""
-    from kapy.containers.frames import open_stream
+    from kapy.containers.frames import framed
 
     process = await container.exec(
         list(command),
@@ -51,29 +51,43 @@ async def run_session(container: DockerContainer, command: Sequence[str], sessio
         tty=session.tty,
         privileged=session.privileged,
     )
-    async with open_stream(process) as stream:
-        try:
-            async with asyncio.TaskGroup() as group:
-                helpers = [
-                    group.create_task(_feed(stream, session.input)),
-                    group.create_task(_resize(process, session.sizes)),
-                ]
-                while (message := await stream.read_out()) is not None:
-                    take = session.errors if message.stream == 2 else session.output
-                    taken = take(message.data)
-                    if isinstance(taken, Awaitable):
-                        await taken
-                for one in helpers:
-                    one.cancel()
-        except ExceptionGroup as several:  # of one: the other tasks are cancelled
-            raise several.exceptions[0] from None
+    async with framed(process.start()) as stream:
+        await _pass_on(stream, session, process)
     return await exit_code_of(process, command[0])
+
+
+async def attach_session(container: DockerContainer, session: Session) -> None:
+    """Pass on the streams of a container's first process, until it ends."""
+    from kapy.containers.frames import framed
+
+    wants_input = session.input is not None
+    async with framed(container.attach(stdout=True, stderr=True, stdin=wants_input)) as stream:
+        await _pass_on(stream, session, container)
+
+
+async def _pass_on(stream: Stream, session: Session, terminal: Exec | DockerContainer) -> None:
+    """Pass on input, outputs and the sizes of the terminal, until the outputs end."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            helpers = [
+                group.create_task(_feed(stream, session.input)),
+                group.create_task(_resize(terminal, session.sizes)),
+            ]
+            while (message := await stream.read_out()) is not None:
+                take = session.errors if message.stream == 2 else session.output
+                taken = take(message.data)
+                if isinstance(taken, Awaitable):
+                    await taken
+            for helper in helpers:
+                helper.cancel()
+    except ExceptionGroup as several:  # of one: the other tasks are cancelled
+        raise several.exceptions[0] from None
 
 
 async def run_with_whole_input(
     container: DockerContainer, command: Sequence[str], session: Session
 ) -> int:
-    """As `run_session`, where the connection cannot tell the end of the input: read it first."""
+    """Like `run_session`, but read the whole input first: the connection cannot signal its end."""
     assert session.input is not None
     with tempfile.TemporaryFile() as spool:
         async for piece in session.input:
@@ -93,10 +107,10 @@ async def follow_output(
     container: DockerContainer, command: Sequence[str]
 ) -> AsyncGenerator[bytes, None]:
     """The output of a command, until it ends or the reader stops, which ends the command, too."""
-    from kapy.containers.frames import open_stream
+    from kapy.containers.frames import framed
 
     process = await container.exec([*WHILE_CONNECTED, *command], stdin=True, privileged=True)
-    async with open_stream(process) as stream:
+    async with framed(process.start()) as stream:
         while (message := await stream.read_out()) is not None:
             yield message.data
 
@@ -107,14 +121,14 @@ async def read_logs(
     """The output of the first process of a container."""
     from aiohttp import ClientTimeout
 
-    found = await library.containers.container(name).show()
+    result = await library.containers.container(name).show()
     parameters = {"stdout": "true", "stderr": "true", **_texts(query)}
     timeout = ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT)
     async with library._query(
         f"containers/{name}/logs", params=parameters, timeout=timeout
     ) as response:
         pieces = response.content
-        if found["Config"]["Tty"]:
+        if result["Config"]["Tty"]:
             async for piece in pieces.iter_any():
                 yield piece
             return
@@ -152,7 +166,9 @@ def _end_input(stream: Stream) -> None:
         transport.write_eof()
 
 
-async def _resize(process: Exec, sizes: AsyncIterator[tuple[int, int]] | None) -> None:
+async def _resize(
+    terminal: Exec | DockerContainer, sizes: AsyncIterator[tuple[int, int]] | None
+) -> None:
     if sizes is not None:
         async for rows, columns in sizes:
-            await process.resize(h=rows, w=columns)
+            await terminal.resize(h=rows, w=columns)

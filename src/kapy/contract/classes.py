@@ -23,7 +23,7 @@ def clusters_of_class(cache: Cache) -> Callable[[Key], list[Key]]:
     clusters.add_index(BY_CLASS, _class_of)
 
     def found(key: Key) -> list[Key]:
-        return [Key.of(one) for one in clusters.indexed(BY_CLASS, str(key))]
+        return [Key.of(item) for item in clusters.indexed(BY_CLASS, str(key))]
 
     return found
 
@@ -37,7 +37,7 @@ def _class_of(cluster: Document) -> Iterable[str]:
 def template_refs(cluster_class: ClusterClass) -> list[ClusterClassTemplateReference]:
     """Return all templates of a class, each once, in the order of the class."""
     return list(
-        {(one.api_version, one.kind, one.name): one for one in _refs(cluster_class)}.values()
+        {(ref.api_version, ref.kind, ref.name): ref for ref in _refs(cluster_class)}.values()
     )
 
 
@@ -48,7 +48,7 @@ def of_template(cache: Cache) -> Callable[[Change], Iterable[Key]]:
     def values(document: Document) -> Iterable[str]:
         namespace = document["metadata"].get("namespace", "")
         return {
-            _value(namespace, one.api_version, one.kind, one.name) for one in _refs(typed(document))
+            _value(namespace, ref.api_version, ref.kind, ref.name) for ref in _refs(typed(document))
         }
 
     def keys(change: Change) -> Iterable[Key]:
@@ -56,7 +56,7 @@ def of_template(cache: Cache) -> Callable[[Change], Iterable[Key]]:
         metadata = template["metadata"]
         namespace, name = metadata.get("namespace", ""), metadata["name"]
         value = _value(namespace, template["apiVersion"], template["kind"], name)
-        return [Key.of(one) for one in classes.indexed(BY_TEMPLATE, value)]
+        return [Key.of(item) for item in classes.indexed(BY_TEMPLATE, value)]
 
     classes.add_index(BY_TEMPLATE, values)
     return keys

@@ -112,7 +112,7 @@ def by_reference(informer: Informer[Document], *paths: Path) -> Callable[[Change
         metadata, group = document["metadata"], document["apiVersion"].partition("/")[0]
         namespace, name = metadata.get("namespace", ""), metadata["name"]
         value = f"{namespace}/{group}/{document['kind']}/{name}"
-        return (Key.of(one) for one in informer.indexed(index, value))
+        return (Key.of(item) for item in informer.indexed(index, value))
 
     informer.add_index(index, values)
     return keys
@@ -134,5 +134,5 @@ def _is_create_or_delete(change: Change) -> bool:
     old, new = change.old, change.new
     if old is None or new is None:
         return True
-    asked, asks = (one["metadata"].get("deletionTimestamp") for one in (old, new))
-    return bool(asked) != bool(asks)
+    request, asks = (item["metadata"].get("deletionTimestamp") for item in (old, new))
+    return bool(request) != bool(asks)

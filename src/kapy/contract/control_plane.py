@@ -167,12 +167,12 @@ class ControlPlane(View):
         wanted = _parsed("spec.version", ControlPlane.version.require(self))
         versions = self.status_versions
         if versions:
-            running = [_parsed("status.versions", one.version) for one in versions]
+            running = [_parsed("status.versions", item.version) for item in versions]
         elif self.status_version:
             running = [_parsed("status.version", self.status_version)]
         else:
             return False
-        return any(compare(wanted, one, build_tags=True) >= 1 for one in running)
+        return any(compare(wanted, item, build_tags=True) >= 1 for item in running)
 
     @property
     def is_scaling(self) -> bool:

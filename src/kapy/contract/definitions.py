@@ -25,7 +25,7 @@ def check_definition(crd: Document, where: Resolved, view: type[View]) -> None:
     schema = _schema(crd, where.resource.version)
     missing = [path for path in mandatory_paths(view, where.contract) if not _has(schema, path)]
     if missing:
-        paths = " and ".join(f".{one}" for one in missing)
+        paths = " and ".join(f".{item}" for item in missing)
         raise BrokenDefinition(
             f"CRD {name} breaks the {view.__name__} contract {where.contract}: it declares the "
             f"contract for version {where.resource.version}, whose schema has no {paths}"
@@ -38,9 +38,9 @@ def mandatory_paths(view: type[View], contract: Version) -> list[str]:
 
 
 def _schema(crd: Document, version: str) -> Any:
-    for one in crd["spec"]["versions"]:
-        if one["name"] == version:
-            return (one.get("schema") or {}).get("openAPIV3Schema") or {}
+    for item in crd["spec"]["versions"]:
+        if item["name"] == version:
+            return (item.get("schema") or {}).get("openAPIV3Schema") or {}
     return {}
 
 

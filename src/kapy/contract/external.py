@@ -130,20 +130,20 @@ class External:
         patch: sets ownership (`kapy.contract.ownership`); it is called again if the object has
         changed meanwhile.
         """
-        found = await self.get(ref, namespace, view)
-        if not isinstance(found, Found):
-            return found
-        document = found.view.document
+        result = await self.get(ref, namespace, view)
+        if not isinstance(result, Found):
+            return result
+        document = result.view.document
         try:
             if not patch(document):
-                return found
+                return result
             resource = await self.resource_of(document)
             document = await claim(self._client, resource, document, patch)
         except NotFound:
             return await self.get(ref, namespace, view)
         except KapyError as error:
             return Unreadable(error)
-        return Found(view(document, found.view.contract))
+        return Found(view(document, result.view.contract))
 
     async def get_version(self, api_version: str, kind: str, key: Key) -> Document:
         """Return an object in the version that a reference names, and watch its kind.
@@ -202,7 +202,7 @@ class External:
         spec = change.document["spec"]
         kind = GroupKind(spec["group"], spec["names"]["kind"])
         keys = self._unreadable.pop(kind, set())
-        for name in [one for one in self._known if one[0] == kind]:
+        for name in [group_kind for group_kind in self._known if group_kind[0] == kind]:
             known, where = self._known[name]
             if change.new is None or change.new is known:
                 continue
@@ -217,8 +217,8 @@ class External:
         metadata = {"namespace": key.namespace, "name": key.name}
         named = {"apiVersion": f"{kind.group}/", "kind": kind.kind, "metadata": metadata}
         for controller, keys, _ in self._wakes:
-            for one in keys(Change(None, named)):
-                controller.enqueue(one)
+            for entry in keys(Change(None, named)):
+                controller.enqueue(entry)
 
 
 def _is_still_resolved(where: Resolved, kind: GroupKind, crd: Document) -> bool:

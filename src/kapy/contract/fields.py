@@ -84,7 +84,7 @@ class Field(Generic[T]):
         self.mandatory, self.rule = mandatory, rule
         self._types = types or {}
         self._paths = {Version.V1BETA1: v1beta1 or path, Version.V1BETA2: path}
-        self._parts = {version: tuple(one.split(".")) for version, one in self._paths.items()}
+        self._parts = {version: tuple(value.split(".")) for version, value in self._paths.items()}
         self._decoders = {
             Version.V1BETA1: decode_v1beta1 or decode,
             Version.V1BETA2: decode,
@@ -108,7 +108,7 @@ class Field(Generic[T]):
     def types(self, contract: Version) -> Types:
         """Return the types that the field's rule asks for, by their paths."""
         path = self._paths[contract]
-        return {f"{path}{below}": one for below, one in self._types.get(contract, {}).items()}
+        return {f"{path}{below}": value for below, value in self._types.get(contract, {}).items()}
 
     def require(self, view: View) -> T:
         """Return the value. Raises MissingField if the provider has not set it."""
@@ -160,8 +160,8 @@ def fields_of(view: type[View]) -> dict[str, Field[Any]]:
     """Return the fields of a contract, by name."""
     return {
         name: field
-        for one in reversed(view.__mro__)
-        for name, field in vars(one).items()
+        for item in reversed(view.__mro__)
+        for name, field in vars(item).items()
         if isinstance(field, Field)
     }
 
@@ -173,7 +173,7 @@ def typed(type_: str = "", **members: str) -> Mapping[Version, Types]:
     """
     below = ".[]" if type_ == "array" else ""
     types = {"": type_} if type_ else {}
-    types |= {f"{below}.{name}": one for name, one in members.items()}
+    types |= {f"{below}.{name}": member for name, member in members.items()}
     return dict.fromkeys(Version, types)
 
 
@@ -199,10 +199,10 @@ def text(
     """Return a string field. longest: in characters, if its owner copies it."""
 
     def limited(value: Any) -> str:
-        found = _text(value)
-        if longest is not None and (problem := too_long(found, longest)) is not None:
+        result = _text(value)
+        if longest is not None and (problem := too_long(result, longest)) is not None:
             raise TypeError(problem)
-        return found
+        return result
 
     return Field(path, limited, mandatory=mandatory, rule=rule, types=typed("string"))
 
@@ -216,7 +216,7 @@ def integer(
     only: Version | None = None,
 ) -> Field[int]:
     """Return an integer field. only: the contract in which its rule asks for the field."""
-    types = {one: {"": "integer"} for one in Version if only in (None, one)}
+    types = {version: {"": "integer"} for version in Version if only in (None, version)}
     return Field(path, _integer, v1beta1=v1beta1, mandatory=mandatory, rule=rule, types=types)
 
 

@@ -41,7 +41,7 @@ class InfraMachinePool(View):
             "InfraMachinePool: providerIDList",
             "IDs of all machines stand in {field}, a list of strings.",
         ),
-        types={one: {"": "array", ".[]": "string"} for one in Version},
+        types={version: {"": "array", ".[]": "string"} for version in Version},
     )
     initialized = boolean(
         "status.initialization.provisioned", v1beta1="status.ready", rule=_INITIALIZATION

@@ -24,10 +24,10 @@ def out_of_limits(value: Model) -> str | None:
     Empty optional fields are not written, so they are not checked.
     """
     for attribute, name, optional, rules in _limits(type(value)):
-        found = getattr(value, attribute)
-        if optional and not found:
+        result = getattr(value, attribute)
+        if optional and not result:
             continue
-        problem = _problem(found, rules)
+        problem = _problem(result, rules)
         if problem:
             return f"{name}: {problem}"
     return None
@@ -60,11 +60,11 @@ def _limits(kind: type[Model]) -> tuple[tuple[str, str, bool, dict[str, Any]], .
 
 def _limited(kind: type[Model]) -> Iterator[tuple[str, str, bool, dict[str, Any]]]:
     hints = get_type_hints(kind, include_extras=True)
-    for one in fields(kind):
-        told = getattr(hints[one.name], "__metadata__", ())
+    for field in fields(kind):
+        told = getattr(hints[field.name], "__metadata__", ())
         metas = [two.extra_json_schema or {} for two in told if isinstance(two, Meta)]
         schema = {key: value for meta in metas for key, value in meta.items()}
         rules = {key: schema[key] for key in _RULES if key in schema}
         if rules:
-            optional = one.default is not NODEFAULT or one.default_factory is not NODEFAULT
-            yield one.name, one.encode_name, optional, rules
+            optional = field.default is not NODEFAULT or field.default_factory is not NODEFAULT
+            yield field.name, field.encode_name, optional, rules

@@ -59,11 +59,11 @@ def ownership_patch(
     """
     metadata = document["metadata"]
     before: list[Document] = metadata.get("ownerReferences") or []
-    after = [one for one in before if without is None or not without(one)]
+    after = [item for item in before if without is None or not without(item)]
     if owner.controller:
         _check_controller(document, after, owner)
     wanted = encode(owner)
-    places = [place for place, one in enumerate(after) if is_same_owner(one, wanted)]
+    places = [place for place, item in enumerate(after) if is_same_owner(item, wanted)]
     if not places:
         after.append(wanted)
     elif not _is_same_reference(after[places[0]], wanted):
@@ -81,9 +81,9 @@ def ensure_owner(references: list[OwnerReference], wanted: OwnerReference) -> No
     """Add an owner reference, or correct an existing one: its uid changes with a restore, its
     apiVersion with an upgrade.
     """
-    for place, one in enumerate(references):
-        if _named(one) == _named(wanted):
-            if (one.uid, one.api_version) != (wanted.uid, wanted.api_version):
+    for place, reference in enumerate(references):
+        if _named(reference) == _named(wanted):
+            if (reference.uid, reference.api_version) != (wanted.uid, wanted.api_version):
                 references[place] = wanted
             return
     references.append(wanted)
@@ -106,7 +106,7 @@ def is_same_owner(one: Document, other: Document) -> bool:
 def is_owned_by(document: Document, owner: Document) -> bool:
     """Return whether the object has the owner, by uid."""
     references = document["metadata"].get("ownerReferences") or []
-    return any(one["uid"] == owner["metadata"]["uid"] for one in references)
+    return any(reference["uid"] == owner["metadata"]["uid"] for reference in references)
 
 
 def _is_same_reference(reference: Document, wanted: Document) -> bool:
@@ -118,9 +118,9 @@ def _is_same_reference(reference: Document, wanted: Document) -> bool:
 
 
 def _check_controller(document: Document, references: list[Any], owner: OwnerReference) -> None:
-    for one in references:
-        if one.get("controller") and one["uid"] != owner.uid:
+    for reference in references:
+        if reference.get("controller") and reference["uid"] != owner.uid:
             raise OwnedByAnother(
                 f"{document['kind']} {Key.of(document)} is already owned by another "
-                f"{one['kind']} controller {one['name']}"
+                f"{reference['kind']} controller {reference['name']}"
             )

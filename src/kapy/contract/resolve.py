@@ -60,7 +60,7 @@ def contract_of(crd: Document, version: str) -> Version:
     for contract in _NEWEST_FIRST:
         if version in labels.get(f"{CLUSTER_GROUP}/{contract}", "").split("_"):
             return contract
-    known = " or ".join(f"{CLUSTER_GROUP}/{one}" for one in _NEWEST_FIRST)
+    known = " or ".join(f"{CLUSTER_GROUP}/{item}" for item in _NEWEST_FIRST)
     raise NoContract(
         f"no label {known} of CRD {crd['metadata']['name']} names version {version}, so that "
         f"nobody knows by which contract its objects are to be read (see {_OVERVIEW})"
@@ -69,16 +69,18 @@ def contract_of(crd: Document, version: str) -> Version:
 
 def _newest(crd: Document, label: str, listed: str) -> str:
     """Return the newest served version in a label. Raises NoVersion."""
-    served = {one["name"]: one.get("served") for one in crd["spec"].get("versions") or ()}
+    served = {
+        version["name"]: version.get("served") for version in crd["spec"].get("versions") or ()
+    }
     named = sorted(listed.split("_"), key=version_priority, reverse=True)
-    newest = next((one for one in named if served.get(one)), None)
+    newest = next((item for item in named if served.get(item)), None)
     if newest is not None:
         return newest
-    one = f"version {named[0]}" if len(named) == 1 else f"versions {', '.join(named)}"
+    value = f"version {named[0]}" if len(named) == 1 else f"versions {', '.join(named)}"
     problem = "which it does not serve" if named[0] in served else "which it does not have"
     usable = ", ".join(name for name, is_served in served.items() if is_served) or "none"
     raise NoVersion(
-        f"CRD {crd['metadata']['name']} has the label {label}: {listed}, but this names {one}, "
+        f"CRD {crd['metadata']['name']} has the label {label}: {listed}, but this names {value}, "
         f"{problem} (versions that it serves: {usable})"
     )
 
@@ -88,7 +90,7 @@ def version_priority(version: str) -> tuple[int, int, int, int, str]:
     match = _KUBE_VERSION.fullmatch(version)
     if match is None:
         # Of versions that are not spelled as Kubernetes', the alphabetically first one is newest.
-        turned = "".join(chr(_LAST_CHARACTER - ord(one)) for one in version)
+        turned = "".join(chr(_LAST_CHARACTER - ord(item)) for item in version)
         return 0, 0, 0, 0, turned + chr(_LAST_CHARACTER)
     major, stage, minor = match.groups()
     return 1, _STAGES[stage], int(major), int(minor or 0), ""

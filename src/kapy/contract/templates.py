@@ -70,8 +70,8 @@ def clone_template(
     The given labels and annotations override the template's; annotations name the template. Raises
     FieldProblem if `spec.template` is no object.
     """
-    said = (template.get("spec") or {}).get("template")
-    inner = {} if said is None else said
+    result = (template.get("spec") or {}).get("template")
+    inner = {} if result is None else result
     if not isinstance(inner, dict):
         who = f"{template['kind']} {Key.of(template)}"
         raise FieldProblem("spec.template", f"is no object, but {kind_of(inner)} in {who}")

@@ -85,7 +85,7 @@ def failure_domains(value: Any) -> Sequence[FailureDomain]:
     """Decode the list form (v1beta2), by name; controlPlane defaults to false."""
     if not isinstance(value, list):
         raise TypeError(f"expected a list, got {kind_of(value)}")
-    return _by_name([_decoded(one, FailureDomain) for one in value])
+    return _by_name([_decoded(item, FailureDomain) for item in value])
 
 
 def failure_domain_map(value: Any) -> Sequence[FailureDomain]:
@@ -93,7 +93,7 @@ def failure_domain_map(value: Any) -> Sequence[FailureDomain]:
     if not isinstance(value, dict):
         raise TypeError(f"expected an object, got {kind_of(value)}")
     return _by_name(
-        [_decoded({**(one or {}), "name": name}, FailureDomain) for name, one in value.items()]
+        [_decoded({**(item or {}), "name": name}, FailureDomain) for name, item in value.items()]
     )
 
 
@@ -101,12 +101,12 @@ def _by_name(domains: list[FailureDomain]) -> Sequence[FailureDomain]:
     if len(domains) > MOST_DOMAINS:
         raise TypeError(f"there may be {MOST_DOMAINS} domains, not {len(domains)}")
     seen = set[str]()
-    for one in domains:
-        one.control_plane = bool(one.control_plane)
-        if one.name in seen:
-            raise TypeError(f'the name "{one.name}" is there twice')
-        seen.add(one.name)
-    return sorted(domains, key=lambda one: one.name)
+    for domain in domains:
+        domain.control_plane = bool(domain.control_plane)
+        if domain.name in seen:
+            raise TypeError(f'the name "{domain.name}" is there twice')
+        seen.add(domain.name)
+    return sorted(domains, key=lambda failure_domain: failure_domain.name)
 
 
 def _decoded(value: Any, kind: type[M]) -> M:

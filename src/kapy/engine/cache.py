@@ -109,8 +109,8 @@ class Informer(Generic[T]):
 
     def _these(self, keys: Sequence[Key]) -> Sequence[T]:
         objects, as_asked = self._store.objects, self._read
-        found: list[Any] = [objects[key] for key in keys]
-        return found if as_asked is _same else list(map(as_asked, found))
+        objs: list[Any] = [objects[key] for key in keys]
+        return objs if as_asked is _same else list(map(as_asked, objs))
 
 
 def _same(document: Document) -> Document:
@@ -154,12 +154,12 @@ class Cache:
         metadata: only the metadata is guaranteed to be read.
         """
         selected = _Selection(labels, fields, metadata)
-        found = self._informers.get((kind, selected))
-        if found is None:
+        result = self._informers.get((kind, selected))
+        if result is None:
             resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-            found = Informer(kind, self._store(resource, selected))
-            self._informers[(kind, selected)] = found
-        return found
+            result = Informer(kind, self._store(resource, selected))
+            self._informers[(kind, selected)] = result
+        return result
 
     def observe(self, resource: Resource, document: Document) -> None:
         """Store the answer of this program's own write."""
@@ -179,8 +179,8 @@ class Cache:
         cached.
         """
         for selected, store in self._stores.get(resource, {}).items():
-            if not selected.metadata and (found := store.objects.get(key)) is not None:
-                return found
+            if not selected.metadata and (obj := store.objects.get(key)) is not None:
+                return obj
         return None
 
     async def synced(self) -> None:
@@ -201,14 +201,14 @@ class Cache:
 
     def unsynced(self) -> list[Resource]:
         """Return the resources without a first list."""
-        every = self._stores.items()
-        return [what for what, stores in every if not all(s.is_synced for s in stores.values())]
+        value = self._stores.items()
+        return [what for what, stores in value if not all(s.is_synced for s in stores.values())]
 
     def failures(self) -> Iterator[tuple[Resource, Exception]]:
         """Return the resources that cannot be read at the moment, and why."""
-        for one in self._reflectors:
-            if one.failure is not None:
-                yield one.resource, one.failure
+        for reflector in self._reflectors:
+            if reflector.failure is not None:
+                yield reflector.resource, reflector.failure
 
     async def run(self) -> None:
         """Keep all informers up to date, including those that are requested later; until

@@ -1,4 +1,4 @@
-"""Which Cluster an object belongs to, and which replica of a program owns a Cluster."""
+"""The Cluster that an object belongs to, and the replica that owns a Cluster."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _cluster_name(document: Document) -> str:
     if name := spec.get("clusterName") or (metadata.get("labels") or {}).get(Label.CLUSTER_NAME):
         return str(name)
     owners = metadata.get("ownerReferences") or ()
-    return next((str(one["name"]) for one in owners if _is_cluster(one)), "")
+    return next((str(owner["name"]) for owner in owners if _is_cluster(owner)), "")
 
 
 def _is_cluster(named: Document) -> bool:
@@ -47,5 +47,5 @@ def rendezvous_owner(cluster: Key, members: Iterable[str]) -> str:
 
 
 def _weight(cluster: Key, member: str) -> bytes:
-    told = f"{member}/{cluster.namespace}/{cluster.name}"
-    return blake2b(told.encode(), digest_size=8).digest()
+    result = f"{member}/{cluster.namespace}/{cluster.name}"
+    return blake2b(result.encode(), digest_size=8).digest()

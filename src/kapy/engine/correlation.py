@@ -63,10 +63,10 @@ class Lru(Generic[V]):
 
     def get(self, key: object) -> V | None:
         """Return an entry and mark it as recently used; None if it is missing."""
-        found = self._entries.get(key)
-        if found is not None:
+        entry = self._entries.get(key)
+        if entry is not None:
             self._entries.move_to_end(key)
-        return found
+        return entry
 
     def put(self, key: object, value: V) -> V:
         """Store an entry, dropping the least recently used one."""

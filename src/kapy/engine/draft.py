@@ -69,7 +69,7 @@ class Draft(Generic[O]):
 
     async def _save(self, *, status: bool) -> bool:
         try:
-            main, rest = self._differences()
+            main, rest = self.changes()
             wrote = bool(main)
             if main:
                 seen = self.before.get("status")
@@ -77,7 +77,7 @@ class Draft(Generic[O]):
                 if is_gone(self.before):
                     return True
                 if rest and status and self.before.get("status") != seen:
-                    _, rest = self._differences()
+                    _, rest = self.changes()
             if rest and status:
                 await self._write("status", rest, rest=False)
                 wrote = True
@@ -92,8 +92,8 @@ class Draft(Generic[O]):
         """Whether nothing was changed since the last read or save."""
         return self._unchanged() == self.object and not self._more_differences()
 
-    def _differences(self) -> tuple[Document, Document]:
-        """Return the changes of metadata and spec, and those of the status; {} for none."""
+    def changes(self) -> tuple[Document, Document]:
+        """Return the unsaved changes of metadata and spec, and those of the status; {} for none."""
         base = self._unchanged()
         if base == self.object and not self.more_status:
             return {}, {}
@@ -107,7 +107,9 @@ class Draft(Generic[O]):
             return {}
         status = self.before.get("status") or {}
         was = {name: status[name] for name in self.more_status if name in status}
-        return difference(was, {k: one for k, one in self.more_status.items() if one is not None})
+        return difference(
+            was, {k: value for k, value in self.more_status.items() if value is not None}
+        )
 
     def _unchanged(self) -> O:
         """Return `before` as a Struct; it must not be changed."""
@@ -119,7 +121,7 @@ class Draft(Generic[O]):
         """Write one part. rest: whether the other part still has unsaved changes."""
         async with self._client.turns.of(self._kind.RESOURCE, self.object.key):
             if touches_shared_list(patch) and self._use_newest():
-                patch = self._differences()[bool(subresource)]
+                patch = self.changes()[bool(subresource)]
             if patch:
                 await self._send(subresource, patch, rest=rest)
 
@@ -150,7 +152,7 @@ class Draft(Generic[O]):
                 if attempt == ATTEMPTS - 1:
                     raise
                 await self._reread(conflict)
-                patch = self._differences()[bool(subresource)]
+                patch = self.changes()[bool(subresource)]
                 if not patch:
                     return  # others did the same meanwhile
             else:
@@ -185,7 +187,7 @@ class Draft(Generic[O]):
             base, ours = encode(self._unchanged()), encode(self.object)
             if keep:
                 base, ours = (
-                    {name: one[name] for name in keep if name in one} for one in (base, ours)
+                    {name: item[name] for name in keep if name in item} for item in (base, ours)
                 )
             theirs = read(three_way_merge(base, ours, encode(theirs)), kind)
         self.before = document

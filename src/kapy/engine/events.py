@@ -187,13 +187,13 @@ def _about(about: Object | Document, component: str, kind: str, reason: str) -> 
             kind,
             reason,
         )
-    found = about["metadata"]
+    result = about["metadata"]
     return About(
         component,
         about["kind"],
-        found.get("namespace", ""),
-        found["name"],
-        found.get("uid", ""),
+        result.get("namespace", ""),
+        result["name"],
+        result.get("uid", ""),
         about["apiVersion"],
         kind,
         reason,

@@ -21,23 +21,23 @@ def reasons(error: BaseException) -> list[BaseException]:
 
 def describe_error(error: BaseException) -> str:
     """Describe an error in one line: every reason with its type."""
-    lines = (f"{type(one).__name__}: {one}" for one in reasons(error))
+    lines = (f"{type(reason).__name__}: {reason}" for reason in reasons(error))
     return "; ".join(dict.fromkeys(lines))
 
 
 def is_transient(error: BaseException) -> bool:
     """Return whether the next try will most likely succeed, so that no user needs to look."""
-    return all(isinstance(one, (Conflict, NotYet)) for one in reasons(error))
+    return all(isinstance(reason, (Conflict, NotYet)) for reason in reasons(error))
 
 
 def is_expected(error: BaseException) -> bool:
     """Return whether every reason is an expected error; any other error is a bug and needs a
     traceback.
     """
-    return all(isinstance(one, KapyError) for one in reasons(error))
+    return all(isinstance(reason, KapyError) for reason in reasons(error))
 
 
 def retry_after(error: BaseException) -> float:
     """Return the longest Retry-After in seconds, 0 if there is none."""
-    asked = (one.retry_after for one in reasons(error) if isinstance(one, ApiError))
-    return max((seconds for seconds in asked if seconds is not None), default=0.0)
+    retries = (reason.retry_after for reason in reasons(error) if isinstance(reason, ApiError))
+    return max((seconds for seconds in retries if seconds is not None), default=0.0)

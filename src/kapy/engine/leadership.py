@@ -7,6 +7,10 @@ for the renew deadline, it stops working: by the time that somebody else may tak
 program has been still for a while. When it can ask again, and nobody took the Lease meanwhile (the
 server was away for all), it goes on where it stood; otherwise it ends (`LostLeadership`).
 
+A request that gets no answer is given up early enough for another one to succeed before the renew
+deadline. It closes its connection, so the next request gets a new one if nobody else shares the
+client's transport.
+
 A program that was stopped (SIGSTOP, a suspended machine) does not know that time passed when it
 wakes up. So every write passes `Fenced`, which looks at the clocks at the last moment: timers of a
 machine that slept did not go on, but the time of day did.
@@ -19,11 +23,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service
@@ -36,6 +40,10 @@ from kapy.kube.errors import AlreadyExists, ApiError, Conflict, KapyError, NotFo
 from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.micro_time import micro_time
 from kapy.kube.names import LEASES
+from kapy.kube.prometheus import gauge
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +53,10 @@ _READS: Final = frozenset(("GET", "HEAD"))
 
 class NotLeading(KapyError):
     """A write was refused because another program may be the leader by now. Nothing was sent."""
+
+
+class RequestTimeout(Unreachable):
+    """A request got no answer within `LeaderElectionConfig.request_timeout`."""
 
 
 class LostLeadership(KapyError):
@@ -58,6 +70,7 @@ class LeaderElectionConfig:
     lease: the Lease's key. identity: unique to this program. duration: seconds without a renewal
     after which others may take the Lease. renew_deadline: seconds without a renewal after which the
     holder gives up. retry_period: seconds between tries. labels: of the Lease.
+    request_timeout: seconds after which a request without an answer is sent again.
     """
 
     lease: Key
@@ -75,9 +88,15 @@ class LeaderElectionConfig:
                 f"{self.renew_deadline:g} and {self.retry_period:g} seconds)"
             )
 
+    @property
+    def request_timeout(self) -> float:
+        """A third of the renew deadline: two more requests fit into it."""
+        return self.renew_deadline / 3
+
 
 class LeaderElector:
-    """One candidate. client: its own client, not fenced. seen: the Lease, if it is watched already.
+    """One candidate. client: its own client, not fenced, on a transport that other requests do not
+    use. seen: the Lease, if it is watched already.
     leading: whether it leads now.
     """
 
@@ -99,6 +118,15 @@ class LeaderElector:
         self._until_day = clock()
         self._matter = ""
         self._turn = asyncio.Lock()  # of writers of the Lease
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the metric of client-go's leader election."""
+        yield gauge(
+            "leader_election_master_status",
+            "1 while this program leads, else 0.",
+            ["name"],
+            [([self.terms.lease.name], float(self.leading))],
+        )
 
     @property
     def holder(self) -> str:
@@ -185,11 +213,11 @@ class LeaderElector:
     async def _try(self) -> bool:
         asked = self._now()
         try:
-            lease = await self._client.get(LEASES, self.terms.lease)
+            lease = await self._in_time(self._client.get(LEASES, self.terms.lease))
         except NotFound:
             spec = self._spec(acquired=self._clock(), transitions=0)
             lease = lease_of(self.terms.lease, spec, self.terms.labels)
-            self._seen.observe(await self._client.create(LEASES, lease))
+            self._seen.observe(await self._in_time(self._client.create(LEASES, lease)))
             self._record_renewal(*asked)
             return True
         self._seen.observe(lease)
@@ -200,7 +228,8 @@ class LeaderElector:
         if holder != self.terms.identity:
             transitions += 1
         spec = self._spec(acquired=self._clock(), transitions=transitions)
-        self._seen.observe(await self._client.update(LEASES, {**lease, "spec": spec}))
+        update = self._client.update(LEASES, {**lease, "spec": spec})
+        self._seen.observe(await self._in_time(update))
         self._record_renewal(*asked)
         return True
 
@@ -227,7 +256,8 @@ class LeaderElector:
                     await self._write(annotations or {})
             except (ApiError, Unreachable) as error:
                 self._log_failure("renew", error)
-                await asyncio.sleep(self.terms.retry_period)
+                if not isinstance(error, RequestTimeout):  # that one has waited already
+                    await asyncio.sleep(self.terms.retry_period)
                 asked, day = self._now()
             else:
                 self._record_renewal(asked, day)
@@ -250,7 +280,7 @@ class LeaderElector:
 
     async def _write(self, annotations: Mapping[str, str]) -> None:
         try:
-            lease = await self._client.get(LEASES, self.terms.lease)
+            lease = await self._in_time(self._client.get(LEASES, self.terms.lease))
         except NotFound:
             raise LostLeadership(f"lost lease {self.terms.lease}: it was deleted") from None
         spec = lease.get("spec") or {}
@@ -262,7 +292,16 @@ class LeaderElector:
             metadata = lease["metadata"]
             there = metadata.get("annotations") or {}
             changed["metadata"] = {**metadata, "annotations": {**there, **annotations}}
-        self._seen.observe(await self._client.update(LEASES, changed))
+        self._seen.observe(await self._in_time(self._client.update(LEASES, changed)))
+
+    async def _in_time(self, request: Awaitable[Document]) -> Document:
+        """The answer to a request. Raises RequestTimeout, ApiError and Unreachable."""
+        limit = self.terms.request_timeout
+        try:
+            async with asyncio.timeout(limit):
+                return await request
+        except TimeoutError:
+            raise RequestTimeout(f"no answer within {limit:.3g} seconds") from None
 
     async def _release(self) -> None:
         """Release the Lease if this program still holds it."""

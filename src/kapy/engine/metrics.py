@@ -87,12 +87,15 @@ class Metrics:
 
     def _applies(self) -> Iterator[Metric]:
         def rows(counts: Callable[[SSACache], Counter[str]]) -> Rows:
-            for one in self._applied:
-                for kind, count in sorted(counts(one).items()):
-                    yield [kind, one.controller], count
+            for ssa_cache in self._applied:
+                for kind, count in sorted(counts(ssa_cache).items()):
+                    yield [kind, ssa_cache.controller], count
 
         labels = ["kind", "controller"]
-        hits, misses = rows(lambda one: one.hits), rows(lambda one: one.misses)
+        hits, misses = (
+            rows(lambda ssa_cache: ssa_cache.hits),
+            rows(lambda ssa_cache: ssa_cache.misses),
+        )
         yield counter("capi_ssa_cache_hits_total", "Applies known to change nothing.", labels, hits)
         yield counter(
             "capi_ssa_cache_misses_total", "Applies not known to change nothing.", labels, misses
@@ -102,12 +105,12 @@ class Metrics:
         controllers = self._controllers
 
         def outcomes() -> Iterator[tuple[list[str], float]]:
-            for one in controllers:
-                for outcome, count in one.counters.outcomes.items():
-                    yield [one.name, outcome], count
+            for controller in controllers:
+                for outcome, count in controller.counters.outcomes.items():
+                    yield [controller.name, outcome], count
 
         def rows(value: Callable[[Controller], float]) -> Iterator[tuple[list[str], float]]:
-            return (([one.name], value(one)) for one in controllers)
+            return (([controller.name], value(controller)) for controller in controllers)
 
         for prefix in ("controller_runtime", "capi"):
             yield counter(
@@ -120,19 +123,19 @@ class Metrics:
                 f"{prefix}_reconcile_time_seconds",
                 "Seconds that a reconciliation took.",
                 _BY_CONTROLLER,
-                (([one.name], one.counters.reconcile) for one in controllers),
+                (([controller.name], controller.counters.reconcile) for controller in controllers),
             )
         yield counter(
             "controller_runtime_reconcile_errors_total",
             "Reconciliations that failed.",
             _BY_CONTROLLER,
-            rows(lambda one: one.counters.outcomes["error"]),
+            rows(lambda controller: controller.counters.outcomes["error"]),
         )
         yield counter(
             "controller_runtime_reconcile_panics_total",
             "Reconciliations that failed for a reason nobody foresaw: bugs.",
             _BY_CONTROLLER,
-            rows(lambda one: one.counters.bugs),
+            rows(lambda controller: controller.counters.bugs),
         )
         # No reconcile ends by a deadline of its own, and every error is tried again.
         for name, what in (
@@ -149,25 +152,28 @@ class Metrics:
             "controller_runtime_active_workers",
             "Workers that are reconciling.",
             _BY_CONTROLLER,
-            rows(lambda one: len(one.queue.running)),
+            rows(lambda controller: len(controller.queue.running)),
         )
         yield gauge(
             "controller_runtime_max_concurrent_reconciles",
             "Workers that there are.",
             _BY_CONTROLLER,
-            rows(lambda one: one.concurrency),
+            rows(lambda controller: controller.concurrency),
         )
 
     def _queues(self) -> Iterator[Metric]:
         controllers = self._controllers
 
         def rows(value: Callable[[Controller], float]) -> Iterator[tuple[list[str], float]]:
-            return (([one.name, one.name], value(one)) for one in controllers)
+            return (
+                ([controller.name, controller.name], value(controller))
+                for controller in controllers
+            )
 
         def depths() -> Iterator[tuple[list[str], float]]:
-            for one in controllers:
-                for priority, depth in sorted(({0: 0} | one.queue.by_priority()).items()):
-                    yield [one.name, one.name, str(priority)], depth
+            for controller in controllers:
+                for priority, depth in sorted(({0: 0} | controller.queue.by_priority()).items()):
+                    yield [controller.name, controller.name, str(priority)], depth
 
         yield gauge(
             "workqueue_depth", "Keys that wait for a worker.", [*_BY_QUEUE, "priority"], depths()
@@ -176,37 +182,43 @@ class Metrics:
             "workqueue_adds_total",
             "Keys that were put in the queue.",
             _BY_QUEUE,
-            rows(lambda one: one.counters.adds),
+            rows(lambda controller: controller.counters.adds),
         )
         yield counter(
             "workqueue_retries_total",
             "Keys that were put in the queue by a timer.",
             _BY_QUEUE,
-            rows(lambda one: one.counters.retries),
+            rows(lambda controller: controller.counters.retries),
         )
         yield gauge(
             "workqueue_unfinished_work_seconds",
             "Seconds that the running reconciliations have taken so far, together.",
             _BY_QUEUE,
-            rows(lambda one: sum(one.queue.running_for())),
+            rows(lambda controller: sum(controller.queue.running_for())),
         )
         yield gauge(
             "workqueue_longest_running_processor_seconds",
             "Seconds that the longest running reconciliation has taken so far.",
             _BY_QUEUE,
-            rows(lambda one: max(one.queue.running_for(), default=0.0)),
+            rows(lambda controller: max(controller.queue.running_for(), default=0.0)),
         )
         yield histogram(
             "workqueue_queue_duration_seconds",
             "Seconds that a key waited for a worker.",
             _BY_QUEUE,
-            (([one.name, one.name], one.counters.waited) for one in controllers),
+            (
+                ([controller.name, controller.name], controller.counters.waited)
+                for controller in controllers
+            ),
         )
         yield histogram(
             "workqueue_work_duration_seconds",
             "Seconds that the work on a key took.",
             _BY_QUEUE,
-            (([one.name, one.name], one.counters.worked) for one in controllers),
+            (
+                ([controller.name, controller.name], controller.counters.worked)
+                for controller in controllers
+            ),
         )
 
 
@@ -215,8 +227,8 @@ def _requests(counted: Iterable[RequestCounter]) -> Rows:
     `<error>`.
     """
     totals: Counter[tuple[str, str, str]] = Counter()
-    for one in counted:
-        for (method, status), count in one.counts.items():
+    for request_counter in counted:
+        for (method, status), count in request_counter.counts.items():
             code = "<error>" if status == NO_ANSWER else str(status)
-            totals[code, one.host, "GET" if method == "WATCH" else method] += count
+            totals[code, request_counter.host, "GET" if method == "WATCH" else method] += count
     return ((list(labels), count) for labels, count in sorted(totals.items()))

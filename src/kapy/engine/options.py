@@ -34,7 +34,7 @@ CONCURRENCY: Final[Mapping[str, int]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagerOptions:
-    """Which objects the controllers reconcile, with which concurrency and features.
+    """Options of a manager: the reconciled objects, concurrency and features.
 
     namespace: the only watched namespace, "" for all. watch_filter: the required value of the label
     `cluster.x-k8s.io/watch-filter`, "" for any object. sync_period: the interval in which every

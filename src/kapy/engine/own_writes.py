@@ -59,5 +59,5 @@ OF_THIS_RECONCILE: Final[ContextVar[OwnWrites | None]] = ContextVar("OF_THIS_REC
 
 
 def _without_server_fields(document: Document) -> Document:
-    metadata = {key: one for key, one in document["metadata"].items() if key not in _SERVERS}
+    metadata = {key: value for key, value in document["metadata"].items() if key not in _SERVERS}
     return {**document, "metadata": metadata}

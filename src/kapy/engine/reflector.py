@@ -30,6 +30,7 @@ from kapy.engine.collection_limits import CollectionLimit
 from kapy.engine.store import version_of
 from kapy.engine.transform import TransformFunc
 from kapy.kube import Document, Key
+from kapy.kube.digits import has_only_digits, parse_integer
 from kapy.kube.errors import (
     ApiError,
     BadRequest,
@@ -103,8 +104,8 @@ class Backoff:
         delay = min(self._first * 2.0 ** min(self._failures, 32), self._longest)
         self._failures += 1
         delay *= 0.75 + self._random.random() / 2
-        asked = error.retry_after if isinstance(error, ApiError) else None
-        return delay if asked is None else max(min(delay, LONGEST_WHEN_TOLD), asked)
+        retry = error.retry_after if isinstance(error, ApiError) else None
+        return delay if retry is None else max(min(delay, LONGEST_WHEN_TOLD), retry)
 
 
 class Reflector:
@@ -238,8 +239,8 @@ class Reflector:
         items = listed.items if trim is None else list(map(trim, listed.items))
         if self.limit is not None:
             self.limit.begin()
-            for one in items:
-                self.limit.add(one)
+            for item in items:
+                self.limit.add(item)
         self._replace(items, listed.resource_version)
 
     def _replace(self, items: Sequence[Document], version: str) -> None:
@@ -316,7 +317,7 @@ class Reflector:
 
     async def _follow(self, events: AsyncIterator[Event]) -> None:
         """Read events. Raises Expired for an event older than the requested version."""
-        since = int(self._version)
+        since = parse_integer(self._version)
         async for event in events:
             document = event.document
             # What is deleted may be shown as it was; anything else is newer than what was asked
@@ -335,6 +336,6 @@ class Reflector:
 def _version_in(document: Document) -> str:
     """Return the resourceVersion of an event. Raises Unreachable if it has none."""
     version: str = document["metadata"].get("resourceVersion") or ""
-    if not version.isdecimal():
+    if not has_only_digits(version):
         raise Unreachable("an event has no resourceVersion")
     return version

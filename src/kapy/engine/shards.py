@@ -76,10 +76,10 @@ class _Slot(ObservedLease):
         lease = self.lease or {"metadata": {}}
         text = (lease["metadata"].get("annotations") or {}).get(CLAIMS, "")
         try:
-            found = msgspec.json.decode(text, type=_Claims)
+            result = msgspec.json.decode(text, type=_Claims)
         except (ValueError, RecursionError):
             return ()
-        return found.members if self.holder and found.holder == self.holder else ()
+        return result.members if self.holder and result.holder == self.holder else ()
 
 
 class Shards:
@@ -132,8 +132,8 @@ class Shards:
             return False
         if self._next is not None and rendezvous_owner(cluster, self._next) != self._name:
             return False
-        others = (one for one in self._slots.values() if one.name != self._name)
-        return not any(rendezvous_owner(cluster, one.claims) == one.name for one in others)
+        others = (slot for slot in self._slots.values() if slot.name != self._name)
+        return not any(rendezvous_owner(cluster, slot.claims) == slot.name for slot in others)
 
     def share(self, controller: Controller, of: Informer[Any]) -> None:
         """Limit a controller to this program's clusters.
@@ -189,9 +189,9 @@ class Shards:
             for name in self._own:
                 if self._slot_of(name).remaining(self._terms.duration) > 0:
                     continue
-                one = self._candidate(name)
-                if await one.try_acquire():
-                    return one
+                leader_elector = self._candidate(name)
+                if await leader_elector.try_acquire():
+                    return leader_elector
             await self._wait_for_change(self._own)
 
     def _candidate(self, name: str) -> LeaderElector:
@@ -209,14 +209,14 @@ class Shards:
         """
         left = [self._slot_of(name).remaining(self._terms.duration) for name in slots]
         with suppress(TimeoutError):
-            async with asyncio.timeout(min((one for one in left if one > 0), default=None)):
+            async with asyncio.timeout(min((item for item in left if item > 0), default=None)):
                 await self._changed.wait()
 
     async def _follow_membership(self) -> None:
         """Adapt to the current members."""
         while True:
             self._changed.clear()
-            members = frozenset(one.name for one in self._slots.values() if one.holder)
+            members = frozenset(slot.name for slot in self._slots.values() if slot.holder)
             members |= {self._name}
             if members != self._view:
                 await self._change_members(members)
@@ -259,12 +259,12 @@ class Shards:
         labels = f"{LABEL}={self._terms.lease.name}"
         while True:
             try:
-                found = await self._client.list(LEASES, self._terms.lease.namespace, labels=labels)
+                leases = await self._client.list(LEASES, self._terms.lease.namespace, labels=labels)
             except (ApiError, Unreachable) as error:
                 log.warning("cannot read the leases of shards: %s", error)
                 await self._pause()
             else:
-                self.replace(found.items, found.resource_version)
+                self.replace(leases.items, leases.resource_version)
                 return
 
     async def _revoke_claims(self, slot: _Slot) -> None:

@@ -23,6 +23,7 @@ from kapy.client.stream import Event
 from kapy.engine.index import Index, IndexValues
 from kapy.engine.transform import TransformFunc
 from kapy.kube import Document, Key
+from kapy.kube.digits import parse_digits, parse_integer
 from kapy.kube.selectors import LabelSelector
 
 log = logging.getLogger(__name__)
@@ -45,9 +46,9 @@ class Change(NamedTuple):
     @property
     def document(self) -> Document:
         """The newest known state of the object."""
-        found = self.new if self.new is not None else self.old
-        assert found is not None
-        return found
+        result = self.new if self.new is not None else self.old
+        assert result is not None
+        return result
 
 
 Handler = Callable[[Change], None]
@@ -71,7 +72,7 @@ def is_gone(document: Document) -> bool:
 def version_of(document: Document) -> int:
     """Return the resourceVersion as a number, 0 if there is none or if it is no number."""
     text = document["metadata"].get("resourceVersion", "")
-    return int(text) if text.isdecimal() else 0
+    return parse_digits(text) or 0
 
 
 def _call(handler: Handler, change: Change) -> None:
@@ -138,7 +139,7 @@ class Store:
         self._handlers = (*self._handlers, handler)
 
         def undo() -> None:
-            self._handlers = tuple(one for one in self._handlers if one is not handler)
+            self._handlers = tuple(item for item in self._handlers if item is not handler)
 
         return undo
 
@@ -167,7 +168,7 @@ class Store:
 
         Returns False, and takes in nothing, if the known state is newer than the list.
         """
-        as_of, initial = int(version), not self.is_synced
+        as_of, initial = parse_integer(version), not self.is_synced
         if as_of < self.progress:
             return False
         listed = set()

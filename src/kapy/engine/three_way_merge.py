@@ -64,14 +64,16 @@ def _member(key: str, base: Any, ours: Any, theirs: Any) -> Any:
         return theirs
     if is_equal_json(base, theirs):
         return ours
-    present = [one for one in (base, ours, theirs) if one is not _ABSENT]
-    if all(isinstance(one, dict) for one in present):
-        merged = three_way_merge(*({} if one is _ABSENT else one for one in (base, ours, theirs)))
+    present = [item for item in (base, ours, theirs) if item is not _ABSENT]
+    if all(isinstance(item, dict) for item in present):
+        merged = three_way_merge(
+            *({} if item is _ABSENT else item for item in (base, ours, theirs))
+        )
         return merged if merged or (ours is not _ABSENT and theirs is not _ABSENT) else _ABSENT
     identity = _SHARED_LISTS.get(key)
     if identity is not None:
-        lists = [[] if one is _ABSENT or one is None else one for one in (base, ours, theirs)]
-        if all(isinstance(one, list) for one in lists):
+        lists = [[] if item is _ABSENT or item is None else item for item in (base, ours, theirs)]
+        if all(isinstance(item, list) for item in lists):
             return _entries(identity, *lists) or _ABSENT
     return ours
 
@@ -80,7 +82,7 @@ def _entries(
     identity: Callable[[Any], Any], base: list[Any], ours: list[Any], theirs: list[Any]
 ) -> list[Any]:
     """Merge list entries: their order, then added entries in local order."""
-    was, mine = ({identity(one): one for one in part} for part in (base, ours))
+    was, mine = ({identity(item): item for item in part} for part in (base, ours))
     merged = []
     for entry in theirs:
         name = identity(entry)
@@ -89,7 +91,7 @@ def _entries(
                 merged.append(entry)
         else:
             merged.append(entry if is_equal_json(was.get(name), mine[name]) else mine[name])
-    present = {identity(one) for one in theirs}
+    present = {identity(their) for their in theirs}
     # What they removed meanwhile comes back only if we changed it after it was read.
     merged += [
         entry

@@ -47,7 +47,10 @@ class ClusterTraces:
 
 def _is_available(cluster: Document) -> bool:
     conditions = (cluster.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Available" and one["status"] == "True" for one in conditions)
+    return any(
+        condition["type"] == "Available" and condition["status"] == "True"
+        for condition in conditions
+    )
 
 
 def _trace(uid: str) -> str:
@@ -66,8 +69,8 @@ def with_span(
     document: Callable[[Key], Document | None] = creations.cluster if of is None else of.raw
 
     async def look(key: Key) -> Result:
-        said = {"kapy.controller": name, "kapy.object": str(key)}
-        with span(f"reconcile {name}", said, trace=creations.of(document(key))) as around:
+        value = {"kapy.controller": name, "kapy.object": str(key)}
+        with span(f"reconcile {name}", value, trace=creations.of(document(key))) as around:
             result = await reconcile(key)
             if result.reason:
                 around.set_attribute("kapy.waits", result.reason)

@@ -48,9 +48,9 @@ def strip_managed_fields(document: Document, *, managers: bool = True) -> Docume
         document = {**document, "metadata": metadata}
     shared: Document = _shared(document)
     entries = [
-        _entry(one) if _is_apply(one) else _stub(one)
-        for one in fields or ()
-        if managers or _is_apply(one)
+        _entry(field) if _is_apply(field) else _stub(field)
+        for field in fields or ()
+        if managers or _is_apply(field)
     ]
     if entries:
         shared["metadata"]["managedFields"] = entries
@@ -85,8 +85,8 @@ def _form(fields: Document) -> Document:
     """Return the applied fields with shared parts: they are nearly the same for all objects of a
     kind.
     """
-    made = {intern(name): _form(below) for name, below in fields.items()}
-    known = _FORMS.setdefault((*made, *map(id, made.values())), made)
+    result = {intern(name): _form(below) for name, below in fields.items()}
+    known = _FORMS.setdefault((*result, *map(id, result.values())), result)
     if len(_FORMS) > _MOST_FORMS:
         _FORMS.clear()  # whoever holds parts of it goes on to; what comes next is shared anew
     return known
@@ -100,7 +100,7 @@ def _shared(node: Any) -> Any:
     if kind is dict:
         return {name: _shared(value) for name, value in node.items()}
     if kind is list:
-        return [_shared(one) for one in node]
+        return [_shared(item) for item in node]
     return node
 
 
@@ -118,7 +118,7 @@ def strip_crd(document: Document) -> Document:
     labels = kept["metadata"].get("labels") or {}
     keeps = any(name.startswith(_CONTRACT) for name in labels)
     spec = kept["spec"]
-    versions = [_version(one, keeps=keeps) for one in spec.get("versions") or ()]
+    versions = [_version(version, keeps=keeps) for version in spec.get("versions") or ()]
     return {**kept, "spec": {**spec, "versions": versions}}
 
 
@@ -138,7 +138,7 @@ def _without_descriptions(node: Any) -> Any:
             if not (name == "description" and isinstance(value, str))
         }
     if isinstance(node, list):
-        return [_without_descriptions(one) for one in node]
+        return [_without_descriptions(item) for item in node]
     return node
 
 

@@ -14,13 +14,13 @@ def aggregate_responses(hook: Hook[Req, Resp], responses: Iterable[Resp]) -> Res
     """
     together = hook.response()
     messages = []
-    for one in responses:
-        if isinstance(one, RetryResponse) and isinstance(together, RetryResponse):
+    for response in responses:
+        if isinstance(response, RetryResponse) and isinstance(together, RetryResponse):
             together.retry_after_seconds = lowest_wait(
-                together.retry_after_seconds, one.retry_after_seconds
+                together.retry_after_seconds, response.retry_after_seconds
             )
-        if one.message:
-            messages.append(one.message)
+        if response.message:
+            messages.append(response.message)
     together.message = ", ".join(messages)
     return together
 

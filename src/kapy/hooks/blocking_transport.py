@@ -30,7 +30,7 @@ class BlockingTransport:
             certificate_authority=base64.b64decode(client.ca_bundle),
         )
         headers = {"content-type": "application/json"}
-        query = dict(one.split("=", 1) for one in parts.query.split("&") if "=" in one)
+        query = dict(part.split("=", 1) for part in parts.query.split("&") if "=" in part)
         try:
             server = BlockingApiTransport(access, timeout=SECONDS, max_bytes=LARGEST_ANSWER)
         except KubeconfigError:

@@ -82,7 +82,7 @@ class Calls:
         now = asyncio.get_running_loop().time
         began, code, status = now(), NO_CODE, NO_STATUS
         url = f"{url}{'&' if '?' in url else '?'}timeout={seconds}s"
-        with span(f"hook {hook.name}", _span_attributes(hook, url), kind="client") as told:
+        with span(f"hook {hook.name}", _span_attributes(hook, url), kind="client") as result:
             try:
                 answer = await self._send_within_deadline(client, url, body, seconds, until)
                 code = str(answer.code)
@@ -92,8 +92,8 @@ class Calls:
                     response = await asyncio.to_thread(_response, hook, answer)
                 status = response.status or NO_STATUS
             finally:
-                told.set_attribute("http.response.status_code", code)
-                told.set_attribute("kapy.hook.status", status)
+                result.set_attribute("http.response.status_code", code)
+                result.set_attribute("kapy.hook.status", status)
                 self.metrics.count_call(urlsplit(url).netloc, hook, code, status, now() - began)
         return response
 
@@ -149,19 +149,19 @@ def check(response: Response, doing: str, name: str) -> None:
     if response.status == SUCCESS:
         return
     kind = "failure response" if response.status == FAILURE else "unknown response status"
-    shown = "" if response.status == FAILURE else f' "{response.status}"'
+    result = "" if response.status == FAILURE else f' "{response.status}"'
     raise HandlerRefused(
-        f'failed to {doing} "{name}": got {kind}{shown} with message: {response.message}'
+        f'failed to {doing} "{name}": got {kind}{result} with message: {response.message}'
     )
 
 
 def _response(hook: Hook[Any, Resp], answer: Answer) -> Resp:
     if answer.code != 200:
         text = answer.body.decode(errors="replace")
-        shown = go_quoted(text[:_SHOWN] + "..." if len(text) > _SHOWN else text)
+        result = go_quoted(text[:_SHOWN] + "..." if len(text) > _SHOWN else text)
         raise CallFailed(
             f"http call failed: got response with status code {answer.code} != 200: "
-            f"response : {shown}"
+            f"response : {result}"
         )
     try:
         return _decoded(hook, answer.body)
@@ -175,6 +175,6 @@ def _decoded(hook: Hook[Any, Resp], body: bytes) -> Resp:
     """
     document = go_document(body, hook.response)
     fields = {key: value for key, value in document.items() if key not in _HEADING}
-    found = msgspec.convert(fields, hook.response)
-    found.status = document.get("status", "")
-    return found
+    result = msgspec.convert(fields, hook.response)
+    result.status = document.get("status", "")
+    return result

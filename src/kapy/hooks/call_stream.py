@@ -1,4 +1,8 @@
-"""A stream of hook calls as they happen, for observers. Without observers it costs nothing."""
+"""A stream of hook calls as they happen, for observers.
+
+Without observers it costs nothing but the memory of the answers that block: an observer who comes
+later can be told of them first.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,14 @@ from kapy.hooks.messages.discovery import DISCOVERY
 from kapy.hooks.redaction import redact_message
 from kapy.hooks.registry import Registry
 from kapy.hooks.transport import Answer, HookTransport, NoAnswer
-from kapy.kube import Document
+from kapy.kube import Document, Key
+from kapy.kube.nested import value_at
 
 MAX_BUFFERED: Final = 1000
 """Calls that wait for somebody who looks on slowly; older ones are forgotten."""
+MOST_BLOCKING: Final = 1000
+"""Answers of one handler that block and are remembered, the last one about each cluster."""
+_RETRY: Final = "retryAfterSeconds"
 _DISCOVERY: Final = DISCOVERY.path().rpartition("/")[2]
 
 
@@ -31,17 +39,24 @@ class ObservableTransport:
         self._registry = registry
         self._clock = clock
         self._onlookers: list[CallStream] = []
+        self._blocking: dict[str, dict[Key, Document]] = {}
 
-    def watch(self) -> CallStream:
-        """Return a stream of the calls that end from now on."""
+    def watch(self, *, recall: bool = False) -> CallStream:
+        """Return a stream of the calls that end from now on.
+
+        recall: it begins with the last answers that block; of their requests only the name of the
+        cluster is left.
+        """
         onlooker = CallStream(self._onlookers.remove)
+        for calls in self._blocking.values() if recall else ():
+            for call in calls.values():
+                onlooker.add(call)
         self._onlookers.append(onlooker)
         return onlooker
 
     async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:
-        if not self._onlookers:
-            return await self._post(client, url, body)
         loop = asyncio.get_running_loop()
+        # The extension may be registered anew before it answers.
         heading, began = self._heading(client, url), loop.time()
         found, why = None, "no answer in time"
         try:
@@ -50,11 +65,28 @@ class ObservableTransport:
             why = str(error)
             raise
         finally:
-            told = heading | {"seconds": round(loop.time() - began, 6)}
-            told |= _outcome(found, why) | {"request": _content(body)}
-            for onlooker in list(self._onlookers):
-                onlooker.add(told)
+            may_block = found is not None and _RETRY.encode() in found.body
+            if self._onlookers or may_block or url in self._blocking:
+                call = heading | {"seconds": round(loop.time() - began, 6)}
+                call |= _outcome(found, why) | {"request": _content(body)}
+                self._report(url, call)
         return found
+
+    def _report(self, url: str, call: Document) -> None:
+        for onlooker in list(self._onlookers):
+            onlooker.add(call)
+        subject = ("request", "cluster", "metadata")
+        names = (value_at(call, (*subject, name)) for name in Key._fields)
+        cluster = Key(*(str(name or "") for name in names))
+        blocking = self._blocking.pop(url, {})
+        blocking.pop(cluster, None)
+        if value_at(call, ("response", _RETRY)):
+            request = {"cluster": {"metadata": cluster._asdict()}}
+            blocking[cluster] = {**call, "request": request}
+            if len(blocking) > MOST_BLOCKING:
+                del blocking[next(iter(blocking))]
+        if blocking:
+            self._blocking[url] = blocking
 
     def _heading(self, client: ClientConfig, url: str) -> Document:
         """Return the names of hook and handler, from the URL path."""

@@ -94,8 +94,8 @@ class Caller:
 
     def handlers_of(self, hook: AnyHook, subject: Subject) -> Sequence[Registration]:
         """Return the handlers that are called for a subject, by name. Raises HookError."""
-        found = self.registry.handlers_of(hook.group, hook.name)
-        return [one for one in found if self._selects(one, subject)]
+        handlers = self.registry.handlers_of(hook.group, hook.name)
+        return [registration for registration in handlers if self._selects(registration, subject)]
 
     def _selects(self, registration: Registration, subject: Subject) -> bool:
         if registration.selector.everything:
@@ -123,8 +123,8 @@ class Caller:
         """Call all handlers of a hook and aggregate their responses. Raises HookError."""
         try:
             responses = [
-                await self.call(hook, one.name, subject, request)
-                for one in self.handlers_of(hook, subject)
+                await self.call(hook, handler.name, subject, request)
+                for handler in self.handlers_of(hook, subject)
             ]
         except KapyError as error:
             raise HookError(
@@ -246,12 +246,12 @@ class Caller:
 
     def _breaker(self, registration: Registration) -> CircuitBreaker[Subject]:
         key = registration.name, registration.revision
-        found = self._breakers.get(key)
-        if found is None:
-            for other in [one for one in self._breakers if one[0] == registration.name]:
+        breaker = self._breakers.get(key)
+        if breaker is None:
+            for other in [entry for entry in self._breakers if entry[0] == registration.name]:
                 self._breakers.pop(other).close()
-            found = self._breakers[key] = CircuitBreaker(self._wake, self._random)
-        return found
+            breaker = self._breakers[key] = CircuitBreaker(self._wake, self._random)
+        return breaker
 
     async def discover(self, config: ExtensionConfig) -> Sequence[ExtensionHandler]:
         """Return the handlers of an extension, with defaults. Raises HookError."""

@@ -22,10 +22,11 @@ from typing import Any, Final
 from kapy.hooks import messages
 from kapy.hooks.hook import GROUP, AnyHook, Hook
 from kapy.hooks.messages.message import Request, Response
+from kapy.kube.digits import parse_integer
 from kapy.kube.errors import KapyError
 
 ENTRY_POINTS: Final = "kapy.hooks"
-_VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+_VERSION: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
 _TRACKS: Final = {"alpha": 0, "beta": 1, None: 2}
 
 
@@ -34,12 +35,12 @@ class Catalog:
 
     def __init__(self, hooks: Iterable[AnyHook] = ()) -> None:
         self._hooks: dict[tuple[str, str], AnyHook] = {}
-        for one in hooks:
-            self.add(one)
+        for hook in hooks:
+            self.add(hook)
 
     def __iter__(self) -> Iterator[AnyHook]:
         """Iterate over all hooks by name, the oldest version of each first."""
-        return iter(sorted(self._hooks.values(), key=lambda one: (one.group_hook, _age(one))))
+        return iter(sorted(self._hooks.values(), key=lambda hook: (hook.group_hook, _age(hook))))
 
     def add(self, hook: AnyHook) -> AnyHook:
         """Register a hook in one version. Raises ValueError if it exists or has no version."""
@@ -57,7 +58,7 @@ class Catalog:
 
     def versions(self, group_hook: str) -> list[AnyHook]:
         """The versions of a hook, the oldest first."""
-        return [one for one in self if one.group_hook == group_hook]
+        return [hook for hook in self if hook.group_hook == group_hook]
 
     def newest(self, hook: AnyHook) -> AnyHook:
         """Return the newest version of a hook, which kapy itself uses."""
@@ -65,14 +66,14 @@ class Catalog:
 
     def request_for(self, hook: AnyHook, request: Request, newest: AnyHook) -> Request:
         """Convert a request from the newest version to an older one."""
-        for one in self._way(newest, hook):
-            request = one.conversion.request_down(request)  # type: ignore[union-attr]
+        for item in self._way(newest, hook):
+            request = item.conversion.request_down(request)  # type: ignore[union-attr]
         return request
 
     def response_of(self, hook: AnyHook, response: Response, newest: AnyHook) -> Response:
         """Convert a response from an older version to the newest one."""
-        for one in reversed(self._way(newest, hook)):
-            response = one.conversion.response_up(response)  # type: ignore[union-attr]
+        for item in reversed(self._way(newest, hook)):
+            response = item.conversion.response_up(response)  # type: ignore[union-attr]
         return response
 
     def _way(self, newest: AnyHook, hook: AnyHook) -> list[AnyHook]:
@@ -93,10 +94,10 @@ class BadHooks(KapyError):
 
 @cache
 def _shipped() -> tuple[AnyHook, ...]:
-    found: dict[int, AnyHook] = {}
+    result: dict[int, AnyHook] = {}
     for module in iter_modules(messages.__path__, f"{messages.__name__}."):
-        found |= {id(one): one for one in _hooks_in(import_module(module.name))}
-    return tuple(found.values())
+        result |= {id(hook): hook for hook in _hooks_in(import_module(module.name))}
+    return tuple(result.values())
 
 
 def shipped() -> Catalog:
@@ -144,4 +145,4 @@ def _age(hook: AnyHook) -> tuple[int, int, int]:
 
 def _parsed(version: str) -> tuple[int, int, int]:
     match: Any = _VERSION.fullmatch(version)
-    return _TRACKS[match[2]], int(match[1]), int(match[3] or 0)
+    return _TRACKS[match[2]], parse_integer(match[1]), parse_integer(match[3] or "0")

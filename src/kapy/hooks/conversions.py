@@ -48,12 +48,12 @@ def conversion_losses(hook: AnyHook, catalog: Catalog) -> Iterator[str]:
 
 def _tried(name: str, find: Callable[[], list[str]]) -> Iterator[str]:
     try:
-        found = find()
+        result = find()
     except Exception as error:
         # A conversion that breaks is what is looked for, whatever it breaks with.
-        found = [f"a conversion raised {type(error).__name__}: {error}"]
-    for one in found:
-        yield f"{name}: {one}"
+        result = [f"a conversion raised {type(error).__name__}: {error}"]
+    for item in result:
+        yield f"{name}: {item}"
 
 
 def _losses(hook: AnyHook, conversion: Conversion[Any, Any]) -> list[str]:
@@ -76,16 +76,17 @@ def _losses(hook: AnyHook, conversion: Conversion[Any, Any]) -> list[str]:
 def _different(before: Message, after: Message, what: str, *, optional: bool) -> list[str]:
     """Compare two messages. optional: include fields that have a default."""
     return [
-        f"{what} loses {one.encode_name}"
-        for one in fields(type(before))[len(_ENVELOPE) :]
-        if (one.required or optional) and getattr(before, one.name) != getattr(after, one.name)
+        f"{what} loses {field.encode_name}"
+        for field in fields(type(before))[len(_ENVELOPE) :]
+        if (field.required or optional)
+        and getattr(before, field.name) != getattr(after, field.name)
     ]
 
 
 def sample(kind: type[M]) -> M:
     """Return a message with a value in every field, always the same."""
-    made: M = _sample(inspect.type_info(kind), kind.__name__)
-    return made
+    result: M = _sample(inspect.type_info(kind), kind.__name__)
+    return result
 
 
 def _object(of: str) -> Document:
@@ -107,13 +108,13 @@ def _sample(of: inspect.Type, name: str) -> Any:
         case inspect.Metadata(type=inner):
             return _sample(inner, name)
         case inspect.StructType(cls=kind):
-            return kind(**{one.name: _sample(one.type, one.name) for one in of.fields})
+            return kind(**{field.name: _sample(field.type, field.name) for field in of.fields})
         case inspect.ListType(item_type=item):
             return [_sample(item, name)]
         case inspect.DictType(value_type=value):
             return {"key": _sample(value, name)}
         case inspect.UnionType(types=types):
-            present = [one for one in types if not isinstance(one, inspect.NoneType)]
+            present = [element for element in types if not isinstance(element, inspect.NoneType)]
             return _sample(present[0], name)
         case inspect.StrType():
             return _WORDS.get(name, _A_VERSION if name.endswith("version") else f"a {name}")

@@ -11,18 +11,19 @@ from kapy.hooks.hook import AnyHook
 
 def deprecations(handlers: Iterable[ExtensionHandler], catalog: Catalog) -> list[str]:
     """Return a sentence for each handler of a deprecated version."""
-    found = []
-    for one in handlers:
-        said = one.request_hook
-        hook = catalog.get(said.api_version, said.hook)
+    result = []
+    for handler in handlers:
+        version_hook = handler.request_hook
+        hook = catalog.get(version_hook.api_version, version_hook.hook)
         if hook is not None and hook.deprecation is not None:
             going = hook.deprecation
-            found.append(
-                f"handler {one.name} answers {said.hook} of {said.api_version}, which is "
-                f"deprecated since {going.since}: use {going.replacement} instead; "
-                f"{going.last_release} is the last release that calls it"
+            result.append(
+                f"handler {handler.name} answers {version_hook.hook} of "
+                f"{version_hook.api_version}, which is deprecated since {going.since}: "
+                f"use {going.replacement} instead; {going.last_release} is the last release that "
+                "calls it"
             )
-    return found
+    return result
 
 
 def is_over(hook: AnyHook, release: str) -> bool:

@@ -27,7 +27,7 @@ def validate_handlers(
     handlers: Iterable[ExtensionHandler], catalog: Catalog
 ) -> list[ExtensionHandler]:
     """Return the handlers of an extension with defaults. Raises BadDiscovery with all errors."""
-    complete = [with_defaults(one) for one in handlers]
+    complete = [with_defaults(handler) for handler in handlers]
     if errors := list(dict.fromkeys(_errors(complete, catalog))):
         raise BadDiscovery(f"failed to validate discovery response: {aggregate(errors)}")
     return complete
@@ -47,12 +47,12 @@ def _errors(handlers: Sequence[ExtensionHandler], catalog: Catalog) -> Iterator[
     if len(handlers) > MOST_HANDLERS:
         yield f"there are {len(handlers)} handlers, and an extension can have {MOST_HANDLERS}"
     names: set[str] = set()
-    for one in handlers:
-        if one.name in names:
-            yield f"duplicate name for handler {one.name} found"
-        names.add(one.name)
-        yield from _handler_errors(one)
-        yield from _hook_errors(one, catalog)
+    for handler in handlers:
+        if handler.name in names:
+            yield f"duplicate name for handler {handler.name} found"
+        names.add(handler.name)
+        yield from _handler_errors(handler)
+        yield from _hook_errors(handler, catalog)
 
 
 def _handler_errors(one: ExtensionHandler) -> Iterator[str]:
@@ -73,11 +73,11 @@ def _handler_errors(one: ExtensionHandler) -> Iterator[str]:
 
 
 def _hook_errors(one: ExtensionHandler, catalog: Catalog) -> Iterator[str]:
-    said, hook = one.request_hook.api_version, one.request_hook.hook
-    if said.count("/") > 1:
+    version, hook = one.request_hook.api_version, one.request_hook.hook
+    if version.count("/") > 1:
         yield (
-            f"handler {one.name} requestHook APIVersion {said} is not valid: unexpected "
-            f"GroupVersion string: {said}"
+            f"handler {one.name} requestHook APIVersion {version} is not valid: unexpected "
+            f"GroupVersion string: {version}"
         )
-    elif catalog.get(said, hook) is None:
-        yield f"handler {one.name} requestHook {said}/{hook} is not in the Runtime SDK catalog"
+    elif catalog.get(version, hook) is None:
+        yield f"handler {one.name} requestHook {version}/{hook} is not in the Runtime SDK catalog"

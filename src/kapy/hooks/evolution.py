@@ -40,7 +40,7 @@ def snapshot(catalog: Catalog, release: str) -> Document:
     document = openapi(catalog, release)
     return {
         "release": release,
-        "hooks": [_promised(one) for one in catalog],
+        "hooks": [_promised(hook) for hook in catalog],
         "schemas": _without_prose(document["components"]["schemas"]),
     }
 
@@ -48,8 +48,8 @@ def snapshot(catalog: Catalog, release: str) -> Document:
 def released(release: str) -> Document:
     """Return the snapshot of a release. Raises FileNotFoundError if there is none."""
     text = files("kapy.hooks").joinpath("released", f"{release}.json").read_text()
-    found: Document = msgspec.json.decode(text)
-    return found
+    result: Document = msgspec.json.decode(text)
+    return result
 
 
 def violations(catalog: Catalog, before: Document, *, release: str) -> list[str]:
@@ -59,8 +59,8 @@ def violations(catalog: Catalog, before: Document, *, release: str) -> list[str]
     """
     return [
         *_removed_or_changed(catalog, before, release),
-        *(line for one in catalog for line in conversion_losses(one, catalog)),
-        *(line for one in catalog for line in _badly_deprecated(one, catalog)),
+        *(line for hook in catalog for line in conversion_losses(hook, catalog)),
+        *(line for hook in catalog for line in _badly_deprecated(hook, catalog)),
     ]
 
 
@@ -77,15 +77,15 @@ def _promised(hook: AnyHook) -> Document:
 
 def _removed_or_changed(catalog: Catalog, before: Document, release: str) -> Iterator[str]:
     after = snapshot(catalog, release)
-    for one in before["hooks"]:
-        name = f"{one['hook']} of {one['apiVersion']}"
-        if catalog.get(one["apiVersion"], one["hook"]) is None:
-            last = one["lastRelease"]
+    for hook in before["hooks"]:
+        name = f"{hook['hook']} of {hook['apiVersion']}"
+        if catalog.get(hook["apiVersion"], hook["hook"]) is None:
+            last = hook["lastRelease"]
             if last is None or minor_of(last) >= minor_of(release):
                 yield f"{name} was removed; it has to be deprecated, and supported for a time"
             continue
         for part in _PARTS:
-            for line in changes(before["schemas"], after["schemas"], one[part], part):
+            for line in changes(before["schemas"], after["schemas"], hook[part], part):
                 yield f"{name}: {line}; a new version of the hook can change that"
 
 
@@ -125,13 +125,13 @@ def _without_prose(node: Any) -> Any:
             for key, value in node.items()
             if not (key == "description" and isinstance(value, str))
         }
-    return [_without_prose(one) for one in node] if isinstance(node, list) else node
+    return [_without_prose(item) for item in node] if isinstance(node, list) else node
 
 
 def main(release: str) -> None:
     """Print the snapshot of a release, for `kapy/hooks/released`."""
-    found = msgspec.json.encode(snapshot(shipped(), release), order="sorted")
-    sys.stdout.write(f"{msgspec.json.format(found, indent=1).decode()}\n")
+    result = msgspec.json.encode(snapshot(shipped(), release), order="sorted")
+    sys.stdout.write(f"{msgspec.json.format(result, indent=1).decode()}\n")
 
 
 if __name__ == "__main__":

@@ -59,8 +59,8 @@ class Route(Generic[Req, Resp]):
             answer = await self.handler(request)
             if isinstance(answer, self.hook.response):
                 return answer
-            said, wanted = type(answer).__name__, self.hook.response.__name__
-            raise TypeError(f"it answered with {said}, and not with {wanted}")
+            result, wanted = type(answer).__name__, self.hook.response.__name__
+            raise TypeError(f"it answered with {result}, and not with {wanted}")
         except HookError as error:
             return self.failed(str(error))
         except (Exception, SystemExit):  # who answers one request does not end the server
@@ -135,11 +135,11 @@ class Extension:
 
     def route(self, hook: Hook[Req, Resp], name: str = "") -> Route[Req, Resp]:
         """Return the handler of a hook. Raises ValueError if there is none."""
-        found = self._routes.get(hook.path(name))
-        if found is None:
-            there = ", ".join(f"{one.name} ({one.hook.name})" for one in self.routes) or "none"
+        result = self._routes.get(hook.path(name))
+        if result is None:
+            there = ", ".join(f"{item.name} ({item.hook.name})" for item in self.routes) or "none"
             raise ValueError(f'no handler "{name}" of {hook.name}; there are: {there}')
-        return found
+        return result
 
     async def dispatch(self, path: str, body: bytes) -> bytes | None:
         """Answer one request; None if no handler has that path."""
@@ -185,7 +185,7 @@ class Extension:
     def _check(self, route: AnyRoute) -> None:
         if route.hook.singleton:
             raise ValueError(f"{route.hook.name} is answered by the extension itself")
-        if any(one.name == route.name and one.hook != route.hook for one in self.routes):
+        if any(item.name == route.name and item.hook != route.hook for item in self.routes):
             raise ValueError(
                 f'there is already a handler of another hook that is called "{route.name}"'
             )
@@ -198,7 +198,7 @@ class Extension:
         return self._discovery()
 
     def _discovery(self) -> DiscoveryResponse:
-        return DiscoveryResponse(handlers=[one.discovered for one in self.routes])
+        return DiscoveryResponse(handlers=[item.discovered for item in self.routes])
 
 
 def _decoded(route: AnyRoute, body: bytes) -> Any:

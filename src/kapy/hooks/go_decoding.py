@@ -94,8 +94,10 @@ def _first_value(body: bytes) -> Any:
     except RecursionError:
         raise TooDeep from None
     except ValueError:
-        said = syntax_error(body)
-        raise ValueError("unexpected EOF" if said.startswith("unexpected end") else said) from None
+        error = syntax_error(body)
+        raise ValueError(
+            "unexpected EOF" if error.startswith("unexpected end") else error
+        ) from None
     if text.count("{") + text.count("[") > MAX_DEPTH:
         _check_depth(value)
     return value
@@ -106,9 +108,9 @@ def _check_depth(value: Any) -> None:
     for _ in range(MAX_DEPTH + 1):
         level = [
             inner
-            for one in level
-            if isinstance(one, (tuple, list))
-            for inner in (one if isinstance(one, list) else [member for _, member in one])
+            for item in level
+            if isinstance(item, (tuple, list))
+            for inner in (item if isinstance(item, list) else [member for _, member in item])
             if inner and isinstance(inner, (tuple, list))
         ]
         if not level:
@@ -121,13 +123,13 @@ def _merge(into: Document, value: Any, kind: type[Model], path: str) -> None:
     if not isinstance(value, tuple):
         raise _mismatch(value, path, "object")
     struct = struct_of(kind)
-    for key, one in value:
+    for key, item in value:
         member = struct.member(key)
         if member is None:
             continue
-        if one is not None:
+        if item is not None:
             where = f"{path}.{member.name}" if path else member.name
-            into[member.name] = _value(into.get(member.name), member.type, one, where)
+            into[member.name] = _value(into.get(member.name), member.type, item, where)
         elif member.is_nullable:
             into.pop(member.name, None)
 
@@ -138,9 +140,9 @@ def _value(known: Any, meant: GoType, value: Any, path: str) -> Any:
         case Form.SCALAR:
             return _scalar(value, meant, path)
         case Form.STRUCT:
-            found: Document = {} if known is None else known
-            _merge(found, value, meant.python, path)
-            return found
+            result: Document = {} if known is None else known
+            _merge(result, value, meant.python, path)
+            return result
         case Form.SLICE:
             return _elements(known, meant, value, path)
         case Form.MAP:
@@ -155,28 +157,28 @@ def _elements(known: _Slice | None, meant: GoType, value: Any, path: str) -> _Sl
     if not isinstance(value, list):
         raise _mismatch(value, path, "list")
     assert meant.element is not None
-    found = known if known is not None and value else _Slice()
-    for index, one in enumerate(value):
-        if index == len(found.elements):
-            found.elements.append(None)
-        if one is not None:
-            before, where = found.elements[index], f"{path}[{index}]"
-            found.elements[index] = _value(before, meant.element, one, where)
+    result = known if known is not None and value else _Slice()
+    for index, item in enumerate(value):
+        if index == len(result.elements):
+            result.elements.append(None)
+        if item is not None:
+            before, where = result.elements[index], f"{path}[{index}]"
+            result.elements[index] = _value(before, meant.element, item, where)
         elif meant.element.form is Form.RAW:
-            found.elements[index] = None
-    found.length = len(value)
-    return found
+            result.elements[index] = None
+    result.length = len(value)
+    return result
 
 
 def _entries(known: Document | None, meant: GoType, value: Any, path: str) -> Document:
     if not isinstance(value, tuple):
         raise _mismatch(value, path, "object")
     assert meant.element is not None
-    found: Document = {} if known is None else known
-    for key, one in value:
-        made = None if one is None else _value(None, meant.element, one, f"{path}.{key}")
-        found[_text(key)] = made
-    return found
+    result: Document = {} if known is None else known
+    for key, item in value:
+        product = None if item is None else _value(None, meant.element, item, f"{path}.{key}")
+        result[_text(key)] = product
+    return result
 
 
 def _scalar(value: Any, meant: GoType, path: str) -> Any:
@@ -201,12 +203,12 @@ def _bytes(known: str | None, value: Any, path: str) -> str:
     if not isinstance(value, list):
         raise _mismatch(value, path, "[]uint8")
     before = binascii.a2b_base64(known or "")[: len(value)]
-    found = bytearray(before.ljust(len(value), b"\0"))
-    for index, one in enumerate(value):
-        if one is not None and (type(one) is not int or not 0 <= one <= 255):
-            raise _mismatch(one, path, "uint8")
-        found[index] = found[index] if one is None else one
-    return binascii.b2a_base64(found, newline=False).decode()
+    result = bytearray(before.ljust(len(value), b"\0"))
+    for index, item in enumerate(value):
+        if item is not None and (type(item) is not int or not 0 <= item <= 255):
+            raise _mismatch(item, path, "uint8")
+        result[index] = result[index] if item is None else item
+    return binascii.b2a_base64(result, newline=False).decode()
 
 
 def _raw(value: Any) -> Any:
@@ -214,9 +216,9 @@ def _raw(value: Any) -> Any:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, tuple):
-        return {_text(key): _raw(one) for key, one in value}
+        return {_text(key): _raw(item) for key, item in value}
     if isinstance(value, list):
-        return [_raw(one) for one in value]
+        return [_raw(item) for item in value]
     if type(value) is int and not _SMALLEST <= value <= _LARGEST:
         value = float(value) if value.bit_length() <= 1024 else math.inf
     if isinstance(value, float) and not math.isfinite(value):
@@ -231,13 +233,13 @@ def _text(value: str) -> str:
 def _finished(document: Mapping[str, Any], kind: type[Model]) -> Document:
     """Convert slices to lists, and add zero values where a Model needs them."""
     exact = struct_of(kind).exact
-    found = {name: _final(value, exact[name].type) for name, value in document.items()}
+    result = {name: _final(value, exact[name].type) for name, value in document.items()}
     for name, member in exact.items():
-        if member.is_written and name not in found:
-            found[name] = _final(None, member.type)
-        elif member.is_omitted and _is_zero(member, found):
-            found.pop(name, None)
-    return found
+        if member.is_written and name not in result:
+            result[name] = _final(None, member.type)
+        elif member.is_omitted and _is_zero(member, result):
+            result.pop(name, None)
+    return result
 
 
 def _is_zero(member: Member, document: Document) -> bool:
@@ -251,10 +253,10 @@ def _final(value: Any, meant: GoType) -> Any:
         return meant.zero()
     if isinstance(value, _Slice):
         assert meant.element is not None
-        return [_final(one, meant.element) for one in value.elements[: value.length]]
+        return [_final(item, meant.element) for item in value.elements[: value.length]]
     if meant.form is Form.MAP:
         assert meant.element is not None
-        return {key: _final(one, meant.element) for key, one in value.items()}
+        return {key: _final(item, meant.element) for key, item in value.items()}
     return value
 
 
@@ -263,9 +265,9 @@ _SHOWN: Final = 10**30
 
 
 def _mismatch(value: Any, path: str, wanted: str) -> ValueError:
-    said = _NAMES.get(type(value), "number")
-    is_short = said == "number" and abs(value) < _SHOWN
+    name = _NAMES.get(type(value), "number")
+    is_short = name == "number" and abs(value) < _SHOWN
     if wanted.startswith("int") and is_short:
-        said = f"number {value}"
+        name = f"number {value}"
     where = f"field {path}" if path else "a value"
-    return ValueError(f"json: cannot unmarshal {said} into {where} of type {wanted}")
+    return ValueError(f"json: cannot unmarshal {name} into {where} of type {wanted}")

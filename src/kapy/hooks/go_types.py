@@ -77,8 +77,8 @@ class Struct(NamedTuple):
 @cache
 def struct_of(kind: type[Model]) -> Struct:
     """Return the Go struct of a Model."""
-    exact = {one.encode_name: _member(one) for one in fields(kind)}
-    return Struct(exact, {_fold(name): one for name, one in exact.items()})
+    exact = {field.encode_name: _member(field) for field in fields(kind)}
+    return Struct(exact, {_fold(name): member for name, member in exact.items()})
 
 
 def _fold(key: str) -> str:
@@ -122,16 +122,16 @@ def _type(hint: Any, bits: int) -> GoType:
 def _extra(hint: Any) -> dict[str, Any]:
     if get_origin(hint) is not Annotated:
         return {}
-    metas = (one for one in get_args(hint) if isinstance(one, msgspec.Meta))
-    return {key: value for one in metas for key, value in (one.extra_json_schema or {}).items()}
+    metas = (arg for arg in get_args(hint) if isinstance(arg, msgspec.Meta))
+    return {key: value for meta in metas for key, value in (meta.extra_json_schema or {}).items()}
 
 
 def _typed(hint: Any, of: str) -> Any:
     """Return the type of a field whose documents have a Model that is named and not imported."""
     if ":" not in of:
         return hint
-    found: Any = resolve_name(of)
-    return GenericAlias(list, (found,)) if get_origin(bare_type(hint)) is list else found
+    name: Any = resolve_name(of)
+    return GenericAlias(list, (name,)) if get_origin(bare_type(hint)) is list else name
 
 
 def _is_nullable(hint: Any) -> bool:

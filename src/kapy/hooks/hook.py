@@ -122,9 +122,9 @@ class Hook(Generic[Req, Resp]):
         """Decode a response; its status is empty if it has none. Raises BadMessage with
         the error.
         """
-        found = _decoded(body, self.response, self.api_version, self.response_kind)
-        found.status = msgspec.json.decode(body, type=_Status).status or ""
-        return found
+        result = _decoded(body, self.response, self.api_version, self.response_kind)
+        result.status = msgspec.json.decode(body, type=_Status).status or ""
+        return result
 
 
 class _Status(msgspec.Struct):
@@ -143,18 +143,18 @@ def _encoded(message: Message, api_version: str, kind: str) -> bytes:
 
 def _decoded(body: bytes, message: type[M], api_version: str, kind: str) -> M:
     try:
-        found = msgspec.json.decode(body, type=message)
+        result = msgspec.json.decode(body, type=message)
     except msgspec.ValidationError:
-        found = _leniently(body, message, kind)
+        result = _leniently(body, message, kind)
     except (ValueError, RecursionError) as error:
         raise BadMessage(f"the {kind} is not JSON: {error}") from None
-    for field, said, meant in (
-        ("apiVersion", found.api_version, api_version),
-        ("kind", found.kind, kind),
+    for field, item, meant in (
+        ("apiVersion", result.api_version, api_version),
+        ("kind", result.kind, kind),
     ):
-        if said and said != meant:
-            raise BadMessage(f'{field} is "{said}", but this has to be a {kind} of {api_version}')
-    return found
+        if item and item != meant:
+            raise BadMessage(f'{field} is "{item}", but this has to be a {kind} of {api_version}')
+    return result
 
 
 def _leniently(body: bytes, message: type[M], kind: str) -> M:

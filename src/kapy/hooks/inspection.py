@@ -25,6 +25,7 @@ from kapy.kube.http import Request
 
 CALLS: Final = "/hooks/calls"
 """Where a plane tells of its calls; who may read all of it may read that."""
+RECALL: Final = "recall"
 _DAY: Final = "86400"
 
 
@@ -42,17 +43,17 @@ class HandlerRow(NamedTuple):
 
 async def list_handlers(client: Client) -> list[HandlerRow]:
     """Return all handlers by name. Raises ApiError."""
-    found: list[HandlerRow] = []
+    handlers: list[HandlerRow] = []
     configs = (await client.list(ExtensionConfig)).items
-    for config in sorted(configs, key=lambda one: one.metadata.name):
+    for config in sorted(configs, key=lambda value: value.metadata.name):
         problem = _problem(config)
-        rows = [_row(config, one, problem) for one in config.status.handlers]
-        found += rows or [HandlerRow(config.metadata.name, "", "", "", 0, "", problem)]
-    return found
+        rows = [_row(config, handler, problem) for handler in config.status.handlers]
+        handlers += rows or [HandlerRow(config.metadata.name, "", "", "", 0, "", problem)]
+    return handlers
 
 
 def _problem(config: ExtensionConfig) -> str:
-    conditions = {one.type: one for one in config.status.conditions}
+    conditions = {condition.type: condition for condition in config.status.conditions}
     discovered = conditions.get("Discovered")
     if discovered is None:
         return "not discovered yet"
@@ -60,12 +61,12 @@ def _problem(config: ExtensionConfig) -> str:
 
 
 def _row(config: ExtensionConfig, handler: ExtensionHandler, problem: str) -> HandlerRow:
-    asked = handler.request_hook
-    version = asked.api_version.rpartition("/")[2]
+    hook = handler.request_hook
+    version = hook.api_version.rpartition("/")[2]
     return HandlerRow(
         config.metadata.name,
         handler.name,
-        asked.hook,
+        hook.hook,
         version,
         handler.timeout_seconds,
         handler.failure_policy,
@@ -77,15 +78,15 @@ async def handler_of(client: Client, name: str) -> tuple[ExtensionConfig, Extens
     """Return a handler by its registered name. Raises HookError if it does not exist."""
     wanted = extension_of(name)
     listed = await client.list(ExtensionConfig)
-    configs = {one.metadata.name: one for one in listed.items}
+    configs = {item.metadata.name: item for item in listed.items}
     config = configs.get(wanted)
     if config is None:
         there = ", ".join(sorted(configs)) or "none"
         raise HookError(f"there is no ExtensionConfig {wanted}; there are: {there}")
-    for one in config.status.handlers:
-        if one.name == name:
-            return config, one
-    there = ", ".join(one.name for one in config.status.handlers) or "none"
+    for handler in config.status.handlers:
+        if handler.name == name:
+            return config, handler
+    there = ", ".join(item.name for item in config.status.handlers) or "none"
     raise HookError(f"{wanted} has no handler {name}; it has: {there}")
 
 
@@ -97,10 +98,12 @@ async def call_handler(
     request: a recorded one, or None for a generated one. Raises HookError, NoAnswer, ApiError.
     """
     config, handler = await handler_of(client, name)
-    asked = handler.request_hook
-    hook = catalog.get(asked.api_version, asked.hook)
+    version_hook = handler.request_hook
+    hook = catalog.get(version_hook.api_version, version_hook.hook)
     if hook is None:
-        raise HookError(f"{asked.hook} of {asked.api_version} is none of the hooks that are known")
+        raise HookError(
+            f"{version_hook.hook} of {version_hook.api_version} is none of the hooks that are known"
+        )
     body = body_of(hook, sample(hook.request) if request is None else request, config.spec.settings)
     where = config.spec.client_config
     url = handler_url(where, hook, name.removesuffix(f".{config.metadata.name}"))
@@ -122,12 +125,13 @@ async def _in_time(asked: Awaitable[Answer], seconds: int) -> Answer:
 
 
 @asynccontextmanager
-async def calls(client: Client) -> AsyncIterator[AsyncIterator[Document]]:
+async def calls(client: Client, *, recall: bool = False) -> AsyncIterator[AsyncIterator[Document]]:
     """Yield the calls that a plane makes from now on (`kapy.hooks.call_stream`), until it ends.
 
-    Raises HookError if the plane calls no extension, ApiError, Unreachable.
+    recall: first the last answers that block. Raises HookError if the plane calls no extension,
+    ApiError, Unreachable.
     """
-    query = {"watch": "true", "timeoutSeconds": _DAY}
+    query = {"watch": "true", "timeoutSeconds": _DAY, RECALL: str(recall).lower()}
     reply = await client.transport(Request("GET", CALLS, query))
     if reply.status == 404:
         raise HookError(
@@ -147,8 +151,8 @@ async def calls(client: Client) -> AsyncIterator[AsyncIterator[Document]]:
 def line_of(call: Document) -> str:
     """Format one call as a line: time, hook, handler, object, duration and result."""
     about = _about(call.get("request") or {})
-    told = (call["time"], call["hook"], call["handler"] or call["host"], about)
-    heading = " ".join(one for one in told if one)
+    entries = (call["time"], call["hook"], call["handler"] or call["host"], about)
+    heading = " ".join(item for item in entries if item)
     return f"{heading} ({1000 * call['seconds']:.1f} ms): {_outcome(call)}"
 
 

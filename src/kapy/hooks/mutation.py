@@ -102,8 +102,8 @@ class Template:
         spec: Document = self.object.setdefault("spec", {})
         if not str(self.object.get("kind", "")).endswith("Template") and "template" not in spec:
             return spec
-        found: Document = spec.setdefault("template", {}).setdefault("spec", {})
-        return found
+        result: Document = spec.setdefault("template", {}).setdefault("spec", {})
+        return result
 
     def is_a(self, group: str, kind: str) -> bool:
         """Return whether the template is of a kind, in any version."""
@@ -144,4 +144,4 @@ def _template(item: TemplateItem, shared: Mapping[str, Any]) -> Template:
 
 
 def _by_name(variables: Iterable[Variable]) -> dict[str, Any]:
-    return {one.name: one.value for one in variables}
+    return {variable.name: variable.value for variable in variables}

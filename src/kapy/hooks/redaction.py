@@ -27,8 +27,8 @@ def redact_message(message: bytes) -> Document:
     for item in document.get("items") or ():
         if isinstance(item, dict) and "patch" in item:
             item["patch"] = _readable(item["patch"])
-    found: Document = _redact(document)
-    return found
+    result: Document = _redact(document)
+    return result
 
 
 def _readable(patch: Any) -> Any:
@@ -41,7 +41,7 @@ def _readable(patch: Any) -> Any:
 def _redact(node: Any, *, secret: bool = False) -> Any:
     """Redact a node. secret: whether it is the value of a field with a suspicious name."""
     if isinstance(node, list):
-        return [_redact(one, secret=secret) for one in node]
+        return [_redact(item, secret=secret) for item in node]
     if not isinstance(node, dict):
         return REDACTED if secret and _is_plain(node) else node
     named = _is_secret(str(node.get("name", ""))) or _is_secret(str(node.get("path", "")))

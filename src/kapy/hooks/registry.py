@@ -72,13 +72,16 @@ class Registry:
             self._replace(change.document["metadata"]["name"], ())
             return
         config = read(document, ExtensionConfig)
-        found = self._registrations(config, document)
+        registrations = self._registrations(config, document)
         # What was called goes on being called until discovery has seen what came after it; about
         # whom, and for how long, is the administrator's to say.
         if known := () if is_discovered(config) else self._by_config.get(config.metadata.name, ()):
-            allowed = {one.name: one for one in found}
-            found = tuple(_bounded_selector(one, allowed.get(one.name, one)) for one in known)
-        self._replace(config.metadata.name, found)
+            allowed = {registration.name: registration for registration in registrations}
+            registrations = tuple(
+                _bounded_selector(registration, allowed.get(registration.name, registration))
+                for registration in known
+            )
+        self._replace(config.metadata.name, registrations)
 
     def _registrations(
         self, config: ExtensionConfig, document: Document
@@ -86,40 +89,44 @@ class Registry:
         selector = selector_of(document["spec"].get("namespaceSelector") or {})
         longest = self.longest_of(config)
         handlers = config.status.handlers
-        return tuple(_registration(config, one, selector, longest) for one in handlers)
+        return tuple(_registration(config, handler, selector, longest) for handler in handlers)
 
     def longest_of(self, config: ExtensionConfig) -> int:
         """Return the upper limit of timeouts for an extension, in seconds."""
         return min(self._longest, longest_timeout(config) or self._longest)
 
     def _replace(self, config: str, registrations: tuple[Registration, ...]) -> None:
-        for one in self._by_config.pop(config, ()):
-            self._by_name.pop(one.name, None)
+        for registration in self._by_config.pop(config, ()):
+            self._by_name.pop(registration.name, None)
         if registrations:
             self._by_config[config] = registrations
-            self._by_name |= {one.name: one for one in registrations}
+            self._by_name |= {item.name: item for item in registrations}
 
     def get(self, name: str) -> Registration:
         """Return the handler with a name. Raises NotRegistered."""
-        found = self._by_name.get(name)
-        if found is None:
+        registration = self._by_name.get(name)
+        if registration is None:
             raise NotRegistered(
                 f'failed to get extension handler "{name}" from registry: handler with name '
                 f'"{name}" has not been registered'
             )
-        return found
+        return registration
 
     def registration_of(self, client: ClientConfig, handler: str) -> Registration | None:
         """Return the handler by the identity of its client configuration and its own name."""
-        for one in self._by_name.values():
-            if one.client is client and one.handler == handler:
-                return one
+        for registration in self._by_name.values():
+            if registration.client is client and registration.handler == handler:
+                return registration
         return None
 
     def handlers_of(self, group: str, hook: str) -> Sequence[Registration]:
         """Return the handlers of a hook in any version, by name."""
-        found = [one for one in self._by_name.values() if one.hook == hook and one.group == group]
-        return sorted(found, key=lambda one: one.name)
+        name = [
+            registration
+            for registration in self._by_name.values()
+            if registration.hook == hook and registration.group == group
+        ]
+        return sorted(name, key=lambda registration: registration.name)
 
 
 def _registration(
@@ -146,7 +153,7 @@ def _bounded_selector(known: Registration, now: Registration) -> Registration:
 
 def is_discovered(config: ExtensionConfig) -> bool:
     """Return whether discovery has run for the current spec of an ExtensionConfig."""
-    found = get(config.status.conditions, ConditionType.DISCOVERED)
-    if found is None or found.status != "True":
+    condition = get(config.status.conditions, ConditionType.DISCOVERED)
+    if condition is None or condition.status != "True":
         return False
-    return found.observed_generation == config.metadata.generation
+    return condition.observed_generation == config.metadata.generation

@@ -8,6 +8,20 @@ _MAX_DIGITS: Final = 40
 _BEYOND: Final = 10**_MAX_DIGITS
 
 
+def parse_digits(text: str) -> int | None:
+    """Return the number that a text of ASCII digits tells (see parse_integer), None for other text.
+
+    `str.isdigit` and `str.isdecimal` also accept digits of other scripts, and `²`, which `int`
+    refuses.
+    """
+    return parse_integer(text) if has_only_digits(text) else None
+
+
+def has_only_digits(text: str) -> bool:
+    """Report whether a text is one or more ASCII digits."""
+    return text.isascii() and text.isdigit()
+
+
 def parse_integer(text: str) -> int:
     """Return the number; for more than 40 digits, return one beyond all bounds.
 

@@ -188,7 +188,7 @@ class Invalid(ApiError):
         from kapy.kube.field_errors import MAX_ERRORS  # dataclasses: commands start without
 
         causes = _causes(errors)
-        lines = list(dict.fromkeys(f"{one['field']}: {one['message']}" for one in causes))
+        lines = list(dict.fromkeys(f"{cause['field']}: {cause['message']}" for cause in causes))
         if len(causes) >= MAX_ERRORS or len(causes) < len(errors):
             lines.append(f"and more: only the first {len(causes)} are shown")
         many = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"

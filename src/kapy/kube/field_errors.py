@@ -107,9 +107,9 @@ class FieldErrors(list[FieldError]):
     @classmethod
     def of(cls, errors: Iterable[FieldError]) -> FieldErrors:
         """Collect all errors. Raises TooManyErrors."""
-        found = cls()
-        found.extend(errors)
-        return found
+        field_errors = cls()
+        field_errors.extend(errors)
+        return field_errors
 
     def append(self, error: FieldError) -> None:
         super().append(error)
@@ -118,8 +118,8 @@ class FieldErrors(list[FieldError]):
             raise TooManyErrors(list(self))
 
     def extend(self, errors: Iterable[FieldError]) -> None:
-        for one in errors:
-            self.append(one)
+        for error in errors:
+            self.append(error)
 
     def __iadd__(self, errors: Iterable[FieldError]) -> Self:  # type: ignore[override,misc]
         self.extend(errors)
@@ -185,7 +185,7 @@ def not_supported(
 
     ordered: keep their order.
     """
-    known = ", ".join(json.dumps(one) for one in (supported if ordered else sorted(supported)))
+    known = ", ".join(json.dumps(item) for item in (supported if ordered else sorted(supported)))
     return FieldError("FieldValueNotSupported", field, f"supported values: {known}", value)
 
 

@@ -77,24 +77,24 @@ def decode_json_in_pieces(text: bytes, path: Sequence[str] = ("items",)) -> Iter
     except (ValueError, KeyError, RecursionError):
         yield decode_json(text)  # not a list: report the error as for any other value
         return
-    found: Any = None
-    for found in decode_json_in_pieces(inner, below) if below else _list_in_pieces(elements):
-        if found is None:
+    result: Any = None
+    for result in decode_json_in_pieces(inner, below) if below else _list_in_pieces(elements):
+        if result is None:
             yield None
-    yield {**{key: decode_json(bytes(one)) for key, one in fields.items()}, name: found}
+    yield {**{key: decode_json(bytes(field)) for key, field in fields.items()}, name: result}
 
 
 def _list_in_pieces(elements: list[msgspec.Raw]) -> Iterator[Any]:
-    found: list[Any] = []
+    result: list[Any] = []
     size = 0
-    for one in elements:
-        raw = bytes(one)
-        found.append(decode_json(raw))
+    for item in elements:
+        raw = bytes(item)
+        result.append(decode_json(raw))
         size += len(raw)
         if size > _CHUNK_BYTES:
             yield None
             size = 0
-    yield found
+    yield result
 
 
 def check_depth(text: bytes | str, value: Any) -> None:
@@ -116,10 +116,10 @@ def is_too_deep(value: Any) -> bool:
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(MAX_DEPTH):
         level = [
-            one
+            item
             for node in level
-            for one in (node.values() if isinstance(node, dict) else node)
-            if one and isinstance(one, (dict, list))  # what is empty ends here
+            for item in (node.values() if isinstance(node, dict) else node)
+            if item and isinstance(item, (dict, list))  # what is empty ends here
         ]
         if not level:
             return False

@@ -53,8 +53,8 @@ class Template:
     def __init__(
         self, template: CountedTemplate, *, changes_data: bool, volatile: tuple[str, ...]
     ) -> None:
-        """changes_data: the template may change its input, which is therefore copied. volatile: the
-        functions that it may call and that return a different value at each call.
+        """Wrap a template. changes_data: it may change its input, which is therefore copied.
+        volatile: functions that it may call and that return a different value at each call.
         """
         self._template = template
         self._changes_data = changes_data
@@ -149,7 +149,7 @@ def _has_long_number(source: str) -> bool:
     if not _LONG_NUMBER.search(source):
         return False
     actions = (part.partition("}}")[0] for part in source.split("{{")[1:])
-    return any(_LONG_NUMBER.search(_TEXT_IN_ACTION.sub("", one)) for one in actions)
+    return any(_LONG_NUMBER.search(_TEXT_IN_ACTION.sub("", action)) for action in actions)
 
 
 def _is_too_long(source: str) -> bool:
@@ -157,5 +157,5 @@ def _is_too_long(source: str) -> bool:
     if len(source) <= _MAX_ACTIONS:
         return False
     actions = source.split("{{")[1:]
-    inner = sum(len(one.partition("}}")[0]) for one in actions)
+    inner = sum(len(action.partition("}}")[0]) for action in actions)
     return len(source) > _MAX_LENGTH or len(actions) > _MAX_ACTIONS or inner > _MAX_ACTION_LENGTH

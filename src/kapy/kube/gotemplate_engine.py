@@ -62,8 +62,8 @@ class CountedTemplate(Template):
     """A gotpl template that charges its work to `template_work.current()`."""
 
     def _new_render_session(self) -> RenderSession:
-        programs = {id(one): one for one in self._namespace.values()}.values()
-        body = sum(len(one.instructions) for one in programs)
+        programs = {id(value): value for value in self._namespace.values()}.values()
+        body = sum(len(program.instructions) for program in programs)
         assert self.budget is not None
         return RenderSession(self, _Counter(self.budget, current(), body))
 

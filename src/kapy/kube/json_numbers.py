@@ -13,9 +13,9 @@ _EXACT: Final = 1 << 53
 def map_numbers(value: Any, number: Callable[[float], float]) -> Any:
     """Return a value with a function applied to each of its numbers."""
     if isinstance(value, dict):
-        return {key: map_numbers(one, number) for key, one in value.items()}
+        return {key: map_numbers(item, number) for key, item in value.items()}
     if isinstance(value, list):
-        return [map_numbers(one, number) for one in value]
+        return [map_numbers(item, number) for item in value]
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return number(value)
     return value

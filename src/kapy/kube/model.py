@@ -99,8 +99,8 @@ def _omit_empty(name: str, nested: list[_Normalizer]) -> _Normalizer:
     def tidy(document: Document) -> None:
         part = document.get(name)
         if part is not None:
-            for one in nested:
-                one(part)
+            for item in nested:
+                item(part)
             if not part:
                 del document[name]
 
@@ -112,9 +112,9 @@ def _descend(name: str, many: Any, nested: list[_Normalizer]) -> _Normalizer:
         part = document.get(name)
         if part:
             parts = part if many is list else part.values() if many is dict else (part,)
-            for each in parts:
-                for one in nested:
-                    one(each)
+            for item in parts:
+                for element in nested:
+                    element(item)
 
     return tidy
 
@@ -123,7 +123,7 @@ def bare_type(hint: Any) -> Any:
     """Return a type hint without `Annotated` and `| None`."""
     if get_origin(hint) is Annotated:
         return bare_type(get_args(hint)[0])
-    present = [one for one in get_args(hint) if one is not type(None)]
+    present = [arg for arg in get_args(hint) if arg is not type(None)]
     if len(present) == 1 and type(None) in get_args(hint):
         return bare_type(present[0])
     return hint

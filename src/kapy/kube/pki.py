@@ -180,9 +180,9 @@ def backdate_ca(ca: KeyPair, since: datetime) -> KeyPair:
 
     Clients that trust the CA trust this one, and certificates that it signed stay valid.
     """
-    found = facts(ca.certificate)
+    result = facts(ca.certificate)
     return new_ca(
-        found.common_name, now=found.not_after, valid=timedelta(), key=ca.key, since=since
+        result.common_name, now=result.not_after, valid=timedelta(), key=ca.key, since=since
     )
 
 
@@ -224,21 +224,21 @@ def facts(certificate: bytes) -> Facts:
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 
-    found = load(certificate)
+    result = load(certificate)
     with _decoding(_CERTIFICATE):
         names: tuple[str, ...] = ()
         with suppress(x509.ExtensionNotFound):
-            alternative = found.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+            alternative = result.extensions.get_extension_for_class(x509.SubjectAlternativeName)
             names = tuple(str(name.value) for name in alternative.value)
-        common_names = found.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-        organizations = found.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+        common_names = result.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        organizations = result.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
         return Facts(
             common_name=str(common_names[0].value) if common_names else "",
-            organizations=tuple(str(one.value) for one in organizations),
+            organizations=tuple(str(organization.value) for organization in organizations),
             names=names,
-            not_before=found.not_valid_before_utc,
-            not_after=found.not_valid_after_utc,
-            serial=0 if _has_serial_zero(_der(certificate)) else found.serial_number,
+            not_before=result.not_valid_before_utc,
+            not_after=result.not_valid_after_utc,
+            serial=0 if _has_serial_zero(_der(certificate)) else result.serial_number,
         )
 
 
@@ -249,9 +249,9 @@ def public_key_hashes(certificates: bytes) -> list[str]:
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     end = b"-----END CERTIFICATE-----"
-    *found, _ = certificates.split(end)
+    *result, _ = certificates.split(end)
     with _decoding(_CERTIFICATE):
-        keys = [load(one + end).public_key() for one in found or [b""]]
+        keys = [load(item + end).public_key() for item in result or [b""]]
         ders = [key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) for key in keys]
     return ["sha256:" + hashlib.sha256(der).hexdigest() for der in ders]
 
@@ -268,8 +268,8 @@ def is_authority(certificate: bytes) -> bool:
     from cryptography import x509
 
     with _decoding(_CERTIFICATE), suppress(x509.ExtensionNotFound):
-        found = load(certificate).extensions.get_extension_for_class(x509.BasicConstraints)
-        return bool(found.value.ca)
+        extension = load(certificate).extensions.get_extension_for_class(x509.BasicConstraints)
+        return bool(extension.value.ca)
     return False
 
 
@@ -289,12 +289,12 @@ def has_public_keys(public: bytes) -> bool:
 
 
 def _public_keys(text: bytes) -> list[object]:
-    found = map(_public_key, _pem_blocks(text))
-    return [one for one in found if one is not None]
+    result = map(_public_key, _pem_blocks(text))
+    return [item for item in result if item is not None]
 
 
 def _pem_blocks(text: bytes) -> list[bytes]:
-    return [one.group() for one in islice(_PEM_BLOCK.finditer(text), _MAX_KEYS)]
+    return [match.group() for match in islice(_PEM_BLOCK.finditer(text), _MAX_KEYS)]
 
 
 def _public_key(pem: bytes) -> object:
@@ -334,17 +334,20 @@ def _load_key(key: bytes) -> PrivateKey:
 
     with _decoding("private key"):
         # The full check of an RSA key costs as much as making one; a wrong key fails in use.
-        found = load_pem_private_key(key, password=None, unsafe_skip_rsa_key_validation=True)
-    if not isinstance(found, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
+        result = load_pem_private_key(key, password=None, unsafe_skip_rsa_key_validation=True)
+    if not isinstance(result, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
         raise InvalidPem("the private key is neither RSA nor EC")
-    return found
+    return result
 
 
 def _name(common_name: str, organizations: Sequence[str]) -> Any:
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 
-    parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, one) for one in organizations]
+    parts = [
+        x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization)
+        for organization in organizations
+    ]
     return x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
@@ -375,13 +378,13 @@ def _extended_usages(usages: Sequence[Literal["client", "server"]]) -> Any:
 def _alternative_names(names: Sequence[str]) -> Any:
     from cryptography import x509
 
-    found: list[x509.GeneralName] = []
+    result: list[x509.GeneralName] = []
     for name in names:
         try:
-            found.append(x509.IPAddress(ip_address(name)))
+            result.append(x509.IPAddress(ip_address(name)))
         except ValueError:
-            found.append(x509.DNSName(name))
-    return x509.SubjectAlternativeName(found)
+            result.append(x509.DNSName(name))
+    return x509.SubjectAlternativeName(result)
 
 
 def _authority_key_identifier(authority: Certificate) -> Any:

@@ -53,14 +53,14 @@ class Histograms:
 
     def observe(self, labels: tuple[str, ...], value: float) -> None:
         """Count one value."""
-        found = self._by_labels.get(labels)
-        if found is None:
-            found = self._by_labels[labels] = Histogram(self._bounds)
-        found.observe(value)
+        label = self._by_labels.get(labels)
+        if label is None:
+            label = self._by_labels[labels] = Histogram(self._bounds)
+        label.observe(value)
 
     def rows(self) -> list[tuple[tuple[str, ...], Histogram]]:
         """Yield all histograms, ordered by their labels."""
-        return sorted(self._by_labels.items(), key=lambda one: one[0])
+        return sorted(self._by_labels.items(), key=lambda entry: entry[0])
 
 
 def counter(name: str, help_: str, labels: Sequence[str], rows: Rows) -> Metric:
@@ -87,10 +87,10 @@ def histogram(
     from prometheus_client.core import HistogramMetricFamily
 
     family = HistogramMetricFamily(name, help_, labels=labels)
-    for values, found in rows:
-        bounds = [*map(str, found.bounds), "+Inf"]
-        buckets = list(zip(bounds, map(float, accumulate(found.counts)), strict=True))
-        family.add_metric(values, buckets=buckets, sum_value=found.sum)
+    for values, item in rows:
+        bounds = [*map(str, item.bounds), "+Inf"]
+        buckets = list(zip(bounds, map(float, accumulate(item.counts)), strict=True))
+        family.add_metric(values, buckets=buckets, sum_value=item.sum)
     return family
 
 
@@ -116,5 +116,5 @@ class _StaticRegistry:
 def _fill(family: Any, rows: Rows) -> Metric:
     for values, number in rows:
         family.add_metric(values, number)
-    found: Metric = family
-    return found
+    result: Metric = family
+    return result

@@ -93,7 +93,7 @@ def qualified_name_errors(value: str) -> list[str]:
     else:
         wrong = [_too_many_bytes(253)] if len(prefix) > 253 else []
         wrong += [] if _SUBDOMAIN.fullmatch(prefix) else [_SUBDOMAIN_SENTENCE]
-        errors += [f"prefix part {one}" for one in wrong]
+        errors += [f"prefix part {item}" for item in wrong]
     if not name:
         errors.append("name part must be non-empty")
     elif len(name) > 63:

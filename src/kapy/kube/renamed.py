@@ -6,8 +6,6 @@ class Controller:
     @renamed_arguments(gather="debounce")
     def watch(self, informer: Informer, *, debounce: float = 0.0) -> None: ...
 
-_RENAMED = {"Keys": "PrivateKeyPool"}    # in a module: `__getattr__` calls `renamed_name`
-
 @renamed_fields(because="message")       # above `@dataclass`
 class Waiting: ...
 
@@ -107,20 +105,6 @@ class RenamedMethods:
             if old in defined and new not in defined:
                 _warn(f"{cls.__name__}.{old}", new)
                 setattr(cls, new, defined[old])
-
-
-def renamed_name(module: str, names: Mapping[str, str], name: str) -> str:
-    """Return the present name of a module's name. Raises AttributeError if it is no former one."""
-    if name not in names:
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    _warn(f"{module}.{name}", names[name])
-    return names[name]
-
-
-def warn_private(module: str, name: str) -> None:
-    """Warn that a name was public and is private from the next minor release on."""
-    text = f"{module}.{name} is private and goes with the next minor release"
-    warnings.warn(text, DeprecationWarning, stacklevel=3)
 
 
 def _warn(old: str, new: str) -> None:

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from kapy.kube import Document
+from kapy.kube.digits import parse_integer
 from kapy.kube.errors import KapyError
 from kapy.kube.field_errors import FieldError, aggregate
 from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
@@ -53,7 +54,8 @@ class Requirement(NamedTuple):
         if not re.fullmatch(r"[+-]?\d+", value, re.ASCII):
             return False
         (bound,) = self.values
-        return int(value) > int(bound) if self.operator == "gt" else int(value) < int(bound)
+        number, limit = parse_integer(value), parse_integer(bound)
+        return number > limit if self.operator == "gt" else number < limit
 
     def __str__(self) -> str:
         match self.operator:
@@ -86,7 +88,7 @@ class LabelSelector:
         if self.nothing:
             return False
         known: Mapping[str, str] = labels or {}
-        return all(one.matches(known) for one in self.requirements)
+        return all(requirement.matches(known) for requirement in self.requirements)
 
     def selects(self, document: Document) -> bool:
         """Report whether a document's labels are selected."""
@@ -103,7 +105,9 @@ NOTHING: Final = LabelSelector(nothing=True)
 @text_cache(1024, max_length=1024)
 def parse_labels(text: str) -> LabelSelector:
     """Parse a label selector. Raises InvalidSelector."""
-    return LabelSelector(tuple(sorted(_Parser(text).requirements(), key=lambda one: one.key)))
+    return LabelSelector(
+        tuple(sorted(_Parser(text).requirements(), key=lambda requirement: requirement.key))
+    )
 
 
 _DOCUMENT_OPERATORS: Final[dict[str, Operator]] = {
@@ -129,7 +133,7 @@ def selector_of(document: Document | None) -> LabelSelector:
         operator = _operator_of(expression)
         values = expression.get("values")
         requirements.append(_requirement(expression.get("key", ""), operator, values))
-    return LabelSelector(tuple(sorted(requirements, key=lambda one: one.key)))
+    return LabelSelector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
 
 
 def _operator_of(expression: Document) -> Operator:
@@ -147,14 +151,18 @@ def stored_selector_of(document: Document | None) -> LabelSelector:
     """
     if document is None:
         return NOTHING
-    found = [
+    requirements = [
         Requirement(key, "=", frozenset((value,)))
         for key, value in (document.get("matchLabels") or {}).items()
     ]
-    for one in document.get("matchExpressions") or []:
-        operator = _operator_of(one)
-        found.append(Requirement(one.get("key", ""), operator, frozenset(one.get("values") or ())))
-    return LabelSelector(tuple(found))
+    for expression in document.get("matchExpressions") or []:
+        operator = _operator_of(expression)
+        requirements.append(
+            Requirement(
+                expression.get("key", ""), operator, frozenset(expression.get("values") or ())
+            )
+        )
+    return LabelSelector(tuple(requirements))
 
 
 def _requirement(key: str, operator: Operator, given: list[str] | None) -> Requirement:
@@ -327,18 +335,21 @@ class FieldSelector:
     @property
     def fields(self) -> list[str]:
         """Return the requested fields, so that a server can refuse unsupported ones."""
-        return [one.field for one in self.requirements]
+        return [requirement.field for requirement in self.requirements]
 
     def exact(self, field: str) -> str | None:
         """Return the value that `field` must have, None if several are possible."""
-        for one in self.requirements:
-            if one.equal and one.field == field:
-                return one.value
+        for requirement in self.requirements:
+            if requirement.equal and requirement.field == field:
+                return requirement.value
         return None
 
     def matches(self, value_of: Callable[[str], str]) -> bool:
         """Report whether an object is selected; `value_of` returns a field's value as text."""
-        return all((value_of(one.field) == one.value) is one.equal for one in self.requirements)
+        return all(
+            (value_of(requirement.field) == requirement.value) is requirement.equal
+            for requirement in self.requirements
+        )
 
 
 _TERM: Final = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)

@@ -69,7 +69,9 @@ def _of_whole_numbers(function: Function) -> Function:
 
     @wraps(function)
     def called(*arguments: Any) -> Any:
-        return function(*(_whole(one) if isinstance(one, str) else one for one in arguments))
+        return function(
+            *(_whole(argument) if isinstance(argument, str) else argument for argument in arguments)
+        )
 
     return called
 
@@ -86,7 +88,7 @@ def _with_nil(function: Function) -> Function:
 
     @wraps(function)
     def called(*arguments: Any) -> Any:
-        return function(*(None if one is UNTYPED_NIL else one for one in arguments))
+        return function(*(None if argument is UNTYPED_NIL else argument for argument in arguments))
 
     return called
 

@@ -131,13 +131,13 @@ def limit_work(name: str, function: Function) -> Function:
         work = current()
         work.charge(extra)
         work.read(*arguments)
-        if parses and any(_text(one) > _PARSED for one in arguments):
+        if parses and any(_text(argument) > _PARSED for argument in arguments):
             raise ValueError(f"{name} of a text of more than {_PARSED} characters is too much")
         if makes is not None:
-            made = makes(*arguments)
-            if made > MAX_VALUE:
+            value = makes(*arguments)
+            if value > MAX_VALUE:
                 raise TooLong(f"{name} would make more than {MAX_VALUE} characters or items")
-            work.charge(made // 16)
+            work.charge(value // 16)
         result = function(*arguments)
         work.read(getattr(result, "value", result))
         return result
@@ -150,7 +150,10 @@ def limit_counts(name: str, function: Function) -> Function:
 
     @wraps(function)
     def called(*arguments: Any) -> Any:
-        if any(isinstance(one, (int, float)) and abs(one) > MAX_REPEAT for one in arguments):
+        if any(
+            isinstance(argument, (int, float)) and abs(argument) > MAX_REPEAT
+            for argument in arguments
+        ):
             raise ValueError(f"{name} of more than {MAX_REPEAT} is too much")
         return function(*arguments)
 

@@ -52,8 +52,8 @@ class Work:
 
     def read(self, *values: Any) -> None:
         """Count the work of reading values. Raises TooLong, also if a value is too large."""
-        for one in values:
-            self.charge(size(one, self.most - self.spent))
+        for item in values:
+            self.charge(size(item, self.most - self.spent))
 
 
 _current: ContextVar[Work | None] = ContextVar("template_work", default=None)
@@ -86,16 +86,16 @@ def size(value: Any, limit: int = MAX_VALUE) -> int:
         return 1
     total, rest = 0, [value]
     while rest:
-        one = rest.pop()
-        if isinstance(one, (str, bytes)):
-            total += _length(one)
+        item = rest.pop()
+        if isinstance(item, (str, bytes)):
+            total += _length(item)
         else:
             total += 1
-            if isinstance(one, Mapping):
-                total += len(one)
-                rest.extend(one.values())
-            elif isinstance(one, (list, tuple)):
-                rest.extend(one)
+            if isinstance(item, Mapping):
+                total += len(item)
+                rest.extend(item.values())
+            elif isinstance(item, (list, tuple)):
+                rest.extend(item)
         if total > MAX_VALUE or len(rest) > MAX_VALUE:
             raise TooLong(f"a value is too large (more than {MAX_VALUE} items)")
         if total > limit:

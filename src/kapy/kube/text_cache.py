@@ -29,8 +29,8 @@ def text_cache(
 
         @wraps(function)
         def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-            for one in args:
-                if len(one) > max_length:  # type: ignore[arg-type]
+            for arg in args:
+                if len(arg) > max_length:  # type: ignore[arg-type]
                     return function(*args, **kwargs)
             return known(*args, **kwargs)  # type: ignore[arg-type]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import total_ordering
 from typing import Final, TypeAlias
 
-from kapy.kube.digits import parse_integer
+from kapy.kube.digits import has_only_digits, parse_integer
 from kapy.kube.errors import KapyError
 from kapy.kube.text_cache import text_cache
 
@@ -96,8 +96,8 @@ def parse(text: str) -> Version:
         major,
         minor,
         _number("patch", patch),
-        tuple(_prerelease(one) for one in pre.split(".")) if "-" in rest else (),
-        tuple(_build_tag(one) for one in build.split(".")) if "+" in parts[2] else (),
+        tuple(_prerelease(part) for part in pre.split(".")) if "-" in rest else (),
+        tuple(_build_tag(part) for part in build.split(".")) if "+" in parts[2] else (),
     )
 
 
@@ -122,13 +122,13 @@ def is_supported_skew(a: Version, b: Version) -> bool:
 
 def _precedence(version: Version) -> tuple[object, ...]:
     # A release comes after its pre-releases; numbers come before texts.
-    pre = tuple((0, one, "") if isinstance(one, int) else (1, 0, one) for one in version.pre)
+    pre = tuple((0, item, "") if isinstance(item, int) else (1, 0, item) for item in version.pre)
     return version.major, version.minor, version.patch, not version.pre, pre
 
 
 def _compare_tags(a: tuple[str, ...], b: tuple[str, ...]) -> int:
-    for one, other in zip(a, b, strict=False):
-        difference = _compare_tag(one, other)
+    for item, other in zip(a, b, strict=False):
+        difference = _compare_tag(item, other)
         if difference:
             return difference
     return (len(a) > len(b)) - (len(a) < len(b))
@@ -137,8 +137,8 @@ def _compare_tags(a: tuple[str, ...], b: tuple[str, ...]) -> int:
 def _compare_tag(a: str, b: str) -> int:
     numeric = _is_number(a), _is_number(b)
     if numeric == (True, True):
-        one, other = ((len(text), text) for text in (a.lstrip("0"), b.lstrip("0")))
-        return (one > other) - (one < other)
+        entry, other = ((len(text), text) for text in (a.lstrip("0"), b.lstrip("0")))
+        return (entry > other) - (entry < other)
     if numeric == (False, False):
         return 0 if a == b else DIFFERENT
     return -1 if numeric[0] else 1
@@ -150,7 +150,7 @@ def _is_number(text: str) -> bool:
 
 def _without_zeros(part: str) -> str:
     part = part.lstrip("0")
-    return part if part[:1].isascii() and part[:1].isdigit() else "0" + part
+    return part if has_only_digits(part[:1]) else "0" + part
 
 
 def _number(name: str, text: str) -> int:

@@ -59,16 +59,16 @@ def decode_message(message: Message, data: bytes) -> Document:
 
     Raises ValueError and IndexError for bytes that are not a message.
     """
-    found: Document = {}
+    result: Document = {}
     for number, value in fields(data):
         field = message.get(number)
         if field is None:
             continue
         if field.repeated:
-            found.setdefault(field.name, []).append(_read(field, value))
+            result.setdefault(field.name, []).append(_read(field, value))
         else:
-            found[field.name] = _read(field, value)
-    return found
+            result[field.name] = _read(field, value)
+    return result
 
 
 def encode_message(message: Message, document: Document) -> bytes:
@@ -76,8 +76,8 @@ def encode_message(message: Message, document: Document) -> bytes:
     data = bytearray()
     for number, field in message.items():
         value = document.get(field.name)
-        for one in value or () if field.repeated else (value,):
-            data += _encode_field(number, field, one)
+        for item in value or () if field.repeated else (value,):
+            data += _encode_field(number, field, item)
     return bytes(data)
 
 

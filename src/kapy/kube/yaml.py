@@ -99,8 +99,8 @@ def readable(text: str | bytes) -> str | bytes:
         text = text.decode("utf-16")
     pattern = _DIRECTIVES if isinstance(text, str) else _DIRECTIVES_IN_BYTES
     # libyaml compares each directive with all earlier ones, which can block the process.
-    found = pattern.finditer(text)  # type: ignore[arg-type]
-    if next(islice(found, _MAX_DIRECTIVES, None), None) is not None:
+    matches = pattern.finditer(text)  # type: ignore[arg-type]
+    if next(islice(matches, _MAX_DIRECTIVES, None), None) is not None:
         raise ValueError(f"more than {_MAX_DIRECTIVES} %TAG directives")
     return text
 
@@ -121,15 +121,15 @@ def errors_of(source: str) -> Generator[None, None, None]:
         line = f"line {mark.line + 1}: " if mark else ""
         what = error.problem or error.context or "cannot be read"
         decoded = isinstance(error, ComposerError | ConstructorError)
-        told = f"yaml: {'' if decoded else _line_in_go(error)}{what}"
-        raise YamlError(f"{_where(source)}{line}{what}", told) from None
+        result = f"yaml: {'' if decoded else _line_in_go(error)}{what}"
+        raise YamlError(f"{_where(source)}{line}{what}", result) from None
     except RecursionError:
         raise YamlError(f"{_where(source)}exceeded max depth", "yaml: exceeded max depth") from None
     except UnsupportedValue as error:
         raise YamlError(f"{_where(source)}{error}", str(error)) from None
     except (yaml.YAMLError, ValueError) as error:
-        told = " ".join(str(error).split())
-        raise YamlError(f"{_where(source)}{told}", f"yaml: {told}") from None
+        result = " ".join(str(error).split())
+        raise YamlError(f"{_where(source)}{result}", f"yaml: {result}") from None
 
 
 def _line_in_go(error: yaml.MarkedYAMLError) -> str:
@@ -153,8 +153,8 @@ class _Dumper(yaml.CSafeDumper):
             return _MAP if kind is yaml.MappingNode else _SEQ
         if not implicit[0]:
             return STR
-        found = short_tag(value) if len(value) <= MAX_TEXT else tag_of(value)
-        return STR if found in (MERGE, TIMESTAMP) else found
+        tag = short_tag(value) if len(value) <= MAX_TEXT else tag_of(value)
+        return STR if tag in (MERGE, TIMESTAMP) else tag
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
@@ -208,7 +208,7 @@ def _sort(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _sort(value[key]) for key in sorted(value, key=_IN_ORDER)}
     if isinstance(value, list):
-        return [_sort(one) for one in value]
+        return [_sort(item) for item in value]
     return value
 
 
@@ -226,8 +226,8 @@ def _natural_order(a: str, b: str) -> int:
     before = _DIGITS_AT_END.search(a[:start])
     inside = "0" in (x, y) and before is not None and before[0].strip("0")
     first, second = (_DIGITS_AT_START.findall(text[start:])[0] for text in (a, b))
-    one = "1" if inside else "0"
-    by_number = int(one + first) - int(one + second)
+    value = "1" if inside else "0"
+    by_number = int(value + first) - int(value + second)
     return by_number or len(first) - len(second) or ord(x) - ord(y)
 
 

@@ -78,10 +78,10 @@ class Anchors:
         if levels <= 0:
             raise ConstructorError(None, None, "exceeded max depth", event.start_mark)
         if isinstance(value, list):
-            return [self._copied(one, levels - 1, event) for one in value]
+            return [self._copied(item, levels - 1, event) for item in value]
         return {
-            self._copied(key, 0, event): self._copied(one, levels - 1, event)
-            for key, one in value.items()
+            self._copied(key, 0, event): self._copied(item, levels - 1, event)
+            for key, item in value.items()
         }
 
 

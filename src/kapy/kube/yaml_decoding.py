@@ -212,11 +212,11 @@ class _Map:
     def _merge(self, value: Any, event: Any, decoder: Decoder) -> None:
         """Set what a merge key stands for; of several maps the first counts."""
         several = isinstance(value, list) and type(event) is not yaml.AliasEvent
-        for one in reversed(value) if several else [value]:
-            if not isinstance(one, dict):
+        for item in reversed(value) if several else [value]:
+            if not isinstance(item, dict):
                 problem = "map merge requires map or sequence of maps as the value"
                 raise ConstructorError(None, None, problem, event.start_mark)
-            for key, inner in one.items():
+            for key, inner in item.items():
                 self._set(key, inner, event, decoder)
 
 

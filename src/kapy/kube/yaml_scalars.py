@@ -23,12 +23,12 @@ _FALSE: Final = ("n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "Fals
 _NULL: Final = ("", "~", "null", "Null", "NULL")
 _NAN: Final = (".nan", ".NaN", ".NAN")
 _INFINITE: Final = tuple(
-    f"{sign}.{one}" for sign in ("", "+", "-") for one in ("inf", "Inf", "INF")
+    f"{sign}.{item}" for sign in ("", "+", "-") for item in ("inf", "Inf", "INF")
 )
 
 _TAG: Final = "tag:yaml.org,2002:"
 STR, NULL, BOOL, INT, FLOAT, MERGE = (
-    f"{_TAG}{one}" for one in ("str", "null", "bool", "int", "float", "merge")
+    f"{_TAG}{item}" for item in ("str", "null", "bool", "int", "float", "merge")
 )
 TIMESTAMP: Final = f"{_TAG}timestamp"
 _BINARY: Final = f"{_TAG}binary"
@@ -116,15 +116,15 @@ def tagged_value(event: Any, *, binary: bool) -> Any:
         return decoded if binary else decoded.decode("utf-8", "replace")
     if tag not in (BOOL, INT, FLOAT, NULL, TIMESTAMP):
         return word
-    found = tag_of(word)
-    if found == TIMESTAMP != tag:
-        found = STR
-    if found == tag:
-        return plain_value(found, word)
-    if (found, tag) == (INT, FLOAT) and (whole := plain_value(found, word)) < 1 << 63:
+    result = tag_of(word)
+    if result == TIMESTAMP != tag:
+        result = STR
+    if result == tag:
+        return plain_value(result, word)
+    if (result, tag) == (INT, FLOAT) and (whole := plain_value(result, word)) < 1 << 63:
         return float(whole)
-    told = f"cannot decode {_short(found)} `{word}` as a {_short(tag)}"
-    raise ConstructorError(None, None, told, event.start_mark)
+    value = f"cannot decode {_short(result)} `{word}` as a {_short(tag)}"
+    raise ConstructorError(None, None, value, event.start_mark)
 
 
 def _short(tag: str) -> str:
@@ -159,7 +159,7 @@ def _integer(plain: str) -> int | None:
         return None
     sign, *digits = match.groups()
     value = next(
-        int(one, base) for one, base in zip(digits, _BASES, strict=True) if one is not None
+        int(digit, base) for digit, base in zip(digits, _BASES, strict=True) if digit is not None
     )
     if sign == "-":
         return -value if value <= 2**63 else None

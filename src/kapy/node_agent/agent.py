@@ -38,6 +38,8 @@ watched in a portable way."""
 JUMP_SECONDS: Final = 10.0
 """The time between two such looks after which the machine has slept, or its clock was set: tokens
 may have expired meanwhile."""
+OWNER_SECONDS: Final = 5.0
+"""For how long a Pod waits for its ReplicaSet. A timer: nothing tells that it is gone for good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class NodeAgent:
             self._read,
             self._sources_of,
         )
+        self._sets_changed = asyncio.Event()
         self.workers: dict[str, PodWorker] = {}
         self._group: asyncio.TaskGroup | None = None
 
@@ -114,6 +117,7 @@ class NodeAgent:
             for runtime in self._runtimes:
                 group.create_task(runtime.keep(self._uids))
             try:
+                self._sets.subscribe(self._on_set)
                 self._pods.subscribe(self._on_change)
                 await asyncio.get_running_loop().create_future()
             finally:
@@ -122,21 +126,21 @@ class NodeAgent:
     def worker(self, namespace: str, name: str) -> PodWorker | None:
         """The worker of a Pod, None if the Pod does not run here."""
         key = Key(namespace, name)
-        return next((one for one in self.workers.values() if one.key == key), None)
+        return next((item for item in self.workers.values() if item.key == key), None)
 
     def workload_of(self, pod: Document) -> str:
         """The name of the Deployment, StatefulSet or other object that a Pod belongs to."""
-        for one in pod["metadata"].get("ownerReferences") or ():
-            if not one.get("controller"):
+        for item in pod["metadata"].get("ownerReferences") or ():
+            if not item.get("controller"):
                 continue
-            if one.get("kind") != "ReplicaSet":
-                return str(one.get("name", ""))
-            found = self._sets.raw(Key(pod["metadata"]["namespace"], one.get("name", "")))
-            if found is None or found["metadata"]["uid"] != one.get("uid"):
+            if item.get("kind") != "ReplicaSet":
+                return str(item.get("name", ""))
+            result = self._sets.raw(Key(pod["metadata"]["namespace"], item.get("name", "")))
+            if result is None or result["metadata"]["uid"] != item.get("uid"):
                 return ""
-            if not _is_of_template(pod, found["spec"]["template"]):
+            if not _is_of_template(pod, result["spec"]["template"]):
                 return ""
-            owners = found["metadata"].get("ownerReferences") or ()
+            owners = result["metadata"].get("ownerReferences") or ()
             return next((str(own["name"]) for own in owners if own.get("controller")), "")
         return str(pod["metadata"]["name"])
 
@@ -159,7 +163,27 @@ class NodeAgent:
 
     def _uids(self) -> Set[str]:
         """The UIDs of Pods that may have leftovers."""
-        return {one["metadata"]["uid"] for one in self._pods.list()} | self.workers.keys()
+        return {item["metadata"]["uid"] for item in self._pods.list()} | self.workers.keys()
+
+    def _on_set(self, _: Change) -> None:
+        """Handle a ReplicaSet that was added, changed or removed."""
+        self._sets_changed.set()
+        self._sets_changed = asyncio.Event()
+
+    async def _know_owner(self, pod: Document) -> None:
+        """Wait for the ReplicaSet of a Pod, which another watch delivers: without it, the image
+        would run and not the program in its place. The ReplicaSet may be gone.
+        """
+        owners = pod["metadata"].get("ownerReferences") or ()
+        sets = [
+            Key(pod["metadata"]["namespace"], str(owner.get("name", "")))
+            for owner in owners
+            if owner.get("controller") and owner.get("kind") == "ReplicaSet"
+        ]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(OWNER_SECONDS):
+                while any(self._sets.raw(key) is None for key in sets):
+                    await self._sets_changed.wait()
 
     def _update(self, uid: str, pod: Document | None) -> None:
         worker = self.workers.get(uid)
@@ -179,6 +203,8 @@ class NodeAgent:
             while True:
                 began = self._clock()
                 try:
+                    await self._know_owner(worker.pod)
+                    self._refresh_programs()
                     await worker.run()
                     return
                 except Exception as error:  # one Pod must not end the others
@@ -197,7 +223,7 @@ class NodeAgent:
         """Remove processes, containers and folders of Pods that were deleted while no agent ran."""
         from kapy.node_agent.leftovers import end_leftovers
 
-        end_leftovers(self._place.folder, {one["metadata"]["uid"] for one in self._pods.list()})
+        end_leftovers(self._place.folder, {item["metadata"]["uid"] for item in self._pods.list()})
 
     async def _follow_files(self) -> None:
         seen = self._clock()
@@ -226,12 +252,12 @@ class NodeAgent:
             worker.notify()
 
     def _informer(self, kind: Resource, namespace: str) -> Informer[Document]:
-        found = self._sources.get((kind, namespace))
-        if found is None:
-            found = self._cache.informer(kind, fields=f"metadata.namespace={namespace}")
-            found.subscribe(self._change_handler(namespace))
-            self._sources[kind, namespace] = found
-        return found
+        result = self._sources.get((kind, namespace))
+        if result is None:
+            result = self._cache.informer(kind, fields=f"metadata.namespace={namespace}")
+            result.subscribe(self._change_handler(namespace))
+            self._sources[kind, namespace] = result
+        return result
 
     def _change_handler(self, namespace: str) -> Callable[[Change], None]:
         def notify(_: Change) -> None:
@@ -247,13 +273,13 @@ class NodeAgent:
 
     def _sources_of(self, pod: Document) -> Sources:
         namespace = pod["metadata"]["namespace"]
-        found: Mapping[Resource, Informer[Document]] = {
+        result: Mapping[Resource, Informer[Document]] = {
             kind: self._informer(kind, namespace) for kind in (SECRETS, CONFIG_MAPS)
         }
         return Sources(
             pod,
-            lambda name: found[SECRETS].raw(Key(namespace, name)),
-            lambda name: found[CONFIG_MAPS].raw(Key(namespace, name)),
+            lambda name: result[SECRETS].raw(Key(namespace, name)),
+            lambda name: result[CONFIG_MAPS].raw(Key(namespace, name)),
             self._host.allocatable,
         )
 

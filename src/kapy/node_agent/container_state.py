@@ -54,7 +54,7 @@ class ContainerState:
         self.changed()
 
     def set_trouble(self, trouble: str) -> None:
-        """It runs, but its state is unknown for this reason; "" clears the reason."""
+        """Record why the state of the running container is unknown; "" clears the reason."""
         if self.trouble != trouble:
             self.trouble = trouble
             self.changed()
@@ -85,7 +85,7 @@ class ContainerState:
 
     def status(self) -> Document:
         """The container's entry in `containerStatuses`."""
-        found: Document = {
+        result: Document = {
             "name": self.name,
             "image": self.container.get("image", ""),
             "imageID": self.running.image if self.running is not None else "",
@@ -96,10 +96,10 @@ class ContainerState:
             "lastState": {},
         }
         if self.running is not None:
-            found["containerID"] = self.running.identity
+            result["containerID"] = self.running.identity
         if self.last is not None and self.ended is None:
-            found["lastState"] = {"terminated": self._terminated(self.last)}
-        return found
+            result["lastState"] = {"terminated": self._terminated(self.last)}
+        return result
 
     def _state(self) -> Document:
         if self.running is not None:
@@ -110,14 +110,14 @@ class ContainerState:
         return {"waiting": {key: value for key, value in waiting.items() if value}}
 
     def _terminated(self, exit_: Exit) -> Document:
-        found: Document = {
+        result: Document = {
             "exitCode": exit_.code,
             "reason": exit_.reason,
             "startedAt": stamp(self.last_started or exit_.at),
             "finishedAt": stamp(exit_.at),
         }
         if exit_.message:
-            found["message"] = exit_.message
+            result["message"] = exit_.message
         if self.last_identity:
-            found["containerID"] = self.last_identity
-        return found
+            result["containerID"] = self.last_identity
+        return result

@@ -18,16 +18,16 @@ def environment_of(
 
     Raises MissingSource.
     """
-    found = dict(base)
-    for one in container.get("envFrom") or ():
-        prefix = one.get("prefix") or ""
-        for key, data in _variables_from(one, sources).items():
-            found[f"{prefix}{key}"] = data.decode("utf-8", "replace")
-    for one in container.get("env") or ():
-        value = _value(one, container, sources, found)
+    result = dict(base)
+    for item in container.get("envFrom") or ():
+        prefix = item.get("prefix") or ""
+        for key, data in _variables_from(item, sources).items():
+            result[f"{prefix}{key}"] = data.decode("utf-8", "replace")
+    for item in container.get("env") or ():
+        value = _value(item, container, sources, result)
         if value is not None:
-            found[one["name"]] = value
-    return found
+            result[item["name"]] = value
+    return result
 
 
 def _variables_from(source: Mapping[str, Any], sources: Sources) -> Mapping[str, bytes]:
@@ -58,9 +58,9 @@ def _value(
             reference = source[field]
             optional = bool(reference.get("optional"))
             values = data(reference.get("name", ""), optional=optional)
-            found = None if values is None else values.get(reference.get("key", ""))
-            if found is None and not optional:
+            result = None if values is None else values.get(reference.get("key", ""))
+            if result is None and not optional:
                 name, key = reference.get("name", ""), reference.get("key", "")
                 raise MissingSource(f"couldn't find key {key} in {kind} {name}")
-            return None if found is None else found.decode("utf-8", "replace")
+            return None if result is None else result.decode("utf-8", "replace")
     raise MissingSource(f"the variable {entry.get('name')} has a source that is not supported")

@@ -44,12 +44,12 @@ def access_of(spec: Mapping[str, Any]) -> list[str]:
 
 def _access(spec: Mapping[str, Any]) -> Iterator[str]:
     yield from (field for field in ("hostNetwork", "hostPID") if spec.get(field))
-    for one in spec.get("volumes") or ():
-        if "hostPath" in one:
-            yield f"hostPath {one['hostPath'].get('path')}"
+    for item in spec.get("volumes") or ():
+        if "hostPath" in item:
+            yield f"hostPath {item['hostPath'].get('path')}"
     contexts = [spec.get("securityContext") or {}]
     for field in ("initContainers", "containers"):
-        contexts += [one.get("securityContext") or {} for one in spec.get(field) or ()]
+        contexts += [item.get("securityContext") or {} for item in spec.get(field) or ()]
     for context in contexts:
         if context.get("privileged"):
             yield "privileged"
@@ -78,9 +78,9 @@ def read(folder: Path) -> Sequence[Allowed]:
 def allow(folder: Path, fresh: Iterable[Allowed]) -> None:
     """Allow this access, and replace what the same workloads had. Raises BadHostAccess, OSError."""
     added = list(fresh)
-    replaced = {one[:2] for one in added}
-    kept = [one for one in read(folder) if one[:2] not in replaced]
-    replace(folder, [*kept, *(one for one in added if one.access)])
+    replaced = {item[:2] for item in added}
+    kept = [item for item in read(folder) if item[:2] not in replaced]
+    replace(folder, [*kept, *(item for item in added if item.access)])
 
 
 def replace(folder: Path, allowed: Sequence[Allowed]) -> None:
@@ -101,13 +101,13 @@ def refusal(folder: Path, pod: Document, workload: str) -> str:
     try:
         allowed = {
             name
-            for one in read(folder)
-            if (one.namespace, one.workload) == (namespace, workload)
-            for name in one.access
+            for item in read(folder)
+            if (item.namespace, item.workload) == (namespace, workload)
+            for name in item.access
         }
     except BadHostAccess as error:
         return str(error)
-    missing = [one for one in wanted if one not in allowed]
+    missing = [item for item in wanted if item not in allowed]
     if not missing:
         return ""
     return (

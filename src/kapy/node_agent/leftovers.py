@@ -18,12 +18,12 @@ def end_leftovers(folder: Path, known: Container[str]) -> None:
     These Pods are already deleted, so there is no grace period.
     """
     pods = folder / "pods"
-    for one in pods.iterdir() if pods.is_dir() else ():
-        if one.name in known:
+    for item in pods.iterdir() if pods.is_dir() else ():
+        if item.name in known:
             continue
-        for container in one.iterdir():
+        for container in item.iterdir():
             record = records.read(container) if container.is_dir() else None
             if record is not None and record.is_alive:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(record.pid, signal.SIGKILL)
-        shutil.rmtree(one, ignore_errors=True)
+        shutil.rmtree(item, ignore_errors=True)

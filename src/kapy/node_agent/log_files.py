@@ -34,8 +34,8 @@ def termination_message(path: Path) -> str:
 def termination_message_of(text: str) -> str:
     """The same as `termination_message`, for the end of a log."""
     lines = text.splitlines()
-    said = next((one.strip() for one in reversed(lines) if _ERROR.search(one)), "")
-    said = said or next((one.strip() for one in reversed(lines) if one.strip()), "")
+    said = next((item.strip() for item in reversed(lines) if _ERROR.search(item)), "")
+    said = said or next((item.strip() for item in reversed(lines) if item.strip()), "")
     return said if len(said) <= 300 else said[:297] + "..."
 
 
@@ -74,14 +74,14 @@ async def lines_of(
 def _start_of(handle: int, lines: int) -> int:
     """The offset at which the last lines of a file begin."""
     size = os.fstat(handle).st_size
-    at, found = size, 0
+    at, result = size, 0
     while at > 0 and lines > 0:
         start = max(at - _PIECE, 0)
         piece = os.pread(handle, at - start, start)
         for index in range(len(piece) - 1, -1, -1):
             if piece[index] == 0x0A and start + index != size - 1:
-                found += 1
-                if found == lines:
+                result += 1
+                if result == lines:
                     return start + index + 1
         at = start
     return size if lines <= 0 else 0

@@ -1,9 +1,10 @@
-"""Logs, ports and commands of an agent's Pods, for the API server's subresources."""
+"""Logs, ports, commands and streams of an agent's Pods, for the API server's subresources."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from kapy._aio.byte_streams import ByteStream, Channel
 from kapy.apiserver.kubelet.exec import CommandStreams, RunCommand
@@ -12,7 +13,7 @@ from kapy.containers import Session
 from kapy.kube.errors import BadRequest
 from kapy.node_agent.container_state import ContainerState
 from kapy.node_agent.pod_worker import PodWorker
-from kapy.node_agent.runtime import LogQuery, NotSupported
+from kapy.node_agent.runtime import LogQuery, NotSupported, Running
 
 Connect = Callable[[int, ByteStream], Awaitable[None]]
 """Talks on a connection to a port until it ends."""
@@ -33,17 +34,17 @@ class PodAccess:
             return None
         state = _container(worker, pod, container)
         try:
-            found = _log(worker, state, options)
+            result = _log(worker, state, options)
         except NotSupported as error:
             raise BadRequest(str(error)) from None
-        if found is None:
+        if result is None:
             reason = "previous terminated container" if options.previous else "container"
             told = state.message or state.reason
             raise BadRequest(
                 f'{reason} "{state.name}" in pod "{pod}" has no log'
                 + (f": {told}" if told and not options.previous else "")
             )
-        return found
+        return result
 
     def connect(self, namespace: str, pod: str) -> Connect | None:
         """Connects to the ports of a Pod; None if this agent does not run it."""
@@ -52,40 +53,80 @@ class PodAccess:
             return None
 
         async def connected(port: int, stream: ByteStream) -> None:
-            running = [one.running for one in worker.containers if one.running is not None]
+            running = [item.running for item in worker.containers if item.running is not None]
             if not running:
                 raise ConnectionRefusedError(f"pod {pod} does not run")
-            real = next((one.ports[port] for one in running if port in one.ports), port)
+            real = next((item.ports[port] for item in running if port in item.ports), port)
             await _joined(running[0].address, real, stream)
 
         return connected
 
     def command(self, namespace: str, pod: str, container: str) -> RunCommand | None:
         """Runs commands in a container; None if this agent does not run the Pod."""
-        worker = self._worker(namespace, pod)
-        if worker is None:
+        state = self._state(namespace, pod, container)
+        if state is None:
             return None
-        state = _container(worker, pod, container)
-        running = state.running
-        if running is None:
-            raise BadRequest(f'container "{state.name}" in pod "{pod}" does not run')
-        if running.identity.startswith("process:"):
-            raise UnsupportedByRuntime(
-                f"pod {pod} has no container to enter: it runs as a process of the plane's "
-                "machine; run the command there"
-            )
+        running = _running(
+            state,
+            pod,
+            "has no container to enter: it runs as a process of the plane's machine; run the "
+            "command there",
+        )
 
         async def run(command: Sequence[str], streams: CommandStreams) -> int:
-            session = Session(
-                output=streams.output,
-                errors=streams.errors,
-                input=streams.input,
-                tty=streams.tty,
-                sizes=streams.sizes,
-            )
-            return await running.attach(command, session)
+            return await running.run_session(command, _session(streams))
 
         return run
+
+    def attachment(self, namespace: str, pod: str, container: str) -> RunCommand | None:
+        """Passes on the streams of a container; None if this agent does not run the Pod."""
+        state = self._state(namespace, pod, container)
+        if state is None:
+            return None
+        running = _running(
+            state,
+            pod,
+            "cannot be attached to: it runs as a process of the plane's machine; `kubectl logs -f` "
+            "shows its output",
+        )
+        has_input, has_terminal = (bool(state.container.get(key)) for key in ("stdin", "tty"))
+
+        async def attach(_: Sequence[str], streams: CommandStreams) -> int:
+            session = _session(streams)
+            if not has_input:
+                session = replace(session, input=None)
+            if not has_terminal:
+                session = replace(session, tty=False, sizes=None)
+            await running.attach(session)
+            return 0
+
+        return attach
+
+    def _state(self, namespace: str, pod: str, container: str) -> ContainerState | None:
+        """The requested container; None if this agent does not run the Pod. Raises BadRequest."""
+        worker = self._worker(namespace, pod)
+        return None if worker is None else _container(worker, pod, container)
+
+
+def _running(state: ContainerState, pod: str, of_process: str) -> Running:
+    """The running container. of_process: why a process cannot do it. Raises BadRequest,
+    UnsupportedByRuntime."""
+    running = state.running
+    if running is None:
+        raise BadRequest(f'container "{state.name}" in pod "{pod}" does not run')
+    if running.identity.startswith("process:"):
+        raise UnsupportedByRuntime(f"pod {pod} {of_process}")
+    return running
+
+
+def _session(streams: CommandStreams) -> Session:
+    return Session(
+        output=streams.output,
+        errors=streams.errors,
+        input=streams.input,
+        tty=streams.tty,
+        sizes=streams.sizes,
+    )
 
 
 def _log(
@@ -109,15 +150,17 @@ def _log(
 def _container(worker: PodWorker, pod: str, name: str) -> ContainerState:
     """The requested container. Raises BadRequest."""
     every = [*worker.containers, *worker.initial]
-    names = " ".join(one.name for one in worker.containers)
+    names = " ".join(item.name for item in worker.containers)
     if not name and len(worker.containers) > 1:
         raise BadRequest(
             f"a container name must be specified for pod {pod}, choose one of: [{names}]"
         )
-    found = next((one for one in every if one.name == (name or worker.containers[0].name)), None)
-    if found is None:
+    result = next(
+        (item for item in every if item.name == (name or worker.containers[0].name)), None
+    )
+    if result is None:
         raise BadRequest(f"container {name} is not valid for pod {pod}")
-    return found
+    return result
 
 
 async def _joined(address: str, port: int, stream: ByteStream) -> None:

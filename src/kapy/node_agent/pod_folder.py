@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 
 from kapy.kube import Document
+from kapy.kube.digits import parse_digits
 
 
 class PodFolder:
@@ -30,9 +31,9 @@ class PodFolder:
 
     def container(self, name: str) -> Path:
         """The folder of a container; it is created if missing."""
-        found = self.path / name
-        found.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return found
+        result = self.path / name
+        result.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return result
 
     def log(self, container: str, restarts: int) -> Path:
         """The log file of a container's start with this number."""
@@ -40,9 +41,10 @@ class PodFolder:
 
     def forget_logs(self, container: str, restarts: int) -> None:
         """Delete the logs of all starts except this one and the previous one."""
-        for one in (self.path / container).glob("*.log"):
-            if one.stem.isdecimal() and int(one.stem) < restarts - 1:
-                one.unlink(missing_ok=True)
+        for log in (self.path / container).glob("*.log"):
+            number = parse_digits(log.stem)
+            if number is not None and number < restarts - 1:
+                log.unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Delete the folder with its content."""

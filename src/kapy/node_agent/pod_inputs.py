@@ -58,7 +58,7 @@ class PodInputs:
 
     @property
     def expired(self) -> str:
-        """Which token has expired without having been renewed, in words; "" for none."""
+        """Describe a token that has expired without renewal; "" for none."""
         return self._tokens.expired
 
     def _sources(self) -> Sources:
@@ -84,8 +84,8 @@ class PodInputs:
         return ContainerConfig(
             pod=self.pod,
             container=container,
-            command=[expand(one, environment) for one in container.get("command") or ()],
-            args=[expand(one, environment) for one in container.get("args") or ()],
+            command=[expand(item, environment) for item in container.get("command") or ()],
+            args=[expand(item, environment) for item in container.get("args") or ()],
             environment=environment,
             mounts=self._volumes.mounts(container),
             folder=self._folder.container(name),
@@ -121,7 +121,7 @@ FAILURES: Final = (MissingSource, ApiError, Unreachable, OSError)
 
 
 def _pull_secrets(pod: Document, sources: Sources) -> list[dict[str, bytes]]:
-    names = [one.get("name", "") for one in pod["spec"].get("imagePullSecrets") or ()]
+    names = [item.get("name", "") for item in pod["spec"].get("imagePullSecrets") or ()]
     return [sources.secret_data(name, optional=True) or {} for name in names]
 
 

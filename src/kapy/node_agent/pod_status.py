@@ -32,33 +32,33 @@ def status_of(
     3339. trouble: why the Pod is not well though its containers run."""
     before = pod.get("status") or {}
     phase = _phase(pod, initial, containers)
-    found: Document = {
+    result: Document = {
         "phase": phase,
         "conditions": _conditions(before, initial, containers, phase, now, trouble),
-        "containerStatuses": [one.status() for one in containers],
+        "containerStatuses": [item.status() for item in containers],
         "qosClass": before.get("qosClass", "BestEffort"),
         "startTime": before.get("startTime") or now,
     }
     if pod["metadata"].get("generation"):
-        found["observedGeneration"] = pod["metadata"]["generation"]
+        result["observedGeneration"] = pod["metadata"]["generation"]
     if initial:
-        found["initContainerStatuses"] = [one.status() for one in initial]
+        result["initContainerStatuses"] = [item.status() for item in initial]
     if address:
-        found |= {"hostIP": host, "hostIPs": [{"ip": host}]}
-        found |= {"podIP": address, "podIPs": [{"ip": address}]}
-    return found
+        result |= {"hostIP": host, "hostIPs": [{"ip": host}]}
+        result |= {"podIP": address, "podIPs": [{"ip": address}]}
+    return result
 
 
 def _phase(
     pod: Document, initial: Sequence[ContainerState], containers: Sequence[ContainerState]
 ) -> str:
     policy: Policy = pod["spec"].get("restartPolicy") or "Always"
-    if any(one.ended is not None and one.ended.code for one in initial):
+    if any(item.ended is not None and item.ended.code for item in initial):
         return "Failed"
-    ended = [one.ended for one in containers if one.ended is not None]
-    if len(ended) == len(containers) and not any(restarts(policy, one.code) for one in ended):
-        return "Failed" if any(one.code for one in ended) else "Succeeded"
-    if all(one.running is None and one.last is None for one in containers):
+    ended = [item.ended for item in containers if item.ended is not None]
+    if len(ended) == len(containers) and not any(restarts(policy, item.code) for item in ended):
+        return "Failed" if any(item.code for item in ended) else "Succeeded"
+    if all(item.running is None and item.last is None for item in containers):
         return "Pending"
     return "Running"
 
@@ -71,9 +71,9 @@ def _conditions(
     now: str,
     trouble: str,
 ) -> list[Document]:
-    unready = [one.name for one in containers if not one.ready or one.trouble]
-    trouble = next((one.trouble for one in containers if one.trouble), trouble)
-    incomplete = [one.name for one in initial if one.ended is None]
+    unready = [item.name for item in containers if not item.ready or item.trouble]
+    trouble = next((item.trouble for item in containers if item.trouble), trouble)
+    incomplete = [item.name for item in initial if item.ended is None]
     over = phase in ("Succeeded", "Failed")
     reason = (
         ("PodCompleted", "") if phase == "Succeeded" else _condition_message("unready", unready)
@@ -89,9 +89,9 @@ def _conditions(
         "ContainersReady": reason,
         "PodScheduled": ("", ""),
     }
-    there = {one["type"]: one for one in before.get("conditions") or ()}
-    known = [_condition(one, *said[one], there.get(one, {}), now) for one in _CONDITIONS]
-    return [*known, *(one for type_, one in there.items() if type_ not in _CONDITIONS)]
+    there = {item["type"]: item for item in before.get("conditions") or ()}
+    known = [_condition(item, *said[item], there.get(item, {}), now) for item in _CONDITIONS]
+    return [*known, *(item for type_, item in there.items() if type_ not in _CONDITIONS)]
 
 
 def _condition_message(
@@ -106,9 +106,9 @@ def _condition_message(
 def _condition(type_: str, reason: str, message: str, before: Document, now: str) -> Document:
     status = "False" if reason else "True"
     moved = before.get("lastTransitionTime") if before.get("status") == status else None
-    found: Document = {"type": type_, "status": status, "lastTransitionTime": moved or now}
+    result: Document = {"type": type_, "status": status, "lastTransitionTime": moved or now}
     if reason:
-        found["reason"] = reason
+        result["reason"] = reason
     if message:
-        found["message"] = message
-    return found
+        result["message"] = message
+    return result

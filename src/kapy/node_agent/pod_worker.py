@@ -116,9 +116,9 @@ class PodWorker:
         with suppress(Exception):  # what failed may fail again
             async with asyncio.timeout(MAX_STOP_SECONDS + 2):
                 await self._stop(min(self._grace(), MAX_STOP_SECONDS))
-        for one in self._reporter.states:
-            if one.ended is None:
-                one.set_waiting(
+        for item in self._reporter.states:
+            if item.ended is None:
+                item.set_waiting(
                     FAILED,
                     f"the node agent failed ({type(cause).__name__}: {cause}) and tries it again "
                     f"in {pause:.0f} s; this is a defect of kapy: `kapy logs` has the details",
@@ -135,15 +135,15 @@ class PodWorker:
     async def _stop(self, seconds: float) -> None:
         """End all containers."""
         async with asyncio.TaskGroup() as group:
-            for one in self._reporter.states:
-                if one.running is not None:
-                    group.create_task(stop_container(one.container, one.running, seconds))
+            for item in self._reporter.states:
+                if item.running is not None:
+                    group.create_task(stop_container(item.container, item.running, seconds))
 
     async def _report_stopped(self) -> None:
         """Write a status that stays true while no agent runs the Pod."""
-        for one in self.containers:
-            if one.ended is None:
-                one.set_waiting(STOPPED, "the plane that ran it was stopped, and starts it again")
+        for item in self.containers:
+            if item.ended is None:
+                item.set_waiting(STOPPED, "the plane that ran it was stopped, and starts it again")
         await self._reporter.write()
 
     async def _remove(self) -> None:
@@ -191,11 +191,11 @@ class PodWorker:
 
     async def _wait_for_runtime_change(self, runtime: Runtime) -> None:
         """Wait until a preferred runtime accepts the Pod."""
-        earlier = list(itertools.takewhile(lambda one: one is not runtime, self._host.runtimes))
+        earlier = list(itertools.takewhile(lambda item: item is not runtime, self._host.runtimes))
         while True:
             await self._news.wait()
-            for one in earlier:
-                if not await one.refusal(self._pod):
+            for item in earlier:
+                if not await item.refusal(self._pod):
                     return
 
     async def _run_with(self, runtime: Runtime) -> None:
@@ -213,8 +213,8 @@ class PodWorker:
                     continue
                 await self._loop(state, runtime, before).run()
                 if state.ended is None or state.ended.code:
-                    for one in self.containers:
-                        one.set_waiting("PodInitializing")
+                    for item in self.containers:
+                        item.set_waiting("PodInitializing")
                     fresh.cancel()
                     return
             for state in self.containers:
@@ -230,9 +230,9 @@ class PodWorker:
 
     def _loop(self, state: ContainerState, runtime: Runtime, policy: Policy) -> ContainerLoop:
         async def configure(restarts: int) -> ContainerConfig:
-            found = await self._inputs.configuration(state, runtime, restarts)
+            result = await self._inputs.configuration(state, runtime, restarts)
             self._reporter.address = self._inputs.address
-            return found
+            return result
 
         return ContainerLoop(self._pod, state, runtime, configure, self._news.wait, policy)
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from kapy.kube import Document
+from kapy.kube.digits import parse_digits
 from kapy.node_agent.runtime import Running, StartFailed
 
 _MAX_BODY: Final = 10 * 1024
@@ -93,17 +94,18 @@ class Probe:
         return running.ports.get(number, number)
 
     def _declared(self, name: str) -> int:
-        for one in self._container.get("ports") or ():
-            if one.get("name") == name:
-                return int(one["containerPort"])
-        if name.isascii() and name.isdecimal() and len(name) < 6:
-            return int(name)
+        for item in self._container.get("ports") or ():
+            if item.get("name") == name:
+                return int(item["containerPort"])
+        number = parse_digits(name)
+        if number is not None and number <= 65535:
+            return number
         raise ValueError(f"the container has no port {name!r}")
 
 
 def _request(action: Mapping[str, Any], address: str, port: int) -> bytes:
     headers = {"Host": f"{address}:{port}", "User-Agent": "kube-probe/kapy", "Accept": "*/*"}
-    headers |= {one["name"]: one["value"] for one in action.get("httpHeaders") or ()}
+    headers |= {item["name"]: item["value"] for item in action.get("httpHeaders") or ()}
     path = action.get("path") or "/"
     path = path if path.startswith("/") else f"/{path}"
     lines = [f"GET {path} HTTP/1.1", *(f"{key}: {value}" for key, value in headers.items())]

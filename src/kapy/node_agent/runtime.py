@@ -120,9 +120,14 @@ class Running(Protocol):
         """Run a command beside it; its exit code. Raises TimeoutError, StartFailed."""
         ...
 
-    async def attach(self, command: Sequence[str], session: Session) -> int:
+    async def run_session(self, command: Sequence[str], session: Session) -> int:
         """Run a command beside it with a user's input and output; its exit code. Raises
         NotSupported, StartFailed."""
+        ...
+
+    async def attach(self, session: Session) -> None:
+        """Connect a user with its own input and output until it ends. Raises NotSupported,
+        StartFailed."""
         ...
 
     def outdated(self) -> str:

@@ -46,20 +46,20 @@ class Sources:
 
     def secret_data(self, name: str, *, optional: bool = False) -> dict[str, bytes] | None:
         """The data of a Secret; None if it is optional and missing. Raises MissingSource."""
-        found = self.secret(name)
-        if found is None:
+        result = self.secret(name)
+        if result is None:
             _check_optional("secret", name, optional=optional)
             return None
-        return {key: _decoded(value) for key, value in (found.get("data") or {}).items()}
+        return {key: _decoded(value) for key, value in (result.get("data") or {}).items()}
 
     def config_data(self, name: str, *, optional: bool = False) -> dict[str, bytes] | None:
         """The data of a ConfigMap, as `secret_data`. Raises MissingSource."""
-        found = self.config_map(name)
-        if found is None:
+        result = self.config_map(name)
+        if result is None:
             _check_optional("configmap", name, optional=optional)
             return None
-        text = {key: str(value).encode() for key, value in (found.get("data") or {}).items()}
-        more = {key: _decoded(value) for key, value in (found.get("binaryData") or {}).items()}
+        text = {key: str(value).encode() for key, value in (result.get("data") or {}).items()}
+        more = {key: _decoded(value) for key, value in (result.get("binaryData") or {}).items()}
         return text | more
 
     def field(self, path: str) -> str:
@@ -109,9 +109,9 @@ class Sources:
         if not name and own is not None:
             return own, True
         for field in ("containers", "initContainers"):
-            for one in self.pod["spec"].get(field) or ():
-                if one.get("name") == name:
-                    return one, field == "containers"
+            for item in self.pod["spec"].get(field) or ():
+                if item.get("name") == name:
+                    return item, field == "containers"
         raise MissingSource(f"container {name} not found")
 
 
@@ -136,7 +136,7 @@ def _amount(text: Any) -> Decimal:
 
 def _addresses(status: Mapping[str, Any], field: str) -> str:
     """All addresses of a kind, of which the first one has a field of its own, too."""
-    listed = [str(one.get("ip", "")) for one in status.get(f"{field}s") or ()]
+    listed = [str(item.get("ip", "")) for item in status.get(f"{field}s") or ()]
     return ",".join(listed) or str(status.get(field, ""))
 
 

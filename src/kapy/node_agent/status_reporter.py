@@ -42,17 +42,17 @@ class StatusReporter:
         self._last = {**(pod.get("status") or {})}
         self._last.setdefault("startTime", stamp(host.clock()))
         spec = pod["spec"]
-        self.initial = [self._state(one) for one in spec.get("initContainers") or ()]
-        self.containers = [self._state(one) for one in spec["containers"]]
+        self.initial = [self._state(item) for item in spec.get("initContainers") or ()]
+        self.containers = [self._state(item) for item in spec["containers"]]
 
     def _state(self, container: Document) -> ContainerState:
         state = ContainerState(container, self._changed.set)
         before = self.pod.get("status") or {}
         for field in ("initContainerStatuses", "containerStatuses"):
-            for one in before.get(field) or ():
-                if one.get("name") == state.name:
-                    state.restarts = int(one.get("restartCount") or 0)
-                    told = one.get("state") or {}
+            for item in before.get(field) or ():
+                if item.get("name") == state.name:
+                    state.restarts = int(item.get("restartCount") or 0)
+                    told = item.get("state") or {}
                     waited = (told.get("waiting") or {}).get("reason")
                     state.ran = "running" in told or waited == STOPPED
         return state
@@ -64,12 +64,12 @@ class StatusReporter:
 
     def state(self, name: str) -> ContainerState:
         """The state of the container of this name."""
-        return next(one for one in self.states if one.name == name)
+        return next(item for item in self.states if item.name == name)
 
     def wait(self, reason: str, message: str) -> None:
         """Set the state Waiting of all containers."""
-        for one in self.states:
-            one.set_waiting(reason, message)
+        for item in self.states:
+            item.set_waiting(reason, message)
 
     def doubt(self, trouble: str) -> None:
         """Set why the Pod is not well; "" clears it."""
@@ -101,7 +101,7 @@ class StatusReporter:
 
     def _status(self) -> Document:
         now = stamp(self._host.clock())
-        running = next((one.running for one in self.containers if one.running is not None), None)
+        running = next((item.running for item in self.containers if item.running is not None), None)
         return status_of(
             {**self.pod, "status": self._last},
             self.initial,
@@ -130,8 +130,8 @@ class StatusReporter:
 
 def _ports_of(containers: Sequence[ContainerState]) -> str:
     """The actual ports of the containers as the annotation's text, "" if all are as declared."""
-    found: dict[str, int] = {}
-    for one in containers:
-        if one.running is not None:
-            found |= {str(key): value for key, value in one.running.ports.items()}
-    return json.dumps(found, sort_keys=True) if found else ""
+    result: dict[str, int] = {}
+    for item in containers:
+        if item.running is not None:
+            result |= {str(key): value for key, value in item.running.ports.items()}
+    return json.dumps(result, sort_keys=True) if result else ""

@@ -23,6 +23,7 @@ _CONTAINER: Final = frozenset((
     "name", "image", "imagePullPolicy", "command", "args", "workingDir", "env", "envFrom", "ports",
     "volumeMounts", "resources", "securityContext", "livenessProbe", "readinessProbe",
     "startupProbe", "terminationMessagePath", "terminationMessagePolicy", "lifecycle",
+    "stdin", "stdinOnce", "tty",
 ))  # fmt: skip
 _MOUNT: Final = frozenset(("name", "mountPath", "readOnly", "subPath"))
 _PROBE: Final = frozenset((
@@ -46,10 +47,10 @@ def unsupported(pod: Document) -> list[str]:
 def _unsupported(spec: Mapping[str, Any]) -> Iterator[str]:
     yield from _others("spec", spec, _POD)
     for field in ("initContainers", "containers"):
-        for one in spec.get(field) or ():
-            yield from _of_container(f"spec.{field}[{one.get('name')}]", one)
-    for one in spec.get("volumes") or ():
-        yield from _of_volume(f"spec.volumes[{one.get('name')}]", one)
+        for item in spec.get(field) or ():
+            yield from _of_container(f"spec.{field}[{item.get('name')}]", item)
+    for item in spec.get("volumes") or ():
+        yield from _of_volume(f"spec.volumes[{item.get('name')}]", item)
 
 
 def _of_container(path: str, container: Mapping[str, Any]) -> Iterator[str]:
@@ -67,8 +68,8 @@ def _of_container(path: str, container: Mapping[str, Any]) -> Iterator[str]:
 
 def _of_volume(path: str, volume: Mapping[str, Any]) -> Iterator[str]:
     yield from _others(path, volume, VOLUMES | {"name"})
-    for one in (volume.get("projected") or {}).get("sources") or ():
-        yield from _others(f"{path}.projected.sources", one, _PROJECTED)
+    for item in (volume.get("projected") or {}).get("sources") or ():
+        yield from _others(f"{path}.projected.sources", item, _PROJECTED)
 
 
 def _others(path: str, fields: Mapping[str, Any], supported: frozenset[str]) -> Iterator[str]:

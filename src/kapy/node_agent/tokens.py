@@ -39,23 +39,25 @@ class Tokens:
 
     def current(self, audience: str, seconds: int) -> str:
         """The token for an audience. Raises MissingSource before it is issued."""
-        found = self._issued.get((audience, seconds))
-        if found is None:
+        result = self._issued.get((audience, seconds))
+        if result is None:
             raise MissingSource("its ServiceAccount token is not issued yet")
-        return found.token
+        return result.token
 
     @property
     def expired(self) -> str:
         """The reason that a token is not accepted any more, "" if all are."""
         now = self._clock()
-        times = [one.expires for one in self._issued.values() if one.expires <= now]
+        times = [item.expires for item in self._issued.values() if item.expires <= now]
         return f"its ServiceAccount token expired at {stamp(min(times))}" if times else ""
 
     async def refresh(self) -> bool:
         """Renew the tokens that are due; whether there were any. Raises ApiError."""
         now = self._clock()
         due = [
-            one for one in self._wanted if one not in self._issued or self._issued[one].renew <= now
+            item
+            for item in self._wanted
+            if item not in self._issued or self._issued[item].renew <= now
         ]
         for audience, seconds in due:
             self._issued[audience, seconds] = await self._issue(audience, seconds, now)
@@ -80,7 +82,7 @@ def _wanted(pod: Document) -> Iterator[tuple[str, int]]:
     if pod["spec"].get("automountServiceAccountToken") is not False:
         yield "", LIFE
     for volume in pod["spec"].get("volumes") or ():
-        for one in (volume.get("projected") or {}).get("sources") or ():
-            source = one.get("serviceAccountToken")
+        for item in (volume.get("projected") or {}).get("sources") or ():
+            source = item.get("serviceAccountToken")
             if source is not None:
                 yield source.get("audience") or "", source.get("expirationSeconds") or 3600

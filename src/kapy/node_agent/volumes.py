@@ -41,7 +41,7 @@ class Volumes:
         self._private = 0o600
         self._more = 0
         self._volumes: dict[str, Mapping[str, Any]] = {
-            one["name"]: one for one in pod["spec"].get("volumes") or ()
+            item["name"]: item for item in pod["spec"].get("volumes") or ()
         }
 
     def share(self) -> None:
@@ -79,7 +79,7 @@ class Volumes:
         else:
             files = self._files(volume, sources)
             publish_files(
-                folder, {key: Content(one.data, one.mode | self._more) for key, one in files}
+                folder, {key: Content(item.data, item.mode | self._more) for key, item in files}
             )
 
     def _files(self, volume: Mapping[str, Any], sources: Sources) -> Iterator[tuple[str, Content]]:
@@ -89,8 +89,8 @@ class Volumes:
                 yield from self._files_of(field, volume[field], sources, mode)
         projected = volume.get("projected") or {}
         mode = projected.get("defaultMode") or _MODE
-        for one in projected.get("sources") or ():
-            for field, source in one.items():
+        for item in projected.get("sources") or ():
+            for field, source in item.items():
                 yield from self._files_of(field, source or {}, sources, mode)
 
     def _files_of(
@@ -123,25 +123,25 @@ class Volumes:
 
     def mounts(self, container: Document) -> list[Mount]:
         """The mounts of a container."""
-        found = list(self._mounts(container.get("volumeMounts") or ()))
+        result = list(self._mounts(container.get("volumeMounts") or ()))
         account = self.account
-        if account is not None and all(one.path != TOKEN_FOLDER for one in found):
-            found.append(Mount(account, TOKEN_FOLDER, read_only=True))
-        return found
+        if account is not None and all(item.path != TOKEN_FOLDER for item in result):
+            result.append(Mount(account, TOKEN_FOLDER, read_only=True))
+        return result
 
     def _mounts(self, mounts: Iterable[Mapping[str, Any]]) -> Iterator[Mount]:
-        for one in mounts:
-            volume = self._volumes.get(one["name"], {})
-            source = self._folder / one["name"]
+        for item in mounts:
+            volume = self._volumes.get(item["name"], {})
+            source = self._folder / item["name"]
             if "hostPath" in volume:
                 source = Path(volume["hostPath"]["path"])
-            if one.get("subPath"):
-                part = _path(one["subPath"])
+            if item.get("subPath"):
+                part = _path(item["subPath"])
                 # A subPath shows one state for good, as in a kubelet.
                 data = source / DATA
                 source = (data.resolve() if data.exists() else source) / part
-            path = "/" + str(PurePosixPath(one["mountPath"])).strip("/")
-            yield Mount(source, path, bool(one.get("readOnly")))
+            path = "/" + str(PurePosixPath(item["mountPath"])).strip("/")
+            yield Mount(source, path, bool(item.get("readOnly")))
 
 
 def _chosen(

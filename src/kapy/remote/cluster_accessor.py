@@ -100,10 +100,10 @@ class WatchedCollection:
     def replace(self, items: Sequence[Document], version: str) -> bool:
         """Take in a whole list; the first one notifies the waiting controllers."""
         first = not self.store.is_synced
-        taken = self.store.replace(items, version)
+        result = self.store.replace(items, version)
         if first:
             self._synced()
-        return taken
+        return result
 
     def rewind(self) -> None:
         """Distrust the known state."""
@@ -177,8 +177,8 @@ class ClusterAccessor:
         listed: Listed[Document] | None = None,
     ) -> WatchedCollection:
         """Return the collection, and watch it if it is not watched yet. listed: its first list."""
-        found = self.informers.get(selection)
-        if found is None:
+        informer = self.informers.get(selection)
+        if informer is None:
             assert self.transport is not None
             reading = Client(self.transport)  # nobody waits for it: it may take its time
             resource, labels, fields, _ = selection
@@ -187,20 +187,20 @@ class ClusterAccessor:
                 if self.over_network
                 else None
             )
-            found = self.informers[selection] = WatchedCollection(resource, labels, synced, trim)
+            informer = self.informers[selection] = WatchedCollection(resource, labels, synced, trim)
             since = listed.resource_version if listed is not None else ""
             if listed is not None:
                 items = listed.items if trim is None else list(map(trim, listed.items))
-                found.store.replace(items, since)
-            found.reflector = reflector = Reflector(
-                reading, resource, found, random, labels=labels, fields=fields, since=since
+                informer.store.replace(items, since)
+            informer.reflector = reflector = Reflector(
+                reading, resource, informer, random, labels=labels, fields=fields, since=since
             )
             reflector.transform = trim
             reflector.limit = CollectionLimit() if self.over_network else None
             name = f"{self.cluster} {resource.plural}"
             # It outlives what it was asked for in.
-            found.task = group.create_task(reflector.run(), name=name, context=Context())
-        return found
+            informer.task = group.create_task(reflector.run(), name=name, context=Context())
+        return informer
 
     def unwatch(self, selection: Selection) -> None:
         """Stop watching a collection."""

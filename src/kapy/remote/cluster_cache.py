@@ -388,7 +388,7 @@ class ClusterCache:
         assert shards is not None
         assert besides is not None
         besides.keys.clear()
-        for cluster in [one for one in self._accessors if not shards.claims(one)]:
+        for cluster in [key for key in self._accessors if not shards.claims(key)]:
             accessor = self._accessors.pop(cluster)
             if self._group is not None:
                 because = "another program looks after it"
@@ -445,10 +445,10 @@ def _decoded(value: str) -> bytes:
 
 def _time_until_probe(cluster: Key) -> timedelta:
     """Return the time until the cluster's next probe: `PROBE_EVERY` at most."""
-    every = PROBE_EVERY.total_seconds()
-    turn = every / TURNS * (crc32(str(cluster).encode()) % TURNS)
-    left = (turn - asyncio.get_running_loop().time()) % every
-    return timedelta(seconds=left if left > EARLY else every)
+    value = PROBE_EVERY.total_seconds()
+    turn = value / TURNS * (crc32(str(cluster).encode()) % TURNS)
+    left = (turn - asyncio.get_running_loop().time()) % value
+    return timedelta(seconds=left if left > EARLY else value)
 
 
 async def _contact(transport: FailureDetector) -> None:

@@ -93,5 +93,5 @@ CALLS: Final = (
     ),
 )
 
-BY_PATH: Final[Mapping[str, EtcdCall]] = {one.path: one for one in CALLS}
-BY_METHOD: Final[Mapping[str, EtcdCall]] = {one.method: one for one in CALLS}
+BY_PATH: Final[Mapping[str, EtcdCall]] = {call.path: call for call in CALLS}
+BY_METHOD: Final[Mapping[str, EtcdCall]] = {call.method: call for call in CALLS}

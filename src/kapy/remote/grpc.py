@@ -176,8 +176,8 @@ async def _answer_call(
         call = Call(headers.get(":path", ""), headers.get(":authority", ""), _unframe(body))
         message = await answer(call)
     except GrpcError as error:
-        told = [("grpc-status", str(error.status)), ("grpc-message", quote(str(error), safe=" "))]
-        http.send_headers(number, [*begin, *told], end_stream=True)
+        result = [("grpc-status", str(error.status)), ("grpc-message", quote(str(error), safe=" "))]
+        http.send_headers(number, [*begin, *result], end_stream=True)
         return
     http.send_headers(number, begin)
     http.send_data(number, _frame(message))

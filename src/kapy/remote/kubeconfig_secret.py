@@ -199,9 +199,9 @@ def _config(secret: Document) -> dict[str, Any]:
 
 
 def _server(config: dict[str, Any], cluster: str) -> str:
-    for one in config.get("clusters") or []:
-        if one.get("name") == cluster:
-            return str((one.get("cluster") or {}).get("server", ""))
+    for item in config.get("clusters") or []:
+        if item.get("name") == cluster:
+            return str((item.get("cluster") or {}).get("server", ""))
     raise BadSecret(f'the kubeconfig has no cluster "{cluster}"')
 
 

@@ -27,23 +27,28 @@ class ClusterAccessorMetrics:
             "capi_cluster_cache_connection_up",
             "Whether there is a connection to the cluster.",
             _LABELS,
-            ((_labels(one), one.client is not None) for one in accessors),
+            ((_labels(accessor), accessor.client is not None) for accessor in accessors),
         )
-        probed = [one for one in accessors if one.probes_passed or one.probes_failed]
+        probed = [
+            accessor for accessor in accessors if accessor.probes_passed or accessor.probes_failed
+        ]
         yield gauge(
             "capi_cluster_cache_healthcheck",
             "Whether the last health probe of the cluster passed.",
             _LABELS,
-            ((_labels(one), one.failures == 0) for one in probed),
+            ((_labels(accessor), accessor.failures == 0) for accessor in probed),
         )
         yield counter(
             "capi_cluster_cache_healthchecks_total",
             "Health probes of the cluster by status.",
             [*_LABELS, "status"],
             (
-                ([*_labels(one), status], count)
-                for one in probed
-                for status, count in (("error", one.probes_failed), ("success", one.probes_passed))
+                ([*_labels(accessor), status], count)
+                for accessor in probed
+                for status, count in (
+                    ("error", accessor.probes_failed),
+                    ("success", accessor.probes_passed),
+                )
             ),
         )
 

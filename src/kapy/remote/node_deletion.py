@@ -48,10 +48,10 @@ class NodeDeletions:
 
     def of(self, owner: Key, uid: str, now: datetime) -> NodeDeletion:
         """Return the deletion, which begins now if it has not begun yet."""
-        found = self._begun.get(owner)
-        if found is None or found.uid != uid:
-            found = self._begun[owner] = NodeDeletion(uid, now)
-        return found
+        node_deletion = self._begun.get(owner)
+        if node_deletion is None or node_deletion.uid != uid:
+            node_deletion = self._begun[owner] = NodeDeletion(uid, now)
+        return node_deletion
 
     def forget(self, owner: Key) -> None:
         """Forget a deleted object."""

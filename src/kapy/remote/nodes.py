@@ -13,8 +13,8 @@ BY_PROVIDER_ID: Final = "providerID"
 
 def provider_id_of(node: Document) -> str:
     """Return `spec.providerID` of a Node, "" if it has none yet."""
-    found: str = (node.get("spec") or {}).get("providerID") or ""
-    return found
+    result: str = (node.get("spec") or {}).get("providerID") or ""
+    return result
 
 
 def nodes_with(nodes: Informer[Document], provider_id: str) -> Sequence[Document]:

@@ -16,7 +16,7 @@ def etcd_context(authority: bytes, client: KeyPair) -> ssl.SSLContext:
 
     Raises KubeconfigError if the certificates cannot be used.
     """
-    found = tls_context(
+    context = tls_context(
         Kubeconfig(
             server="https://etcd",
             certificate_authority=authority,
@@ -24,10 +24,10 @@ def etcd_context(authority: bytes, client: KeyPair) -> ssl.SSLContext:
             client_key=client.key,
         )
     )
-    assert isinstance(found, ssl.SSLContext)
-    found.check_hostname = False
-    found.set_alpn_protocols(["h2"])
-    return found
+    assert isinstance(context, ssl.SSLContext)
+    context.check_hostname = False
+    context.set_alpn_protocols(["h2"])
+    return context
 
 
 def inspection_context() -> ssl.SSLContext:

@@ -95,7 +95,7 @@ class PodPorts(SpdyProtocol):
         trouble.close()
         data = self.open({"streamtype": "data", **shared})
         trouble.set_listener(
-            lambda said: data.fail(OSError(said.decode("utf-8", "replace").strip()))
+            lambda result: data.fail(OSError(result.decode("utf-8", "replace").strip()))
         )
         return data
 
@@ -149,8 +149,8 @@ def _head(access: Kubeconfig, host: str, root: str, namespace: str, pod: str) ->
 
 def _status(body: bytes) -> Any:
     try:
-        found = decode_json(body)
+        json = decode_json(body)
     except BadJson:
-        found = None
-    said = body.decode("utf-8", "replace").strip()
-    return found if isinstance(found, dict) else {"message": said or "the upgrade was refused"}
+        json = None
+    result = body.decode("utf-8", "replace").strip()
+    return json if isinstance(json, dict) else {"message": result or "the upgrade was refused"}

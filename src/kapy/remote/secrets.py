@@ -79,11 +79,11 @@ def parse_secret_name(name: str) -> tuple[str, str]:
     dashes itself, is never recognized.
     """
     cluster, dash, purpose = name.rpartition("-")
-    said = f'"{name}" is not a valid cluster secret name. '
+    result = f'"{name}" is not a valid cluster secret name. '
     if not dash:
-        raise InvalidSecretName(said + "The purpose suffix is missing")
+        raise InvalidSecretName(result + "The purpose suffix is missing")
     if purpose not in PURPOSES:
-        raise InvalidSecretName(said + "Invalid purpose suffix")
+        raise InvalidSecretName(result + "Invalid purpose suffix")
     return cluster, purpose
 
 

@@ -87,9 +87,9 @@ class Rulebook:
     """The rules of all kinds of a provider."""
 
     def __init__(self, *rules: KindRules[Any]) -> None:
-        every = [one for each in rules for one in _kinds_with_rules(each)]
+        value = [kind for rule in rules for kind in _kinds_with_rules(rule)]
         self.kinds: Mapping[GroupKind, KindWithRules] = {
-            one.resource.group_kind: one for one in every
+            kind_with_rules.resource.group_kind: kind_with_rules for kind_with_rules in value
         }
 
     def of(self, document: Document) -> KindWithRules | None:
@@ -124,8 +124,11 @@ class Rulebook:
         metadata = value_at(new, (*_TEMPLATE, "metadata")) or {}
         labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
         errors += metadata_errors(labels, annotations, "spec.template.metadata")
-        found = _problems(_object_from_template(new, rules), None, rules)
-        return errors + [replace(one, field=f"spec.template.{one.field}") for one in found]
+        result = _problems(_object_from_template(new, rules), None, rules)
+        return errors + [
+            replace(field_error, field=f"spec.template.{field_error.field}")
+            for field_error in result
+        ]
 
     def convert(self, document: Document, api_version: str) -> Document:
         """Return the object in another version of its API. Raises CannotConvert."""
@@ -141,7 +144,7 @@ class Rulebook:
             return []
         # One that was stored before a default came to be has not changed.
         path = (*_TEMPLATE, "spec")
-        before, after = (value_at(self.default(one), path) or {} for one in (old, new))
+        before, after = (value_at(self.default(item), path) or {} for item in (old, new))
         changed = changed_fields(before, after)
         return [immutable_error(new["kind"], "a new resource", changed)] if changed else []
 
@@ -153,8 +156,8 @@ def _kinds_with_rules(rules: KindRules[Any]) -> Iterator[KindWithRules]:
 
 
 def _resource(kind: type[Any] | Resource) -> Resource:
-    found: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-    return found
+    resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
+    return resource
 
 
 def _object_from_template(template: Document, rules: KindRules[Any]) -> Document:
@@ -173,8 +176,8 @@ def _apply_defaults(document: Document, rules: KindRules[Any]) -> Document:
     kind = rules.kind
     with _wrap_errors(_resource(kind), "defaults"):
         if isinstance(kind, Resource):
-            found: Document = rules.defaults(copy.deepcopy(document))
-            return found
+            result: Document = rules.defaults(copy.deepcopy(document))
+            return result
         try:
             before, mine = read(document, kind), read(document, kind)
         except msgspec.ValidationError:
@@ -193,7 +196,7 @@ def _problems(new: Document, old: Document | None, rules: KindRules[Any]) -> lis
             given: Sequence[Any] = copy.deepcopy(seen)
         else:
             try:
-                given = [read(one, kind) for one in seen]
+                given = [read(item, kind) for item in seen]
             except msgspec.ValidationError as error:
                 return [_shape_error(error)]
         return list(rules.problems(given[0], given[1] if old is not None else None))

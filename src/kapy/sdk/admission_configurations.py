@@ -29,9 +29,15 @@ def webhook_configurations(rules: Rulebook, name: str, client: Document) -> list
     name: of both. client: a `clientConfig` without a path: `{"service": {"name": …, "namespace":
     …}, "caBundle": …}`, or `{"url": "https://…"}`. Kinds without defaults have no mutating webhook.
     """
-    every = list(rules.kinds.values())
-    mutating = [_webhook(one, DEFAULT, DEFAULT_PATH, client) for one in every if one.has_defaults]
-    validating = [_webhook(one, VALIDATION, VALIDATION_PATH, client) for one in every]
+    kinds = list(rules.kinds.values())
+    mutating = [
+        _webhook(kind_with_rules, DEFAULT, DEFAULT_PATH, client)
+        for kind_with_rules in kinds
+        if kind_with_rules.has_defaults
+    ]
+    validating = [
+        _webhook(kind_with_rules, VALIDATION, VALIDATION_PATH, client) for kind_with_rules in kinds
+    ]
     roles: Mapping[str, list[Document]] = {"Mutating": mutating, "Validating": validating}
     return [
         {

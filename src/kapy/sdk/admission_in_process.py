@@ -62,7 +62,7 @@ def conversion(
         if ruled is None or not ruled.versions:
             return None
         try:
-            return [rules.convert(one, api_version) for one in documents]
+            return [rules.convert(document, api_version) for document in documents]
         except (CannotConvert, RuleFailed) as error:
             raise ConversionFailed(str(error)) from None
 

@@ -50,7 +50,7 @@ def convert(
     if document["apiVersion"] == api_version:
         return document
     source, target = (
-        _version(one, hub, versions) for one in (str(document["apiVersion"]), api_version)
+        _version(item, hub, versions) for item in (str(document["apiVersion"]), api_version)
     )
     if source is not None:
         document = {**_up(document, source), "apiVersion": hub.api_version}
@@ -66,43 +66,43 @@ def _version(api_version: str, hub: Resource, versions: Mapping[str, Version]) -
         return None
     if group == hub.group and version in versions:
         return versions[version]
-    known = ", ".join(f"{hub.group}/{one}" for one in (hub.version, *versions))
+    known = ", ".join(f"{hub.group}/{item}" for item in (hub.version, *versions))
     raise CannotConvert(f"{hub.kind} has no version {api_version}: its versions are {known}")
 
 
 def _up(document: Document, version: Version) -> Document:
     annotations = document["metadata"].get("annotations") or {}
     plain = _without_data(document)
-    found = version.to_hub(copy.deepcopy(plain))
+    result = version.to_hub(copy.deepcopy(plain))
     if DATA not in annotations:
-        return found
+        return result
     try:
         kept: Document = msgspec.json.decode(annotations[DATA], type=dict)
     except (ValueError, RecursionError) as error:
         raise CannotConvert(f"metadata.annotations[{DATA}] cannot be read: {error}") from None
     # What was changed since in the older version counts, on top of all that it could not say.
-    kept = {**kept, "metadata": found["metadata"]}
+    kept = {**kept, "metadata": result["metadata"]}
     then = version.to_hub(version.from_hub(copy.deepcopy(kept)))
-    then, found = ({**one, "apiVersion": "", "kind": plain["kind"]} for one in (then, found))
-    restored: Document = merge_patch.apply(kept, merge_patch.difference(then, found))
+    then, result = ({**item, "apiVersion": "", "kind": plain["kind"]} for item in (then, result))
+    restored: Document = merge_patch.apply(kept, merge_patch.difference(then, result))
     return restored
 
 
 def _down(document: Document, version: Version) -> Document:
-    found = version.from_hub(copy.deepcopy(document))
-    body = {key: one for key, one in document.items() if key not in ("apiVersion", "metadata")}
-    again = version.to_hub(copy.deepcopy(found))
+    result = version.from_hub(copy.deepcopy(document))
+    body = {key: value for key, value in document.items() if key not in ("apiVersion", "metadata")}
+    again = version.to_hub(copy.deepcopy(result))
     if merge_patch.is_equal_json(body, {key: again[key] for key in body if key in again}):
-        return found
+        return result
     data = msgspec.json.encode(body).decode()
     annotations = {**(document["metadata"].get("annotations") or {}), DATA: data}
-    return with_values(found, {_ANNOTATIONS: annotations})
+    return with_values(result, {_ANNOTATIONS: annotations})
 
 
 def _without_data(document: Document) -> Document:
     annotations = document["metadata"].get("annotations") or {}
     if DATA not in annotations:
         return document
-    others = {key: one for key, one in annotations.items() if key != DATA}
-    metadata = {key: one for key, one in document["metadata"].items() if key != "annotations"}
+    others = {key: annotation for key, annotation in annotations.items() if key != DATA}
+    metadata = {key: value for key, value in document["metadata"].items() if key != "annotations"}
     return {**document, "metadata": metadata | ({"annotations": others} if others else {})}

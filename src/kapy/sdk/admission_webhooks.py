@@ -34,10 +34,10 @@ class Webhooks(Reviews):
         if not isinstance(document, dict):
             return {"allowed": True}
         try:
-            found = self._rules.default(document)
+            result = self._rules.default(document)
         except KapyError as error:
             return _denial(ServerError(str(error)).status())
-        return patch_response(document, found)
+        return patch_response(document, result)
 
     async def _validate(self, request: Document) -> Document:
         document, old = request.get("object"), request.get("oldObject")
@@ -56,10 +56,10 @@ class Webhooks(Reviews):
     async def _convert(self, request: Document) -> Document:
         wanted = request.get("desiredAPIVersion", "")
         try:
-            found = [self._rules.convert(one, wanted) for one in request.get("objects") or ()]
+            converts = [self._rules.convert(obj, wanted) for obj in request.get("objects") or ()]
         except KapyError as error:
             return {"convertedObjects": [], "result": BadRequest(str(error)).status()}
-        return {"convertedObjects": found, "result": {"status": "Success"}}
+        return {"convertedObjects": converts, "result": {"status": "Success"}}
 
 
 def _denial(status: Document) -> Document:

@@ -120,7 +120,7 @@ def holds(current: Any, wanted: Any, field: str = "") -> bool:
             for name, value in wanted.items()
         )
     if isinstance(wanted, list) and field in _SHARED:
-        return isinstance(current, list) and all(one in current for one in wanted)
+        return isinstance(current, list) and all(item in current for item in wanted)
     return bool(current == wanted)
 
 

@@ -42,6 +42,7 @@ from kapy.sdk.cluster_certificates import ClusterCertificates, ClusterKeys
 from kapy.sdk.failures import ProviderMistake, failure_condition
 from kapy.sdk.init_lock import InitLock
 from kapy.sdk.ownership import (
+    cached_owner,
     endpoint_of,
     is_externally_managed,
     labelled_cluster,
@@ -196,11 +197,13 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
         """Refresh existing data."""
         if not self._refreshes or not _may_still_be_read(context):
             return self._set_available(draft, Unchanged())
-        made = await self._data.read(draft.object)
-        if made is None and context.pool is None:
+        bootstrap_data = await self._data.read(draft.object)
+        if bootstrap_data is None and context.pool is None:
             return self._set_available(draft, Unchanged())
         answer = await (
-            self._provider.data(context) if made is None else self._provider.refresh(context, made)
+            self._provider.data(context)
+            if bootstrap_data is None
+            else self._provider.refresh(context, bootstrap_data)
         )
         if isinstance(answer, Failed):
             return self._set_failed(draft, answer)
@@ -208,7 +211,7 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
             self._set_status_fields(draft, answer.status)
             self._set_available(draft, Unchanged(conditions=answer.conditions))
             return requeue_if(after=answer.requeue_after, because=answer.message)
-        if isinstance(answer, BootstrapData) and not _is_same_data(answer, made):
+        if isinstance(answer, BootstrapData) and not _is_same_data(answer, bootstrap_data):
             if context.pool is None:
                 raise ProviderMistake(
                     "the boot data of a Machine must not change, it may have been read already:"
@@ -240,8 +243,8 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
     ) -> None:
         missing = false(ConditionType.DATA_SECRET_AVAILABLE, reason, answer.message)
         self._report(draft, (missing, *answer.conditions), None)
-        said = false(self.summary_condition, reason, answer.message)
-        set_condition(draft.object, said, self._runtime.clock())
+        condition = false(self.summary_condition, reason, answer.message)
+        set_condition(draft.object, condition, self._runtime.clock())
 
     def _set_waiting(
         self, draft: Draft[BootstrapConfigContractObject], answer: Waiting, reason: str
@@ -258,10 +261,10 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
         status = draft.object.status
         if status.initialization.data_secret_created or draft.object.deleting:
             return super()._report_error(draft, error)
-        said = failure_condition(error, ConditionType.DATA_SECRET_AVAILABLE)
-        if said is not None:
-            self._report(draft, (said,), None)
-        return said is not None
+        condition = failure_condition(error, ConditionType.DATA_SECRET_AVAILABLE)
+        if condition is not None:
+            self._report(draft, (condition,), None)
+        return condition is not None
 
     def _report(
         self,
@@ -271,16 +274,16 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
     ) -> None:
         super()._report(draft, conditions, ready)
         legacy = self._provider.for_v1beta1(conditions)
-        types = [one.type for one in conditions]
+        types = [condition.type for condition in conditions]
         report_v1beta1(draft.object, legacy, types, self._runtime.clock(), counted=False)
 
     def _context(self, draft: Draft[BootstrapConfigContractObject]) -> BootstrapContext[T]:
         contract, kind = draft.object, self._kind
         machine, pool = self._machine(contract), self._pool(contract)
         owner = labelled_cluster(contract.metadata) or Key(contract.metadata.namespace, "")
-        for one in (machine, pool):
-            if one is not None:
-                owner = Key(contract.metadata.namespace, one.spec.cluster_name)
+        for item in (machine, pool):
+            if item is not None:
+                owner = Key(contract.metadata.namespace, item.spec.cluster_name)
         cluster = self._clusters.get(owner)
         obj: Any = draft.before if isinstance(kind, Resource) else read(draft.before, kind)
         return BootstrapContext(
@@ -295,16 +298,14 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
             version=_version(machine, pool),
             control_plane=machine is not None and is_control_plane(machine),
             endpoint=endpoint_of(cluster),
-            last_conditions={one.type: one for one in contract.status.conditions},
+            last_conditions={condition.type: condition for condition in contract.status.conditions},
         )
 
     def _machine(self, obj: BootstrapConfigContractObject) -> Machine | None:
-        key = machine_key(obj.metadata)
-        return None if key is None else self._machines.get(key)
+        return cached_owner(self._machines, obj.metadata, Machine)
 
     def _pool(self, obj: BootstrapConfigContractObject) -> MachinePool | None:
-        key = pool_key(obj.metadata)
-        return None if key is None else self._pools.get(key)
+        return cached_owner(self._pools, obj.metadata, MachinePool)
 
 
 def _version(machine: Machine | None, pool: MachinePool | None) -> str:
@@ -324,5 +325,8 @@ def _may_still_be_read(context: BootstrapContext[Any]) -> bool:
     return context.machine is None or context.machine.status.node_ref is None
 
 
-def _is_same_data(one: BootstrapData, other: BootstrapData | None) -> bool:
-    return other is not None and (one.value, one.format) == (other.value, other.format)
+def _is_same_data(bootstrap_data: BootstrapData, other: BootstrapData | None) -> bool:
+    return other is not None and (bootstrap_data.value, bootstrap_data.format) == (
+        other.value,
+        other.format,
+    )

@@ -63,8 +63,8 @@ class BootstrapSecrets:
         value = secret_value(secret, VALUE)
         if value is None or not _is_ours(secret, config):
             return None
-        said = secret_value(secret, FORMAT)
-        return BootstrapData(value=value, format=(said or b"cloud-config").decode())
+        result = secret_value(secret, FORMAT)
+        return BootstrapData(value=value, format=(result or b"cloud-config").decode())
 
     async def keep_owned(self, config: Object) -> None:
         """Restore the owner of the Secret: a move or a restore may have lost it. Raises
@@ -78,7 +78,7 @@ class BootstrapSecrets:
         if wanted in there:
             return
         _check_controller(config, secret)
-        others = [one for one in there if not is_same_owner(one, wanted)]
+        others = [item for item in there if not is_same_owner(item, wanted)]
         patch = {
             "metadata": {
                 "ownerReferences": [*others, wanted],
@@ -94,13 +94,13 @@ def _owner(config: Object) -> OwnerReference:
 
 def _is_ours(secret: Document, config: Object) -> bool:
     owners = secret["metadata"].get("ownerReferences") or ()
-    return any(one["uid"] == config.metadata.uid for one in owners)
+    return any(owner["uid"] == config.metadata.uid for owner in owners)
 
 
 def _check_controller(config: Object, secret: Document) -> None:
     """Raise OwnedByOther if an object of another kind controls the Secret."""
     there = secret["metadata"].get("ownerReferences") or ()
-    controller = next((one for one in there if one.get("controller")), None)
+    controller = next((item for item in there if item.get("controller")), None)
     kind, name = config.RESOURCE.kind, config.metadata.name
     if controller is not None and controller.get("kind") != kind:
         raise OwnedByOther(

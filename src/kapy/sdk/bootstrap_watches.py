@@ -31,7 +31,7 @@ class BootstrapWatches:
         cache = runtime.cache
         self._resource = resource
         self._configs = cache.informer(resource)
-        self._owners = [cache.informer(one) for one in (Machine.RESOURCE, MachinePool.RESOURCE)]
+        self._owners = [cache.informer(item) for item in (Machine.RESOURCE, MachinePool.RESOURCE)]
         self._clusters = cache.informer(Cluster.RESOURCE)
         self._secrets = cache.informer(SECRETS, labels=LABELLED)
 
@@ -78,7 +78,7 @@ class BootstrapWatches:
                 yield from self._of(cluster)
 
     def _of(self, cluster: str) -> list[Key]:
-        return [Key.of(one) for one in self._configs.indexed(BY_CLUSTER, cluster)]
+        return [Key.of(item) for item in self._configs.indexed(BY_CLUSTER, cluster)]
 
 
 def _booted(owner: Document) -> Any:

@@ -30,10 +30,10 @@ class ChangeCounter:
 
     def increment(self, keys: Iterable[Key]) -> Iterable[Key]:
         """Return the keys after marking them as changed."""
-        found = tuple(keys)
-        for key in found:
+        results = tuple(keys)
+        for key in results:
             self._counts[key] = self.count(key) + 1
-        return found
+        return results
 
     def count(self, key: Key) -> int:
         """Return the number of changes: to be read before a reconcile reads anything."""

@@ -13,8 +13,8 @@ from kapy.kube import Document, Key
 def machine_spec_of(owner: Document) -> Document:
     """Return the machine spec: a Machine's own, or that of a pool."""
     spec: Document = owner.get("spec") or {}
-    found: Document = (spec["template"].get("spec") or {}) if "template" in spec else spec
-    return found
+    result: Document = (spec["template"].get("spec") or {}) if "template" in spec else spec
+    return result
 
 
 def is_update(change: Change, seen: Any) -> bool:
@@ -35,9 +35,9 @@ def start_conditions(cluster: Document) -> Any:
     status = cluster.get("status") or {}
     initialized = next(
         (
-            one["status"]
-            for one in status.get("conditions") or ()
-            if one["type"] == ConditionType.CONTROL_PLANE_INITIALIZED
+            condition["status"]
+            for condition in status.get("conditions") or ()
+            if condition["type"] == ConditionType.CONTROL_PLANE_INITIALIZED
         ),
         "",
     )

@@ -96,7 +96,7 @@ class ClusterCertificates:
         Raises ExternalCertificateMissing, UnusableSecrets; BadSecret if not checked.
         """
         secrets = await self._secrets_of(cluster, certificates)
-        found: dict[str, StoredCertificate] = {}
+        result: dict[str, StoredCertificate] = {}
         unusable: list[tuple[Document, str]] = []
         for certificate, secret in zip(certificates, secrets, strict=True):
             if secret is None:
@@ -109,13 +109,13 @@ class ClusterCertificates:
             if checked and (problem := self._problem(certificate, secret)):
                 unusable.append((secret, problem))
             else:
-                found[certificate.purpose] = StoredCertificate(key_pair(secret), secret)
+                result[certificate.purpose] = StoredCertificate(key_pair(secret), secret)
         if unusable:
             raise UnusableSecrets(
                 (secret_problem(secret, problem) for secret, problem in unusable),
                 is_watched=all(is_watched(secret) for secret, _ in unusable),
             )
-        return found
+        return result
 
     async def find_or_create(
         self,
@@ -129,7 +129,7 @@ class ClusterCertificates:
         beside unusable ones. Raises as `find`.
         """
         stored = await self.find(cluster, certificates, checked=checked)
-        missing = [one for one in certificates if one.purpose not in stored]
+        missing = [certificate for certificate in certificates if certificate.purpose not in stored]
         return stored | await self.create(cluster, missing, owner)
 
     async def create(
@@ -143,9 +143,9 @@ class ClusterCertificates:
         stored: dict[str, StoredCertificate] = {}
         if not ours:
             return stored
-        keys = await asyncio.gather(*(self._keys.new(one.algorithm) for one in ours))
+        keys = await asyncio.gather(*(self._keys.new(our.algorithm) for our in ours))
         now = self._clock()
-        pairs = [new_key_pair(one, now, key) for one, key in zip(ours, keys, strict=True)]
+        pairs = [new_key_pair(our, now, key) for our, key in zip(ours, keys, strict=True)]
         for certificate, pair in zip(ours, pairs, strict=True):
             stored[certificate.purpose] = await self._store(cluster, certificate, pair, owner)
         return stored
@@ -156,7 +156,7 @@ class ClusterCertificates:
         there: list[Document] = secret["metadata"].get("ownerReferences") or []
         if wanted in there or secret.get("type") != SECRET_TYPE:
             return secret
-        others = [one for one in there if not one.get("controller") and one["uid"] != owner.uid]
+        others = [item for item in there if not item.get("controller") and item["uid"] != owner.uid]
         patch = {
             "metadata": {
                 "ownerReferences": [*others, wanted],
@@ -169,10 +169,15 @@ class ClusterCertificates:
         self, cluster: Key, certificates: Sequence[ClusterCertificate]
     ) -> list[Document | None]:
         """Return all Secrets; those that are not in the cache are read concurrently."""
-        cached = [self._secrets.raw(secret_key(cluster, one.purpose)) for one in certificates]
+        cached = [
+            self._secrets.raw(secret_key(cluster, certificate.purpose))
+            for certificate in certificates
+        ]
         if None not in cached:
             return cached
-        return await asyncio.gather(*(self.secret(cluster, one.purpose) for one in certificates))
+        return await asyncio.gather(
+            *(self.secret(cluster, certificate.purpose) for certificate in certificates)
+        )
 
     def _problem(self, certificate: ClusterCertificate, secret: Document) -> str:
         """Return what is wrong with a Secret; each state of it is checked once."""
@@ -227,4 +232,4 @@ class ClusterKeys:
         Raises ExternalCertificateMissing, UnusableSecrets.
         """
         stored = await self._certificates.find_or_create(self._cluster, wanted, self._owner)
-        return {purpose: one.pair for purpose, one in stored.items()}
+        return {purpose: certificate.pair for purpose, certificate in stored.items()}

@@ -76,7 +76,7 @@ class InfraMachinePoolSpec(Model):
 
 
 class InfraMachinePoolStatus(ContractStatus):
-    """ready: what upstream's core still reads in place of the initialization."""
+    """The status of a pool. ready: read by upstream's core in place of the initialization."""
 
     initialization: Initialization = field(default_factory=Initialization)
     ready: bool = False

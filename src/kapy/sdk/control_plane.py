@@ -54,7 +54,7 @@ class AnyControlPlaneProvider(RenamedMethods, ABC, Generic[T]):
 
     provides_endpoint: whether the control plane has its own endpoint. Otherwise it waits for the
     Cluster's, which the infrastructure or the user sets. needs_infrastructure: whether it waits for
-    the cluster's infrastructure. algorithm: of the key in issued kubeconfigs.
+    the cluster's infrastructure. algorithm: of the private key in issued kubeconfigs.
     """
 
     provides_endpoint: ClassVar[bool] = True

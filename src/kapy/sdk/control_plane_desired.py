@@ -162,7 +162,7 @@ class DesiredMachines:
             **_unless_empty("failureDomain", failure_domain),
             **_unless_empty("readinessGates", list(self.readiness_gates)),
             **_unless_empty("deletion", encode(template.deletion)),
-            **_unless_empty("taints", [encode(one) for one in template.taints]),
+            **_unless_empty("taints", [encode(taint) for taint in template.taints]),
         }
 
 

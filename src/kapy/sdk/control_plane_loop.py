@@ -91,7 +91,9 @@ class MachineLoop(ABC):
 
     def select_for_shutdown(self, deleting: Sequence[Machine]) -> Machine | None:
         """Return the Machine in deletion that may be shut down next, None if all have to wait."""
-        waiting = (one for one in deleting if self.has_hook(one) and waits_for_hook(one))
+        waiting = (
+            machine for machine in deleting if self.has_hook(machine) and waits_for_hook(machine)
+        )
         return next(waiting, None)
 
     async def prepare_shutdown(self, machine: Machine) -> bool:
@@ -111,7 +113,7 @@ class MachineLoop(ABC):
         """Let one Machine in deletion be shut down. While one is in deletion, nothing else is done;
         its changes enqueue the control plane.
         """
-        deleting = [one for one in self.machines if one.deleting]
+        deleting = [item for item in self.machines if item.deleting]
         if not deleting:
             return None
         machine = self.select_for_shutdown(deleting)
@@ -181,7 +183,7 @@ def control_plane_machines(machines: Iterable[Document], uid: str) -> ClusterMac
         metadata = document["metadata"]
         if Label.CONTROL_PLANE in (metadata.get("labels") or {}):
             owners = metadata.get("ownerReferences") or ()
-            (own if any(one["uid"] == uid for one in owners) else foreign).append(document)
+            (own if any(owner["uid"] == uid for owner in owners) else foreign).append(document)
     return ClusterMachines(own, foreign)
 
 

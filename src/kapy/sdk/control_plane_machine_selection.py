@@ -31,28 +31,28 @@ def select_for_deletion(
     most Machines, and before all in a domain that is none any more.
     """
     eligible = (
-        [one for one in outdated if is_marked_for_deletion(one)]
-        or [one for one in machines if is_marked_for_deletion(one)]
+        [machine for machine in outdated if is_marked_for_deletion(machine)]
+        or [machine for machine in machines if is_marked_for_deletion(machine)]
         or list(broken)
         or list(outdated)
         or machines
     )
-    homeless = oldest(one for one in eligible if one.spec.failure_domain not in domains)
+    homeless = oldest(machine for machine in eligible if machine.spec.failure_domain not in domains)
     if homeless is not None:
         domain = homeless.spec.failure_domain
     else:
         domain = pick_most(
             domains,
-            [one.spec.failure_domain for one in machines],
-            [one.spec.failure_domain for one in eligible],
+            [machine.spec.failure_domain for machine in machines],
+            [machine.spec.failure_domain for machine in eligible],
         )
-    return oldest(one for one in eligible if one.spec.failure_domain == domain)
+    return oldest(machine for machine in eligible if machine.spec.failure_domain == domain)
 
 
 def failure_domains(cluster: Cluster | None) -> list[str]:
     """Return the names of the failure domains for control plane Machines."""
-    found = [] if cluster is None else cluster.status.failure_domains
-    return [one.name for one in found if one.control_plane]
+    result = [] if cluster is None else cluster.status.failure_domains
+    return [failure_domain.name for failure_domain in result if failure_domain.control_plane]
 
 
 def next_failure_domain(
@@ -65,12 +65,14 @@ def next_failure_domain(
     """Return the failure domain of the next Machine: the one with the fewest Machines that stay,
     then with the fewest Machines; "" if there are none.
     """
-    leaving = {one.metadata.uid for one in outdated}
-    staying = [one for one in machines if not (one.metadata.uid in leaving or one.deleting)]
+    leaving = {machine.metadata.uid for machine in outdated}
+    staying = [
+        machine for machine in machines if not (machine.metadata.uid in leaving or machine.deleting)
+    ]
     return pick_fewest(
         domains,
-        [one.spec.failure_domain for one in machines],
-        [one.spec.failure_domain for one in staying],
+        [machine.spec.failure_domain for machine in machines],
+        [machine.spec.failure_domain for machine in staying],
         random=random,
     )
 
@@ -87,12 +89,16 @@ def creation_time(machine: Machine) -> datetime:
 
 def oldest(machines: Iterable[Machine]) -> Machine | None:
     """Return the Machine that was created first (names break ties)."""
-    return min(machines, key=lambda one: (creation_time(one), one.metadata.name), default=None)
+    return min(
+        machines, key=lambda machine: (creation_time(machine), machine.metadata.name), default=None
+    )
 
 
 def versions_of(machines: Sequence[Machine]) -> list[StatusVersion]:
     """Return the versions of the Machines, lowest first, with the number of Machines of each."""
-    counted = Counter(one.spec.version for one in machines if _is_version(one.spec.version))
+    counted = Counter(
+        machine.spec.version for machine in machines if _is_version(machine.spec.version)
+    )
     ordered = sorted(counted, key=lambda text: (parse_tolerant(text), text))
     return [StatusVersion(version=version, replicas=counted[version]) for version in ordered]
 

@@ -31,6 +31,7 @@ from kapy.engine.draft import Draft
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
 from kapy.kube import Key
+from kapy.kube.digits import has_only_digits
 from kapy.kube.meta import owner_reference, read
 from kapy.kube.names import Resource
 from kapy.kube.pki import KeyPair
@@ -183,7 +184,7 @@ class ControlPlaneReconciler(ProviderReconciler[ControlPlaneContractObject], Gen
     ) -> None:
         super()._report(draft, conditions, ready)
         legacy = self._settings.for_v1beta1(conditions or (() if ready is None else (ready,)))
-        types = [one.type for one in legacy]
+        types = [beta1_condition.type for beta1_condition in legacy]
         report_v1beta1(draft.object, legacy, types, self._runtime.clock(), counted=False)
 
     def _context(
@@ -203,7 +204,7 @@ class ControlPlaneReconciler(ProviderReconciler[ControlPlaneContractObject], Gen
             replicas=contract.spec.replicas,
             endpoint=_endpoint(contract) or endpoint_of(cluster),
             initialized=bool(contract.status.initialization.control_plane_initialized),
-            last_conditions={one.type: one for one in contract.status.conditions},
+            last_conditions={condition.type: condition for condition in contract.status.conditions},
         )
 
 
@@ -213,8 +214,8 @@ def unavailable(message: str) -> Condition:
 
 
 def _endpoint(contract: ControlPlaneContractObject) -> Endpoint | None:
-    found = contract.spec.control_plane_endpoint
-    return Endpoint(found.host, found.port) if found.host else None
+    endpoint = contract.spec.control_plane_endpoint
+    return Endpoint(endpoint.host, endpoint.port) if endpoint.host else None
 
 
 def _host(host: str) -> str:
@@ -223,4 +224,4 @@ def _host(host: str) -> str:
 
 
 def _with_v(version: str) -> str:
-    return f"v{version}" if version[:1].isdigit() else version
+    return f"v{version}" if has_only_digits(version[:1]) else version

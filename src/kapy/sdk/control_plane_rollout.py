@@ -75,16 +75,16 @@ class RolloutChecks:
     async def _read(
         self, machine: Machine, reference: Reference, view: type[View]
     ) -> Document | None:
-        found = await self._external.get(reference, machine.metadata.namespace, view)
-        if isinstance(found, Unreadable):
-            raise found.error
-        return found.view.document if isinstance(found, Found) else None
+        result = await self._external.get(reference, machine.metadata.namespace, view)
+        if isinstance(result, Unreadable):
+            raise result.error
+        return result.view.document if isinstance(result, Found) else None
 
     async def _is_any_of(self, config: Document, wanted: Sequence[Document]) -> bool:
-        for one in wanted:
-            if (one["apiVersion"], one["kind"]) != (config["apiVersion"], config["kind"]):
+        for item in wanted:
+            if (item["apiVersion"], item["kind"]) != (config["apiVersion"], config["kind"]):
                 continue
-            if await self._is_spec(config, one.get("spec") or {}):
+            if await self._is_spec(config, item.get("spec") or {}):
                 return True
         return False
 
@@ -96,7 +96,7 @@ class RolloutChecks:
         """
         metadata, manager = config["metadata"], self._manager
         intent = {**config, "spec": spec, "metadata": {"name": metadata["name"]}}
-        intent = {key: one for key, one in intent.items() if key != "status"}
+        intent = {key: value for key, value in intent.items() if key != "status"}
         if is_no_op(_without_metadata(config), intent, manager):
             return True
         uid, version = metadata["uid"], metadata["resourceVersion"]
@@ -104,7 +104,7 @@ class RolloutChecks:
         if known is not None and known[:2] == (version, spec):
             return known[2]
         owners = metadata.get("ownerReferences") or []
-        mine = [one for one in owners if not one.get("controller")]
+        mine = [owner for owner in owners if not owner.get("controller")]
         named = {"name": metadata["name"], "namespace": metadata["namespace"], "uid": uid}
         answer = await self._client.apply(
             await self._external.resource_of(config),
@@ -130,7 +130,10 @@ def is_cloned_from(template: Reference, infra: Document) -> bool:
 def _without_metadata(config: Document) -> Document:
     """Return the document without metadata in its managed fields."""
     managed = [
-        {**one, "fieldsV1": {k: v for k, v in (one.get("fieldsV1") or {}).items() if k == "f:spec"}}
-        for one in config["metadata"].get("managedFields") or ()
+        {
+            **field,
+            "fieldsV1": {k: v for k, v in (field.get("fieldsV1") or {}).items() if k == "f:spec"},
+        }
+        for field in config["metadata"].get("managedFields") or ()
     ]
     return {**config, "metadata": {**config["metadata"], "managedFields": managed}}

@@ -42,7 +42,7 @@ def set_machine_counters(
 
 
 def _count_true(machines: Sequence[Machine], type_: str) -> int:
-    return sum(is_true(one.status.conditions, type_) for one in machines)
+    return sum(is_true(machine.status.conditions, type_) for machine in machines)
 
 
 def progress_conditions(
@@ -55,7 +55,7 @@ def progress_conditions(
     current, waiting = len(machines), f" is blocked because:\n* {blocked_by}" if blocked_by else ""
     rolling = false(ConditionType.ROLLING_OUT, Reason.NOT_ROLLING_OUT)
     if outdated:
-        lines = sorted({f"* {one}" for said in outdated.values() for one in said})
+        lines = sorted({f"* {item}" for result in outdated.values() for item in result})
         message = "\n".join([f"Rolling out {len(outdated)} not up-to-date replicas", *lines])
         rolling = true(ConditionType.ROLLING_OUT, Reason.ROLLING_OUT, message)
     up = false(ConditionType.SCALING_UP, Reason.NOT_SCALING_UP)

@@ -30,7 +30,7 @@ class ControlPlaneWatches:
         self._resource = resource
         self._objects = cache.informer(resource)
         self._clusters = cache.informer(Cluster.RESOURCE)
-        self._machines = [cache.informer(one) for one in (Machine.RESOURCE, MachinePool.RESOURCE)]
+        self._machines = [cache.informer(item) for item in (Machine.RESOURCE, MachinePool.RESOURCE)]
         self._secrets = cache.informer(SECRETS, labels=LABELLED)
 
     def attach(
@@ -61,11 +61,13 @@ class ControlPlaneWatches:
 
     def workers(self, cluster: Key) -> list[str]:
         """Return the cluster's worker Machines and its pools."""
-        found = (one for kind in self._machines for one in kind.indexed(BY_CLUSTER, str(cluster)))
+        result = (
+            item for kind in self._machines for item in kind.indexed(BY_CLUSTER, str(cluster))
+        )
         return sorted(
-            f"{one['kind']} {one['metadata']['name']}"
-            for one in found
-            if Label.CONTROL_PLANE not in (one["metadata"].get("labels") or {})
+            f"{item['kind']} {item['metadata']['name']}"
+            for item in result
+            if Label.CONTROL_PLANE not in (item["metadata"].get("labels") or {})
         )
 
     def _of_label(self, document: Document) -> Iterable[Key]:

@@ -1,4 +1,4 @@
-"""Which namespaces may use an identity, by the rule of Cluster API's providers.
+"""The namespaces that may use an identity, by the rule of Cluster API's providers.
 
 Without `allowedNamespaces` no namespace may; with an empty one all may; else those that it lists,
 and those whose labels its selector selects. A selector without requirements selects nothing.

@@ -45,7 +45,9 @@ class CredentialFinalizers:
         draft = Draft(self._client, SecretMeta, secret)
         metadata = draft.object.metadata
         metadata.labels.setdefault(MOVE_LABEL, "")
-        if owner["metadata"]["uid"] not in {one.uid for one in metadata.owner_references}:
+        if owner["metadata"]["uid"] not in {
+            reference.uid for reference in metadata.owner_references
+        }:
             metadata.owner_references.append(owner_reference(owner))
         await self._add_finalizer(draft)
 
@@ -66,7 +68,9 @@ class CredentialFinalizers:
         if self._finalizer not in metadata.finalizers:
             return
         metadata.owner_references = [
-            one for one in metadata.owner_references if one.kind not in kinds or one.uid in users
+            reference
+            for reference in metadata.owner_references
+            if reference.kind not in kinds or reference.uid in users
         ]
         if not users:
             metadata.finalizers.remove(self._finalizer)

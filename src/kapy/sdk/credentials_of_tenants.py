@@ -19,7 +19,7 @@ from kapy.kube.names import SECRETS, Resource
 from kapy.kube.renamed import RenamedMember
 from kapy.kube.selectors import InvalidSelector
 from kapy.remote.secrets import secret_value
-from kapy.sdk.credentials import (
+from kapy.sdk.credential_types import (
     RETRY_INTERVAL,
     SECRET,
     Credential,
@@ -72,8 +72,8 @@ class TenantCredentials:
         if kind == (self._infra.group, self._infra.kind):
             return await self._of(document, keep=keep)
         if cluster is None:
-            said = "the Cluster is gone, and with it what says which credentials to use"
-            raise CredentialRefused("ClusterNotFound", said)
+            result = "the Cluster is gone, and with it what says which credentials to use"
+            raise CredentialRefused("ClusterNotFound", result)
         key = self._infra_of(cluster)
         infra = None if key is None else self._usage.infra.raw(key)
         return None if infra is None else await self._of(infra, keep=keep)
@@ -87,11 +87,11 @@ class TenantCredentials:
             key, owner = Key(namespace, reference.name), infra
         else:
             owner = self._allowed_identity(reference, namespace)
-            found = self._usage.secret_of(owner)
-            if found is None:
-                said = f"{reference.kind} {reference.name} names no Secret in spec.secretRef"
-                raise CredentialRefused("SecretNotFound", said)
-            key = found
+            results = self._usage.secret_of(owner)
+            if results is None:
+                result = f"{reference.kind} {reference.name} names no Secret in spec.secretRef"
+                raise CredentialRefused("SecretNotFound", result)
+            key = results
         secret = await self._secret(key)
         if keep and reference.kind != SECRET:
             await self._finalizers.protect_identity(owner)
@@ -145,14 +145,14 @@ class TenantCredentials:
         usage, identity = self._usage, None
         if self._identity is None or reference.kind != self._identity.kind:
             known = SECRET if self._identity is None else f"{SECRET} and {self._identity.kind}"
-            said = f"spec.identityRef.kind is {reference.kind}; known are {known}"
-            raise CredentialRefused("IdentityNotFound", said)
+            result = f"spec.identityRef.kind is {reference.kind}; known are {known}"
+            raise CredentialRefused("IdentityNotFound", result)
         if usage.identities is not None:
             identity = usage.identities.raw(Key("", reference.name))
         if identity is None:
             raise CredentialRefused("IdentityNotFound", f"{named} is not there")
-        found = None if usage.namespaces is None else usage.namespaces.raw(Key("", namespace))
-        labels = {} if found is None else found["metadata"].get("labels") or {}
+        value = None if usage.namespaces is None else usage.namespaces.raw(Key("", namespace))
+        labels = {} if value is None else value["metadata"].get("labels") or {}
         try:
             allowed = is_allowed(identity, namespace, labels)
         except InvalidSelector as error:
@@ -215,14 +215,16 @@ class TenantCredentials:
         if secret is None:
             return
         users = self._users(key, besides)
-        for one in self._usage.identities_of(key):
-            if self._users(Key.of(one), besides):
-                users.add(one["metadata"]["uid"])
-        kinds = [one.kind for one in (self._infra, self._identity) if one is not None]
+        for identity in self._usage.identities_of(key):
+            if self._users(Key.of(identity), besides):
+                users.add(identity["metadata"]["uid"])
+        kinds = [
+            resource.kind for resource in (self._infra, self._identity) if resource is not None
+        ]
         await self._finalizers.update_secret_users(secret, kinds, users)
 
     def _users(self, key: Key, besides: str) -> set[str]:
-        return {one["metadata"]["uid"] for one in self._usage.direct_users(key)} - {besides}
+        return {user["metadata"]["uid"] for user in self._usage.direct_users(key)} - {besides}
 
 
 def _deleted_key(change: Change) -> Iterable[Key]:

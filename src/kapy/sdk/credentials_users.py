@@ -11,7 +11,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import NAMESPACES, SECRETS, Resource
 from kapy.sdk.changes import is_update
-from kapy.sdk.credentials import SECRET, identity_reference, secret_of_identity
+from kapy.sdk.credential_types import SECRET, identity_reference, secret_of_identity
 from kapy.sdk.credentials_finalizers import MOVE_LABEL
 
 BY_CREDENTIAL: Final = "sdk/credential"
@@ -61,7 +61,7 @@ class Usage:
         """Enqueue `users` of every changed object."""
 
         def mapped(keys: Mapper) -> Mapper:
-            return lambda change: [one for user in keys(change) for one in users(user)]
+            return lambda change: [key for user in keys(change) for key in users(user)]
 
         controller.watch(self.secrets, mapped(self._of_secret))
         if self.identities is not None and self.namespaces is not None:
@@ -69,29 +69,29 @@ class Usage:
             controller.watch(self.namespaces, mapped(self._of_namespace))
 
     def _of_secret(self, change: Change) -> Iterable[Key]:
-        if is_update(change, lambda one: one.get("data")):
+        if is_update(change, lambda value: value.get("data")):
             return []
         key = Key.of(change.document)
-        found = self.direct_users(key)
-        for one in self.identities_of(key):
-            found += self.direct_users(Key.of(one))
-        return map(Key.of, found)
+        users = self.direct_users(key)
+        for identity in self.identities_of(key):
+            users += self.direct_users(Key.of(identity))
+        return map(Key.of, users)
 
     def _of_identity(self, change: Change) -> Iterable[Key]:
-        if is_update(change, lambda one: one.get("spec")):
+        if is_update(change, lambda value: value.get("spec")):
             return []
         return map(Key.of, self.direct_users(Key.of(change.document)))
 
     def _of_namespace(self, change: Change) -> Iterable[Key]:
-        if is_update(change, lambda one: one["metadata"].get("labels")):
+        if is_update(change, lambda value: value["metadata"].get("labels")):
             return []
-        every = self.infra.list(change.document["metadata"]["name"])
-        named = ((one, identity_reference(one)) for one in every)
-        return [Key.of(one) for one, found in named if found and found.kind != SECRET]
+        name = self.infra.list(change.document["metadata"]["name"])
+        named = ((item, identity_reference(item)) for item in name)
+        return [Key.of(item) for item, reference in named if reference and reference.kind != SECRET]
 
     def _secret_index(self, identity: Document) -> Iterable[str]:
-        found = self.secret_of(identity)
-        return () if found is None else (str(found),)
+        secret = self.secret_of(identity)
+        return () if secret is None else (str(secret),)
 
 
 def _reference_index(infra: Document) -> Iterable[str]:

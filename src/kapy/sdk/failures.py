@@ -44,7 +44,7 @@ def failure_condition(error: Exception, type_: str) -> Condition | None:
     NotYet is no failure, and its message is shown as it is.
     """
     if is_transient(error):
-        waits = [str(one) for one in reasons(error) if isinstance(one, NotYet)]
+        waits = [str(item) for item in reasons(error) if isinstance(item, NotYet)]
         reason = _WAITING.get(type_, Reason.NOT_AVAILABLE)
         return false(type_, reason, "; ".join(waits)) if waits else None
     message = describe_error(error) if is_expected(error) else LOOK_AT_LOGS

@@ -16,7 +16,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.kube import Document, Key
 from kapy.kube.renamed import RenamedMethods, renamed_fields
-from kapy.sdk.credentials import Credential
+from kapy.sdk.credential_types import Credential
 from kapy.sdk.owned_objects import OwningContext
 from kapy.sdk.results import ClusterProvisioned, Endpoint, Failed, Released, Waiting
 

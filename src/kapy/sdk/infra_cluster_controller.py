@@ -35,7 +35,7 @@ from kapy.kube.meta import read
 from kapy.kube.names import Resource
 from kapy.kube.renamed import renamed_arguments
 from kapy.sdk.contract_objects import InfraClusterContractObject
-from kapy.sdk.credentials import CredentialRefused
+from kapy.sdk.credential_types import CredentialRefused
 from kapy.sdk.credentials_of_tenants import TenantCredentials
 from kapy.sdk.infra_cluster import ClusterContext, InfraClusterProvider
 from kapy.sdk.infra_reconciler import ControllerOptions, InfraReconciler
@@ -195,7 +195,7 @@ class InfraClusterReconciler(InfraReconciler[InfraClusterContractObject], Generi
     ) -> None:
         super()._report(draft, conditions, ready)
         legacy = self._provider.for_v1beta1(conditions)
-        types = [one.type for one in legacy]
+        types = [beta1_condition.type for beta1_condition in legacy]
         now, counted = self._runtime.clock(), not draft.object.deleting
         report_v1beta1(draft.object, legacy, types, now, counted=counted)
 
@@ -234,6 +234,6 @@ class InfraClusterReconciler(InfraReconciler[InfraClusterContractObject], Generi
             cluster=owner,
             owner=cluster,
             endpoint=Endpoint(endpoint.host, endpoint.port) if endpoint.host else None,
-            last_conditions={one.type: one for one in contract.status.conditions},
+            last_conditions={condition.type: condition for condition in contract.status.conditions},
             owned=self._owned_objects(document, owner.name),
         )

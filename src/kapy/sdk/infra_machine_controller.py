@@ -41,14 +41,14 @@ from kapy.kube.names import Resource
 from kapy.kube.renamed import renamed_arguments
 from kapy.sdk.bootstrap_data_reader import BootstrapReader
 from kapy.sdk.contract_objects import InfraMachineContractObject
-from kapy.sdk.credentials import CredentialRefused
+from kapy.sdk.credential_types import CredentialRefused
 from kapy.sdk.credentials_of_tenants import TenantCredentials
 from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.infra_machine import InfraMachineProvider, MachineContext
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
 from kapy.sdk.infra_reconciler import ControllerOptions, InfraReconciler
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Membership
-from kapy.sdk.ownership import labelled_cluster, machine_key
+from kapy.sdk.ownership import cached_owner, labelled_cluster, machine_key
 from kapy.sdk.pools import Pools
 from kapy.sdk.readiness import report, report_v1beta1
 from kapy.sdk.results import Failed, Provisioned, Released, Waiting
@@ -138,9 +138,23 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
         result = DONE
         if not is_paused(draft.object, cluster):
             context = self._context(draft.before, machine, cluster)
+            if reason := self._blocking_reason(draft, machine, cluster):
+                # Machine, Cluster and Secret are watched.
+                self._set_not_started(draft, context, reason)
+                return await self._save_or_delay(draft, cluster)
             result = await self._reconcile_normal(draft, context, machine, cluster)
         await self._save(draft, cluster)
         return result
+
+    def _blocking_reason(
+        self, draft: Draft[InfraMachineContractObject], machine: Machine, cluster: Cluster
+    ) -> str | None:
+        """Return what the machine waits for before the provider is asked."""
+        if self._is_failed(draft):
+            return None
+        has_data = machine.spec.bootstrap.data_secret_name is not None
+        worker = Label.CONTROL_PLANE not in machine.metadata.labels
+        return blocking_reason(cluster, has_data=has_data, worker=worker)
 
     async def _reconcile_normal(
         self,
@@ -151,11 +165,6 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
     ) -> Result:
         if self._is_failed(draft):
             return DONE
-        has_data = machine.spec.bootstrap.data_secret_name is not None
-        worker = Label.CONTROL_PLANE not in machine.metadata.labels
-        if reason := blocking_reason(cluster, has_data=has_data, worker=worker):
-            self._set_not_started(draft, context, reason)
-            return DONE  # Machine, Cluster and Secret are watched
         try:
             context = await self._add_bootstrap_data(context, machine)
         except NotYet:
@@ -192,9 +201,9 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
             version = version or pool.spec.template.spec.version
         secret = Key(machine.metadata.namespace, bootstrap.data_secret_name or "")
         required = self._provider.needs_bootstrap_data
-        found = await self._bootstrap.read(secret, required=required)
+        results = await self._bootstrap.read(secret, required=required)
         return replace(
-            context, version=version, bootstrap_data=found.data, bootstrap_format=found.format
+            context, version=version, bootstrap_data=results.data, bootstrap_format=results.format
         )
 
     def _set_not_started(
@@ -228,7 +237,8 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
         status.initialization.provisioned = True
         status.failure_domain = answer.failure_domain
         status.addresses = [
-            MachineAddress(type=one.type, address=one.address) for one in answer.addresses
+            MachineAddress(type=address.type, address=address.address)
+            for address in answer.addresses
         ]
         self._report(draft, answer.conditions, true(ConditionType.READY, Reason.READY))
         return requeue_if(after=answer.requeue_after, because=answer.requeue_reason)
@@ -268,7 +278,7 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
         now, starting = self._runtime.clock(), not draft.object.spec.provider_id
         report(draft.object, conditions, ready, now)
         legacy = self._provider.for_v1beta1(conditions)
-        types = [one.type for one in conditions]
+        types = [condition.type for condition in conditions]
         counted = starting and not draft.object.deleting
         report_v1beta1(draft.object, legacy, types, now, counted=counted)
 
@@ -292,14 +302,14 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
             version="" if machine is None else machine.spec.version,
             failure_domain="" if machine is None else machine.spec.failure_domain,
             last_conditions={
-                one.type: one for one in read(document, self._contract_type).status.conditions
+                condition.type: condition
+                for condition in read(document, self._contract_type).status.conditions
             },
             owned=self._owned_objects(document, owner.name),
         )
 
     def _machine(self, obj: InfraMachineContractObject) -> Machine | None:
-        key = machine_key(obj.metadata)
-        return None if key is None else self._machines.get(key)
+        return cached_owner(self._machines, obj.metadata, Machine)
 
     def _cluster(self, obj: InfraMachineContractObject, machine: Machine | None) -> Cluster | None:
         key = labelled_cluster(obj.metadata)

@@ -20,7 +20,7 @@ from kapy.api.condition import Condition
 from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document, Key
 from kapy.kube.renamed import RenamedMethods, renamed_fields
-from kapy.sdk.credentials import Credential
+from kapy.sdk.credential_types import Credential
 from kapy.sdk.owned_objects import OwningContext
 from kapy.sdk.results import Failed, PoolProvisioned, Released, Waiting
 

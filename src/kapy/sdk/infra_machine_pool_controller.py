@@ -36,7 +36,7 @@ from kapy.kube.names import Resource
 from kapy.kube.renamed import renamed_arguments
 from kapy.sdk.bootstrap_data_reader import BootstrapReader
 from kapy.sdk.contract_objects import InfraMachinePoolContractObject
-from kapy.sdk.credentials import CredentialRefused
+from kapy.sdk.credential_types import CredentialRefused
 from kapy.sdk.credentials_of_tenants import TenantCredentials
 from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.infra_machine_controller import blocking_reason
@@ -141,7 +141,7 @@ class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject]
         try:
             key = Key(pool.metadata.namespace, secret or "")
             required = self._provider.needs_bootstrap_data
-            found = await self._bootstrap.read(key, required=required)
+            results = await self._bootstrap.read(key, required=required)
         except NotYet:
             reason = Reason.WAITING_FOR_BOOTSTRAP_DATA
             self._report(draft, (), false(ConditionType.READY, reason))
@@ -150,7 +150,7 @@ class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject]
         context = self._context(draft.before, pool, cluster)
         async with self._report_errors(draft, cluster, "FailedConverge"):
             answer = await self._call_provider(
-                draft, replace(context, bootstrap_data=found.data), cluster
+                draft, replace(context, bootstrap_data=results.data), cluster
             )
             if isinstance(answer, Waiting):
                 return self._set_waiting(draft, answer, Reason.NOT_READY)
@@ -224,7 +224,7 @@ class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject]
             cluster=owner if cluster is None else cluster.key,
             pool=pool,
             provisioned=bool(contract.status.initialization.provisioned),
-            last_conditions={one.type: one for one in contract.status.conditions},
+            last_conditions={condition.type: condition for condition in contract.status.conditions},
             owned=self._owned_objects(document, owner.name),
         )
         if pool is None:
@@ -249,5 +249,5 @@ class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject]
 def _check(ids: Sequence[str]) -> None:
     if "" in ids:
         raise ProviderMistake("provider IDs must not be empty; leave out machines without one")
-    if twice := sorted(one for one, count in Counter(ids).items() if count > 1):
+    if twice := sorted(key for key, count in Counter(ids).items() if count > 1):
         raise ProviderMistake(f"each machine has a provider ID of its own; twice: {twice}")

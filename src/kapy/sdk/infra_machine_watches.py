@@ -82,13 +82,13 @@ class InfraMachineWatches:
         if is_update(change, start_conditions):
             return ()
         cluster = Key.of(change.document)
-        return [Key.of(one) for one in self._infra.indexed(BY_CLUSTER, str(cluster))]
+        return [Key.of(item) for item in self._infra.indexed(BY_CLUSTER, str(cluster))]
 
     def of_infra_cluster(self, infra: Key) -> Iterable[Key]:
         """Return the machines of the Cluster whose infrastructure has this key."""
         clusters = map(Key.of, self._clusters.indexed(BY_INFRA, str(infra)))
-        found = [one for key in clusters for one in self._infra.indexed(BY_CLUSTER, str(key))]
-        return [Key.of(one) for one in found]
+        result = [item for key in clusters for item in self._infra.indexed(BY_CLUSTER, str(key))]
+        return [Key.of(item) for item in result]
 
     def of_secret(self, change: Change) -> Iterable[Key]:
         """Map a new Secret to the machines that boot with it (it never changes)."""

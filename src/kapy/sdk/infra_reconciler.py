@@ -17,7 +17,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.names import Resource
 from kapy.sdk.contract_objects import ContractObject
-from kapy.sdk.credentials import CREDENTIALS_AVAILABLE, Credential, CredentialRefused
+from kapy.sdk.credential_types import CREDENTIALS_AVAILABLE, Credential, CredentialRefused
 from kapy.sdk.credentials_of_tenants import TenantCredentials
 from kapy.sdk.owned_objects import OwnedKinds, OwnedObjects
 from kapy.sdk.provider_reconciler import ProviderReconciler
@@ -81,13 +81,13 @@ class InfraReconciler(ProviderReconciler[L]):
         """
         if self._credentials is None:
             return None
-        found = await self._credentials.of(draft.before, cluster)
-        if found is None:
+        credential = await self._credentials.of(draft.before, cluster)
+        if credential is None:
             delete_condition(draft.object, CREDENTIALS_AVAILABLE)
         else:
-            said = true(CREDENTIALS_AVAILABLE, CREDENTIALS_AVAILABLE)
-            set_condition(draft.object, said, self._runtime.clock())
-        return found
+            condition = true(CREDENTIALS_AVAILABLE, CREDENTIALS_AVAILABLE)
+            set_condition(draft.object, condition, self._runtime.clock())
+        return credential
 
     def _owned_objects(self, document: Document, cluster: str) -> OwnedObjects:
         return self._owned_kinds.owned_by(document, cluster)

@@ -53,21 +53,21 @@ class Addresses:
         """Return the addresses of a pool that are or may be allocated to claims other than
         `besides`.
         """
-        found: dict[IP, Key] = {
-            one.address: claim
-            for claim, (where, one) in self._intended.items()
+        result: dict[IP, Key] = {
+            allocated.address: claim
+            for claim, (where, allocated) in self._intended.items()
             if where == pool and claim != besides
         }
-        for one in self.informer.indexed(BY_POOL, pool):
-            claim = Key(one.metadata.namespace, one.spec.claim_ref.name)
+        for item in self.informer.indexed(BY_POOL, pool):
+            claim = Key(item.metadata.namespace, item.spec.claim_ref.name)
             if claim != besides:
-                found[ip_address(one.spec.address)] = claim
-        return found
+                result[ip_address(item.spec.address)] = claim
+        return result
 
     def intended(self, claim: Key) -> Allocated | None:
         """Return the address whose creation for a claim got no response."""
-        found = self._intended.get(claim)
-        return None if found is None else found[1]
+        results = self._intended.get(claim)
+        return None if results is None else results[1]
 
     async def store(self, claim: IPAddressClaim, pool: Document, found: Allocated) -> IPAddress:
         """Return the address of a claim, after creating it if needed. Raises NotYet,
@@ -80,13 +80,13 @@ class Addresses:
             )
         self._intended[claim.key] = where, found
         try:
-            made = await self._create(claim, pool, found)
+            result = await self._create(claim, pool, found)
         except ApiError as error:
             if not isinstance(error, ServerError):  # then it is certain that nothing was stored
                 self._intended.pop(claim.key, None)
             raise
         self._intended.pop(claim.key, None)
-        return made
+        return result
 
     async def repair(self, address: IPAddress, claim: IPAddressClaim, pool: Document) -> None:
         """Restore the owners and the finalizer of an address."""
@@ -97,8 +97,10 @@ class Addresses:
         metadata = draft.object.metadata
         if PROTECTION not in metadata.finalizers:
             metadata.finalizers.append(PROTECTION)
-        uids = {one.uid for one in metadata.owner_references}
-        metadata.owner_references += [one for one in _owners(claim, pool) if one.uid not in uids]
+        uids = {reference.uid for reference in metadata.owner_references}
+        metadata.owner_references += [
+            owner for owner in _owners(claim, pool) if owner.uid not in uids
+        ]
         await draft.save()
 
     async def remove(self, claim: IPAddressClaim) -> bool:
@@ -120,8 +122,10 @@ class Addresses:
             await draft.save()
         return self.informer.raw(claim.key) is None
 
-    async def _create(self, claim: IPAddressClaim, pool: Document, found: Allocated) -> IPAddress:
-        new = _new(claim, pool, found)
+    async def _create(
+        self, claim: IPAddressClaim, pool: Document, allocated: Allocated
+    ) -> IPAddress:
+        new = _new(claim, pool, allocated)
         try:
             return await self._client.create(new)
         except AlreadyExists:
@@ -160,7 +164,7 @@ def _owners(claim: IPAddressClaim, pool: Document) -> list[OwnerReference]:
     ]
 
 
-def _new(claim: IPAddressClaim, pool: Document, found: Allocated) -> IPAddress:
+def _new(claim: IPAddressClaim, pool: Document, allocated: Allocated) -> IPAddress:
     cluster = claim.spec.cluster_name or claim.metadata.labels.get(Label.CLUSTER_NAME)
     owners = _owners(claim, pool)
     owners[1].controller = False
@@ -175,8 +179,8 @@ def _new(claim: IPAddressClaim, pool: Document, found: Allocated) -> IPAddress:
         spec=IPAddressSpec(
             claim_ref=IPAddressClaimReference(name=claim.metadata.name),
             pool_ref=claim.spec.pool_ref,
-            address=str(found.address),
-            prefix=found.prefix,
-            gateway="" if found.gateway is None else str(found.gateway),
+            address=str(allocated.address),
+            prefix=allocated.prefix,
+            gateway="" if allocated.gateway is None else str(allocated.gateway),
         ),
     )

@@ -181,8 +181,8 @@ class ClaimReconciler(ProviderReconciler[ClaimContractObject], Generic[P]):
     ) -> None:
         super()._report(draft, conditions, ready)
         legacy = v1beta1.conditions_of(draft.object)
-        for one in in_v1beta1([] if ready is None else [ready]):
-            v1beta1.set_condition(legacy, one, self._runtime.clock())
+        for beta1_condition in in_v1beta1([] if ready is None else [ready]):
+            v1beta1.set_condition(legacy, beta1_condition, self._runtime.clock())
 
     async def _reconcile_delete(
         self, draft: Draft[ClaimContractObject], cluster: Cluster | None
@@ -210,20 +210,20 @@ class ClaimReconciler(ProviderReconciler[ClaimContractObject], Generic[P]):
         self, claim: IPAddressClaim, pool: Document | None, cluster: Cluster | None
     ) -> AddressClaimContext[P]:
         name = pool_name(claim.spec.pool_ref, claim.key, namespaced=self._pools.namespaced)
-        found = self._addresses.of(claim.key)
+        result = self._addresses.of(claim.key)
         return AddressClaimContext(
             key=claim.key,
             uid=claim.metadata.uid,
             claim=claim,
             pool=None if pool is None else self._pools.decode(pool),
             taken=self._addresses.taken(name, claim.key),
-            allocated=None if found is None else _allocated(found),
+            allocated=None if result is None else _allocated(result),
             cluster=cluster,
         )
 
 
-def _allocated(found: IPAddress) -> Allocated:
-    spec = found.spec
+def _allocated(value: IPAddress) -> Allocated:
+    spec = value.spec
     gateway = ip_address(spec.gateway) if spec.gateway else None
     return Allocated(address=ip_address(spec.address), prefix=spec.prefix, gateway=gateway)
 

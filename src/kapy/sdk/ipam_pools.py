@@ -84,8 +84,8 @@ class AddressPools(Generic[P]):
     def decode(self, pool: Document) -> P:
         """Return a pool as its provider's type."""
         kind = self._type
-        found: Any = pool if isinstance(kind, Resource) else read(pool, kind)
-        return found  # type: ignore[no-any-return]
+        result: Any = pool if isinstance(kind, Resource) else read(pool, kind)
+        return result  # type: ignore[no-any-return]
 
     def lock(self, key: Key) -> asyncio.Lock:
         """Return the lock of a pool, for allocating and releasing its addresses."""
@@ -110,8 +110,8 @@ class AddressPools(Generic[P]):
             draft = Draft(self._runtime.client, self._contract_type, document)
             metadata = draft.object.metadata
             named = _reference(self._resource, key.name)
-            taken = self._addresses.taken(pool_name(named, key, namespaced=self.namespaced))
-            if draft.object.deleting and not taken and PROTECTION in metadata.finalizers:
+            keys = self._addresses.taken(pool_name(named, key, namespaced=self.namespaced))
+            if draft.object.deleting and not keys and PROTECTION in metadata.finalizers:
                 metadata.finalizers.remove(PROTECTION)
             if draft.object.deleting:
                 await draft.save()
@@ -120,9 +120,9 @@ class AddressPools(Generic[P]):
                 metadata.finalizers.append(PROTECTION)
             if self._has_status():
                 with record_failures(self._events, document, "FailedReport"):
-                    told = self._provider.report(self.decode(document), taken)
+                    conditions = self._provider.report(self.decode(document), keys)
                 ready = true(ConditionType.READY, Reason.READY)
-                report(draft.object, list[Condition](told), ready, self._clock())
+                report(draft.object, list[Condition](conditions), ready, self._clock())
             await draft.save()
         return DONE
 
@@ -130,7 +130,7 @@ class AddressPools(Generic[P]):
         """Return whether the kind has a status."""
         if isinstance(self._type, Resource):
             return True
-        return any(one.name == "status" for one in msgspec.structs.fields(self._type))
+        return any(field.name == "status" for field in msgspec.structs.fields(self._type))
 
     def _of_address(self, change: Change) -> Iterable[Key]:
         if change.old is not None and change.new is not None:

@@ -64,11 +64,13 @@ class ClaimWatches:
         ):
             return ()
         key = Key.of(change.document)
-        return [Key.of(one) for one in self._claims.indexed(BY_CLUSTER, str(key))]
+        return [Key.of(item) for item in self._claims.indexed(BY_CLUSTER, str(key))]
 
     def _waiting(self, pool: str) -> list[Key]:
-        found = self._claims.indexed(BY_POOL, pool)
-        return [Key.of(one) for one in found if not (one.get("status") or {}).get("addressRef")]
+        results = self._claims.indexed(BY_POOL, pool)
+        return [
+            Key.of(item) for item in results if not (item.get("status") or {}).get("addressRef")
+        ]
 
     def _is_ours(self, document: Document) -> bool:
         reference = (document.get("spec") or {}).get("poolRef") or {}

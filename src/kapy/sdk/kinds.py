@@ -1,4 +1,4 @@
-"""What an author's kinds are made of: the fields that contracts ask for, and templates of kinds.
+"""The base Structs of an author's kinds: the fields of the contracts, and templates of kinds.
 
     class NimbusMachineSpec(InfraMachineSpec):
         size: Annotated[str, rules("How large it is.", enum=["small", "large"])] = "small"
@@ -130,19 +130,19 @@ def template_of(kind: type[Object]) -> type[Object]:
         "What the template holds.",
         template=Annotated[inner, rules(f"What each {own.kind} looks like.", required=True)],
     )
-    found: type[Object] = _struct(
+    result: type[Object] = _struct(
         name,
         f"What {own.kind} objects are made of.",
         resource(own.group, own.version, f"{own.kind}Template"),
         spec=Annotated[outer, rules("The template as it is wanted.")],
     )
-    return found
+    return result
 
 
 def _spec_of(kind: type[Object]) -> Any:
-    for one in msgspec.structs.fields(kind):
-        if one.name == "spec":
-            return bare_type(one.type)
+    for item in msgspec.structs.fields(kind):
+        if item.name == "spec":
+            return bare_type(item.type)
     raise TypeError(f"{kind.__name__} has no spec, so there is nothing for a template to hold")
 
 

@@ -116,6 +116,6 @@ class Kubeconfigs:
 
 def _is_controlled(secret: Document, owner: OwnerReference) -> bool:
     return any(
-        one.get("controller") and one.get("uid") == owner.uid
-        for one in secret["metadata"].get("ownerReferences") or ()
+        reference.get("controller") and reference.get("uid") == owner.uid
+        for reference in secret["metadata"].get("ownerReferences") or ()
     )

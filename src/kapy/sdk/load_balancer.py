@@ -29,6 +29,8 @@ from kapy.sdk.infra_cluster import ClusterContext
 from kapy.sdk.infra_machine import MachineContext
 from kapy.sdk.results import Address, Endpoint, Waiting
 
+__all__ = ["ControlPlaneLoadBalancer", "Member"]
+
 T = TypeVar("T")
 
 
@@ -97,7 +99,7 @@ class Membership:
         """Deregister a machine before its release; also if it may never have been a member."""
         if self._balancer is None or not (context.control_plane or context.machine is None):
             return None
-        stored = [(one.type, one.address) for one in obj.status.addresses]
+        stored = [(address.type, address.address) for address in obj.status.addresses]
         addresses = msgspec.convert(stored, list[Address], strict=False)
         return await self._balancer.deregister(_member(context, obj.spec.provider_id, addresses))
 

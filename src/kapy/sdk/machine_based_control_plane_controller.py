@@ -93,11 +93,11 @@ def add_machine_based_control_plane(
         """Map a bootstrap configuration, an infrastructure machine or a new template to control
         planes.
         """
-        found = list(owners(change))
+        result = list(owners(change))
         if change.old is None and change.document["kind"].endswith("Template"):
             namespace = change.document["metadata"]["namespace"]
-            found += [Key.of(one) for one in runtime.cache.informer(resource).list(namespace)]
-        return found
+            result += [Key.of(item) for item in runtime.cache.informer(resource).list(namespace)]
+        return result
 
     external.wake(controller, noting(of_external), gather=STATUS_DEBOUNCE)
     return runtime.add(controller, runtime.cache.informer(resource))
@@ -120,11 +120,13 @@ class SteadyState(NamedTuple):
 
     def remaining(self, now: datetime) -> Result:
         """Return the remaining time until the next reconcile."""
-        asked = requeue_if(after=self.observed.requeue_after, because=self.observed.requeue_reason)
+        request = requeue_if(
+            after=self.observed.requeue_after, because=self.observed.requeue_reason
+        )
         if self.requeue.after is None:
-            return asked
+            return request
         after = self.since + self.requeue.after - now
-        return requeue(after=after, because=self.requeue.reason).earlier_of(asked)
+        return requeue(after=after, because=self.requeue.reason).earlier_of(request)
 
 
 class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
@@ -165,7 +167,9 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         try:
             observed = await self._provider.observe(state.context)
             machines = state.context.machines
-            outdated = any(self._provider.outdated_reason(state.context, one) for one in machines)
+            outdated = any(
+                self._provider.outdated_reason(state.context, machine) for machine in machines
+            )
         except Exception:
             return False
         return observed == state.observed and not outdated
@@ -176,23 +180,23 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         plane = _plane(draft)
         loop = await self._loop(draft, context)
         await loop.run()
-        found = loop.found
-        waiting, observed = found.waiting, found.observed
+        findings = loop.found
+        waiting, observed = findings.waiting, findings.observed
         blocked_by = "" if waiting is None else waiting.message
         self._set_machine_status(draft, context.cluster, loop, blocked_by)
         self._set_available(draft, observed)
-        result = found.requeue.earlier_of(self._requeue_for_rollout(plane))
+        result = findings.requeue.earlier_of(self._requeue_for_rollout(plane))
         if waiting is not None:
             result = result.earlier_of(
                 requeue_if(after=waiting.requeue_after, because=waiting.message)
             )
-        elif found.template is not None and not found.outdated and context.initialized:
+        elif findings.template is not None and not findings.outdated and context.initialized:
             now, count = self._runtime.clock(), self._counts_at_start[context.key]
             state = SteadyState(loop.context, observed, result, now)
             expires_at = now + min(LONGEST, result.after or LONGEST)
             self.steady_states.store(context.key, count, state, expires_at)
-        asked = requeue_if(after=observed.requeue_after, because=observed.requeue_reason)
-        return result.earlier_of(asked)
+        request = requeue_if(after=observed.requeue_after, because=observed.requeue_reason)
+        return result.earlier_of(request)
 
     async def _call_delete(
         self, draft: Draft[ControlPlaneContractObject], context: ControlPlaneContext[T]
@@ -203,7 +207,7 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         if errors := await loop.delete_all():
             raise errors[0]
         _plane(draft).status.replicas = len(loop.machines)
-        names = shorten(sorted(one.metadata.name for one in loop.machines), 5)
+        names = shorten(sorted(machine.metadata.name for machine in loop.machines), 5)
         return Waiting(message=f"Waiting for Machines to be gone: {names}", requeue_after=None)
 
     async def _loop(
@@ -212,12 +216,12 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         plane = _plane(draft)
         drafts = self._own_machines(plane, context.cluster)
         configs = {}
-        for machine in (one.object for one in drafts):
+        for machine in (item.object for item in drafts):
             config = await self._tools.checks.config(machine)
             if config is not None:
                 configs[machine.metadata.name] = config
-        known = {one.name: getattr(context, one.name) for one in fields(context)}
-        machines = [one.object for one in drafts]
+        known = {field.name: getattr(context, field.name) for field in fields(context)}
+        machines = [item.object for item in drafts]
         seen: MachineControlPlaneContext[T] = MachineControlPlaneContext(
             **known, machines=machines, configs=configs
         )
@@ -229,16 +233,18 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
     ) -> list[Draft[Machine]]:
         """Return the control plane's Machines, by age. Raises MixedManagement."""
         machines = self._machines.indexed(BY_CLUSTER, str(cluster))
-        found = control_plane_machines(machines, plane.metadata.uid)
-        if found.foreign and not plane.deleting:
-            names = sorted(one["metadata"]["name"] for one in found.foreign)
+        results = control_plane_machines(machines, plane.metadata.uid)
+        if results.foreign and not plane.deleting:
+            names = sorted(item["metadata"]["name"] for item in results.foreign)
             raise MixedManagement(
                 f"control plane Machines of this Cluster are not this {plane.RESOURCE.kind}'s:"
                 f" {shorten(names, 3)}; delete them, or take their label"
                 f" {Label.CONTROL_PLANE} away"
             )
-        drafts = [Draft(self._runtime.client, Machine, one) for one in found.own]
-        return sorted(drafts, key=lambda one: (creation_time(one.object), one.object.metadata.name))
+        drafts = [Draft(self._runtime.client, Machine, item) for item in results.own]
+        return sorted(
+            drafts, key=lambda draft: (creation_time(draft.object), draft.object.metadata.name)
+        )
 
     def _set_machine_status(
         self,
@@ -256,13 +262,13 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
             set_condition(draft.object, condition, self._runtime.clock())
 
     def _set_available(
-        self, draft: Draft[ControlPlaneContractObject], said: ControlPlaneObserved
+        self, draft: Draft[ControlPlaneContractObject], plane_observed: ControlPlaneObserved
     ) -> None:
         ready = unavailable("Waiting for the control plane to be initialized")
         if draft.object.status.initialization.control_plane_initialized:
             ready = true(ConditionType.AVAILABLE, Reason.AVAILABLE)
-        self._set_status_fields(draft, said.status)
-        self._report(draft, said.conditions, ready)
+        self._set_status_fields(draft, plane_observed.status)
+        self._report(draft, plane_observed.conditions, ready)
 
     def _requeue_for_rollout(self, plane: MachineControlPlaneContractObject) -> Result:
         after = plane.spec.rollout.after

@@ -102,7 +102,7 @@ class ProviderLoop(MachineLoop, Generic[T]):
         self._drafts = drafts
         self._keep_kubeconfig = keep_kubeconfig
         template = plane.spec.machine_template
-        gates = [encode(one) for one in template.spec.readiness_gates]
+        gates = [encode(gate) for gate in template.spec.readiness_gates]
         self._desired = DesiredMachines(plane, template, context.cluster.name, hook, gates)
 
     @property
@@ -116,7 +116,9 @@ class ProviderLoop(MachineLoop, Generic[T]):
 
     @property
     def outdated_machines(self) -> Sequence[Machine]:
-        return [one for one in self.machines if one.metadata.name in self.found.outdated]
+        return [
+            machine for machine in self.machines if machine.metadata.name in self.found.outdated
+        ]
 
     @property
     def desired_replicas(self) -> int:
@@ -176,7 +178,7 @@ class ProviderLoop(MachineLoop, Generic[T]):
                 continue
             hook = {self._hook: ""} if self.has_hook(machine) else None
             wanted = self._desired.updated_machine(machine, hook)
-            owned = [one for one in (config, infra) if one is not None]
+            owned = [item for item in (config, infra) if item is not None]
             await self._tools.factory.update(self._desired, current, wanted, owned)
             self._tools.in_sync.put(machine.metadata.uid, state)
         return None
@@ -193,23 +195,23 @@ class ProviderLoop(MachineLoop, Generic[T]):
     async def release_deleting(self) -> Result | None:
         result = await super().release_deleting()
         if result is not None and self.found.waiting is None:
-            names = sorted(one.metadata.name for one in self.machines if one.deleting)
+            names = sorted(machine.metadata.name for machine in self.machines if machine.deleting)
             self._wait(f"waiting for Machines to be gone: {shorten(names, 3)}")
         return result
 
     async def prepare_shutdown(self, machine: Machine) -> bool:
         answer = await self._provider.prepare_shutdown(self._context, machine)
         if isinstance(answer, Waiting):
-            said = f"Machine {machine.metadata.name} cannot go yet: {answer.message}"
-            self.found.waiting = replace(answer, message=said)
+            result = f"Machine {machine.metadata.name} cannot go yet: {answer.message}"
+            self.found.waiting = replace(answer, message=result)
             return False
         return True
 
     def may_change(self, leaving: Machine | None) -> bool:
         without = sorted(
-            one.metadata.name
-            for one in self.machines
-            if one.status.node_ref is None and (leaving is None or one.key != leaving.key)
+            machine.metadata.name
+            for machine in self.machines
+            if machine.status.node_ref is None and (leaving is None or machine.key != leaving.key)
         )
         reason = self.found.observed.unstable
         if without:
@@ -255,7 +257,7 @@ class ProviderLoop(MachineLoop, Generic[T]):
         every step of a rollout or of scaling.
         """
         metadata = self._plane.metadata
-        there = sorted(one.metadata.uid for one in self.machines)
+        there = sorted(machine.metadata.uid for machine in self.machines)
 
         def name_of(attempt: int) -> str:
             slot = metadata.uid, metadata.generation, *there, attempt
@@ -277,7 +279,7 @@ class ProviderLoop(MachineLoop, Generic[T]):
             return await self._exists(SECRETS, key)  # boot data that is not collected yet
         metadata = config["metadata"]
         owners = metadata.get("ownerReferences") or ()
-        is_ours = any(one["uid"] == self._plane.metadata.uid for one in owners)
+        is_ours = any(owner["uid"] == self._plane.metadata.uid for owner in owners)
         return "deletionTimestamp" in metadata or not is_ours
 
     async def _exists(self, resource: Resource, key: Key) -> bool:
@@ -293,16 +295,16 @@ class ProviderLoop(MachineLoop, Generic[T]):
         if not self.machines:
             return {}
         wanted = [await provider.bootstrap_config(context, first=first) for first in (False, True)]
-        found = {}
+        result = {}
         for machine in self.machines:
             now = self._tools.clock()
             reasons = await self._tools.checks.outdated_reasons(
                 self._plane, context, machine, wanted, now
             )
-            reasons += [one for one in (provider.outdated_reason(context, machine),) if one]
+            reasons += [item for item in (provider.outdated_reason(context, machine),) if item]
             if reasons:
-                found[machine.metadata.name] = reasons
-        return found
+                result[machine.metadata.name] = reasons
+        return result
 
     async def _set_up_to_date(self) -> None:
         """Write each Machine's UpToDate condition, which its owner has to report."""
@@ -310,7 +312,7 @@ class ProviderLoop(MachineLoop, Generic[T]):
             reasons = self.found.outdated.get(draft.object.metadata.name)
             condition = true(ConditionType.UP_TO_DATE, Reason.UP_TO_DATE)
             if reasons:
-                message = "\n".join(f"* {one}" for one in reasons)
+                message = "\n".join(f"* {reason}" for reason in reasons)
                 condition = false(ConditionType.UP_TO_DATE, Reason.NOT_UP_TO_DATE, message)
             set_condition(draft.object, condition, self._tools.clock())
             await draft.save()

@@ -62,13 +62,13 @@ class OwnedKinds:
 
     def informer(self, kind: Resource) -> Informer[Document]:
         """Return the informer of a kind. Raises ProviderMistake if the kind was not declared."""
-        found = self._informers.get(kind)
-        if found is None:
+        result = self._informers.get(kind)
+        if result is None:
             raise ProviderMistake(
                 f"{self._owners.kind} objects are not declared to own objects of the kind "
                 f"{kind.kind}: name it in `owns` where the provider is added"
             )
-        return found
+        return result
 
 
 class OwnedObjects:
@@ -83,13 +83,13 @@ class OwnedObjects:
         """Create an object as `OwningContext.ensure_owned` does."""
         informer = self._kinds.informer(kind)
         new = self._new_document(kind, document, slot)
-        found = informer.raw(Key.of(new))
-        if found is None:
+        result = informer.raw(Key.of(new))
+        if result is None:
             try:
                 return await self._kinds.client.create(kind, new)
             except AlreadyExists:
-                found = await self._kinds.client.get(kind, Key.of(new))
-        return await self._restore_ownership(kind, found, new)
+                result = await self._kinds.client.get(kind, Key.of(new))
+        return await self._restore_ownership(kind, result, new)
 
     def find(self, kind: Resource) -> Sequence[Document]:
         """Return objects as `OwningContext.list_owned` does."""
@@ -97,28 +97,28 @@ class OwnedObjects:
 
     async def delete(self, kind: Resource, name: str = "") -> int:
         """Delete objects as `OwningContext.delete_owned` does."""
-        for one in self._select(kind, name):
-            metadata = one["metadata"]
+        for item in self._select(kind, name):
+            metadata = item["metadata"]
             if "deletionTimestamp" not in metadata:
                 try:
-                    await self._kinds.client.delete(kind, Key.of(one), uid=metadata["uid"])
+                    await self._kinds.client.delete(kind, Key.of(item), uid=metadata["uid"])
                 except NotFound:
                     continue
         return len(self._select(kind, name))
 
     def _select(self, kind: Resource, name: str) -> list[Document]:
-        return [one for one in self.find(kind) if name in ("", one["metadata"]["name"])]
+        return [item for item in self.find(kind) if name in ("", item["metadata"]["name"])]
 
-    async def _restore_ownership(self, kind: Resource, found: Document, new: Document) -> Document:
+    async def _restore_ownership(self, kind: Resource, value: Document, new: Document) -> Document:
         """Return the existing object if it is owned; restore its owner and label."""
-        metadata, key = found["metadata"], Key.of(found)
+        metadata, key = value["metadata"], Key.of(value)
         if "deletionTimestamp" in metadata:
             raise NotYet(f"{kind.kind} {key} is going, and not gone yet")
         owners = metadata.get("ownerReferences") or []
         labels = metadata.get("labels") or {}
-        if any(one["uid"] == self._owner["metadata"]["uid"] for one in owners):
+        if any(owner["uid"] == self._owner["metadata"]["uid"] for owner in owners):
             if labels.get(Label.CLUSTER_NAME) == self._cluster:
-                return found
+                return value
         elif owners or labels.get(Label.CLUSTER_NAME) != self._cluster:
             mine = self._owner["kind"], Key.of(self._owner)
             raise ProviderMistake(
@@ -186,4 +186,4 @@ class OwningContext:
 
 def _owners_of(document: Document) -> Iterable[str]:
     references: Sequence[Any] = document["metadata"].get("ownerReferences") or ()
-    return [one["uid"] for one in references if one.get("controller")]
+    return [reference["uid"] for reference in references if reference.get("controller")]

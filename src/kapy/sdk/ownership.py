@@ -4,14 +4,19 @@ references.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import CLUSTER_GROUP, Annotation, Label
+from kapy.engine.cache import Informer
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object, ObjectMeta, OwnerReference
 from kapy.kube.names import split_api_version
 from kapy.sdk.results import Endpoint
+
+O = TypeVar("O", bound=Object)  # noqa: E741
 
 
 def owner_of_kind(metadata: ObjectMeta, kind: type[Object]) -> OwnerReference | None:
@@ -23,6 +28,17 @@ def owner_of_kind(metadata: ObjectMeta, kind: type[Object]) -> OwnerReference | 
         ):
             return reference
     return None
+
+
+def cached_owner(informer: Informer[O], metadata: ObjectMeta, kind: type[O]) -> O | None:
+    """Return the owner of a kind from the cache; None if there is no reference, or the cache does
+    not hold this very object (yet): it may still hold a former one of the same name.
+    """
+    reference = owner_of_kind(metadata, kind)
+    if reference is None:
+        return None
+    owner = informer.get(Key(metadata.namespace, reference.name))
+    return owner if owner is not None and owner.metadata.uid == reference.uid else None
 
 
 def machine_key(metadata: ObjectMeta) -> Key | None:
@@ -62,8 +78,12 @@ def labelled_cluster(metadata: ObjectMeta) -> Key | None:
 
 def endpoint_of(cluster: Cluster | None) -> Endpoint | None:
     """Return the cluster's API endpoint, None if it is not set."""
-    found = None if cluster is None else cluster.spec.control_plane_endpoint
-    return Endpoint(found.host, found.port) if found is not None and found.host else None
+    api_endpoint = None if cluster is None else cluster.spec.control_plane_endpoint
+    return (
+        Endpoint(api_endpoint.host, api_endpoint.port)
+        if api_endpoint is not None and api_endpoint.host
+        else None
+    )
 
 
 def is_externally_managed(metadata: ObjectMeta) -> bool:

@@ -57,6 +57,8 @@ class PoolMachines:
         self._objects = runtime.cache.informer(resource)
         self._objects.add_index(BY_POOL, _pool_index)
         self._machines = runtime.cache.informer(Machine.RESOURCE)
+        runtime.declare_write(resource, "create", "delete", "patch")
+        runtime.declare_write(Machine.RESOURCE, "delete")
         # Names that were asked for and are not seen yet, by pool: they may be there all the same.
         self._reserved: dict[str, list[str]] = {}
 
@@ -69,7 +71,7 @@ class PoolMachines:
 
         def of_pool(change: Change) -> Iterable[Key]:
             values = _pool_index(change.document)
-            return {Key.of(one) for value in values for one in pools.indexed(BY_POOL, value)}
+            return {Key.of(item) for value in values for item in pools.indexed(BY_POOL, value)}
 
         controller.watch(self._objects, of_pool, debounce=STATUS_DEBOUNCE)
 
@@ -85,42 +87,44 @@ class PoolMachines:
         is_current: Callable[[Document], bool],
     ) -> Sequence[Document]:
         """Create missing machines, delete surplus or outdated ones; return the objects."""
-        found = self.of(context)
+        results = self.of(context)
         members = [
-            self._member(one, current=is_current(one)) for one in found if not _is_deleting(one)
+            self._member(element, current=is_current(element))
+            for element in results
+            if not _is_deleting(element)
         ]
         planned = plan(members, context.replicas)
-        names = {one["metadata"]["name"] for one in found}
+        names = {element["metadata"]["name"] for element in results}
         for name in self._reserve_names(context, planned.missing, names):
             await self._client.apply(
                 self._resource, self._new(context, name, new_object()), field_manager=self._manager
             )
         self._reserved.pop(context.uid, None)
         surplus = set(planned.surplus)
-        for one in found:
-            if one["metadata"]["name"] in surplus:
-                await self._delete(one)
+        for item in results:
+            if item["metadata"]["name"] in surplus:
+                await self._delete(item)
         return self.of(context)
 
     def _reserve_names(
-        self, context: MachinePoolContext[Any], count: int, taken: set[str]
+        self, context: MachinePoolContext[Any], count: int, value: set[str]
     ) -> Sequence[str]:
         """Return names for new objects, first those whose creation was not confirmed."""
-        unseen = [name for name in self._reserved.get(context.uid, ()) if name not in taken]
-        more = _new_names(context, max(0, count - len(unseen)), {*taken, *unseen})
+        unseen = [name for name in self._reserved.get(context.uid, ()) if name not in value]
+        more = _new_names(context, max(0, count - len(unseen)), {*value, *unseen})
         self._reserved[context.uid] = [*unseen, *more]
         return [*unseen, *more][:count]
 
     async def delete(self, context: MachinePoolContext[Any]) -> Released | Waiting:
         """Delete all machines of the pool; return the provider's result for `reconcile_delete`."""
         self._reserved.pop(context.uid, None)
-        for one in self.of(context):
-            if _is_deleting(one):
+        for item in self.of(context):
+            if _is_deleting(item):
                 continue
-            if machine_of(one) is not None:
-                await self._delete(one)
+            if machine_of(item) is not None:
+                await self._delete(item)
             else:  # nobody will make a Machine for it any more
-                await self._delete_object(self._resource, one)
+                await self._delete_object(self._resource, item)
         left = len(self.of(context))
         if not left:
             return Released()
@@ -175,7 +179,7 @@ class PoolMachines:
             return
 
 
-def _new_names(context: MachinePoolContext[Any], count: int, taken: set[str]) -> list[str]:
+def _new_names(context: MachinePoolContext[Any], count: int, value: set[str]) -> list[str]:
     """Return names that stay the same until the pool's object is written: a lost answer makes no
     second machine.
     """
@@ -184,15 +188,15 @@ def _new_names(context: MachinePoolContext[Any], count: int, taken: set[str]) ->
     while len(names) < count:
         name = generated_name(f"{context.key.name}-", context.uid, version, attempt)
         attempt += 1
-        if name not in taken and name not in names:
+        if name not in value and name not in names:
             names.append(name)
     return names
 
 
 def _version(obj: Any) -> str:
     metadata = obj["metadata"] if isinstance(obj, dict) else obj.metadata
-    found = metadata["resourceVersion"] if isinstance(obj, dict) else metadata.resource_version
-    return str(found)
+    version = metadata["resourceVersion"] if isinstance(obj, dict) else metadata.resource_version
+    return str(version)
 
 
 def _is_deleting(document: Document) -> bool:

@@ -24,7 +24,8 @@ class Member(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """missing: how many machines to create. surplus: the names of those to delete."""
+    """The changes of a pool. missing: the number of machines to create. surplus: the names of those
+    to delete."""
 
     missing: int
     surplus: Sequence[str]
@@ -32,16 +33,19 @@ class Plan(NamedTuple):
 
 def plan(members: Sequence[Member], wanted: int) -> Plan:
     """Return the plan towards `wanted` up-to-date machines."""
-    current = _by_deletion_order([one for one in members if one.current])
-    outdated = _by_deletion_order([one for one in members if not one.current])
-    gone = current[: max(0, len(current) - wanted)]
-    ready = sum(one.ready for one in current[len(gone) :])
+    current = _by_deletion_order([member for member in members if member.current])
+    outdated = _by_deletion_order([member for member in members if not member.current])
+    removal = current[: max(0, len(current) - wanted)]
+    ready = sum(member.ready for member in current[len(removal) :])
     # What is not ready serves nobody. Of the ready ones only so many as are not needed.
-    gone += [one for one in outdated if not one.ready]
-    serving = [one for one in outdated if one.ready]
-    gone += serving[: max(0, ready + len(serving) - wanted)]
-    return Plan(max(0, wanted - len(current)), [one.name for one in gone])
+    removal += [member for member in outdated if not member.ready]
+    serving = [member for member in outdated if member.ready]
+    removal += serving[: max(0, ready + len(serving) - wanted)]
+    return Plan(max(0, wanted - len(current)), [member.name for member in removal])
 
 
 def _by_deletion_order(members: list[Member]) -> list[Member]:
-    return sorted(members, key=lambda one: (not one.delete_first, one.ready, one.created, one.name))
+    return sorted(
+        members,
+        key=lambda member: (not member.delete_first, member.ready, member.created, member.name),
+    )

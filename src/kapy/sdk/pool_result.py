@@ -22,7 +22,7 @@ def pool_result(
     After that it stays provisioned, and the condition ReplicasReady reports what is missing.
     provider_id: the ID of the pool itself.
     """
-    ids = sorted(one.provider_id for one in instances if one.provider_id)
+    ids = sorted(instance.provider_id for instance in instances if instance.provider_id)
     ready = replicas_ready(len(ids), len(instances), context.replicas)
     if ready.status != TRUE and not context.provisioned:
         because = "not all machines are there yet"

@@ -24,7 +24,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import Object
 from kapy.sdk.admission import Rulebook
-from kapy.sdk.machine_console import MachineConsole
+from kapy.sdk.console import MachineConsole
 
 ProviderType = Literal["infrastructure", "bootstrap", "control-plane", "ipam"]
 

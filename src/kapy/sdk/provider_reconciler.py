@@ -13,6 +13,7 @@ from kapy.api.condition import Condition
 from kapy.api.names import ConditionType, Reason
 from kapy.conditions import false, set_condition
 from kapy.conditions.paused import is_paused, paused_condition
+from kapy.conditions.status_delay import StatusDelay
 from kapy.engine.draft import Draft
 from kapy.engine.result import DONE, Result, requeue_if
 from kapy.engine.runtime import Runtime
@@ -44,6 +45,7 @@ class ProviderReconciler(Generic[L]):
         self._events = runtime.events.named(f"{resource.kind.lower()}-controller")
         self._objects = runtime.cache.informer(resource)
         self._clusters = runtime.cache.informer(Cluster)
+        self._delayed_statuses = StatusDelay()
 
     async def _delete_then_remove_finalizer(
         self, draft: Draft[L], cluster: Cluster | None, delete: Deletion | None
@@ -87,10 +89,10 @@ class ProviderReconciler(Generic[L]):
 
     def _report_error(self, draft: Draft[L], error: Exception) -> bool:
         """Report that the provider failed; return False if the error is not worth reporting."""
-        said = failure_condition(error, self.summary_condition)
-        if said is not None:
-            self._report(draft, (), said)
-        return said is not None
+        condition = failure_condition(error, self.summary_condition)
+        if condition is not None:
+            self._report(draft, (), condition)
+        return condition is not None
 
     def _set_waiting(self, draft: Draft[L], answer: Waiting, reason: str) -> Result:
         self._set_status_fields(draft, answer.status)
@@ -113,17 +115,17 @@ class ProviderReconciler(Generic[L]):
         return DONE
 
     def _report_failure(self, draft: Draft[L], answer: Failed, reason: str) -> None:
-        said = false(self.summary_condition, reason, answer.message)
-        self._report(draft, answer.conditions, said)
+        condition = false(self.summary_condition, reason, answer.message)
+        self._report(draft, answer.conditions, condition)
         # Whatever else is reported: nothing of that makes it work.
-        set_condition(draft.object, said, self._runtime.clock())
+        set_condition(draft.object, condition, self._runtime.clock())
 
     def _set_status_fields(self, draft: Draft[L], fields: StatusFields) -> None:
         """Write the provider's own status fields. Raises ProviderMistake."""
-        own = {one.encode_name for one in structs.fields(type(draft.object.status))}
-        if taken := sorted(own & fields.keys()):
+        own = {field.encode_name for field in structs.fields(type(draft.object.status))}
+        if names := sorted(own & fields.keys()):
             raise ProviderMistake(
-                f"status.{taken[0]} is a field of the contract, which the SDK writes: answer it as "
+                f"status.{names[0]} is a field of the contract, which the SDK writes: answer it as "
                 "what it is, and leave it out of `status`"
             )
         draft.more_status |= to_builtins(dict(fields))
@@ -133,6 +135,15 @@ class ProviderReconciler(Generic[L]):
     ) -> None:
         """Write the reported conditions; ready: the summary condition if there are none."""
         report(draft.object, conditions, ready, self._runtime.clock(), self.summary_condition)
+
+    async def _save_or_delay(self, draft: Draft[L], cluster: Cluster | None) -> Result:
+        """Write the object as `_save` does, or return when to do so if the change is minor."""
+        now = self._runtime.clock()
+        set_condition(draft.object, paused_condition(draft.object, cluster), now)
+        wait = self._delayed_statuses.wait(draft, now)
+        if wait is DONE:
+            await draft.save()
+        return wait
 
     async def _save(self, draft: Draft[L], cluster: Cluster | None) -> None:
         paused = paused_condition(draft.object, cluster)

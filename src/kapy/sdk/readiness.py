@@ -76,7 +76,7 @@ def in_v1beta1(conditions: Sequence[Condition]) -> list[V1Beta1Condition]:
     """Return the same conditions in the v1beta1 format; those that are False have the severity
     Info.
     """
-    return [_in_v1beta1(one) for one in conditions]
+    return [_in_v1beta1(condition) for condition in conditions]
 
 
 def _in_v1beta1(condition: Condition) -> V1Beta1Condition:

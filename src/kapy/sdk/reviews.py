@@ -60,9 +60,9 @@ class Reviews:
         if path not in self._handlers:
             return 404, _TEXT, f"no webhook is at {path}".encode()
         with self.metrics.measure(path):
-            found = await self._post(method, path, receive)
-        self.metrics.count_response(path, found[0])
-        return found
+            results = await self._post(method, path, receive)
+        self.metrics.count_response(path, results[0])
+        return results
 
     async def _post(self, method: str, path: str, receive: Receive) -> tuple[int, bytes, bytes]:
         if method != "POST":
@@ -81,8 +81,8 @@ class Reviews:
             "uid": review.request.get("uid", ""),
             **await self._handlers[path](review.request),
         }
-        told = {"apiVersion": review.apiVersion, "kind": review.kind, "response": response}
-        return 200, _JSON, msgspec.json.encode(told)
+        result = {"apiVersion": review.apiVersion, "kind": review.kind, "response": response}
+        return 200, _JSON, msgspec.json.encode(result)
 
 
 def patch_response(before: Document, after: Document) -> Document:

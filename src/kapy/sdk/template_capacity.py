@@ -18,6 +18,8 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 
+__all__ = ["add_template_capacity"]
+
 Capacity: TypeAlias = Callable[[Document], Awaitable[Mapping[str, str]]]
 """The resources of a machine of a template, as quantities by name (`cpu`, `memory` …)."""
 

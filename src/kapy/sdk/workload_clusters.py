@@ -31,6 +31,8 @@ from kapy.kube.renamed import RenamedMember, renamed_arguments
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.remote.cluster_cache import NotConnected as NotConnected
 
+__all__ = ["NotConnected", "WorkloadClusters"]
+
 
 class WorkloadClusters:
     """Clients and watches of workload clusters.

@@ -46,8 +46,8 @@ def recorded(hook: Hook[Req, Any], path: Path) -> Req:
 def made(hook: Hook[Req, Any]) -> Req:
     """Generate a request with a value in every field, always the same; objects in it are only
     stand-ins."""
-    found: Req = sample(hook.request)
-    return msgspec.structs.replace(found, kind=hook.request_kind, api_version=hook.api_version)
+    result: Req = sample(hook.request)
+    return msgspec.structs.replace(result, kind=hook.request_kind, api_version=hook.api_version)
 
 
 async def check_deterministic(
@@ -81,9 +81,11 @@ async def check_rules(extension: Extension) -> None:
     async def post(path: str, body: bytes) -> Answer:
         return await way(ClientConfig(), f"https://extension{path}", body)
 
-    broken = [one for one in await judged(post, shipped()) if not one.kept]
-    told = "\n".join(f"{one.handler or 'the extension'}: {one.rule}: {one.why}" for one in broken)
-    assert not broken, f"rules are not kept:\n{told}"
+    broken = [finding for finding in await judged(post, shipped()) if not finding.kept]
+    result = "\n".join(
+        f"{finding.handler or 'the extension'}: {finding.rule}: {finding.why}" for finding in broken
+    )
+    assert not broken, f"rules are not kept:\n{result}"
 
 
 class InProcess:
@@ -95,10 +97,10 @@ class InProcess:
 
     async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:  # noqa: ARG002
         parts = urlsplit(url)
-        found = self._extensions.get(parts.hostname or "")
-        if found is None:
+        extension = self._extensions.get(parts.hostname or "")
+        if extension is None:
             raise NoAnswer(f"there is no extension {parts.hostname} in this process")
-        answered = await found.dispatch(parts.path, body)
+        answered = await extension.dispatch(parts.path, body)
         return Answer(404, b"") if answered is None else Answer(200, answered)
 
     async def aclose(self) -> None:
@@ -128,7 +130,7 @@ async def _applied(
 def _patched(document: Document, patch: GeneratePatchesResponseItem) -> Document:
     content = msgspec.json.decode(patch.patch or b"null")
     if patch.patch_type == JSON_MERGE_PATCH:
-        found: Document = merge_patch.apply(document, content or {})
+        result: Document = merge_patch.apply(document, content or {})
     else:
-        found = strict_json_patch.apply(document, strict_json_patch.parse_patch(content))
-    return found
+        result = strict_json_patch.apply(document, strict_json_patch.parse_patch(content))
+    return result

@@ -56,14 +56,14 @@ class _Broken(Exception):
 async def judged(ask: Ask, catalog: Catalog) -> list[Finding]:
     """Return all findings, handler by handler. Raises NoAnswer if the extension does not answer."""
     ask = _in_time(ask)
-    found: list[Finding] = []
-    handlers = await _discovered(ask, catalog, found)
-    found.append(await _finding("an unknown path is refused", "", _unknown_path(ask)))
+    result: list[Finding] = []
+    handlers = await _discovered(ask, catalog, result)
+    result.append(await _finding("an unknown path is refused", "", _unknown_path(ask)))
     for handler in handlers:
         hook = catalog.get(handler.request_hook.api_version, handler.request_hook.hook)
         assert hook is not None, handler  # discovery would not have been accepted
-        found += [one async for one in _of_handler(ask, hook, handler)]
-    return found
+        result += [finding async for finding in _of_handler(ask, hook, handler)]
+    return result
 
 
 def _in_time(ask: Ask) -> Ask:
@@ -77,7 +77,7 @@ def _in_time(ask: Ask) -> Ask:
     return asked
 
 
-async def _discovered(ask: Ask, catalog: Catalog, found: list[Finding]) -> list[ExtensionHandler]:
+async def _discovered(ask: Ask, catalog: Catalog, value: list[Finding]) -> list[ExtensionHandler]:
     answer = await ask(DISCOVERY.path(), DISCOVERY.encode_request(DiscoveryRequest()))
     rule = "Discovery lists the handlers"
     try:
@@ -86,9 +86,9 @@ async def _discovered(ask: Ask, catalog: Catalog, found: list[Finding]) -> list[
             raise _Broken(f"it fails: {response.message}")
         handlers = validate_handlers(response.handlers, catalog)
     except (_Broken, BadDiscovery) as error:
-        found.append(Finding(rule, "", str(error)))
+        value.append(Finding(rule, "", str(error)))
         return []
-    found.append(Finding(rule, "", "" if handlers else "there are none"))
+    value.append(Finding(rule, "", "" if handlers else "there are none"))
     return handlers
 
 
@@ -146,9 +146,9 @@ async def _same_twice(ask: Ask, path: str, body: bytes) -> None:
 async def _newer(ask: Ask, hook: AnyHook, path: str, body: bytes) -> None:
     plain = _response(hook, await ask(path, body))
     newer = {**msgspec.json.decode(body), "aFieldOfANewerRelease": {"of": ["any", "form"]}}
-    found = _response(hook, await ask(path, msgspec.json.encode(newer)))
-    if found.status != plain.status:
-        raise _Broken(f"the answer becomes {found.status}: {found.message}")
+    response = _response(hook, await ask(path, msgspec.json.encode(newer)))
+    if response.status != plain.status:
+        raise _Broken(f"the answer becomes {response.status}: {response.message}")
 
 
 async def _no_json(ask: Ask, hook: AnyHook, path: str) -> None:
@@ -160,12 +160,12 @@ async def _no_json(ask: Ask, hook: AnyHook, path: str) -> None:
 async def _patches(ask: Ask, hook: AnyHook, path: str, body: bytes) -> None:
     request: Any = hook.decode_request(body)
     response: Any = _response(hook, await ask(path, body))
-    asked = {one.uid for one in request.templates}
-    for one in response.items:
-        if one.uid not in asked:
-            raise _Broken(f'there is a patch for "{one.uid}", which nobody asked for')
-        if one.patch_type not in (JSON_PATCH, JSON_MERGE_PATCH):
-            raise _Broken(f'"{one.patch_type}" is neither {JSON_PATCH} nor {JSON_MERGE_PATCH}')
+    uids = {template.uid for template in request.templates}
+    for item in response.items:
+        if item.uid not in uids:
+            raise _Broken(f'there is a patch for "{item.uid}", which nobody asked for')
+        if item.patch_type not in (JSON_PATCH, JSON_MERGE_PATCH):
+            raise _Broken(f'"{item.patch_type}" is neither {JSON_PATCH} nor {JSON_MERGE_PATCH}')
 
 
 def _response(hook: Hook[Any, Resp], answer: Answer) -> Resp:
@@ -179,10 +179,10 @@ def _response(hook: Hook[Any, Resp], answer: Answer) -> Resp:
 
 def _document(answer: Answer) -> Document | bytes:
     try:
-        found: Document = msgspec.json.decode(answer.body)
+        result: Document = msgspec.json.decode(answer.body)
     except msgspec.DecodeError:
         return answer.body
-    return found
+    return result
 
 
 def _shown(answer: Answer) -> str:

@@ -200,13 +200,13 @@ class FakeCore:
 
 def owned_by(owner: Document, *, controller: bool = False) -> Document:
     """Return a reference to an owner."""
-    found: Document = {
+    result: Document = {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
         "name": owner["metadata"]["name"],
         "uid": owner["metadata"]["uid"],
     }
-    return found | ({"controller": True, "blockOwnerDeletion": True} if controller else {})
+    return result | ({"controller": True, "blockOwnerDeletion": True} if controller else {})
 
 
 def reference(document: Document) -> Document:

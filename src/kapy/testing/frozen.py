@@ -56,10 +56,10 @@ def freeze(value: Any) -> Any:
     kind = type(value)
     if kind is dict:
         return FrozenDict(
-            {key: freeze(one) if type(one) in _OPEN else one for key, one in value.items()}
+            {key: freeze(item) if type(item) in _OPEN else item for key, item in value.items()}
         )
     if kind is list:
-        return FrozenList([freeze(one) if type(one) in _OPEN else one for one in value])
+        return FrozenList([freeze(item) if type(item) in _OPEN else item for item in value])
     return value
 
 

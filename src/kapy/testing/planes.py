@@ -63,12 +63,12 @@ class RunningPlane(Story):
     def resource_of(self, document: Document) -> Resource:
         """Return the resource of a document's kind. Raises BadTestPlane."""
         group, version = split_api_version(document["apiVersion"])
-        found = self._running.server.context.registry.find_kind(group, version, document["kind"])
-        if found is None:
+        kind = self._running.server.context.registry.find_kind(group, version, document["kind"])
+        if kind is None:
             raise BadTestPlane(
                 f"the plane serves no {document['kind']} of {document['apiVersion']}"
             )
-        return found.resource
+        return kind.resource
 
     async def apply(self, objects: str | Sequence[Document]) -> list[Document]:
         """Apply a YAML text, or documents, server-side; answers the objects as they are stored."""
@@ -117,12 +117,15 @@ async def plane(
             "serve=True needs the machine's time: programs that ask over the network take some; "
             "leave @on_virtual_time away"
         )
-    known = {name: _extension(one) for name, one in (extensions or {}).items()}
+    known = {name: _extension(extension) for name, extension in (extensions or {}).items()}
     options = replace(EMBEDDED_OPTIONS, gates=_gates(gates or {}, asks=bool(known)))
     settings = Settings(
         serving=Serving() if serve else None,
         controllers=ControllerConfig(manager=options),
-        providers=tuple(provider_at(one) if isinstance(one, str) else one for one in providers),
+        providers=tuple(
+            provider_at(provider) if isinstance(provider, str) else provider
+            for provider in providers
+        ),
     )
     clock = loop_clock() if is_virtual else system_clock
     post = InProcess(**known) if known else None
@@ -137,12 +140,12 @@ def _extension(given: Extension | str) -> Extension:
     if isinstance(given, Extension):
         return given
     module, _, name = given.partition(":")
-    found = getattr(module_at(module, "extension"), name or "extension", None)
-    if isinstance(found, Application):
-        return found.extension
-    if not isinstance(found, Extension):
+    result = getattr(module_at(module, "extension"), name or "extension", None)
+    if isinstance(result, Application):
+        return result.extension
+    if not isinstance(result, Extension):
         raise BadTestPlane(f"{given} is no kapy.hooks.Extension")
-    return found
+    return result
 
 
 def _gates(given: Mapping[str, bool], *, asks: bool) -> FeatureGates:
@@ -194,7 +197,7 @@ class BackgroundPlane:
 
     @property
     def client(self) -> Client:
-        """For use in `run`: it belongs to the plane's event loop."""
+        """The client of the plane, for use in `run`: it belongs to the plane's event loop."""
         return self._running.client
 
 
@@ -204,12 +207,12 @@ def background_plane(kubeconfig: Path, **options: Any) -> Iterator[BackgroundPla
     options: as of `plane`."""
     loop = asyncio.new_event_loop()
     ended, started = asyncio.Event(), threading.Event()
-    found: list[RunningPlane] = []
+    result: list[RunningPlane] = []
     failures: list[BaseException] = []
 
     async def live() -> None:
         async with plane(**options, serve=True) as running:
-            found.append(running)
+            result.append(running)
             started.set()
             await ended.wait()
 
@@ -229,8 +232,8 @@ def background_plane(kubeconfig: Path, **options: Any) -> Iterator[BackgroundPla
     if failures:
         raise failures[0]
     try:
-        found[0].kubeconfig(kubeconfig)
-        yield BackgroundPlane(found[0], kubeconfig, loop)
+        result[0].kubeconfig(kubeconfig)
+        yield BackgroundPlane(result[0], kubeconfig, loop)
     finally:
         if thread.is_alive():
             loop.call_soon_threadsafe(ended.set)

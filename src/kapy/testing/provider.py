@@ -1,4 +1,4 @@
-"""For the tests of a provider of one's own: is it as the contracts ask?
+"""Contract checks for the tests of a custom provider.
 
     def test_the_contracts_are_kept():
         check_behaviour(PROVIDER, [CLUSTER, MACHINE])
@@ -69,13 +69,15 @@ def check_behaviour(
 def kinds_of(provider: Provider, examples: Sequence[Document]) -> tuple[Kind, ...]:
     """Return the kinds to which contracts apply, with an example of each."""
     by_name = {kind.RESOURCE.kind: kind for kind in provider.kinds}
-    of_type = next(one for one in ProviderType if one.word == provider.type)
-    found = []
+    of_type = next(
+        provider_type for provider_type in ProviderType if provider_type.word == provider.type
+    )
+    kinds = []
     for example in examples:
         kind = by_name[example["kind"]]
         template = by_name.get(f"{example['kind']}{TEMPLATE}")
-        found.append(_kind(provider, of_type, kind, example, template))
-    return tuple(found)
+        kinds.append(_kind(provider, of_type, kind, example, template))
+    return tuple(kinds)
 
 
 def _kind(
@@ -97,4 +99,6 @@ def _kind(
 
 
 def _assert_kept(reports: Sequence[Report]) -> None:
-    assert not any(one.with_state(State.BROKEN) or one.trouble for one in reports), text(reports)
+    assert not any(report.with_state(State.BROKEN) or report.trouble for report in reports), text(
+        reports
+    )

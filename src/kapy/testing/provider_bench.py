@@ -80,27 +80,27 @@ class ProviderBench(FakeCore):
     ) -> Document:
         """Wait until `holds(object)`; AssertionError with the last state when it never does."""
         loop = asyncio.get_running_loop()
-        deadline, found = loop.time() + within, None
+        deadline, result = loop.time() + within, None
         while loop.time() <= deadline:
-            found = await self.get(resource, name)
-            if found is not None and holds(found):
-                return found
+            result = await self.get(resource, name)
+            if result is not None and holds(result):
+                return result
             await asyncio.sleep(STEP)
-        raise AssertionError(f"{resource.kind} {name} is {found}")
+        raise AssertionError(f"{resource.kind} {name} is {result}")
 
     async def until_gone(self, resource: Resource, name: str, within: float = 600) -> None:
         """Wait until the object no longer exists."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within
-        while (found := await self.get(resource, name)) is not None:
-            assert loop.time() <= deadline, f"{resource.kind} {name} is still there: {found}"
+        while (result := await self.get(resource, name)) is not None:
+            assert loop.time() <= deadline, f"{resource.kind} {name} is still there: {result}"
             await asyncio.sleep(STEP)
 
     def _resource(self, document: Document) -> Resource:
         group, _, version = document["apiVersion"].partition("/")
-        found = self.server.context.registry.find_kind(group, version, document["kind"])
-        assert found is not None, f"no CRD for {document['kind']}"
-        return found.resource
+        kind = self.server.context.registry.find_kind(group, version, document["kind"])
+        assert kind is not None, f"no CRD for {document['kind']}"
+        return kind.resource
 
 
 @asynccontextmanager

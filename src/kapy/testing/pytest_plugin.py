@@ -38,6 +38,6 @@ def kapy_plane(
 
     mark = request.node.get_closest_marker(MARK)
     options = {} if mark is None else mark.kwargs
-    with background_plane(tmp_path / "kubeconfig", **options) as found:
-        monkeypatch.setenv("KUBECONFIG", str(found.kubeconfig))
-        yield found
+    with background_plane(tmp_path / "kubeconfig", **options) as plane:
+        monkeypatch.setenv("KUBECONFIG", str(plane.kubeconfig))
+        yield plane

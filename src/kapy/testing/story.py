@@ -29,7 +29,7 @@ class NeverCame(AssertionError):
 class Story:
     """A user who acts on one management plane with a client.
 
-    client: asks as that person. resources: the kinds that `apply` may meet, by group and kind.
+    client: has the credentials of that user. resources: the kinds that `apply` accepts.
     """
 
     def __init__(self, client: Client, resources: Iterable[Resource]) -> None:
@@ -80,11 +80,11 @@ class Story:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within
         while True:
-            found = await self.get(kind, name, namespace)
-            if found is not None and holds(found):
-                return found
+            result = await self.get(kind, name, namespace)
+            if result is not None and holds(result):
+                return result
             if loop.time() > deadline:
-                raise NeverCame(f"{kind.__name__} {namespace}/{name} is {_shown(found)}")
+                raise NeverCame(f"{kind.__name__} {namespace}/{name} is {_shown(result)}")
             await asyncio.sleep(STEP)
 
     async def until_gone(
@@ -93,9 +93,9 @@ class Story:
         """Wait until the object no longer exists."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within
-        while (found := await self.get(kind, name, namespace)) is not None:
+        while (result := await self.get(kind, name, namespace)) is not None:
             if loop.time() > deadline:
-                raise NeverCame(f"{kind.__name__} {namespace}/{name} is still there: {found}")
+                raise NeverCame(f"{kind.__name__} {namespace}/{name} is still there: {result}")
             await asyncio.sleep(STEP)
 
     async def settle(self, seconds: float = 30.0) -> None:
@@ -103,10 +103,13 @@ class Story:
         await asyncio.sleep(seconds)
 
 
-def _shown(found: Object | None) -> str:
-    if found is None:
+def _shown(value: Object | None) -> str:
+    if value is None:
         return "not there"
-    status: Any = getattr(found, "status", None)
+    status: Any = getattr(value, "status", None)
     conditions = getattr(status, "conditions", None) or []
-    lines = [f"{one.type}={one.status} {one.reason} {one.message}" for one in conditions]
-    return "\n  ".join([f"generation {found.metadata.generation}, conditions:", *lines])
+    lines = [
+        f"{condition.type}={condition.status} {condition.reason} {condition.message}"
+        for condition in conditions
+    ]
+    return "\n  ".join([f"generation {value.metadata.generation}, conditions:", *lines])

@@ -70,11 +70,11 @@ def _with_variables(
     places = list(_places(topology, before))
     for place in places:
         values, path = _values(topology, place.parts), place.path
-        found, problems = default_variables(values, definitions, path, create=place.whole)
+        result, problems = default_variables(values, definitions, path, create=place.whole)
         errors += problems
-        shown = [{"name": one.name, "value": one.value} for one in found]
-        if shown and not is_equal_json(shown, _value_at(topology, place.parts)):
-            topology = _with_value(topology, place.parts, shown)
+        value = [{"name": variable.name, "value": variable.value} for variable in result]
+        if value and not is_equal_json(value, _value_at(topology, place.parts)):
+            topology = _with_value(topology, place.parts, value)
     for place in places:
         was = _values(before, place.old) if place.old is not None else []
         values = _values(topology, place.parts)
@@ -93,31 +93,31 @@ def _places(topology: Document, before: Document) -> Iterator[_Place]:
         yield _Place(control_plane, where, whole=False, old=control_plane)
     for kind in ("machineDeployments", "machinePools"):
         workers = ("workers", kind)
-        numbers = {one.get("name"): at for at, one in enumerate(_members(before, workers))}
-        for number, one in enumerate(_members(topology, workers)):
+        numbers = {item.get("name"): at for at, item in enumerate(_members(before, workers))}
+        for number, member in enumerate(_members(topology, workers)):
             parts = (*workers, number, *_OVERRIDES)
             if _members(topology, parts):
-                name = one.get("name", "")
+                name = member.get("name", "")
                 old = (*workers, numbers[name], *_OVERRIDES) if name in numbers else None
                 where = f"{path}.workers.{kind}[{name}].variables.overrides"
                 yield _Place(parts, where, whole=False, old=old)
 
 
 def _values(topology: Document, parts: Sequence[str | int]) -> list[ClusterVariable]:
-    found = _members(topology, parts)
-    if not all(isinstance(one.get("name", ""), str) for one in found):
+    result = _members(topology, parts)
+    if not all(isinstance(item.get("name", ""), str) for item in result):
         raise InvalidTopologyShape
-    return [ClusterVariable(name=one.get("name", ""), value=one.get("value")) for one in found]
+    return [ClusterVariable(name=item.get("name", ""), value=item.get("value")) for item in result]
 
 
 def _members(node: Any, parts: Sequence[str | int]) -> list[Document]:
     """The objects in a list at a location. A null item counts as an empty object, as in Go."""
-    found = _value_at(node, parts)
-    if found is None:
+    result = _value_at(node, parts)
+    if result is None:
         return []
-    if not isinstance(found, list) or not all(isinstance(one or {}, dict) for one in found):
+    if not isinstance(result, list) or not all(isinstance(item or {}, dict) for item in result):
         raise InvalidTopologyShape
-    return [one or {} for one in found]
+    return [item or {} for item in result]
 
 
 def _value_at(node: Any, parts: Sequence[str | int]) -> Any:
@@ -140,7 +140,7 @@ def _with_value(node: Any, parts: Sequence[str | int], value: Any) -> Any:
     first, *rest = parts
     if isinstance(first, int):
         return [
-            _with_value(one, rest, value) if at == first else one for at, one in enumerate(node)
+            _with_value(item, rest, value) if at == first else item for at, item in enumerate(node)
         ]
     node = node or {}
     return {**node, first: _with_value(node.get(first), rest, value)}

@@ -44,32 +44,32 @@ def status_variables(
 
     discovered: variables by patch name, in the order of the class.
     """
-    found: dict[str, ClusterClassStatusVariable] = {}
+    result: dict[str, ClusterClassStatusVariable] = {}
     for origin, variables in ((INLINE, inline), *discovered.items()):
-        for one in variables:
+        for variable in variables:
             definition = ClusterClassStatusVariableDefinition(
                 from_=origin,
-                required=one.required,
-                deprecated_v1beta1_metadata=one.deprecated_v1beta1_metadata,
-                schema=one.schema,
+                required=variable.required,
+                deprecated_v1beta1_metadata=variable.deprecated_v1beta1_metadata,
+                schema=variable.schema,
             )
-            known = found.get(one.name)
+            known = result.get(variable.name)
             if known is None:
-                found[one.name] = ClusterClassStatusVariable(
-                    name=one.name, definitions_conflict=False, definitions=[definition]
+                result[variable.name] = ClusterClassStatusVariable(
+                    name=variable.name, definitions_conflict=False, definitions=[definition]
                 )
                 continue
             known.definitions.append(definition)
             if _comparable(known.definitions[0]) != _comparable(definition):
                 known.definitions_conflict = True
-    return [found[name] for name in sorted(found)]
+    return [result[name] for name in sorted(result)]
 
 
 def _comparable(definition: ClusterClassStatusVariableDefinition) -> Any:
     """A definition in a comparable form, without its origin."""
-    said = encode(definition)
-    said.pop("from", None)
-    return _without_false(said)
+    result = encode(definition)
+    result.pop("from", None)
+    return _without_false(result)
 
 
 def _without_false(node: Any) -> Any:
@@ -80,4 +80,4 @@ def _without_false(node: Any) -> Any:
             for key, value in node.items()
             if not (key in _SAME_AS_ABSENT and value is False)
         }
-    return [_without_false(one) for one in node] if isinstance(node, list) else node
+    return [_without_false(item) for item in node] if isinstance(node, list) else node

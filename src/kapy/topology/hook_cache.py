@@ -50,18 +50,18 @@ class HookCache:
 
     def keep(self, uid: str, hook: Hook, about: CacheInputs, answer: Answer) -> None:
         """Cache a blocking answer."""
-        said = _CachedAnswer(about, answer.message, _now())
-        self._answers.keep((uid, hook), said, answer.retry_after)
+        cache_inputs = _CachedAnswer(about, answer.message, _now())
+        self._answers.keep((uid, hook), cache_inputs, answer.retry_after)
 
     def answer(self, uid: str, hook: Hook, about: CacheInputs) -> Answer | None:
         """The cached answer that is still valid, with the remaining seconds."""
         kept = self._answers.get((uid, hook))
         if kept is None or kept.value.about.facts != about.facts:
             return None
-        said, left = kept
-        if said.about.annotations != about.annotations:
-            left = min(left, said.at + MIN_INTERVAL - _now())
-        return Answer(ceil(round(left, 3)), said.message) if left > _EARLY_SECONDS else None
+        cache_inputs, left = kept
+        if cache_inputs.about.annotations != about.annotations:
+            left = min(left, cache_inputs.at + MIN_INTERVAL - _now())
+        return Answer(ceil(round(left, 3)), cache_inputs.message) if left > _EARLY_SECONDS else None
 
     def clear(self) -> None:
         """Drop all answers and plans, because the registered extensions have changed."""
@@ -95,7 +95,7 @@ class _ExpiringCache(Generic[K, V]):
 
     def keep(self, key: K, value: V, seconds: float) -> None:
         now = _now()
-        self._kept = {one: kept for one, kept in self._kept.items() if kept[0] > now}
+        self._kept = {item: kept for item, kept in self._kept.items() if kept[0] > now}
         self._kept[key] = (now + seconds, value)
 
     def get(self, key: K) -> _Remaining[V] | None:

@@ -89,16 +89,21 @@ class HookCalls:
     @property
     def retry_after(self) -> int:
         """Seconds until the first blocking hook is to be called again; 0 if none blocks."""
-        return min((one.retry_after for one in self.answers.values() if one.retry_after), default=0)
+        return min(
+            (answer.retry_after for answer in self.answers.values() if answer.retry_after),
+            default=0,
+        )
 
     def blocking_message(self, action: str) -> str:
         """A sentence with the hooks that block the action and their messages; "" if none does."""
-        said = [
+        result = [
             f"{hook}: {answer.message}" if answer.message else str(hook)
             for hook, answer in self.answers.items()
             if answer.retry_after
         ]
-        return f"Following hooks are blocking {action}: {'; '.join(sorted(said))}" if said else ""
+        return (
+            f"Following hooks are blocking {action}: {'; '.join(sorted(result))}" if result else ""
+        )
 
     async def before_cluster_create(self) -> bool:
         """Call BeforeClusterCreate before any object of a Cluster is created."""
@@ -283,7 +288,9 @@ def _foreign_annotations(annotations: Mapping[str, str]) -> Mapping[str, str]:
 def _blocking_annotations_message(cluster: Cluster) -> str:
     """A sentence with the annotations that block an upgrade; "" if none does."""
     prefix = Annotation.BEFORE_CLUSTER_UPGRADE_HOOK_PREFIX
-    held = sorted(one for one in cluster.metadata.annotations if one.startswith(prefix))
+    held = sorted(
+        annotation for annotation in cluster.metadata.annotations if annotation.startswith(prefix)
+    )
     if not held:
         return ""
     are = "annotation {} is set" if len(held) == 1 else "annotations {} are set"

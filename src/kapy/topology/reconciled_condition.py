@@ -99,7 +99,7 @@ def write_upgrade_plans(status: ClusterStatus, upgrades: UpgradeTracker) -> None
 
 
 def _versions(plan: Iterable[str]) -> list[StatusUpgradePlanVersion]:
-    return [StatusUpgradePlanVersion(version=one) for one in plan]
+    return [StatusUpgradePlanVersion(version=item) for item in plan]
 
 
 def _is_observed(of_class: ClusterClass) -> bool:
@@ -199,8 +199,8 @@ def _waits_for_user(upgrade: WorkersUpgrade) -> bool:
 
 
 def _later_versions(plan: list[str], version: str) -> str:
-    """What comes after the version."""
-    later = [one for one in plan if one != version]
+    """Return the later versions of an upgrade, as the end of a message."""
+    later = [item for item in plan if item != version]
     return f" ({', '.join(later)} pending)" if later else ""
 
 

@@ -49,7 +49,7 @@ async def _plan(
     has = _parse(control_plane, f"failed to parse ControlPlane version {control_plane}")
     oldest = _oldest(_workers(current), has)
     upgrades.oldest_workers = f"v{oldest}" if oldest else ""
-    if all(str(one) == str(wanted) for one in (has, oldest) if one):
+    if all(str(version) == str(wanted) for version in (has, oldest) if version):
         return
     if str(has) == str(wanted) and oldest and compare(oldest, wanted, build_tags=True) == DIFFERENT:
         # Upstream cannot say which build is newer once the control plane has it, and stops here for
@@ -92,9 +92,9 @@ def _workers(current: ClusterState) -> Iterable[Version]:
 
 def _oldest(versions: Iterable[Version], control_plane: Version) -> Version | None:
     oldest: Version | None = None
-    for one in versions:
-        if oldest is None or _is_older(one, oldest, control_plane):
-            oldest = one
+    for version in versions:
+        if oldest is None or _is_older(version, oldest, control_plane):
+            oldest = version
     return oldest
 
 

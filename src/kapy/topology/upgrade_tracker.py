@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation
-from kapy.kube.digits import parse_integer
+from kapy.kube.digits import parse_digits
 
 
 @dataclass(slots=True)
@@ -111,5 +111,5 @@ class UpgradeTracker:
 def _concurrency(cluster: Cluster) -> int:
     """The upgrade concurrency of the annotation. Admission accepts positive numbers only; any other
     value counts as 1."""
-    said = cluster.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_CONCURRENCY, "")
-    return max(1, parse_integer(said)) if said.isdecimal() else 1
+    annotation = cluster.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_CONCURRENCY, "")
+    return max(1, parse_digits(annotation) or 1)

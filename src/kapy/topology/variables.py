@@ -43,21 +43,21 @@ def default_variables(
     errors = [*_duplicates(values, path), *errors]
     if errors:
         return [], errors
-    found = []
-    for one in values:
-        if one.name in definitions:
-            schema = _compile(definitions[one.name])
-            value = as_doubles(schema.default(one.value))
-            found.append(ClusterVariable(name=one.name, value=value))
+    result = []
+    for variable in values:
+        if variable.name in definitions:
+            schema = _compile(definitions[variable.name])
+            value = as_doubles(schema.default(variable.value))
+            result.append(ClusterVariable(name=variable.name, value=value))
         else:
-            errors.append(_undefined_error(one, path))
+            errors.append(_undefined_error(variable, path))
     if create:
-        there = {one.name for one in values}
+        there = {item.name for item in values}
         for name, definition in definitions.items():
             value = ABSENT if name in there else _compile(definition).default()
             if value is not ABSENT:
-                found.append(ClusterVariable(name=name, value=as_doubles(value)))
-    return ([], errors) if errors else (found, [])
+                result.append(ClusterVariable(name=name, value=as_doubles(value)))
+    return ([], errors) if errors else (result, [])
 
 
 def variable_value_errors(
@@ -75,19 +75,21 @@ def variable_value_errors(
     if errors:
         return errors
     if complete:
-        there = {one.name for one in values}
+        there = {item.name for item in values}
         errors += [
             required(path, f'required variable "{name}" must be set')
-            for name, one in definitions.items()
-            if one.required and name not in there
+            for name, definition in definitions.items()
+            if definition.required and name not in there
         ]
-    before = {one.name: one.value for one in old}
-    for one in values:
-        if one.name not in definitions:
-            errors.append(_undefined_error(one, path))
+    before = {item.name: item.value for item in old}
+    for variable in values:
+        if variable.name not in definitions:
+            errors.append(_undefined_error(variable, path))
             continue
-        was = before.get(one.name, ABSENT)
-        errors += value_errors(one, was, definitions[one.name].schema.schema, f"{path}[{one.name}]")
+        was = before.get(variable.name, ABSENT)
+        errors += value_errors(
+            variable, was, definitions[variable.name].schema.schema, f"{path}[{variable.name}]"
+        )
     return errors
 
 
@@ -96,23 +98,23 @@ def value_errors(
 ) -> list[FieldError]:
     """The errors in one value. old: its previous value, or ABSENT."""
     checked = _compiled_schema(schema)
-    value, where, shown = fit_integers(variable.value), f"{path}.value", text_of(variable.value)
+    value, where, text = fit_integers(variable.value), f"{path}.value", text_of(variable.value)
     if errors := checked.shape_errors(value, where):
         return [
-            FieldError(one.type, one.field, one.detail.removeprefix(" in body "), shown)
-            for one in errors
+            FieldError(error.type, error.field, error.detail.removeprefix(" in body "), text)
+            for error in errors
         ]
     if unknown := [
-        f"variableValue{one}" if one[0] == "[" else one for one in checked.unknown(value)
+        f"variableValue{item}" if item[0] == "[" else item for item in checked.unknown(value)
     ]:
         problem = (
             f'failed validation: "{",".join(unknown)}" field(s) are not specified in the variable '
             f'schema of variable "{variable.name}"'
         )
-        return [invalid(path, shown, problem)]
+        return [invalid(path, text, problem)]
     return [
-        FieldError(one.type, one.field, one.detail, shown)
-        for one in checked.rule_errors(value, where, ABSENT if old is None else fit_integers(old))
+        FieldError(error.type, error.field, error.detail, text)
+        for error in checked.rule_errors(value, where, ABSENT if old is None else fit_integers(old))
     ]
 
 
@@ -123,11 +125,11 @@ def text_of(value: Any) -> str:
 
 def _duplicates(values: Iterable[ClusterVariable], path: str) -> Iterator[FieldError]:
     seen: set[str] = set()
-    for one in values:
-        if one.name in seen:
-            problem = f'variable "{one.name}" is set more than once'
-            yield invalid(f"{path}[{one.name}]", text_of(one.value), problem)
-        seen.add(one.name)
+    for variable in values:
+        if variable.name in seen:
+            problem = f'variable "{variable.name}" is set more than once'
+            yield invalid(f"{path}[{variable.name}]", text_of(variable.value), problem)
+        seen.add(variable.name)
 
 
 def _undefined_error(variable: ClusterVariable, path: str) -> FieldError:
@@ -140,16 +142,18 @@ def _definitions(
 ) -> tuple[Definitions, list[FieldError]]:
     """The definition of each variable, and an error for each variable with none or with several."""
     problems = []
-    for one in variables:
-        if not one.definitions:
-            problems.append(f'variable "{one.name}" has no definitions')
-        if one.definitions_conflict:
-            problems.append(f'variable "{one.name}" has conflicting definitions')
+    for variable in variables:
+        if not variable.definitions:
+            problems.append(f'variable "{variable.name}" has no definitions')
+        if variable.definitions_conflict:
+            problems.append(f'variable "{variable.name}" has conflicting definitions')
     if not problems:
-        return {one.name: one.definitions[0] for one in variables}, []
-    said = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-    names = ",".join(f"Name: {one.name}" for one in variables)
-    problem = f"variable definitions in the ClusterClass not valid: {said}"
+        return {
+            status_variable.name: status_variable.definitions[0] for status_variable in variables
+        }, []
+    result = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+    names = ",".join(f"Name: {status_variable.name}" for status_variable in variables)
+    problem = f"variable definitions in the ClusterClass not valid: {result}"
     return {}, [FieldError("FieldValueTypeInvalid", path, problem, f"[{names}]")]
 
 
@@ -164,12 +168,12 @@ _MAX_SCHEMAS = 1024
 def _compiled_schema(schema: JSONSchemaProps) -> FieldSchema:
     """Compile a schema; cached, because each Cluster of a class uses the same schemas."""
     key = msgspec.json.encode(encode(schema))
-    found = _SCHEMAS.get(key)
-    if found is None:
+    field_schema = _SCHEMAS.get(key)
+    if field_schema is None:
         from kapy.kube.cel import rule_checker
 
         if len(_SCHEMAS) >= _MAX_SCHEMAS:
             _SCHEMAS.clear()
-        found = FieldSchema.compile(schema_document(schema), rules=rule_checker)
-        _SCHEMAS[key] = found
-    return found
+        field_schema = FieldSchema.compile(schema_document(schema), rules=rule_checker)
+        _SCHEMAS[key] = field_schema
+    return field_schema

@@ -80,25 +80,25 @@ def _reference(random: Random) -> Document:
 @cache
 def _fields(kind: type[Model]) -> list[Field]:
     hints = get_type_hints(kind, include_extras=True)
-    found = []
-    for one in msgspec.structs.fields(kind):
-        hint = hints[one.name]
-        said = _rules(hint)
-        if said.get("schemaless") or (one.name == "metadata" and issubclass(kind, Object)):
+    fields = []
+    for field in msgspec.structs.fields(kind):
+        hint = hints[field.name]
+        document = _rules(hint)
+        if document.get("schemaless") or (field.name == "metadata" and issubclass(kind, Object)):
             continue
-        needed = one.required or bool(said.get("required")) or one.name == "spec"
-        found.append(Field(one.encode_name, hint, needed))
-    return found
+        needed = field.required or bool(document.get("required")) or field.name == "spec"
+        fields.append(Field(field.encode_name, hint, needed))
+    return fields
 
 
 def _rules(hint: Any) -> Document:
-    said: Document = {}
+    rules: Document = {}
     if get_origin(hint) is Annotated:
         inner, *metas = get_args(hint)
-        for one in metas:
-            said |= one.extra_json_schema or {}
-        said = _rules(inner) | said
-    return said
+        for meta in metas:
+            rules |= meta.extra_json_schema or {}
+        rules = _rules(inner) | rules
+    return rules
 
 
 def _value(hint: Any, said: Document, random: Random, depth: int) -> Any:
@@ -106,7 +106,7 @@ def _value(hint: Any, said: Document, random: Random, depth: int) -> Any:
     if get_origin(hint) is Annotated:
         return _value(get_args(hint)[0], _rules(hint) | said, random, depth)
     if get_origin(hint) in (Union, UnionType):
-        present = [one for one in get_args(hint) if one is not type(None)]
+        present = [arg for arg in get_args(hint) if arg is not type(None)]
         return _value(random.choice(present), said, random, depth)
     if get_origin(hint) is list:
         return _list(get_args(hint)[0], said, random, depth)
@@ -118,38 +118,40 @@ def _value(hint: Any, said: Document, random: Random, depth: int) -> Any:
     return _scalar(hint, said, random)
 
 
-def _list(hint: Any, said: Document, random: Random, depth: int) -> list[Any]:
+def _list(hint: Any, document: Document, random: Random, depth: int) -> list[Any]:
     """What has a name is there once, and in the order of the names."""
-    count = random.randint(said.get("minItems", 0), 2)
-    made = [_value(hint, {}, random, depth) for _ in range(count)]
-    named = {_name(one, said): one for one in made if isinstance(one, dict)}
-    return [named[name] for name in sorted(named)] if any(map(any, named)) else made
+    count = random.randint(document.get("minItems", 0), 2)
+    entries = [_value(hint, {}, random, depth) for _ in range(count)]
+    named = {_name(item, document): item for item in entries if isinstance(item, dict)}
+    return [named[name] for name in sorted(named)] if any(map(any, named)) else entries
 
 
-def _name(part: Document, said: Document) -> tuple[str, ...]:
-    keys = said.get("x-kubernetes-list-map-keys", ())
+def _name(part: Document, document: Document) -> tuple[str, ...]:
+    keys = document.get("x-kubernetes-list-map-keys", ())
     names = [key for key in _NAMES if key in part]
     return tuple(str(part.get(key, "")) for key in (names[:1] or keys))
 
 
-def _scalar(hint: Any, said: Document, random: Random) -> Any:
-    if "enum" in said:
-        return random.choice(said["enum"])
+def _scalar(hint: Any, document: Document, random: Random) -> Any:
+    if "enum" in document:
+        return random.choice(document["enum"])
     if hint is bool:
         return random.random() < 0.5
     if hint is int:
-        least = said.get("minimum", 0)
-        return random.choice((least, min(least + 7, said.get("maximum", least + 7))))
+        least = document.get("minimum", 0)
+        return random.choice((least, min(least + 7, document.get("maximum", least + 7))))
     if hint is float:
         return random.choice((0.5, 12.0))
-    return random.choice(_texts(said)) if hint is str else random.choice((1, "a", {"a": [True]}))
+    return (
+        random.choice(_texts(document)) if hint is str else random.choice((1, "a", {"a": [True]}))
+    )
 
 
-def _texts(said: Document) -> tuple[str, ...]:
-    if "form" in said:
-        return _FORMS[said["form"]]
-    if said.get("format") == "date-time":
+def _texts(document: Document) -> tuple[str, ...]:
+    if "form" in document:
+        return _FORMS[document["form"]]
+    if document.get("format") == "date-time":
         return _TIMES
-    if said.get("format") == "byte":
+    if document.get("format") == "byte":
         return ("YQ==", "YWI=")
-    return tuple(one for one in _TEXTS if re.search(said.get("pattern", ""), one))
+    return tuple(text for text in _TEXTS if re.search(document.get("pattern", ""), text))

@@ -17,8 +17,8 @@ def old(kind: str, spec: Document, **more: Document) -> Document:
 
 
 def stored(document: Document) -> Document:
-    found = convert(document, NEW)
-    return {"spec": found.get("spec"), "status": found.get("status")}
+    result = convert(document, NEW)
+    return {"spec": result.get("spec"), "status": result.get("status")}
 
 
 def test_failure_domains_are_a_map_by_name_and_a_list_in_its_order() -> None:
@@ -28,8 +28,8 @@ def test_failure_domains_are_a_map_by_name_and_a_list_in_its_order() -> None:
         {"name": "a", "controlPlane": False, "attributes": {"zone": "1"}},
         {"name": "b", "controlPlane": True},
     ]
-    found = stored(cluster)
-    assert found["spec"]["failureDomains"] == found["status"]["failureDomains"] == listed
+    document = stored(cluster)
+    assert document["spec"]["failureDomains"] == document["status"]["failureDomains"] == listed
     back = convert(convert(cluster, NEW), OLD)
     assert back["spec"]["failureDomains"] == back["status"]["failureDomains"] == domains
 
@@ -92,8 +92,8 @@ def test_a_capacity_comes_back_in_its_one_form(capacity: Document, form: Documen
 def test_a_duration_has_one_form(given: str, form: str) -> None:
     vm = {"provisioning": {"startupDuration": given}}
     machine = old("DevMachine", {"backend": {"inMemory": {"vm": vm}}})
-    found = stored(machine)["spec"]["backend"]["inMemory"]["vm"]
-    assert found == {"provisioning": {"startupDuration": form}}
+    result = stored(machine)["spec"]["backend"]["inMemory"]["vm"]
+    assert result == {"provisioning": {"startupDuration": form}}
 
 
 @pytest.mark.parametrize(
@@ -125,10 +125,10 @@ def test_a_duration_has_one_form(given: str, form: str) -> None:
 def test_a_broken_object_is_named_with_its_field(document: Document, field: str, why: str) -> None:
     with pytest.raises(ConversionError) as raised:
         convert(document, NEW)
-    said = str(raised.value)
-    assert f"{OLD} {document['kind']} one" in said
-    assert f": {field}: " in said
-    assert why in said
+    message = str(raised.value)
+    assert f"{OLD} {document['kind']} one" in message
+    assert f": {field}: " in message
+    assert why in message
 
 
 def test_a_kind_without_an_older_version_says_which_it_has() -> None:

@@ -34,13 +34,13 @@ def converted(document: Document, version: str) -> Document:
 
 
 def stored(spec: Document, kind: str = "KubeadmConfig") -> Document:
-    found: Document = converted(an_object("v1beta1", spec, kind), "v1beta2")["spec"]
-    return found
+    document: Document = converted(an_object("v1beta1", spec, kind), "v1beta2")["spec"]
+    return document
 
 
 def shown(spec: Document, kind: str = "KubeadmConfig") -> Document:
-    found: Document = converted(an_object("v1beta2", spec, kind), "v1beta1")["spec"]
-    return found
+    document: Document = converted(an_object("v1beta2", spec, kind), "v1beta1")["spec"]
+    return document
 
 
 def without_empty(node: Document) -> Document:
@@ -121,8 +121,8 @@ def test_what_nobody_looked_at_is_gone() -> None:
             "networking": {"podSubnet": "10.0.0.0/16"},
         },
     }
-    found = converted(an_object("v1beta1", spec), "v1beta2")
-    assert "spec" not in found
+    document = converted(an_object("v1beta1", spec), "v1beta2")
+    assert "spec" not in document
 
 
 REFERENCE = {"kind": "DevMachineTemplate", "name": "machines"}
@@ -164,8 +164,8 @@ def test_a_control_plane_says_the_same_in_both_versions() -> None:
 @pytest.mark.parametrize("strategy", [{}, {"rollingUpdate": {"maxSurge": 1}}])
 def test_a_template_of_old_may_leave_out_the_one_type_there_is(strategy: Document) -> None:
     spec = {"template": {"spec": {"rolloutStrategy": strategy}}}
-    found = stored(spec, "KubeadmControlPlaneTemplate")["template"]["spec"]["rollout"]
-    assert found["strategy"] == {"type": "RollingUpdate", **strategy}
+    rollout = stored(spec, "KubeadmControlPlaneTemplate")["template"]["spec"]["rollout"]
+    assert rollout["strategy"] == {"type": "RollingUpdate", **strategy}
 
 
 def test_counters_keep_their_meaning() -> None:
@@ -290,10 +290,10 @@ def test_a_broken_object_is_named_with_its_field(
 ) -> None:
     with pytest.raises(ConversionError) as raised:
         stored(spec, kind)
-    said = str(raised.value)
-    assert f"v1beta1 {kind} ns/one cannot be converted" in said
-    assert f"{field}: " in said
-    assert why in said
+    message = str(raised.value)
+    assert f"v1beta1 {kind} ns/one cannot be converted" in message
+    assert f"{field}: " in message
+    assert why in message
 
 
 def test_a_broken_token_is_refused_and_not_repeated() -> None:

@@ -82,7 +82,7 @@ def test_a_strategy_is_said_in_several_places(old: Document, new: Document) -> N
     assert there["spec"] == {**both, **new}
     back = convert(there, OLD)["spec"]
     assert {name: back.get(name) for name in old} == {
-        name: one or None for name, one in old.items()
+        name: value or None for name, value in old.items()
     }
 
 

@@ -101,9 +101,9 @@ def canonical(document: Document, kind: Kind, version: str) -> Document:
 def without_zeros(node: Any) -> Any:
     """v1beta1 makes no difference between zero, nothing and a part with nothing in it."""
     if isinstance(node, dict):
-        found = {key: without_zeros(value) for key, value in node.items()}
-        return {key: value for key, value in found.items() if value not in ZEROS}
-    return [without_zeros(one) for one in node] if isinstance(node, list) else node
+        results = {key: without_zeros(value) for key, value in node.items()}
+        return {key: value for key, value in results.items() if value not in ZEROS}
+    return [without_zeros(item) for item in node] if isinstance(node, list) else node
 
 
 ZEROS: Final[Sequence[Any]] = ({}, [], "", 0, "0s", None)
@@ -119,23 +119,27 @@ def unlike(before: Any, after: Any, known: Sequence[str], path: str = "") -> Ite
         if not path:
             yield from unlike(told(before), told(after), known, ".metadata")
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for one, other in zip(before, after, strict=True):
-            yield from unlike(one, other, known, f"{path}[]")
-    elif before != after and not any(re.fullmatch(one, path) for one in known):
+        for item, other in zip(before, after, strict=True):
+            yield from unlike(item, other, known, f"{path}[]")
+    elif before != after and not any(re.fullmatch(text, path) for text in known):
         yield f"{path}: {before!r}, then {after!r}"
 
 
 def _are_parts(before: Any, after: Any) -> bool:
     """Whether both are objects, or one is and the other is absent."""
     both = (before, after)
-    return any(isinstance(one, dict) for one in both) and all(
-        one is None or isinstance(one, dict) for one in both
+    return any(isinstance(item, dict) for item in both) and all(
+        item is None or isinstance(item, dict) for item in both
     )
 
 
 def told(document: Document) -> Document:
     """The metadata without what conversion remembers."""
     metadata: Document = document["metadata"]
-    annotations = {key: one for key, one in metadata.get("annotations", {}).items() if key != DATA}
-    others = {key: one for key, one in metadata.items() if key != "annotations"}
+    annotations = {
+        key: annotation
+        for key, annotation in metadata.get("annotations", {}).items()
+        if key != DATA
+    }
+    others = {key: value for key, value in metadata.items() if key != "annotations"}
     return others | ({"annotations": annotations} if annotations else {})

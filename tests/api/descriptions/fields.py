@@ -30,10 +30,10 @@ class Described(NamedTuple):
     def below(self, *paths: str) -> Iterator[str]:
         """The descriptions of the field and of what contains it, up to one of the paths."""
         yield self.text
-        for one in reversed(self.above):
-            if one.path in paths:
+        for entry in reversed(self.above):
+            if entry.path in paths:
                 return
-            yield one.text
+            yield entry.text
 
     def __str__(self) -> str:
         return f"{self.kind} {self.version} {self.path}: {self.text}"
@@ -42,23 +42,23 @@ class Described(NamedTuple):
 def described() -> list[Described]:
     """All fields that are ours: `apiVersion`, `kind` and `metadata` belong to every kind."""
     return [
-        one
+        entry
         for crd in print_crds()
         for version in crd["spec"]["versions"]
-        for one in _inside(
+        for entry in _inside(
             crd["spec"]["names"]["kind"],
             version["name"],
             "",
             version["schema"]["openAPIV3Schema"],
             (),
         )
-        if one.path not in ("apiVersion", "kind", "metadata")
+        if entry.path not in ("apiVersion", "kind", "metadata")
     ]
 
 
 def by_path(kind: str, version: str = "v1beta2") -> dict[str, Described]:
     """The fields of one kind by their paths."""
-    return {one.path: one for one in ALL if one.kind == kind and one.version == version}
+    return {entry.path: entry for entry in ALL if entry.kind == kind and entry.version == version}
 
 
 def names(text: str, value: Any) -> bool:
@@ -71,9 +71,9 @@ def _inside(
 ) -> Iterator[Described]:
     for name, inner in schema.get("properties", {}).items():
         here = f"{path}.{name}" if path else name
-        one = Described(kind, version, here, inner, above)
-        yield one
-        yield from _inside(kind, version, here, inner, (*above, one))
+        entry = Described(kind, version, here, inner, above)
+        yield entry
+        yield from _inside(kind, version, here, inner, (*above, entry))
     for key, mark in (("items", "[]"), ("additionalProperties", "{}")):
         if isinstance(schema.get(key), dict):
             yield from _inside(kind, version, f"{path}{mark}", schema[key], above)

@@ -78,7 +78,7 @@ def removals(kind: str) -> Iterator[tuple[str, Document]]:
     whole = sample(kind)
     for name, value in whole["spec"].items():
         if isinstance(value, dict):
-            rest = {key: one for key, one in whole["spec"].items() if key != name}
+            rest = {key: item for key, item in whole["spec"].items() if key != name}
             yield f"spec.{name}", {**whole, "spec": rest}
 
 
@@ -86,7 +86,9 @@ def _value(schema: Document, name: str, which: int) -> Any:
     """One of two values of a schema."""
     if "properties" in schema:
         inner = schema["properties"]
-        return {key: _value(one, key, which) for key, one in inner.items() if key not in _SCHEMAS}
+        return {
+            key: _value(value, key, which) for key, value in inner.items() if key not in _SCHEMAS
+        }
     if isinstance(schema.get("additionalProperties"), dict):
         return {"abc": _value(schema["additionalProperties"], name, which)}
     if "items" in schema:
@@ -112,14 +114,14 @@ def _text(schema: Document, name: str, which: int) -> str:
     if name in _NAMED:
         return _NAMED[name][which]
     pattern = re.compile(schema.get("pattern", ""))
-    return [one for one in _WORDS if pattern.search(one)][which]
+    return [word for word in _WORDS if pattern.search(word)][which]
 
 
 def _leaves(value: Any, path: Path, dotted: str) -> Iterator[tuple[Path, str]]:
     if isinstance(value, dict) and value:
         mark = "{}" if set(value) == {"abc"} else ""
-        for key, one in value.items():
-            yield from _leaves(one, (*path, key), f"{dotted}{mark}" if mark else f"{dotted}.{key}")
+        for key, item in value.items():
+            yield from _leaves(item, (*path, key), f"{dotted}{mark}" if mark else f"{dotted}.{key}")
     elif isinstance(value, list):
         yield from _leaves(value[0], (*path, 0), f"{dotted}[]")
     elif value != {}:
@@ -149,5 +151,5 @@ def _with(value: Any, path: Path, other: Any) -> Any:
         return other
     step, rest = path[0], path[1:]
     if isinstance(step, int):
-        return [_with(one, rest, other) if at == step else one for at, one in enumerate(value)]
+        return [_with(item, rest, other) if at == step else item for at, item in enumerate(value)]
     return {**value, step: _with(value[step], rest, other)}

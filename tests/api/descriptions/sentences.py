@@ -35,7 +35,7 @@ def problems(name: str, text: str) -> list[str]:
         "has a dash or semicolon between sentences": bool(re.search(";|\u2013|\u2014| - ", text)),
         "has more than one line": "\n" in text or "  " in text,
         "has a sentence that is too long": any(
-            len(one.split()) > LONGEST_SENTENCE for one in text.split(". ")
+            len(part.split()) > LONGEST_SENTENCE for part in text.split(". ")
         ),
     }
     return [problem for problem, wrong in checks.items() if wrong]

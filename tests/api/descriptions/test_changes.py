@@ -40,29 +40,29 @@ IN_PLACE: Final = re.compile(r"\bin place\b|\bno rollout\b")
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
 def test_a_change_that_is_refused_is_told(kind: str) -> None:
     fields = by_path(kind)
-    told = {path: fields[path] for path in refused_changes(kind)}
-    assert without(REFUSED, told) == []
+    describeds = {path: fields[path] for path in refused_changes(kind)}
+    assert without(REFUSED, describeds) == []
 
 
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
 def test_a_removal_that_is_refused_is_told(kind: str) -> None:
     fields = by_path(kind)
-    told = {path: fields[path] for path in refused(kind, removals(kind))}
-    assert without(REFUSED, told) == []
+    describeds = {path: fields[path] for path in refused(kind, removals(kind))}
+    assert without(REFUSED, describeds) == []
 
 
 @pytest.mark.parametrize("kind", ["MachineDeployment", "KubeadmControlPlane"])
 def test_a_change_that_rolls_out_machines_is_told(kind: str) -> None:
     fields, effects = by_path(kind), EFFECTS[kind]()
-    told = {path: fields[path] for path, effect in effects.items() if effect == "rollout"}
-    assert without(ROLLOUT, told, *TEMPLATES[kind]) == []
+    describeds = {path: fields[path] for path, effect in effects.items() if effect == "rollout"}
+    assert without(ROLLOUT, describeds, *TEMPLATES[kind]) == []
 
 
 @pytest.mark.parametrize("kind", ["MachineDeployment", "KubeadmControlPlane"])
 def test_a_change_that_reaches_machines_in_place_is_told(kind: str) -> None:
     fields, effects = by_path(kind), EFFECTS[kind]()
-    told = {path: fields[path] for path, effect in effects.items() if effect == "in place"}
-    assert without(IN_PLACE, told, *TEMPLATES[kind]) == []
+    describeds = {path: fields[path] for path, effect in effects.items() if effect == "in place"}
+    assert without(IN_PLACE, describeds, *TEMPLATES[kind]) == []
 
 
 def test_effects_are_found() -> None:
@@ -83,7 +83,9 @@ def test_effects_are_found() -> None:
 
 def without(words: re.Pattern[str], fields: dict[str, Described], *above: str) -> list[str]:
     """Fields that do not say it, and in nothing that contains them, up to what is `above`."""
-    return [str(one) for one in fields.values() if not any(map(words.search, one.below(*above)))]
+    return [
+        str(field) for field in fields.values() if not any(map(words.search, field.below(*above)))
+    ]
 
 
 def refused(kind: str, changed: Iterable[tuple[str, Document]]) -> Iterator[str]:
@@ -91,8 +93,11 @@ def refused(kind: str, changed: Iterable[tuple[str, Document]]) -> Iterator[str]
     created."""
     before = sample(kind)
     for path, after in changed:
-        alone = {str(one) for one in validation.validate(after, gates=GATES)}
-        if any(str(one) not in alone for one in validation.validate(after, before, gates=GATES)):
+        alone = {str(field_error) for field_error in validation.validate(after, gates=GATES)}
+        if any(
+            str(field_error) not in alone
+            for field_error in validation.validate(after, before, gates=GATES)
+        ):
             yield path
 
 
@@ -127,7 +132,7 @@ def deployment_effects() -> dict[str, str]:
 
 def allowed(kind: str, effects: dict[str, str]) -> dict[str, str]:
     """Those of changes that validation lets through."""
-    return {path: one for path, one in effects.items() if path not in refused_changes(kind)}
+    return {path: effect for path, effect in effects.items() if path not in refused_changes(kind)}
 
 
 def parts(spec: object) -> list[object]:

@@ -16,7 +16,9 @@ KNOWN: Final = frozenset(
     if name.isupper()
 )
 OF_CONDITIONS: Final = {
-    one.kind: one.text for one in ALL if one.path == "status.conditions" and one.version == STORED
+    described.kind: described.text
+    for described in ALL
+    if described.path == "status.conditions" and described.version == STORED
 }
 LISTED: Final = re.compile(r"Types are (.+?)[.]")
 WORD: Final = re.compile(r"\b[A-Z][A-Za-z]*\b")
@@ -26,8 +28,8 @@ NOT_OURS: Final = frozenset(("IPAddressClaim",))
 
 def types_of(text: str) -> list[str]:
     """The types that a description lists first."""
-    found = LISTED.search(text)
-    return WORD.findall(found[1]) if found else []
+    match = LISTED.search(text)
+    return WORD.findall(match[1]) if match else []
 
 
 def test_every_kind_with_conditions_lists_its_types() -> None:

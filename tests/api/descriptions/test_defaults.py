@@ -38,17 +38,17 @@ def test_defaults_are_filled_in() -> None:
 
 
 def test_a_description_without_the_default_is_found() -> None:
-    said = by_path("MachineDeployment")["spec.replicas"]
-    assert tells(said, 1)
-    assert not tells(said, 7)
+    replicas = by_path("MachineDeployment")["spec.replicas"]
+    assert tells(replicas, 1)
+    assert not tells(replicas, 7)
     assert not tells(by_path("MachineDeployment")["spec.clusterName"], "abc")
 
 
 def filled_in(kind: str) -> dict[str, Any]:
     """What defaulting sets in an object that says nothing but where it must, by path."""
     given = bare(kind)
-    found = default(given)
-    return dict(differences("spec", given["spec"], found["spec"]))
+    document = default(given)
+    return dict(differences("spec", given["spec"], document["spec"]))
 
 
 def bare(kind: str) -> Document:
@@ -69,7 +69,7 @@ def bare(kind: str) -> Document:
 def stripped(value: Any) -> Any:
     """A value with its objects, and with nothing else."""
     if isinstance(value, dict):
-        return {key: stripped(one) for key, one in value.items() if isinstance(one, dict)}
+        return {key: stripped(item) for key, item in value.items() if isinstance(item, dict)}
     return value
 
 
@@ -87,17 +87,19 @@ def differences(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any]]
 MAPS: Final = frozenset(("labels", "matchLabels", "annotations"))
 
 
-def tells(one: Described, value: Any) -> bool:
+def tells(described: Described, value: Any) -> bool:
     """Whether the field, or what contains it, has a default in its description; a number or a word
     must stand there."""
-    texts = [text for text in one.below() if DEFAULT.search(text)]
+    texts = [text for text in described.below() if DEFAULT.search(text)]
     if not texts or isinstance(value, dict | list):
         return bool(texts)
-    if one.name == "version":
+    if described.name == "version":
         return True
-    shown = str(value).lower() if isinstance(value, bool) else value
-    return any(names(text, shown) for text in texts)
+    lower = str(value).lower() if isinstance(value, bool) else value
+    return any(names(text, lower) for text in texts)
 
 
 def test_every_field_is_looked_at() -> None:
-    assert {one.kind for one in ALL if one.version == STORED} == {kind.name for kind in KINDS}
+    assert {described.kind for described in ALL if described.version == STORED} == {
+        kind.name for kind in KINDS
+    }

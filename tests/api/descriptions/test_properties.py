@@ -17,42 +17,44 @@ from tests.api.descriptions.fields import ALL, Described, names
 INT32: Final = 2**31 - 1
 
 
-def enum(one: Described) -> list[str]:
+def enum(described: Described) -> list[str]:
     """Every allowed value is named."""
-    return [f"{value}" for value in one.schema.get("enum", ()) if not names(one.text, value)]
+    return [
+        f"{value}" for value in described.schema.get("enum", ()) if not names(described.text, value)
+    ]
 
 
-def default(one: Described) -> list[str]:
+def default(described: Described) -> list[str]:
     """The default of the schema is named."""
-    if "default" not in one.schema:
+    if "default" not in described.schema:
         return []
-    value = one.schema["default"]
-    said = re.search(r"\b[Dd]efaults?\b", one.text) is not None
-    told = said and (isinstance(value, dict) or names(one.text, shown(value)))
+    value = described.schema["default"]
+    said = re.search(r"\b[Dd]efaults?\b", described.text) is not None
+    told = said and (isinstance(value, dict) or names(described.text, shown(value)))
     return [] if told else [f"default {value!r}"]
 
 
-def bounds(one: Described) -> list[str]:
+def bounds(described: Described) -> list[str]:
     """Both ends of a range of numbers are named, and the least number if it is no usual one."""
-    low, high = one.schema.get("minimum"), one.schema.get("maximum")
+    low, high = described.schema.get("minimum"), described.schema.get("maximum")
     wanted = [low, high] if high not in (None, INT32) else [low] if low not in (None, 0, 1) else []
-    return [f"bound {value}" for value in wanted if not names(one.text, value)]
+    return [f"bound {value}" for value in wanted if not names(described.text, value)]
 
 
-def limit(one: Described) -> list[str]:
+def limit(described: Described) -> list[str]:
     """The largest number of items that a user may give is named."""
-    most = one.schema.get("maxItems") if one.path.startswith("spec") else None
-    return [] if most is None or names(one.text, most) else [f"at most {most} items"]
+    most = described.schema.get("maxItems") if described.path.startswith("spec") else None
+    return [] if most is None or names(described.text, most) else [f"at most {most} items"]
 
 
-def unit(one: Described) -> list[str]:
+def unit(described: Described) -> list[str]:
     """Times, shares, ports and data are told with their unit or format."""
-    return [why for why, word in units(one) if not re.search(word, one.text)]
+    return [why for why, word in units(described) if not re.search(word, described.text)]
 
 
-def units(one: Described) -> Iterator[tuple[str, str]]:
+def units(described: Described) -> Iterator[tuple[str, str]]:
     """Why a word must be there, and the word."""
-    name, schema = one.name, one.schema
+    name, schema = described.name, described.schema
     for end, word in (("Seconds", "seconds"), ("Days", "days"), ("ercentage", "percentage")):
         if name.endswith(end):
             yield f"name ends with {end}", word
@@ -62,9 +64,9 @@ def units(one: Described) -> Iterator[tuple[str, str]]:
         yield "it is a time", r"\btime\b"
     if schema.get("format") == "byte":
         yield "it is binary", "base64"
-    if schema.get("x-kubernetes-int-or-string") and one.name != "divisor":
+    if schema.get("x-kubernetes-int-or-string") and described.name != "divisor":
         yield "it may be a percentage", "percentage"
-    form = FORMS.get((one.kind, one.version, one.path))
+    form = FORMS.get((described.kind, described.version, described.path))
     if form == "duration":
         yield "it is a duration", "duration"
     if form == "quantity":
@@ -74,15 +76,15 @@ def units(one: Described) -> Iterator[tuple[str, str]]:
 CHECKS: Final[tuple[Callable[[Described], list[str]], ...]] = (enum, default, bounds, limit, unit)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda value: value.__name__)
 def test_a_description_says_what_the_schema_does(
     check: Callable[[Described], list[str]],
 ) -> None:
-    found = {str(one): missing for one in ALL if (missing := check(one))}
-    assert found == {}
+    results = {str(described): missing for described in ALL if (missing := check(described))}
+    assert results == {}
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda value: value.__name__)
 def test_a_description_that_does_not_is_found(
     check: Callable[[Described], list[str]],
 ) -> None:
@@ -107,7 +109,7 @@ def _forms() -> dict[tuple[str, str, str], str]:
     types = [
         (kind.name, version, kind.type_of(version)) for kind in KINDS for version in kind.versions
     ]
-    infos = inspect.multi_type_info([one for _, _, one in types])
+    infos = inspect.multi_type_info([item for _, _, item in types])
     return {
         (kind, version, path): form
         for (kind, version, _), info in zip(types, infos, strict=True)
@@ -126,8 +128,8 @@ def _formed(of: inspect.Type, path: str, above: frozenset[type]) -> Iterator[tup
         case inspect.Metadata(type=inner):
             yield from _formed(inner, path, above)
         case inspect.UnionType(types=types):
-            for one in types:
-                yield from _formed(one, path, above)
+            for item in types:
+                yield from _formed(item, path, above)
         case inspect.ListType(item_type=inner):
             yield from _formed(inner, f"{path}[]", above)
         case inspect.DictType(value_type=inner):

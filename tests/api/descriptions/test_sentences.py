@@ -19,16 +19,22 @@ MACHINERY: Final = frozenset(("ObjectMeta", "OwnerReference"))
 
 
 def test_a_description_of_a_field_is_made_of_sentences() -> None:
-    found = {str(one): told for one in ALL if (told := problems(one.name, one.text))}
-    assert found == {}
+    results = {
+        str(described): messages
+        for described in ALL
+        if (messages := problems(described.name, described.text))
+    }
+    assert results == {}
 
 
 def test_a_description_of_a_type_is_made_of_sentences() -> None:
     types = {name: text for name, text in descriptions().types.items() if name not in MACHINERY}
-    found = {
-        f"{name}: {text}": told for name, text in types.items() if (told := problems(name, text))
+    results = {
+        f"{name}: {text}": messages
+        for name, text in types.items()
+        if (messages := problems(name, text))
     }
-    assert found == {}
+    assert results == {}
 
 
 def test_what_is_no_sentence_is_found() -> None:

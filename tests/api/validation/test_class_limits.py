@@ -44,7 +44,7 @@ def variables(schema_of: Callable[[int], dict[str, Any]], count: int) -> list[di
 
 def problems(**spec: Any) -> list[str]:
     errors = cluster_class_errors(class_of(**spec), None, FeatureGates(cluster_topology=True))
-    return [str(one) for one in errors if "templateRef" not in one.field]
+    return [str(error) for error in errors if "templateRef" not in error.field]
 
 
 def patterned(number: int) -> dict[str, Any]:
@@ -61,8 +61,12 @@ def test_many_patterns_and_rules_are_not_all_looked_at(
     schema_of: Callable[[int], dict[str, Any]],
 ) -> None:
     for _ in range(2):  # what was not looked at is not remembered as good
-        told = [one for one in problems(variables=variables(schema_of, 200)) if "too large" in one]
-        assert len(told) == 1
+        messages = [
+            problem
+            for problem in problems(variables=variables(schema_of, 200))
+            if "too large" in problem
+        ]
+        assert len(messages) == 1
 
 
 def test_many_actions_of_templates_are_not_all_parsed() -> None:
@@ -70,8 +74,8 @@ def test_many_actions_of_templates_are_not_all_parsed() -> None:
         {"name": f"p{number}", "enabledIf": "{{ .a }}" * 100 + str(number), "definitions": []}
         for number in range(60)
     ]
-    told = [one for one in problems(patches=patches) if "too many actions" in one]
-    assert len(told) == 20
+    messages = [problem for problem in problems(patches=patches) if "too many actions" in problem]
+    assert len(messages) == 20
 
 
 def test_a_usual_class_is_looked_at_to_the_end() -> None:

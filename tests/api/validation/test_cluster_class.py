@@ -165,7 +165,7 @@ def test_templates_keep_their_kind() -> None:
 
 
 def test_a_cluster_asks_for_what_its_class_has() -> None:
-    asked = read(
+    cluster = read(
         changed(
             CLUSTER,
             topology__version="v1.32.0",
@@ -174,8 +174,8 @@ def test_a_cluster_asks_for_what_its_class_has() -> None:
         ),
         Cluster,
     )
-    assert asked.spec.topology is not None
-    assert named(class_use_errors(asked, asked.spec.topology, read(CLASS, ClusterClass))) == [
+    assert cluster.spec.topology is not None
+    assert named(class_use_errors(cluster, cluster.spec.topology, read(CLASS, ClusterClass))) == [
         ("Invalid", "spec.topology.version"),
         ("Invalid", "spec.topology.workers.machineDeployments[0].class"),
         ("Forbidden", "spec.topology.controlPlane.healthCheck.enable"),

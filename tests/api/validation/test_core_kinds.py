@@ -26,8 +26,8 @@ def named(group: str, kind: str, spec: Document) -> Document:
 
 MACHINES = {"clusterName": "c", "bootstrap": {"configRef": REF}, "infrastructureRef": REF}
 GOOD: Final = {
-    one["kind"]: one
-    for one in (
+    document["kind"]: document
+    for document in (
         named("", "MachinePool", {"clusterName": "c", "template": {"spec": MACHINES}}),
         named("", "MachineHealthCheck", {"clusterName": "c", "selector": SELECTED}),
         named("", "MachineDrainRule", {"drain": {"behavior": "Drain", "order": 1}}),
@@ -63,7 +63,7 @@ def found(
     document: Document, old: Document | None = None, gates: FeatureGates = GATES
 ) -> list[tuple[str, str]]:
     errors = validate(document, old, gates=gates)
-    return [(one.type.removeprefix("FieldValue"), one.field) for one in errors]
+    return [(error.type.removeprefix("FieldValue"), error.field) for error in errors]
 
 
 @pytest.mark.parametrize("kind", GOOD)

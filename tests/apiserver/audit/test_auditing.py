@@ -130,11 +130,11 @@ async def test_what_a_secret_holds_is_not_written(policy: Policy) -> None:
         patch, media = {"stringData": {"key": "hidden"}}, "application/merge-patch+json"
         await book.call("PATCH", f"{SECRETS}/a", patch, content_type=media)
         events = book.events()
-        assert [one["verb"] for one in events if one["stage"] == "ResponseComplete"] == [
+        assert [event["verb"] for event in events if event["stage"] == "ResponseComplete"] == [
             *("create", "get", "patch"),
         ]
         assert "hidden" not in json.dumps(events)
-        assert not any("requestObject" in one or "responseObject" in one for one in events)
+        assert not any("requestObject" in event or "responseObject" in event for event in events)
 
 
 @pytest.mark.parametrize(
@@ -161,11 +161,11 @@ async def test_a_watch_is_told_when_it_begins_and_when_it_ends() -> None:
     async with audited() as book:
         await book.call("GET", f"{CONFIG_MAPS}?watch=true&timeoutSeconds=7")
         events = book.events()
-        assert [one["stage"] for one in events] == [
+        assert [event["stage"] for event in events] == [
             *("RequestReceived", "ResponseStarted", "ResponseComplete"),
         ]
-        assert [one["stageTimestamp"][17:19] for one in events] == ["00", "00", "07"]
-        assert {one["verb"] for one in events} == {"watch"}
+        assert [event["stageTimestamp"][17:19] for event in events] == ["00", "00", "07"]
+        assert {event["verb"] for event in events} == {"watch"}
 
 
 async def test_who_is_refused_is_told_with_the_reason() -> None:

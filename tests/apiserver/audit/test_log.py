@@ -70,12 +70,12 @@ def test_a_full_file_is_put_aside_and_old_ones_are_dropped(tmp_path: Path) -> No
     for _ in range(6):
         file.write([LINE])
     file.close()
-    names = sorted(one.name for one in tmp_path.iterdir())
+    names = sorted(path.name for path in tmp_path.iterdir())
     assert names == [
         *("audit-2026-01-01T00-00-03.000.log", "audit-2026-01-01T00-00-04.000.log", "audit.log"),
     ]
-    assert all(one.stat().st_size <= MEGABYTE for one in tmp_path.iterdir())
-    assert {one.stat().st_mode & 0o777 for one in tmp_path.iterdir()} == {0o600}
+    assert all(path.stat().st_size <= MEGABYTE for path in tmp_path.iterdir())
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
 def test_files_are_dropped_by_age(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_files_are_dropped_by_age(tmp_path: Path) -> None:
         os.utime(tmp_path / name, (moment, moment))
     file.write([LINE, LINE])
     file.close()
-    names = {one.name for one in tmp_path.iterdir()}
+    names = {path.name for path in tmp_path.iterdir()}
     assert "audit-young.log" in names
     assert "audit-old.log" not in names
 

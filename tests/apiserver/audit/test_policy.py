@@ -69,8 +69,8 @@ PODS = [{"group": "", "resources": ["pods"]}]
 def test_a_rule_is_about_what_it_names(
     rule: dict[str, Any], asked: Attributes, matches: bool
 ) -> None:
-    found = parse_policy(policy({"level": "Metadata", **rule})).verdict(asked)
-    assert (found.level is Level.METADATA) is matches
+    verdict = parse_policy(policy({"level": "Metadata", **rule})).verdict(asked)
+    assert (verdict.level is Level.METADATA) is matches
 
 
 def test_the_first_rule_that_matches_decides() -> None:
@@ -133,9 +133,9 @@ def test_a_bad_policy_is_refused_with_its_rule_and_field(document: Any, why: str
 
 def test_the_policy_of_the_documentation_can_be_used() -> None:
     page = Path(__file__).parents[3] / "docs" / "reference" / "api-server.md"
-    found = re.search(r"```yaml\n(apiVersion: audit.*?)```", page.read_text(), re.DOTALL)
-    assert found is not None
-    rules = parse_policy(yaml.load(found[1].encode()))
+    match = re.search(r"```yaml\n(apiVersion: audit.*?)```", page.read_text(), re.DOTALL)
+    assert match is not None
+    rules = parse_policy(yaml.load(match[1].encode()))
     assert rules.verdict(of("secrets")).level is Level.METADATA
     assert rules.verdict(of("serviceaccounts/token")).level is Level.METADATA
     assert rules.verdict(of("pods")).level is Level.REQUEST_RESPONSE

@@ -28,9 +28,9 @@ BLOCKED = "Cannot evict pod as it would violate the pod's disruption budget."
 @pytest.fixture(params=["memory", "disk"])
 async def asking(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Asking]:
     """A server with what kube-controller-manager does."""
-    async with running(tmp_path if request.param == "disk" else None) as found:
-        add_kube_controllers(found.server, authority=AUTHORITY)
-        yield found
+    async with running(tmp_path if request.param == "disk" else None) as result:
+        add_kube_controllers(result.server, authority=AUTHORITY)
+        yield result
 
 
 @pytest.fixture(params=["memory", "disk"])
@@ -82,8 +82,8 @@ def pod(name: str, owner: Document | None = None) -> Document:
     meta: Document = {"name": name, "labels": {"app": "web"}}
     if owner is not None:
         reference = {key: owner[key] for key in ("apiVersion", "kind")} | {"controller": True}
-        found = owner["metadata"]
-        meta["ownerReferences"] = [{**reference, "name": found["name"], "uid": found["uid"]}]
+        metadata = owner["metadata"]
+        meta["ownerReferences"] = [{**reference, "name": metadata["name"], "uid": metadata["uid"]}]
     spec = {"containers": [{"name": "c", "image": "i"}]}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
 
@@ -109,22 +109,22 @@ async def replica_set(asking: Asking, replicas: int) -> Document:
         "selector": {"matchLabels": {"app": "web"}},
         "template": template,
     }
-    found: Document = await asking.create(
+    machine_set: Document = await asking.create(
         SETS,
         {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web"}, "spec": spec},
     )
-    return found
+    return machine_set
 
 
 async def budget(asking: Asking, **spec: Any) -> None:
-    said = {"selector": {"matchLabels": {"app": "web"}}, **spec}
+    document = {"selector": {"matchLabels": {"app": "web"}}, **spec}
     await asking.create(
         BUDGETS,
         {
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
             "metadata": {"name": "b"},
-            "spec": said,
+            "spec": document,
         },
     )
     await asyncio.sleep(0)
@@ -133,9 +133,9 @@ async def budget(asking: Asking, **spec: Any) -> None:
 async def counted(asking: Asking) -> tuple[int, int, int, int, str]:
     """Allowed disruptions; healthy, wanted and expected pods; the condition's reason."""
     await asyncio.sleep(0)
-    found = await asking.get(f"{BUDGETS}/b")
-    status = found["status"]
-    assert status["observedGeneration"] == found["metadata"]["generation"]
+    result = await asking.get(f"{BUDGETS}/b")
+    status = result["status"]
+    assert status["observedGeneration"] == result["metadata"]["generation"]
     (condition,) = status["conditions"]
     assert condition["status"] == ("True" if status["disruptionsAllowed"] else "False")
     return (
@@ -223,8 +223,10 @@ class TestBudgets:
         assert await counted(asking) == (0, 1, 1, 2, "InsufficientPods")
         kept = await asking.get(f"{SPACE}/pods/p0")
         assert kept["metadata"]["deletionTimestamp"]
-        told = {one["type"]: one.get("reason") for one in kept["status"]["conditions"]}
-        assert told["DisruptionTarget"] == "EvictionByEvictionAPI"
+        entries = {
+            condition["type"]: condition.get("reason") for condition in kept["status"]["conditions"]
+        }
+        assert entries["DisruptionTarget"] == "EvictionByEvictionAPI"
 
     async def test_are_not_spent_by_a_dry_run(self, asking: Asking) -> None:
         await pods(asking, 2)
@@ -276,16 +278,16 @@ class TestTokenSecrets:
         read = {key: base64.b64decode(value).decode() for key, value in data.items()}
         token = read.pop("token")
         assert read == {"namespace": "default", "ca.crt": AUTHORITY}
-        found = asking.server.access.tokens.identity(token)
-        assert found is not None
-        known = found.user
+        identity = asking.server.access.tokens.identity(token)
+        assert identity is not None
+        known = identity.user
         assert known.name == "system:serviceaccount:default:default"
         await asking.delete(f"{SPACE}/secrets/t")
         review = {"spec": {"token": token}}
-        _, told = await asking.ask(
+        _, result = await asking.ask(
             "POST", "/apis/authentication.k8s.io/v1/tokenreviews", dict(review)
         )
-        assert "authenticated" not in told["status"]
+        assert "authenticated" not in result["status"]
 
     async def test_go_with_their_account(self, asking: Asking) -> None:
         kind = {"apiVersion": "v1", "kind": "ServiceAccount"}

@@ -27,12 +27,12 @@ def _is_excluded(document: Document) -> bool:
 @pytest.fixture
 async def asking() -> AsyncIterator[Asking]:
     """A server with one Node and the controllers, and nobody who runs Pods but the test."""
-    async with running(None) as found, asyncio.TaskGroup() as group:
-        task = group.create_task(WorkloadControllers(found.server.context, _is_excluded).run())
+    async with running(None) as result, asyncio.TaskGroup() as group:
+        task = group.create_task(WorkloadControllers(result.server.context, _is_excluded).run())
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"}}
-        await found.create("/api/v1/nodes", node)
-        await found.merge("/api/v1/nodes/node/status", {"status": {"conditions": READY}})
-        yield found
+        await result.create("/api/v1/nodes", node)
+        await result.merge("/api/v1/nodes/node/status", {"status": {"conditions": READY}})
+        yield result
         task.cancel()
 
 
@@ -54,8 +54,8 @@ def deployment(**spec: Any) -> Document:
 
 async def the_pods(asking: Asking) -> list[Document]:
     await asyncio.sleep(0.1)
-    found: list[Document] = (await asking.get(f"{CORE}/pods"))["items"]
-    return [one for one in found if "deletionTimestamp" not in one["metadata"]]
+    results: list[Document] = (await asking.get(f"{CORE}/pods"))["items"]
+    return [document for document in results if "deletionTimestamp" not in document["metadata"]]
 
 
 async def report(asking: Asking, pod: Document, **status: Any) -> None:
@@ -76,8 +76,8 @@ async def end(asking: Asking, pod: Document) -> None:
 
 
 async def conditions(asking: Asking) -> dict[str, Document]:
-    found = await asking.get(f"{APPS}/deployments/web")
-    return {one["type"]: one for one in found["status"]["conditions"]}
+    result = await asking.get(f"{APPS}/deployments/web")
+    return {condition["type"]: condition for condition in result["status"]["conditions"]}
 
 
 async def test_a_deployment_is_available_when_its_pods_are_ready(asking: Asking) -> None:
@@ -87,9 +87,9 @@ async def test_a_deployment_is_available_when_its_pods_are_ready(asking: Asking)
     waiting = {"reason": "CrashLoopBackOff", "message": "it ended with code 3"}
     statuses = [{"name": "main", "state": {"waiting": waiting}}]
     await report(asking, pod, phase="Running", containerStatuses=statuses)
-    told = (await conditions(asking))["Available"]
-    assert told["status"] == "False"
-    assert told["message"].endswith("CrashLoopBackOff: it ended with code 3")
+    available = (await conditions(asking))["Available"]
+    assert available["status"] == "False"
+    assert available["message"].endswith("CrashLoopBackOff: it ended with code 3")
     await run(asking, pod)
     assert (await conditions(asking))["Available"]["status"] == "True"
 
@@ -100,10 +100,10 @@ async def test_a_bound_pod_has_a_service_account(asking: Asking, field: str) -> 
     own = deployment()
     own["metadata"]["name"] = "own"
     own["spec"]["template"]["spec"] |= {field: "manager"}
-    for one in (own, deployment()):
-        await asking.create(f"{APPS}/deployments", one)
-    specs = [one["spec"] for one in await the_pods(asking)]
-    assert sorted((one["serviceAccountName"], one["serviceAccount"]) for one in specs) == [
+    for document in (own, deployment()):
+        await asking.create(f"{APPS}/deployments", document)
+    specs = [pod["spec"] for pod in await the_pods(asking)]
+    assert sorted((spec["serviceAccountName"], spec["serviceAccount"]) for spec in specs) == [
         ("default", "default"), ("manager", "manager")
     ]  # fmt: skip
 
@@ -155,10 +155,10 @@ async def test_the_old_pod_stays_until_the_new_one_is_ready(asking: Asking) -> N
     await run(asking, old)
     metadata = {"metadata": {"annotations": {"restarted": "now"}}}
     await asking.merge(f"{APPS}/deployments/web", {"spec": {"template": metadata}})
-    new = next(one for one in await the_pods(asking) if one["metadata"].get("annotations"))
+    new = next(pod for pod in await the_pods(asking) if pod["metadata"].get("annotations"))
     assert len(await the_pods(asking)) == 2
     await run(asking, new)
-    assert [one["metadata"]["name"] for one in await the_pods(asking)] == [new["metadata"]["name"]]
+    assert [pod["metadata"]["name"] for pod in await the_pods(asking)] == [new["metadata"]["name"]]
 
 
 async def test_a_deployment_that_somebody_else_looks_after_gets_nothing(asking: Asking) -> None:
@@ -175,16 +175,16 @@ async def test_services_lead_to_ready_pods_at_their_real_ports(asking: Asking) -
     (pod,) = await the_pods(asking)
     assert (await asking.get(SLICES))["items"] == [], "a Pod without an address is nowhere"
     await run(asking, pod)
-    (one,) = (await asking.get(SLICES))["items"]
-    assert one["ports"] == [{"name": "", "protocol": "TCP", "port": 9443}]
-    assert one["endpoints"][0]["conditions"]["ready"] is True
+    (value,) = (await asking.get(SLICES))["items"]
+    assert value["ports"] == [{"name": "", "protocol": "TCP", "port": 9443}]
+    assert value["endpoints"][0]["conditions"]["ready"] is True
     note = {"kapy.cluster.x-k8s.io/ports": '{"9443": 40001}'}
     name = pod["metadata"]["name"]
     await asking.merge(f"{CORE}/pods/{name}", {"metadata": {"annotations": note}})
     await report(asking, pod, conditions=[{"type": "Ready", "status": "False"}])
-    (one,) = (await asking.get(SLICES))["items"]
-    assert one["ports"][0]["port"] == 40001
-    assert one["endpoints"][0]["conditions"]["ready"] is False
+    (value,) = (await asking.get(SLICES))["items"]
+    assert value["ports"][0]["port"] == 40001
+    assert value["endpoints"][0]["conditions"]["ready"] is False
     await asking.delete(f"{CORE}/services/web")
     await asyncio.sleep(0.1)
     assert (await asking.get(SLICES))["items"] == []
@@ -202,19 +202,19 @@ async def test_endpoints_are_there_for_clients_that_know_no_slices(asking: Askin
     (pod,) = await the_pods(asking)
     assert not (await asking.get(f"{CORE}/endpoints/web")).get("subsets")
     await run(asking, pod)
-    found = await asking.get(f"{CORE}/endpoints/web")
-    (subset,) = found["subsets"]
+    result = await asking.get(f"{CORE}/endpoints/web")
+    (subset,) = result["subsets"]
     (address,) = subset["addresses"]
     assert (address["ip"], address["targetRef"]["name"]) == ("10.0.0.1", pod["metadata"]["name"])
     assert subset["ports"] == [{"name": "hook", "port": 9443, "protocol": "TCP"}]
-    assert found["metadata"]["labels"]["team"] == "a"
+    assert result["metadata"]["labels"]["team"] == "a"
     await report(asking, pod, conditions=[{"type": "Ready", "status": "False"}])
     (subset,) = (await asking.get(f"{CORE}/endpoints/web"))["subsets"]
     assert set(subset) == {"notReadyAddresses", "ports"}
     await asking.delete(f"{CORE}/services/web")
     await asyncio.sleep(0.1)
     left = (await asking.get(f"{CORE}/endpoints"))["items"]
-    assert [one["metadata"]["name"] for one in left] == ["theirs"]
+    assert [item["metadata"]["name"] for item in left] == ["theirs"]
 
 
 async def ready_now(asking: Asking, pod: Document) -> None:
@@ -230,15 +230,15 @@ async def test_a_pod_is_available_after_min_ready_seconds(asking: Asking) -> Non
 
     async def counts() -> tuple[int, int, str]:
         status = (await asking.get(f"{APPS}/deployments/web"))["status"]
-        told = (await conditions(asking))["Available"]["status"]
-        return status.get("readyReplicas", 0), status.get("availableReplicas", 0), told
+        result = (await conditions(asking))["Available"]["status"]
+        return status.get("readyReplicas", 0), status.get("availableReplicas", 0), result
 
     await asyncio.sleep(55)
     assert await counts() == (1, 0, "False")
     await asyncio.sleep(10)
     assert await counts() == (1, 1, "True")
     (progressing,) = [
-        one for name, one in (await conditions(asking)).items() if name == "Progressing"
+        condition for name, condition in (await conditions(asking)).items() if name == "Progressing"
     ]
     assert progressing["reason"] == "NewReplicaSetAvailable"
     await asking.merge(f"{APPS}/deployments/web", {"spec": {"minReadySeconds": 500}})
@@ -253,13 +253,13 @@ async def test_the_old_pods_stay_until_new_ones_were_ready_for_long_enough(askin
     await asyncio.sleep(40)
     annotations = {"metadata": {"annotations": {"version": "2"}}}
     await asking.merge(f"{APPS}/deployments/web", {"spec": {"template": annotations}})
-    new = next(one for one in await the_pods(asking) if one["metadata"].get("annotations"))
+    new = next(pod for pod in await the_pods(asking) if pod["metadata"].get("annotations"))
     await ready_now(asking, new)
     assert len(await the_pods(asking)) == 2
     await asyncio.sleep(25)
     assert len(await the_pods(asking)) == 2
     await asyncio.sleep(10)
-    assert [one["metadata"]["name"] for one in await the_pods(asking)] == [new["metadata"]["name"]]
+    assert [pod["metadata"]["name"] for pod in await the_pods(asking)] == [new["metadata"]["name"]]
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet"])
@@ -288,10 +288,12 @@ async def test_a_job_ends_by_its_pods(asking: Asking, phases: list[str], conditi
     await asking.create(JOBS, document)
     for phase in phases:
         pod = next(
-            one for one in await the_pods(asking) if one.get("status", {}).get("phase") == "Pending"
+            item
+            for item in await the_pods(asking)
+            if item.get("status", {}).get("phase") == "Pending"
         )
         await report(asking, pod, phase=phase)
     await asyncio.sleep(0.1)
-    found = await asking.get(f"{JOBS}/job")
-    told = {one["type"] for one in found["status"]["conditions"] if one["status"] == "True"}
-    assert condition in told
+    result = await asking.get(f"{JOBS}/job")
+    types = {item["type"] for item in result["status"]["conditions"] if item["status"] == "True"}
+    assert condition in types

@@ -62,7 +62,7 @@ def play(plane: Plane, prober: Prober, size: int, only: str, show: float) -> lis
     """Send all cases of one size."""
     seen: list[Seen] = []
     for case in CASES:
-        if not any(one in case.name for one in only.split(",")):
+        if not any(part in case.name for part in only.split(",")):
             continue
         for number, call in enumerate(case.calls(size), 1):
             plane.forget_peak()
@@ -86,19 +86,19 @@ def play(plane: Plane, prober: Prober, size: int, only: str, show: float) -> lis
 
 def summary(seen: Sequence[Seen]) -> str:
     """The sentences for people."""
-    worst = sorted(seen, key=lambda one: one.held, reverse=True)
-    peak = max(one.peak for one in seen)
+    worst = sorted(seen, key=lambda entry: entry.held, reverse=True)
+    peak = max(entry.peak for entry in seen)
     lines = [f"{len(seen)} requests; peak memory {peak} MiB"]
     for what, waits in (
-        ("wait by the clock", sorted(one.longest for one in seen)),
-        ("time that the event loop was held (CPU)", sorted(one.held for one in seen)),
+        ("wait by the clock", sorted(entry.longest for entry in seen)),
+        ("time that the event loop was held (CPU)", sorted(entry.held for entry in seen)),
     ):
         over = sum(wait > LIMIT for wait in waits)
         lines.append(
             f"the longest {what} {waits[-1]:.0f} ms, "
             f"in the middle {waits[len(waits) // 2]:.0f} ms, {over} longer than {LIMIT} ms"
         )
-    return "\n".join([*lines, *(one.line() for one in worst[:10])])
+    return "\n".join([*lines, *(entry.line() for entry in worst[:10])])
 
 
 def _tell(text: str) -> None:

@@ -66,8 +66,8 @@ class Plane:
     def memory(self) -> Mapping[str, int]:
         """Resident memory in MiB: now, and at its highest since `forget_peak`."""
         lines = Path(f"/proc/{self.process}/status").read_text().splitlines()
-        found = dict(one.split(":", 1) for one in lines if one.startswith(("VmRSS", "VmHWM")))
-        return {name: int(value.split()[0]) // 1024 for name, value in found.items()}
+        partses = dict(line.split(":", 1) for line in lines if line.startswith(("VmRSS", "VmHWM")))
+        return {name: int(value.split()[0]) // 1024 for name, value in partses.items()}
 
     def forget_peak(self) -> None:
         """Let the highest memory be that of now."""
@@ -122,7 +122,7 @@ def _reached(config: Path, process: subprocess.Popen[bytes], held: Held) -> Plan
 def _furnish(plane: Plane) -> None:
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces"
-    made: list[tuple[str, Any]] = [(definitions, CRD)]
+    entries: list[tuple[str, Any]] = [(definitions, CRD)]
     for name, user in ((NAMESPACE, "hostile"), (QUIET, "other")):
         metadata = {"name": "everything"}
         space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
@@ -132,14 +132,14 @@ def _furnish(plane: Plane) -> None:
         subject = {"kind": "User", "name": user, "apiGroup": group}
         reference = {"kind": "Role", "name": "everything", "apiGroup": group}
         binding = {**role, "kind": "RoleBinding", "subjects": [subject], "roleRef": reference}
-        made += [
+        entries += [
             ("/api/v1/namespaces", space),
             (f"{rbac}/{name}/roles", {**role, "rules": [rule]}),
             (f"{rbac}/{name}/rolebindings", binding),
         ]
     probed = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "probed"}}
-    made.append((f"/api/v1/namespaces/{QUIET}/configmaps", probed))
-    for path, document in made:
+    entries.append((f"/api/v1/namespaces/{QUIET}/configmaps", probed))
+    for path, document in entries:
         status, answer = plane.ask(Call("POST", path, json.dumps(document).encode()), ADMIN)
         assert status == 201, answer
     time.sleep(1)  # the definition is established

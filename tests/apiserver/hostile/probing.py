@@ -26,8 +26,8 @@ class Prober:
     def longest(self) -> dict[str, float]:
         """Milliseconds, by question, since it was asked last."""
         self._pipe.send("tell")
-        found: dict[str, float] = self._pipe.recv()
-        return found
+        results: dict[str, float] = self._pipe.recv()
+        return results
 
 
 @contextmanager

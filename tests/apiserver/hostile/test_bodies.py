@@ -88,15 +88,15 @@ async def test_a_body_that_is_no_object_is_a_bad_request() -> None:
 )
 async def test_text_that_go_reads_is_stored_as_go_reads_it(text: bytes, kept: str) -> None:
     async with running() as asking:
-        made = await asking.create(CONFIG_MAPS, BEGINNING + b'{"a":' + text + b"}}")  # type: ignore[arg-type]
-        assert made["data"] == {"a": kept}
+        config_maps = await asking.create(CONFIG_MAPS, BEGINNING + b'{"a":' + text + b"}}")  # type: ignore[arg-type]
+        assert config_maps["data"] == {"a": kept}
         assert (await asking.get(f"{CONFIG_MAPS}/a"))["data"] == {"a": kept}
 
 
 async def test_fields_that_stand_twice_are_warned_about_and_the_last_one_counts() -> None:
     async with running() as asking:
-        made = await asking.create(CONFIG_MAPS, BEGINNING + b'{"a":"1","a":"2"}}')  # type: ignore[arg-type]
-        assert made["data"] == {"a": "2"}
+        config_maps = await asking.create(CONFIG_MAPS, BEGINNING + b'{"a":"1","a":"2"}}')  # type: ignore[arg-type]
+        assert config_maps["data"] == {"a": "2"}
 
 
 async def test_warnings_fit_into_headers_however_many_and_strange_they_are() -> None:
@@ -107,11 +107,11 @@ async def test_warnings_fit_into_headers_however_many_and_strange_they_are() -> 
     async with running() as asking:
         headers = {"content-type": JSON}
         reply = await asking.transport(Request("POST", CONFIG_MAPS, {}, headers, body))
-        told = reply.headers["warning"]
+        message = reply.headers["warning"]
     assert reply.status == 201
-    assert len(told) < 10_000
-    assert "Injected" not in told
-    assert "\x00" not in told
+    assert len(message) < 10_000
+    assert "Injected" not in message
+    assert "\x00" not in message
 
 
 PATCHES: list[tuple[str, Any]] = [

@@ -126,14 +126,18 @@ async def test_what_is_no_tls_ends_the_connection(content: bytes, tmp_path: Path
 def test_whom_a_certificate_names(
     subject: list[tuple[str, str]], user: tuple[str, tuple[str, ...], str] | None
 ) -> None:
-    shown = {"subject": tuple((one,) for one in subject)}
-    found = certificate_user(shown, b"certificate")
-    if user is None or found is None:
-        assert (user, found) == (None, None)
+    entries = {"subject": tuple((entry,) for entry in subject)}
+    result = certificate_user(entries, b"certificate")
+    if user is None or result is None:
+        assert (user, result) == (None, None)
         return
     name, groups, uid = user
-    assert (found.name, found.groups, found.uid) == (name, (*groups, "system:authenticated"), uid)
-    (identity,) = found.extra["authentication.kubernetes.io/credential-id"]
+    assert (result.name, result.groups, result.uid) == (
+        name,
+        (*groups, "system:authenticated"),
+        uid,
+    )
+    (identity,) = result.extra["authentication.kubernetes.io/credential-id"]
     assert identity == f"X509SHA256={hashlib.sha256(b'certificate').hexdigest()}"
 
 
@@ -142,22 +146,24 @@ async def issued(asking: Asking, name: str, **spec: Any) -> str:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}
     await asking.create(ACCOUNTS, account)
     wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
-    made = await asking.create(f"{ACCOUNTS}/{name}/token", wanted)
-    return str(made["status"]["token"])
+    result = await asking.create(f"{ACCOUNTS}/{name}/token", wanted)
+    return str(result["status"]["token"])
 
 
 async def accepted(asking: Asking, token: str) -> bool:
     """Whether the server knows whose token it is."""
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview"}
-    found = await asking.create(REVIEWS, {**review, "spec": {"token": token}})
-    return bool(found["status"].get("authenticated"))
+    result = await asking.create(REVIEWS, {**review, "spec": {"token": token}})
+    return bool(result["status"].get("authenticated"))
 
 
 def forged(token: str, **claims: Any) -> str:
     """The token with other claims and the same signature."""
     head, content, signature = token.split(".")
-    said = json.loads(base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)))
-    new = base64.urlsafe_b64encode(json.dumps({**said, **claims}).encode()).rstrip(b"=").decode()
+    document = json.loads(base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)))
+    new = (
+        base64.urlsafe_b64encode(json.dumps({**document, **claims}).encode()).rstrip(b"=").decode()
+    )
     return f"{head}.{new}.{signature}"
 
 

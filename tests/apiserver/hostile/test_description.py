@@ -55,42 +55,44 @@ async def asked(server: Server, case: Any) -> tuple[int, dict[bytes, bytes], byt
         "path": _settled(unquote(url.path)),
         "raw_path": url.path.encode(),
         "query_string": url.query.encode(),
-        "headers": [(name.lower().encode(), str(one).encode()) for name, one in headers.items()],
+        "headers": [
+            (name.lower().encode(), str(header).encode()) for name, header in headers.items()
+        ],
         "client": ("127.0.0.1", 1),
         "state": {},
     }
     await application(scope, receive, send)
-    content = b"".join(one.get("body", b"") for one in messages[1:])
+    content = b"".join(message.get("body", b"") for message in messages[1:])
     return messages[0]["status"], dict(messages[0]["headers"]), content
 
 
 def _settled(path: str) -> str:
     """In a namespace that is there: else every case would end with 404."""
-    before, found, after = path.partition("/namespaces/")
+    before, text, after = path.partition("/namespaces/")
     inner = after.partition("/")[2]
-    return f"{before}{found}default/{inner}" if inner else path
+    return f"{before}{text}default/{inner}" if inner else path
 
 
 def operations(document: Any) -> Iterator[Any]:
     """What a description says that can be asked."""
     import schemathesis  # which takes its time, in every process that collects tests
 
-    for found in schemathesis.openapi.from_dict(document).get_all_operations():
-        operation: Any = found
+    for result in schemathesis.openapi.from_dict(document).get_all_operations():
+        operation: Any = result
         yield operation.ok()
 
 
 def cases(operation: Any) -> list[Any]:
     """Some requests for an operation, the same in every run."""
-    found: list[Any] = []
+    results: list[Any] = []
 
     @given(operation.as_strategy())
     @LIMITS
     def collect(case: Any) -> None:
-        found.append(case)
+        results.append(case)
 
     collect()
-    return found
+    return results
 
 
 def strange(status: int, headers: dict[bytes, bytes], content: bytes) -> bool:
@@ -112,21 +114,21 @@ async def test_answers_are_what_the_description_says(caplog: Any) -> None:
         chosen = [name for name in names if name in DESCRIBED or CASES > 1]
         # Read at first: among the cases are deletions of all definitions.
         documents = [await asking.get(f"/openapi/v3/{name}") for name in chosen]
-        found = []
+        result = []
         for document in documents:
             for operation in operations(document):
                 for case in cases(operation):
                     status, headers, content = await asked(asking.server, case)
                     if strange(status, headers, content):
-                        found.append((operation.label, case.as_curl_command(), status, content))
-        assert found == []
-    assert [one for one in caplog.records if one.levelname == "ERROR"] == []
+                        result.append((operation.label, case.as_curl_command(), status, content))
+        assert result == []
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 async def test_every_parameter_of_a_path_is_described() -> None:
     async with running() as asking:
         for name in json.loads(await asking.get("/openapi/v3"))["paths"]:
             for path, described in (await asking.get(f"/openapi/v3/{name}"))["paths"].items():
-                known = {one["name"] for one in described["parameters"]}
-                named = {one.strip("{}") for one in path.split("/") if one.startswith("{")}
+                known = {parameter["name"] for parameter in described["parameters"]}
+                named = {part.strip("{}") for part in path.split("/") if part.startswith("{")}
                 assert named <= known, path

@@ -51,7 +51,10 @@ async def test_protobuf_that_is_none_is_a_bad_request_with_an_audit_event(what: 
     async with audited(REQUEST) as book:
         answer = await book.call("POST", CONFIG_MAPS, GARBAGE[what], content_type=PROTOBUF)
         assert (answer.status, answer.body["reason"]) == (400, "BadRequest"), answer.body
-        assert [one["stage"] for one in book.events()] == ["RequestReceived", "ResponseComplete"]
+        assert [event["stage"] for event in book.events()] == [
+            "RequestReceived",
+            "ResponseComplete",
+        ]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +124,7 @@ async def test_what_nobody_foresaw_is_a_500_in_the_audit_log_and_in_the_log(
         assert event["auditID"] == "my-id"
         monkeypatch.undo()
         assert (await book.call("GET", CONFIG_MAPS)).status == 200, "the server lives on"
-    (record,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
+    (record,) = [item for item in caplog.records if item.levelno >= logging.ERROR]
     assert "my-id" in record.getMessage()
     assert record.exc_info is not None
 

@@ -50,8 +50,8 @@ async def test_what_is_no_http_is_refused_with_a_status_and_ends_the_connection(
     async with wired() as wire:
         for what, content in NOT_HTTP.items():
             answer = await wire.say(content)
-            found = answer.status, answer.body["kind"], answer.body["reason"], answer.closed
-            assert found == (400, "Status", "BadRequest", True), what
+            results = answer.status, answer.body["kind"], answer.body["reason"], answer.closed
+            assert results == (400, "Status", "BadRequest", True), what
         assert (await wire.say(request(b"/readyz"))).status == 200
 
 

@@ -19,29 +19,29 @@ OBJECTS, PAGE = 2000, 300
 
 async def lines(stream: Any, count: int) -> list[bytes]:
     """The next events of a watch as they go over the network."""
-    found: list[bytes] = []
+    results: list[bytes] = []
     chunks: AsyncIterator[bytes] = stream.lines()
     async for chunk in chunks:
-        found += chunk.splitlines(keepends=True)
-        if len(found) >= count:
+        results += chunk.splitlines(keepends=True)
+        if len(results) >= count:
             break
     await chunks.aclose()  # type: ignore[attr-defined]
-    return found
+    return results
 
 
 async def test_a_thousand_watchers_see_every_event_once_and_in_order() -> None:
     async with running() as asking:
-        made = await asking.create(GIZMOS, gizmo("a"))
-        since = made["metadata"]["resourceVersion"]
+        result = await asking.create(GIZMOS, gizmo("a"))
+        since = result["metadata"]["resourceVersion"]
         watch = {"watch": "true", "resourceVersion": since}
         streams = [await asking.get(GIZMOS, **watch) for _ in range(WATCHERS)]
         async with asyncio.TaskGroup() as group:
             seen = [group.create_task(lines(stream, EVENTS)) for stream in streams]
             for turn in range(EVENTS):
                 await asking.merge(f"{GIZMOS}/a", {"spec": {"replicas": turn + 2}})
-        told = [one.result() for one in seen]
-        assert all(one == told[0] for one in told)
-        events = [json.loads(line)["object"]["spec"]["replicas"] for line in told[0]]
+        entries = [item.result() for item in seen]
+        assert all(entry == entries[0] for entry in entries)
+        events = [json.loads(line)["object"]["spec"]["replicas"] for line in entries[0]]
         assert events == list(range(2, EVENTS + 2))
         for stream in streams:
             await stream.aclose()
@@ -77,9 +77,9 @@ async def test_two_hundred_writers_of_one_object_lose_nothing() -> None:
         await asking.create(CONFIG_MAPS, config_map("shared"))
         async with asyncio.TaskGroup() as group:
             writers = [group.create_task(write(asking, f"w{at}")) for at in range(WRITERS)]
-        found = await asking.get(f"{CONFIG_MAPS}/shared")
-        assert set(found["data"]) == {f"w{at}" for at in range(WRITERS)}
-        assert sum(one.result() for one in writers) > 0  # they did get into each other's way
+        result = await asking.get(f"{CONFIG_MAPS}/shared")
+        assert set(result["data"]) == {f"w{at}" for at in range(WRITERS)}
+        assert sum(writer.result() for writer in writers) > 0  # they did get into each other's way
 
 
 async def test_pages_are_of_one_moment_however_much_is_written_meanwhile() -> None:
@@ -94,7 +94,7 @@ async def test_pages_are_of_one_moment_however_much_is_written_meanwhile() -> No
             more = {"continue": token} if token else {}
             page = await asking.get(CONFIG_MAPS, limit=str(PAGE), **more)
             assert len(page["items"]) <= PAGE
-            seen += [one["metadata"]["name"] for one in page["items"]]
+            seen += [item["metadata"]["name"] for item in page["items"]]
             versions.add(page["metadata"]["resourceVersion"])
             await asking.create(CONFIG_MAPS, config_map(f"b{len(seen):05}"))
             await asking.delete(f"{CONFIG_MAPS}/{names[-len(seen) // PAGE - 1]}")
@@ -104,13 +104,13 @@ async def test_pages_are_of_one_moment_however_much_is_written_meanwhile() -> No
 
 async def test_a_namespace_ends_although_it_is_written_to() -> None:
     async def write(asking: Asking, name: str) -> set[int]:
-        found, turn = set(), 0
-        while 404 not in found:
+        result, turn = set(), 0
+        while 404 not in result:
             path, turn = "/api/v1/namespaces/busy/configmaps", turn + 1
             status, _ = await asking.ask("POST", path, config_map(f"{name}-{turn}"))
-            found.add(status)
+            result.add(status)
             await asyncio.sleep(0.01)
-        return found
+        return result
 
     async with running() as asking:
         space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "busy"}}

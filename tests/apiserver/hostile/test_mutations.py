@@ -22,7 +22,11 @@ from tests.apiserver.requester import Asking, running
 
 REQUESTS = 1200
 SEEDS = 2 * int(os.environ.get("KAPY_HOSTILE", "1"))
+LONG = "9" * 5000
+"""More digits than Python reads."""
+DIGITS = ("²", "٣", LONG)
 STRANGE: list[Any] = [
+    *DIGITS,
     *(None, True, 0, -1, 2**31, 2**63, 10**30, -(2**63) - 1, 1.5, 1e308),
     *("", "x", "-1", "a/b", "A_b", "é", "\0", "\ud83d", "x" * 300, "10Mi", "1e400", "^(", "%s"),
     *([], {}, [None], [[]], {"": ""}, {"x": None}, [{}], [1, "a"], {"a": {"b": {"c": 1}}}),
@@ -38,7 +42,7 @@ LEAVES: dict[str, tuple[Any, ...]] = {
     "time": TIMES,
     "microtime": TIMES,
     "quantity": ("1", "10Mi", 1, "much"),
-    "intstr": (1, "50%", "http"),
+    "intstr": (1, "50%", "http", f"{LONG}%"),
     "int": (0, 1, 80, -1),
     "int32": (0, 1, 80, -1),
     "int64": (0, 1, 80, -1),
@@ -48,18 +52,28 @@ QUERIES = {
     "dryRun": ("All", "x"),
     "fieldValidation": ("Strict", "Ignore", "x"),
     "fieldManager": ("\0", "x" * 200),
-    "limit": ("1", "-1", "x", "99999999999999999999"),
-    "resourceVersion": ("0", "1", "99999999"),
+    "limit": ("1", "-1", "x", "99999999999999999999", *DIGITS),
+    "resourceVersion": ("0", "1", "99999999", *DIGITS),
     "labelSelector": ("a=b", "a in (", "!", "a>1", "="),
     "fieldSelector": ("metadata.name=a", "x=y", "="),
     "continue": ("x", "e30"),
-    "timeoutSeconds": ("-1", "x"),
-    "gracePeriodSeconds": ("0", "-1", "x", "9" * 30),
+    "timeoutSeconds": ("-1", "x", *DIGITS),
+    "gracePeriodSeconds": ("0", "-1", "x", "9" * 30, *DIGITS),
     "propagationPolicy": ("Foreground", "Orphan", "x"),
     "resourceVersionMatch": ("Exact", "x"),
 }
 DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/x", "$deleteFromPrimitiveList/finalizers")
-POINTERS = ("", "/", "/spec", "/metadata/labels/a", "/metadata/finalizers/-", "/spec/x/9", "x", 1)
+POINTERS: tuple[Any, ...] = (
+    "",
+    "/",
+    "/spec",
+    "/metadata/labels/a",
+    "/metadata/finalizers/-",
+    "/spec/x/9",
+    "x",
+    1,
+)
+POINTERS += tuple(f"/metadata/finalizers/{digits}" for digits in DIGITS)
 ACCIDENTS = ("resourceVersion should not be set on objects to be created",)
 """What a real server answers with 500, and ours, too: nothing about resourceVersions may differ."""
 
@@ -90,20 +104,20 @@ class Mutations:
         return self.pick(LEAVES[kind]) if kind in LEAVES else self.struct(kind, depth - 1)
 
     def struct(self, name: str, depth: int) -> Document:
-        found = {}
+        result = {}
         for field, fact in facts()["structs"].get(name, {}).items():
             if depth >= 0 and self.chance(0.9 if fact.get("r") else 0.3):
-                found[field] = self.value(fact["t"], depth)
-        return found
+                result[field] = self.value(fact["t"], depth)
+        return result
 
     def document(self, kind: Kind) -> Document:
         if kind.custom:
-            found: Document = {"spec": self.pick(({"color": "red"}, *STRANGE))}
+            result: Document = {"spec": self.pick(({"color": "red"}, *STRANGE))}
         else:
-            found = self.struct(kind.schema.struct, 7)
-        found |= {"apiVersion": kind.resource.api_version, "kind": kind.resource.kind}
+            result = self.struct(kind.schema.struct, 7)
+        result |= {"apiVersion": kind.resource.api_version, "kind": kind.resource.kind}
         meta = self.struct("meta.v1.ObjectMeta", 4) if self.chance(0.3) else {}
-        return {**found, "metadata": {**meta, "name": self.pick("abc")}}
+        return {**result, "metadata": {**meta, "name": self.pick("abc")}}
 
     def patch(self, document: Document) -> tuple[str, Any]:
         media = self.pick((APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, JSON_PATCH))
@@ -124,8 +138,8 @@ class Mutations:
 
     def operation(self) -> Any:
         op = self.pick(("add", "remove", "replace", "move", "copy", "test", "x", None))
-        found = {"op": op, "path": self.pick(POINTERS), "from": self.pick(POINTERS)}
-        return {**found, "value": self.pick(STRANGE)} if self.chance(0.9) else self.pick(STRANGE)
+        result = {"op": op, "path": self.pick(POINTERS), "from": self.pick(POINTERS)}
+        return {**result, "value": self.pick(STRANGE)} if self.chance(0.9) else self.pick(STRANGE)
 
     def query(self) -> dict[str, str]:
         return {name: self.pick(some) for name, some in QUERIES.items() if self.chance(0.05)}
@@ -136,7 +150,7 @@ class Mutations:
         base = resource.root + ("/namespaces/default" if kind.namespaced else "")
         base, document = f"{base}/{resource.plural}", self.document(kind)
         part = self.pick(("", "", "", "", *sorted(kind.subresources)))
-        one, query = f"{base}/{name}" + (f"/{part}" if part else ""), self.query()
+        text, query = f"{base}/{name}" + (f"/{part}" if part else ""), self.query()
         media, body = "application/json", self.pick((document, document, *STRANGE))
         method = self.pick(("POST", "POST", "PUT", "PATCH", "PATCH", "DELETE", "GET"))
         if method == "PATCH":
@@ -144,7 +158,7 @@ class Mutations:
             query = {"fieldManager": "m", **query} if media == APPLY_PATCH else query
         elif method == "DELETE":
             body = self.struct("meta.v1.DeleteOptions", 3)
-        return method, base if method == "POST" and not part else one, media, body, query
+        return method, base if method == "POST" and not part else text, media, body, query
 
 
 async def refused_with_500(asking: Asking, mutations: Mutations) -> list[Any]:
@@ -165,4 +179,4 @@ async def refused_with_500(asking: Asking, mutations: Mutations) -> list[Any]:
 async def test_no_document_is_a_failure_of_the_server(seed: int, caplog: Any) -> None:
     async with running() as asking:
         assert await refused_with_500(asking, Mutations(seed)) == []
-    assert [one for one in caplog.records if one.levelname == "ERROR"] == []
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []

@@ -50,7 +50,7 @@ def counted() -> Iterator[Work]:
 
 async def played(calls: Calls, case: Case, size: int) -> list[int]:
     """The work of each request of a case."""
-    found = []
+    result = []
     for call in case.calls(size):
         target = f"{call.path}?{urlencode(call.query)}" if call.query else call.path
         if call.query.get("watch"):
@@ -62,28 +62,28 @@ async def played(calls: Calls, case: Case, size: int) -> list[int]:
             answer = await calls.call(call.method, target, call.body or None, **headers)
         assert b"Internal error occurred" not in answer.content[:300]
         assert answer.status in (200, 201) or not call.setup, answer.content[:300]
-        found.append(work.calls)
-    return found
+        result.append(work.calls)
+    return result
 
 
 def _chosen() -> list[Case]:
     """All cases if many are wished for, else all but the shapes of documents, and some of those."""
     if int(os.environ.get("KAPY_HOSTILE", "1")) > 1:
         return CASES
-    shapes = [one for one in CASES if one.name.startswith(("json-", "yaml-"))]
-    return [one for one in CASES if one not in shapes] + shapes[::8]
+    shapes = [case for case in CASES if case.name.startswith(("json-", "yaml-"))]
+    return [case for case in CASES if case not in shapes] + shapes[::8]
 
 
-@pytest.mark.parametrize("case", _chosen(), ids=lambda one: one.name)
+@pytest.mark.parametrize("case", _chosen(), ids=lambda value: value.name)
 async def test_work_grows_as_requests_do(case: Case) -> None:
     async with running() as asking:
         await furnish(asking)
         calls = Calls(asking.server)
         await played(calls, case, SIZE)  # what is made once is made
-        small, middle, large = [await played(calls, case, SIZE * one) for one in (1, 2, 4)]
-    for number, (one, two, four) in enumerate(zip(small, middle, large, strict=False), 1):
-        more, most = two - one, four - two
-        assert most <= max(GROWTH * more, LITTLE * 4 * SIZE), (number, one, two, four)
+        small, middle, large = [await played(calls, case, SIZE * element) for element in (1, 2, 4)]
+    for number, (item, two, four) in enumerate(zip(small, middle, large, strict=False), 1):
+        more, most = two - item, four - two
+        assert most <= max(GROWTH * more, LITTLE * 4 * SIZE), (number, item, two, four)
 
 
 async def furnish(asking: Asking) -> None:

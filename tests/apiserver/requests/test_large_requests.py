@@ -144,11 +144,11 @@ def test_lengths_are_looked_at_only_as_far_as_needed() -> None:
 async def test_large_bodies_and_patches_of_large_objects_are_computed_on_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[str] = []
+    bodies: list[str] = []
     run = LargeRequestQueue.run
 
     async def noted(self: LargeRequestQueue, user: User, work: Any) -> Any:
-        asked.append(user.name)
+        bodies.append(user.name)
         return await run(self, user, work)
 
     monkeypatch.setattr(LargeRequestQueue, "run", noted)
@@ -156,20 +156,20 @@ async def test_large_bodies_and_patches_of_large_objects_are_computed_on_threads
         calls = Calls(asking.server)
         big = {**config_map("big"), "data": {"a": "x" * 3 * LARGE}}
         assert (await calls.call("POST", CONFIG_MAPS, big)).status == 201
-        assert asked
-        asked.clear()
+        assert bodies
+        bodies.clear()
         patch = {"data": {"b": "y"}}
         target = f"{CONFIG_MAPS}/big"
         answer = await calls.call("PATCH", target, patch, content_type=MERGE_PATCH)
         assert (answer.status, answer.body["data"]["b"]) == (200, "y")
-        assert asked
-        asked.clear()
+        assert bodies
+        bodies.clear()
         assert (await calls.call("POST", CONFIG_MAPS, config_map("small"))).status == 201
         assert (await calls.call("GET", target)).status == 200
-        assert not asked
+        assert not bodies
         answer = await calls.call("GET", target, accept="application/yaml")
         assert (answer.status, answer.headers["content-type"]) == (200, "application/yaml")
-        assert asked
+        assert bodies
 
 
 async def test_an_object_grows_no_larger_than_one_can_be_stored() -> None:
@@ -183,12 +183,12 @@ async def test_an_object_grows_no_larger_than_one_can_be_stored() -> None:
         assert (await calls.call("GET", f"{GIZMOS}/a")).status == 404
         # In process, too, and by patches each of which is small.
         await asking.create(GIZMOS, gizmo("b"))
-        found, turn = 200, 0
-        while found == 200 and turn < 100:
+        number, turn = 200, 0
+        while number == 200 and turn < 100:
             turn += 1
             data = {"metadata": {"finalizers": [f"a.b/{at}" for at in range(turn * 4000)]}}
-            found, _ = await asking.ask("PATCH", f"{GIZMOS}/b", {**much, **data}, MERGE_PATCH)
-        assert found == 413
+            number, _ = await asking.ask("PATCH", f"{GIZMOS}/b", {**much, **data}, MERGE_PATCH)
+        assert number == 413
         stored = await asking.get(f"{GIZMOS}/b")
         assert not is_longer(stored, MOST_STORED)
         version = stored["metadata"]["resourceVersion"]

@@ -72,12 +72,12 @@ async def test_a_write_too_many_is_asked_to_come_again() -> None:
         assert (answer.status, answer.headers["retry-after"]) == (429, "1")
         assert answer.body["reason"] == "TooManyRequests"
         await calls.call("POST", "/apis/made.up/v1/things", {}, token="ann")
-        found = await scraped(calls)
-        assert found.sum("apiserver_request_total", resource="things") == 0
+        result = await scraped(calls)
+        assert result.sum("apiserver_request_total", resource="things") == 0
         refused = {"verb": "POST", "resource": "configmaps", "code": "429"}
-        assert found.sum("apiserver_request_total", **refused) == 1
-        assert found.sum("apiserver_request_terminations_total", **refused) == 1
-        assert found.sum("apiserver_current_inflight_requests", request_kind="mutating") == 2
+        assert result.sum("apiserver_request_total", **refused) == 1
+        assert result.sum("apiserver_request_terminations_total", **refused) == 1
+        assert result.sum("apiserver_current_inflight_requests", request_kind="mutating") == 2
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ async def test_a_write_too_many_is_asked_to_come_again() -> None:
 async def test_others_are_answered_meanwhile(method: str, target: str, token: str) -> None:
     async with busy(Limits(mutating=2)) as calls, asyncio.TaskGroup() as group:
         body = config_map("b") if "dryRun" in target else None
-        asked = group.create_task(calls.call(method, target, body, token=token))
+        task = group.create_task(calls.call(method, target, body, token=token))
         await asyncio.sleep(0.5)
         if "dryRun" in target:
-            assert not asked.done()
-            asked.cancel()
+            assert not task.done()
+            task.cancel()
         else:
-            assert (await asked).status != 429
+            assert (await task).status != 429
 
 
 async def test_room_is_there_again_when_requests_are_answered() -> None:

@@ -23,9 +23,9 @@ class Scraped:
 
     def __init__(self, text: str) -> None:
         self.samples = [
-            (one.name, one.labels, one.value)
+            (sample.name, sample.labels, sample.value)
             for family in text_string_to_metric_families(text)
-            for one in family.samples
+            for sample in family.samples
         ]
 
     def sum(self, sample: str, /, **labels: str) -> float:
@@ -87,13 +87,13 @@ async def test_a_request_is_counted_by_what_it_asks_for(
         await calls.call(method, target, body, content_type=media or "application/json")
         query = dict([target.partition("?")[2].split("=")]) if "?" in target else {}
         await near.ask(method, target.partition("?")[0], body, media, **query)
-        found = await scraped(calls)
+        result = await scraped(calls)
         code = labels.pop("code", None)
-        assert found.sum("apiserver_request_total", component="apiserver", **labels) == 2
+        assert result.sum("apiserver_request_total", component="apiserver", **labels) == 2
         if code is not None:
-            assert found.sum("apiserver_request_total", code=code, **labels) >= 1
-        assert found.sum("apiserver_request_duration_seconds_count", **labels) == 2
-        timed = found.sum("apiserver_request_sli_duration_seconds_count", **labels)
+            assert result.sum("apiserver_request_total", code=code, **labels) >= 1
+        assert result.sum("apiserver_request_duration_seconds_count", **labels) == 2
+        timed = result.sum("apiserver_request_sli_duration_seconds_count", **labels)
         assert timed == (0 if "dry_run" in labels else 2)
 
 
@@ -101,9 +101,9 @@ async def test_pages_are_counted_without_a_resource() -> None:
     async with asking() as (_, calls):
         for target in ("/readyz", "/readyz/etcd", "/nothing", "/version"):
             await calls.call("GET", target)
-        found = await scraped(calls)
-        assert found.sum("apiserver_request_total", subresource="/readyz", resource="") == 2
-        assert found.sum("apiserver_request_total", code="404", verb="GET", resource="") == 1
+        result = await scraped(calls)
+        assert result.sum("apiserver_request_total", subresource="/readyz", resource="") == 2
+        assert result.sum("apiserver_request_total", code="404", verb="GET", resource="") == 1
 
 
 async def test_answers_over_the_network_are_measured() -> None:
@@ -111,10 +111,10 @@ async def test_answers_over_the_network_are_measured() -> None:
         await near.create(GIZMOS, gizmo("a"))
         await near.get(ONE)
         answer = await calls.call("GET", ONE)
-        found = await scraped(calls)
+        result = await scraped(calls)
         sizes = "apiserver_response_sizes"
-        assert found.sum(f"{sizes}_count", verb="GET", resource="gizmos") == 1
-        assert found.sum(f"{sizes}_sum", verb="GET", resource="gizmos") == len(answer.content)
+        assert result.sum(f"{sizes}_count", verb="GET", resource="gizmos") == 1
+        assert result.sum(f"{sizes}_sum", verb="GET", resource="gizmos") == len(answer.content)
 
 
 async def test_a_watch_is_counted_while_it_goes_on_and_when_it_ended() -> None:
@@ -123,15 +123,15 @@ async def test_a_watch_is_counted_while_it_goes_on_and_when_it_ended() -> None:
         async with near.watching(GIZMOS) as stream:
             await near.create(GIZMOS, gizmo("a"))
             await anext(stream)
-            found = await scraped(calls)
-            assert found.sum("apiserver_longrunning_requests", verb="WATCH", **what) == 1
-            assert found.sum("apiserver_request_total", verb="WATCH", **what) == 0
+            result = await scraped(calls)
+            assert result.sum("apiserver_longrunning_requests", verb="WATCH", **what) == 1
+            assert result.sum("apiserver_request_total", verb="WATCH", **what) == 0
         answer = await calls.call("GET", f"{GIZMOS}?watch=1&timeoutSeconds=1")
-        found = await scraped(calls)
-        assert found.sum("apiserver_longrunning_requests", verb="WATCH") == 0
-        assert found.sum("apiserver_request_total", verb="WATCH", code="200", **what) == 2
-        assert found.sum("apiserver_watch_events_total", **what) == 2
-        assert found.sum("apiserver_watch_events_sizes_sum", **what) > len(answer.content)
+        result = await scraped(calls)
+        assert result.sum("apiserver_longrunning_requests", verb="WATCH") == 0
+        assert result.sum("apiserver_request_total", verb="WATCH", code="200", **what) == 2
+        assert result.sum("apiserver_watch_events_total", **what) == 2
+        assert result.sum("apiserver_watch_events_sizes_sum", **what) > len(answer.content)
 
 
 async def test_what_is_stored_is_counted() -> None:
@@ -140,13 +140,13 @@ async def test_what_is_stored_is_counted() -> None:
             await near.create(CONFIG_MAPS, config_map(name))
         await near.create(GIZMOS, gizmo("a"))
         await near.delete(f"{CONFIG_MAPS}/b")
-        found = await scraped(calls)
+        result = await scraped(calls)
         named = {"resource": "gizmos", "group": "example.dev"}
-        assert found.sum("apiserver_resource_objects", **named) == 1
-        assert found.sum("apiserver_storage_objects", resource="gizmos.example.dev") == 1
+        assert result.sum("apiserver_resource_objects", **named) == 1
+        assert result.sum("apiserver_storage_objects", resource="gizmos.example.dev") == 1
         received = "apiserver_watch_cache_events_received_total"
-        assert found.sum(received, resource="configmaps", group="") >= 3
-        assert found.sum("process_open_fds") > 0
+        assert result.sum(received, resource="configmaps", group="") >= 3
+        assert result.sum("process_open_fds") > 0
 
 
 @pytest.mark.sockets
@@ -157,28 +157,30 @@ async def test_webhooks_are_counted_with_what_they_said() -> None:
         def at(path: str) -> Document:
             return {"url": f"{hooks.base}{path}", "caBundle": bundle()}
 
-        gone = {"url": "https://127.0.0.1:1/", "caBundle": bundle()}
+        removals = {"url": "https://127.0.0.1:1/", "caBundle": bundle()}
         await configure(near, "mutating", hook("yes.hook.dev", at("/yes")))
         await configure(
             near,
             "validating",
             hook("no.hook.dev", at("/no")),
-            hook("gone.hook.dev", gone, failurePolicy="Ignore"),
+            hook("gone.hook.dev", removals, failurePolicy="Ignore"),
         )
         await near.ask("POST", GIZMOS, gizmo("a"))
-        found = await scraped(Calls(near.server))
+        result = await scraped(Calls(near.server))
         requests = "apiserver_admission_webhook_request_total"
-        asked = {"operation": "CREATE", "rejected": "false"}
-        assert found.sum(requests, name="yes.hook.dev", type="admit", code="200", **asked) == 1
-        assert found.sum(requests, name="gone.hook.dev", code="400", **asked) == 1
+        request = {"operation": "CREATE", "rejected": "false"}
+        assert result.sum(requests, name="yes.hook.dev", type="admit", code="200", **request) == 1
+        assert result.sum(requests, name="gone.hook.dev", code="400", **request) == 1
         refused = {"name": "no.hook.dev", "type": "validating", "operation": "CREATE"}
-        assert found.sum(requests, code="403", rejected="true", **refused) == 1
+        assert result.sum(requests, code="403", rejected="true", **refused) == 1
         rejection = {"error_type": "no_error", "rejection_code": "403"}
-        assert found.sum("apiserver_admission_webhook_rejection_count", **refused, **rejection) == 1
-        assert found.sum("apiserver_admission_webhook_fail_open_count", name="gone.hook.dev") == 1
+        assert (
+            result.sum("apiserver_admission_webhook_rejection_count", **refused, **rejection) == 1
+        )
+        assert result.sum("apiserver_admission_webhook_fail_open_count", name="gone.hook.dev") == 1
         seconds = "apiserver_admission_webhook_admission_duration_seconds_count"
-        assert found.sum(seconds) == 3
-        made = {"verb": "POST", "resource": "gizmos"}
-        whole = found.sum("apiserver_request_duration_seconds_sum", **made)
-        own = found.sum("apiserver_request_sli_duration_seconds_sum", **made)
+        assert result.sum(seconds) == 3
+        entries = {"verb": "POST", "resource": "gizmos"}
+        whole = result.sum("apiserver_request_duration_seconds_sum", **entries)
+        own = result.sum("apiserver_request_sli_duration_seconds_sum", **entries)
         assert 0 < own < whole

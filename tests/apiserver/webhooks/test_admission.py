@@ -41,8 +41,8 @@ async def test_a_service_is_asked_where_the_server_was_told_it_is() -> None:
             service = {"namespace": "n", "name": "s", "path": "/check"}
             client = {"service": service, "caBundle": bundle()}
             await configure(asking, "validating", hook("a.hook.dev", client))
-            said = 'admission webhook "a.hook.dev" denied the request: no'
-            assert await refused(asking, gizmo("one")) == (400, said)
+            text = 'admission webhook "a.hook.dev" denied the request: no'
+            assert await refused(asking, gizmo("one")) == (400, text)
             places.clear()
             status, message = await refused(asking, gizmo("one"))
             assert status == 500
@@ -99,11 +99,11 @@ async def test_mutating_webhooks_come_in_order_and_the_result_is_typed_again() -
         await configure(asking, "mutating", hook("b.hook.dev", f"{hooks.base}/b"), name="two")
         await configure(asking, "mutating", hook("a.hook.dev", f"{hooks.base}/a"), name="one")
         await configure(asking, "validating", hook("v.hook.dev", f"{hooks.base}/see"))
-        made = await asking.create(GIZMOS, gizmo("one", color="red"))
-        assert made["spec"] == {"color": "blue", "replicas": 1}
-        assert [one["object"]["spec"]["color"] for one in hooks.asked("/b")] == ["red"]
-        assert [one["object"]["spec"]["color"] for one in hooks.asked("/see")] == ["blue"]
-        assert hooks.asked("/see")[0]["object"]["metadata"]["uid"] == made["metadata"]["uid"]
+        result = await asking.create(GIZMOS, gizmo("one", color="red"))
+        assert result["spec"] == {"color": "blue", "replicas": 1}
+        assert [document["object"]["spec"]["color"] for document in hooks.asked("/b")] == ["red"]
+        assert [document["object"]["spec"]["color"] for document in hooks.asked("/see")] == ["blue"]
+        assert hooks.asked("/see")[0]["object"]["metadata"]["uid"] == result["metadata"]["uid"]
 
 
 async def test_later_webhooks_see_what_no_schema_knows_and_the_store_does_not() -> None:
@@ -113,11 +113,13 @@ async def test_later_webhooks_see_what_no_schema_knows_and_the_store_does_not() 
         await configure(asking, "mutating", hook("a.hook.dev", f"{hooks.base}/a"), name="one")
         await configure(asking, "mutating", hook("b.hook.dev", f"{hooks.base}/b"), name="two")
         await configure(asking, "validating", hook("v.hook.dev", f"{hooks.base}/see"))
-        made = await asking.create(GIZMOS, gizmo("one", color="red"))
+        result = await asking.create(GIZMOS, gizmo("one", color="red"))
         changed = await asking.merge(f"{GIZMOS}/one", {"metadata": {"labels": {"a": "b"}}})
         for path in ("/b", "/see"):
-            assert [one["object"]["spec"].get("unknown") for one in hooks.asked(path)] == [1, 1]
-        assert made["spec"] == changed["spec"] == {"color": "red", "replicas": 1}
+            assert [
+                document["object"]["spec"].get("unknown") for document in hooks.asked(path)
+            ] == [1, 1]
+        assert result["spec"] == changed["spec"] == {"color": "red", "replicas": 1}
         assert changed["metadata"]["generation"] == 2  # the object that was asked about differed
 
 
@@ -129,8 +131,8 @@ async def test_an_update_without_a_revision_is_asked_about_before_it_is_refused(
         await configure(asking, "validating", hook("v.hook.dev", f"{hooks.base}/v"))
         status, body = await asking.ask("PUT", f"{GIZMOS}/one", gizmo("one"))
         assert (status, "must be specified for an update" in body["message"]) == (422, True)
-        (asked,) = hooks.asked("/m")
-        assert "uid" not in asked["object"]["metadata"]  # which the writer did not send
+        (request,) = hooks.asked("/m")
+        assert "uid" not in request["object"]["metadata"]  # which the writer did not send
         assert hooks.asked("/v") == []
 
 
@@ -142,9 +144,9 @@ async def test_the_request_s_name_is_told_whatever_the_object_is_called() -> Non
         await configure(asking, "validating", hook("v.hook.dev", f"{hooks.base}/v"))
         assert (await asking.create(GIZMOS, gizmo("one")))["metadata"]["name"] == "two"
         hooks.answers["/m"] = allow
-        assert [one.get("name") for one in hooks.asked("/v")] == ["one"]
+        assert [document.get("name") for document in hooks.asked("/v")] == ["one"]
         assert (await asking.ask("DELETE", GIZMOS))[0] == 200
-        assert [one.get("name") for one in hooks.asked("/v")] == ["one", None]
+        assert [document.get("name") for document in hooks.asked("/v")] == ["one", None]
 
 
 async def test_a_mutation_of_an_update_counts_as_a_change_and_is_validated() -> None:
@@ -163,12 +165,12 @@ async def test_a_mutation_of_an_update_counts_as_a_change_and_is_validated() -> 
 
 async def test_an_update_that_changes_nothing_is_asked_about_too() -> None:
     async with serving() as hooks, plane() as asking:
-        made = await asking.create(GIZMOS, gizmo("one"))
+        result = await asking.create(GIZMOS, gizmo("one"))
         hooks.answers["/a"] = allow
         await configure(asking, "validating", hook("a.hook.dev", f"{hooks.base}/a"))
         same = await asking.merge(f"{GIZMOS}/one", {"spec": {"color": "red"}})
-        assert same["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
-        assert [one["operation"] for one in hooks.asked("/a")] == ["UPDATE"]
+        assert same["metadata"]["resourceVersion"] == result["metadata"]["resourceVersion"]
+        assert [document["operation"] for document in hooks.asked("/a")] == ["UPDATE"]
 
 
 async def test_only_webhooks_before_the_last_change_are_asked_again() -> None:
@@ -180,7 +182,8 @@ async def test_only_webhooks_before_the_last_change_are_asked_again() -> None:
         await configure(asking, "mutating", *mutating)
         await asking.create(GIZMOS, gizmo("one", color="red"))
         colors = {
-            n: [one["object"]["spec"]["color"] for one in hooks.asked(f"/{n}")] for n in "abc"
+            n: [document["object"]["spec"]["color"] for document in hooks.asked(f"/{n}")]
+            for n in "abc"
         }
         assert colors == {"a": ["red", "blue"], "b": ["red"], "c": ["blue"]}
 
@@ -199,8 +202,8 @@ async def test_a_scale_is_shown_and_mutated_as_a_scale() -> None:
         scale = await asking.merge(f"{GIZMOS}/one/scale", {"spec": {"replicas": 3}})
         assert scale["spec"] == {"replicas": 7}
         assert (await asking.get(f"{GIZMOS}/one"))["spec"] == {"color": "red", "replicas": 7}
-        (asked,) = hooks.asked("/a")
-        assert (asked["kind"]["kind"], asked["object"]["spec"]) == ("Scale", {"replicas": 3})
+        (request,) = hooks.asked("/a")
+        assert (request["kind"]["kind"], request["object"]["spec"]) == ("Scale", {"replicas": 3})
 
 
 async def test_a_mutation_of_a_deletion_is_refused_and_nothing_goes() -> None:
@@ -255,8 +258,8 @@ async def test_namespaces_are_selected_by_their_labels_and_their_own_by_the_new_
             "resources": ["namespaces", "configmaps", "nodes"],
         }
         selector = {"matchLabels": {"guarded": "yes"}}
-        one = hook("a.hook.dev", f"{hooks.base}/a", rules=[rule], namespaceSelector=selector)
-        await configure(asking, "validating", one)
+        document = hook("a.hook.dev", f"{hooks.base}/a", rules=[rule], namespaceSelector=selector)
+        await configure(asking, "validating", document)
         namespace: Document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
         await asking.create("/api/v1/namespaces", namespace)
         named = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
@@ -276,8 +279,8 @@ async def test_configurations_of_webhooks_are_never_asked_about() -> None:
             "operations": ["*"],
             "resources": ["*"],
         }
-        one = hook("a.hook.dev", f"{hooks.base}/a", rules=[rule])
-        await configure(asking, "validating", one)
+        document = hook("a.hook.dev", f"{hooks.base}/a", rules=[rule])
+        await configure(asking, "validating", document)
         await refused(asking, gizmo("one"))
         await asking.delete(f"{CONFIGURATIONS.format('validating')}/hooks")
         await asking.create(GIZMOS, gizmo("one"))
@@ -321,10 +324,13 @@ async def test_plug_ins_in_process_see_what_webhooks_changed_and_the_willing_are
         hooks.answers["/paint"] = patch({"op": "replace", "path": "/spec/color", "value": "blue"})
         willing = hook("a.hook.dev", f"{hooks.base}/paint", reinvocationPolicy="IfNeeded")
         await configure(asking, "mutating", willing)
-        made = await asking.create(GIZMOS, gizmo("one"))
-        assert (made["spec"]["color"], made["metadata"]["labels"]) == ("blue", {"color": "blue"})
+        result = await asking.create(GIZMOS, gizmo("one"))
+        assert (result["spec"]["color"], result["metadata"]["labels"]) == (
+            "blue",
+            {"color": "blue"},
+        )
         seen = [request["object"] for request in hooks.asked("/paint")]
-        assert [one["metadata"]["labels"]["color"] for one in seen] == ["red", "blue"]
+        assert [item["metadata"]["labels"]["color"] for item in seen] == ["red", "blue"]
 
 
 async def test_a_configuration_that_comes_meanwhile_is_for_the_next_request() -> None:
@@ -364,8 +370,10 @@ async def test_reviews_and_tokens_are_asked_about() -> None:
         await asking.create(accounts, account)
         status, _ = await asking.ask("POST", f"{accounts}/robot/token", {"spec": {}})
         assert status == 400
-        asked = hooks.asked("/check")
-        assert [(one["kind"]["kind"], one.get("subResource")) for one in asked] == [
+        request = hooks.asked("/check")
+        assert [
+            (document["kind"]["kind"], document.get("subResource")) for document in request
+        ] == [
             ("SelfSubjectAccessReview", None),
             ("TokenRequest", "token"),
         ]
@@ -383,5 +391,5 @@ async def test_a_token_is_given_out_as_a_webhook_changed_the_request() -> None:
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
         await asking.create(accounts, account)
         request = {"spec": {"expirationSeconds": 7200}}
-        made = await asking.create(f"{accounts}/robot/token", request)
-        assert made["spec"]["expirationSeconds"] == 600
+        result = await asking.create(f"{accounts}/robot/token", request)
+        assert result["spec"]["expirationSeconds"] == 600

@@ -45,8 +45,8 @@ def patched(**answer: Any) -> Document:
 async def test_the_first_version_that_is_known_is_spoken(versions: list[str], asked: str) -> None:
     async with serving() as hooks, plane() as me:
         hooks.answers["/x"] = lambda _: {"allowed": True}
-        one = hook("a.hook.dev", f"{hooks.base}/x", admissionReviewVersions=versions)
-        await configure(me, "validating", one)
+        document = hook("a.hook.dev", f"{hooks.base}/x", admissionReviewVersions=versions)
+        await configure(me, "validating", document)
         await me.create(GIZMOS, gizmo("one"))
         assert hooks.versions == [ADMISSION + asked]
 
@@ -54,8 +54,8 @@ async def test_the_first_version_that_is_known_is_spoken(versions: list[str], as
 async def test_a_beta_answer_needs_no_uid_and_no_type_of_its_patch() -> None:
     async with serving() as hooks, plane() as me:
         hooks.answers["/x"] = lambda _: patched(uid="")
-        one = hook("a.hook.dev", f"{hooks.base}/x", admissionReviewVersions=["v1beta1"])
-        await configure(me, "mutating", one)
+        document = hook("a.hook.dev", f"{hooks.base}/x", admissionReviewVersions=["v1beta1"])
+        await configure(me, "mutating", document)
         created = await me.create(GIZMOS, gizmo("one"))
         assert created["metadata"]["labels"] == {"a": "b"}
 
@@ -77,14 +77,14 @@ async def test_an_answer_of_v1_does(answer: Document, told: str) -> None:
 
 
 async def test_a_webhook_of_unknown_versions_is_refused() -> None:
-    told = 'Invalid value: ["v2","v3"]: must include at least one of v1, v1beta1'
+    message = 'Invalid value: ["v2","v3"]: must include at least one of v1, v1beta1'
     async with plane() as me:
-        one = hook("a.hook.dev", "https://x.dev", admissionReviewVersions=["v2", "v3"])
+        document = hook("a.hook.dev", "https://x.dev", admissionReviewVersions=["v2", "v3"])
         configuration = {
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": "ValidatingWebhookConfiguration",
             "metadata": {"name": "hooks"},
-            "webhooks": [one],
+            "webhooks": [document],
         }
         status, body = await me.ask("POST", CONFIGURATIONS.format("validating"), configuration)
         assert (status, body["details"]["causes"]) == (
@@ -92,7 +92,7 @@ async def test_a_webhook_of_unknown_versions_is_refused() -> None:
             [
                 {
                     "reason": "FieldValueInvalid",
-                    "message": told,
+                    "message": message,
                     "field": "webhooks[0].admissionReviewVersions",
                 }
             ],

@@ -67,12 +67,12 @@ def convert(request: Document, **metadata: Any) -> Document:
     """Rename the field; metadata: what is tampered with."""
     wanted = request["desiredAPIVersion"]
     converted = []
-    for one in request["objects"]:
-        source = one["apiVersion"].split("/")[1]
-        host = one["spec"][_FIELD[source]]
+    for obj in request["objects"]:
+        source = obj["apiVersion"].split("/")[1]
+        host = obj["spec"][_FIELD[source]]
         spec = {_FIELD[wanted.split("/")[1]]: host}
-        meta = {**one["metadata"], **metadata}
-        converted.append({**one, "apiVersion": wanted, "metadata": meta, "spec": spec})
+        meta = {**obj["metadata"], **metadata}
+        converted.append({**obj, "apiVersion": wanted, "metadata": meta, "spec": spec})
     return {"result": {"status": "Success"}, "convertedObjects": converted}
 
 
@@ -88,9 +88,9 @@ async def test_a_list_is_converted_in_one_call_and_what_needs_none_costs_none() 
             await asking.create(V1, thing("v1", name, name.upper()))
         assert hooks.asked("/convert") == []
         items = (await asking.get(V2))["items"]
-        assert [one["spec"] for one in items] == [{"hostName": host} for host in "ABC"]
-        (asked,) = hooks.asked("/convert")
-        assert len(asked["objects"]) == 3
+        assert [item["spec"] for item in items] == [{"hostName": host} for host in "ABC"]
+        (request,) = hooks.asked("/convert")
+        assert len(request["objects"]) == 3
 
 
 async def test_writes_and_watches_of_one_version_are_seen_in_the_other() -> None:
@@ -151,13 +151,13 @@ async def test_an_equivalent_version_is_what_an_admission_webhook_asks_for() -> 
             "operations": ["CREATE"],
             "resources": ["things"],
         }
-        one = hook("a.hook.dev", f"{hooks.base}/a", rules=[rule])
+        document = hook("a.hook.dev", f"{hooks.base}/a", rules=[rule])
         exact = hook("b.hook.dev", f"{hooks.base}/exact", rules=[rule], matchPolicy="Exact")
-        await configure(asking, "validating", one, exact)
+        await configure(asking, "validating", document, exact)
         await asking.create(V1, thing("v1", "a", "one"))
-        (asked,) = hooks.asked("/a")
-        assert asked["object"]["spec"] == {"hostName": "one"}
-        assert (asked["kind"]["version"], asked["requestKind"]["version"]) == ("v2", "v1")
+        (request,) = hooks.asked("/a")
+        assert request["object"]["spec"] == {"hostName": "one"}
+        assert (request["kind"]["version"], request["requestKind"]["version"]) == ("v2", "v1")
         assert hooks.asked("/exact") == []
 
 
@@ -175,12 +175,12 @@ async def test_the_scale_of_a_version_is_read_by_its_own_paths() -> None:
         await asking.create(V1, {**thing("v1", "a", ""), "spec": {"host": 3}})
         assert (await asking.get(f"{V2}/a/scale"))["spec"] == {"replicas": 3}
         await asking.merge(f"{V2}/a/scale", {"spec": {"replicas": 5}})
-        found = await asking.get(f"{V1}/a")
-        assert found["spec"] == {"host": 5}
+        result = await asking.get(f"{V1}/a")
+        assert result["spec"] == {"host": 5}
         owners = [
-            (one["apiVersion"], one.get("subresource"), list(one["fieldsV1"]["f:spec"]))
-            for one in found["metadata"]["managedFields"]
-            if one["fieldsV1"].get("f:spec", {}).keys() & {"f:host", "f:hostName"}
+            (item["apiVersion"], item.get("subresource"), list(item["fieldsV1"]["f:spec"]))
+            for item in result["metadata"]["managedFields"]
+            if item["fieldsV1"].get("f:spec", {}).keys() & {"f:host", "f:hostName"}
         ]
         assert owners == [("example.dev/v2", "scale", ["f:hostName"])]
 
@@ -202,8 +202,8 @@ async def test_defaults_of_the_stored_version_are_there_in_every_version() -> No
         stored = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
         stored["properties"]["host"]["default"] = "of v1"
         await asking.create(CRDS, crd)
-        made = await asking.create(V2, {**thing("v2", "a", ""), "spec": {}})
-        assert made["spec"] == {"hostName": "of v1"}
+        result = await asking.create(V2, {**thing("v2", "a", ""), "spec": {}})
+        assert result["spec"] == {"hostName": "of v1"}
         assert (await asking.get(f"{V1}/a"))["spec"] == {"host": "of v1"}
 
 
@@ -213,25 +213,26 @@ async def test_parts_of_objects_are_converted_too() -> None:
         hooks.answers["/convert"] = convert_all
         await asking.create(CRDS, definition(hooks))
         source, target = (
-            Resource("example.dev", one, "things", "Thing", namespaced=True) for one in ("v1", "v2")
+            Resource("example.dev", item, "things", "Thing", namespaced=True)
+            for item in ("v1", "v2")
         )
         empty = {"apiVersion": "example.dev/v1", "kind": "Thing"}
-        (found,) = await asking.server.context.converter.convert_objects([empty], source, target)
-        assert found == {**empty, "apiVersion": "example.dev/v2"}
+        (document,) = await asking.server.context.converter.convert_objects([empty], source, target)
+        assert document == {**empty, "apiVersion": "example.dev/v2"}
         assert hooks.asked("/convert") == []
         part = {**empty, "spec": {"host": "one"}}
-        (found,) = await asking.server.context.converter.convert_objects([part], source, target)
-        assert (found["spec"], found["metadata"]) == ({"hostName": "one"}, {})
+        (document,) = await asking.server.context.converter.convert_objects([part], source, target)
+        assert (document["spec"], document["metadata"]) == ({"hostName": "one"}, {})
 
 
 def convert_all(request: Document) -> Document:
     """Rename the field where it is."""
     wanted = request["desiredAPIVersion"].split("/")[1]
     objects = []
-    for one in request["objects"]:
-        made = {"metadata": {}, **one, "apiVersion": request["desiredAPIVersion"]}
-        if spec := one.get("spec"):
+    for obj in request["objects"]:
+        entries = {"metadata": {}, **obj, "apiVersion": request["desiredAPIVersion"]}
+        if spec := obj.get("spec"):
             (value,) = spec.values()
-            made["spec"] = {_FIELD[wanted]: value}
-        objects.append(made)
+            entries["spec"] = {_FIELD[wanted]: value}
+        objects.append(entries)
     return {"result": {"status": "Success"}, "convertedObjects": objects}

@@ -14,17 +14,17 @@ from kapy.apiserver.resources.conversion_cache import (
 
 
 async def test_work_is_done_once_all_conversions_are_known() -> None:
-    conversions, asked = ConversionCache(), []
+    conversions, request = ConversionCache(), []
 
     async def convert(document: Any, version: str) -> Any:
-        asked.append((document["name"], version))
+        request.append((document["name"], version))
         return {**document, "apiVersion": version}
 
     async def work() -> list[Any]:
         return [conversions({"name": name}, "v2")["apiVersion"] for name in "abab"]
 
     assert await resolve_conversions(work, convert) == ["v2"] * 4
-    assert asked == [("a", "v2"), ("b", "v2")]
+    assert request == [("a", "v2"), ("b", "v2")]
 
 
 async def test_work_that_never_knows_enough_ends() -> None:

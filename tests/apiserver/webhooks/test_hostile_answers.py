@@ -119,10 +119,10 @@ async def test_an_answer_is_bounded_and_its_nonsense_is_a_refusal(
     what: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(webhook_client, "_ANSWER_LIMIT", 1 << 16)
-    asked = []
+    request = []
 
     async def answer(review: Any, writer: Writer) -> None:
-        asked.append(review)
+        request.append(review)
         await ANSWERS[what](review, writer)
 
     async with listening(answer) as url, plane() as asking:
@@ -130,13 +130,13 @@ async def test_an_answer_is_bounded_and_its_nonsense_is_a_refusal(
         status, body = await asking.ask("POST", GIZMOS, gizmo("one"))
         assert status in (400, 500), body
         assert "a.hook.dev" in body["message"]
-        assert len(asked) == 1, "redirects are not followed, and nothing is asked again"
+        assert len(request) == 1, "redirects are not followed, and nothing is asked again"
         ignoring = hook("a.hook.dev", f"{url}/check", failurePolicy="Ignore")
         path = f"{CONFIGURATIONS.format('mutating')}/hooks"
         await asking.merge(path, {"webhooks": [ignoring]})
         status, body = await asking.ask("POST", GIZMOS, gizmo("two"))
         assert status == (201 if "status" not in what and "code" not in what else 400), body
-    assert not [one for one in caplog.records if one.levelname == "ERROR"]
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 def objects(**more: Any) -> Answer:
@@ -184,9 +184,9 @@ async def test_a_conversion_is_bounded_and_its_nonsense_a_failure(
         )
         status, body = await asking.ask("GET", f"{GIZMOS.replace('v1', 'v2')}/one")
         assert status == 500, body
-        told = "json: " if what == "no object" else "conversion webhook for example.dev/v1"
-        assert body["message"].startswith(told)
-    assert not [one for one in caplog.records if one.levelname == "ERROR"]
+        message = "json: " if what == "no object" else "conversion webhook for example.dev/v1"
+        assert body["message"].startswith(message)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 @pytest.mark.parametrize(

@@ -152,11 +152,11 @@ def test_a_configuration_is_refused(fields: dict[str, Any], sentence: str) -> No
 def test_an_expression_that_this_server_cannot_run_is_refused_once() -> None:
     """What was stored before may be written again."""
     condition = {"name": "a", "expression": "params.x == 1"}
-    one = hook("a.hook.dev", "https://x.dev/y", matchConditions=[condition])
-    (error,) = configuration_errors({"webhooks": [one]}, None)
+    document = hook("a.hook.dev", "https://x.dev/y", matchConditions=[condition])
+    (error,) = configuration_errors({"webhooks": [document]}, None)
     assert error.field == "webhooks[0].matchConditions[0].expression"
     assert "undeclared reference to 'params'" in error.detail
-    assert configuration_errors({"webhooks": [one]}, {"webhooks": [one]}) == []
+    assert configuration_errors({"webhooks": [document]}, {"webhooks": [document]}) == []
 
 
 @pytest.mark.parametrize(
@@ -238,10 +238,10 @@ NOBODY = cel_authorizer(None, User("nobody"))
 def test_a_condition_asks_the_authorizer(expression: str, asked: Attributes) -> None:
     questions: list[Attributes] = []
 
-    def authorize(one: Attributes) -> str:
-        questions.append(one)
+    def authorize(attributes: Attributes) -> str:
+        questions.append(attributes)
         if len(questions) == 2:
-            raise one.forbidden("RBAC: nobody may")
+            raise attributes.forbidden("RBAC: nobody may")
         return "RBAC: allowed by x"
 
     may = Condition.compile(f"{expression}.allowed() && !{expression}.allowed()")
@@ -300,8 +300,8 @@ REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
 
 
 def test_an_answer_in_v1_says_what_it_is() -> None:
-    said = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind="
-    with pytest.raises(InvalidResponse, match=said):
+    message = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind="
+    with pytest.raises(InvalidResponse, match=message):
         parse_response({"response": {"uid": "a"}}, "a", "mutating", "v1")
 
 

@@ -85,8 +85,8 @@ async def test_endpoints_lead_there_too() -> None:
             "subsets": [{"addresses": [{"ip": "10.0.0.9"}], "ports": ports}],
         }
         await me.create(ENDPOINTS, endpoints)
-        found = ServiceResolver(me.server.context.store).resolve("default", "s", 443)
-        assert found == "https://10.0.0.9:9443"
+        text = ServiceResolver(me.server.context.store).resolve("default", "s", 443)
+        assert text == "https://10.0.0.9:9443"
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ async def test_a_service_that_leads_nowhere(
     async with plane() as me:
         if spec is not None:
             await me.create(SERVICES, service(**spec))
-        for one in slices:
-            await me.create(SLICES, one)
+        for document in slices:
+            await me.create(SLICES, document)
         await checked(me, port)
         assert await answer(me) == (500, told)
 

@@ -70,21 +70,21 @@ def issuer(name: str = "self", **spec: Any) -> Document:
     return document(ISSUERS, Key("default", name), spec=spec or {"selfSigned": {}})
 
 
-def ready(found: Document | None, *reasons: str) -> bool:
-    conditions = ((found or {}).get("status") or {}).get("conditions") or []
+def ready(value: Document | None, *reasons: str) -> bool:
+    conditions = ((value or {}).get("status") or {}).get("conditions") or []
     return any(
-        one["reason"] in reasons if reasons else one["status"] == "True"
-        for one in conditions
-        if one["type"] == "Ready"
+        condition["reason"] in reasons if reasons else condition["status"] == "True"
+        for condition in conditions
+        if condition["type"] == "Ready"
     )
 
 
 async def when(
     client: Client, resource: Resource, key: Key, holds: Callable[[Document | None], Any]
 ) -> Document:
-    found = await wait_until(client, resource, key, holds, within=LONG)
-    assert found is not None
-    return found
+    wait = await wait_until(client, resource, key, holds, within=LONG)
+    assert wait is not None
+    return wait
 
 
 async def issued(client: Client, key: Key = SERVING) -> Document:
@@ -92,29 +92,31 @@ async def issued(client: Client, key: Key = SERVING) -> Document:
 
 
 async def secret(client: Client, key: Key = PAIR) -> dict[str, bytes]:
-    found = await client.get(SECRETS, key)
-    return {name: b64decode(one) for name, one in found["data"].items()}
+    result = await client.get(SECRETS, key)
+    return {name: b64decode(value) for name, value in result["data"].items()}
 
 
 def signed_by(certificate: bytes, authority: bytes) -> bool:
-    one, other = load(certificate), load(authority)
+    value, other = load(certificate), load(authority)
     try:
-        one.verify_directly_issued_by(other)
+        value.verify_directly_issued_by(other)
     except Exception:
         return False
     return True
 
 
-def message(found: Document) -> str:
-    (one,) = (one for one in found["status"]["conditions"] if one["type"] == "Ready")
-    return str(one["message"])
+def message(value: Document) -> str:
+    (item,) = (
+        condition for condition in value["status"]["conditions"] if condition["type"] == "Ready"
+    )
+    return str(item["message"])
 
 
 async def test_a_certificate_gets_its_secret_whenever_its_issuer_comes() -> None:
     async with plane() as client:
         await client.create(CERTIFICATES, certificate())
         waiting = await when(
-            client, CERTIFICATES, SERVING, lambda one: ready(one, "IssuerNotFound")
+            client, CERTIFICATES, SERVING, lambda item: ready(item, "IssuerNotFound")
         )
         assert message(waiting).startswith("Referenced Issuer 'self' does not exist")
         with pytest.raises(NotFound):
@@ -151,7 +153,7 @@ async def test_a_certificate_is_renewed_in_time_and_its_authority_stays() -> Non
         await asyncio.sleep(45 * 60)
         assert await secret(client) == before
         second = await when(
-            client, CERTIFICATES, SERVING, lambda one: one and one["status"]["revision"] == 2
+            client, CERTIFICATES, SERVING, lambda item: item and item["status"]["revision"] == 2
         )
         after = await secret(client)
         assert after["tls.crt"] != before["tls.crt"]
@@ -167,12 +169,12 @@ async def test_other_wishes_and_a_lost_secret_are_issued_anew() -> None:
         names = {"spec": {"dnsNames": ["bar.default.svc"]}}
         await client.patch(CERTIFICATES, SERVING, names)
         await when(
-            client, CERTIFICATES, SERVING, lambda one: one and one["status"]["revision"] == 2
+            client, CERTIFICATES, SERVING, lambda item: item and item["status"]["revision"] == 2
         )
         assert facts((await secret(client))["tls.crt"]).names == ("bar.default.svc",)
         await client.delete(SECRETS, PAIR)
         await when(
-            client, CERTIFICATES, SERVING, lambda one: one and one["status"]["revision"] == 3
+            client, CERTIFICATES, SERVING, lambda item: item and item["status"]["revision"] == 3
         )
         assert facts((await secret(client))["tls.crt"]).names == ("bar.default.svc",)
 
@@ -183,15 +185,17 @@ async def test_an_authority_of_a_secret_signs(kind: str) -> None:
     data = {"tls.crt": pair.certificate, "tls.key": pair.key}
     namespace = "default" if kind == "Issuer" else "cert-manager"
     held = document(SECRETS, Key(namespace, "mine"), type="kubernetes.io/tls")
-    held["data"] = {name: b64encode(one).decode() for name, one in data.items()}
+    held["data"] = {name: b64encode(content).decode() for name, content in data.items()}
     resource, key = (ISSUERS, Key("default", "ca")) if kind == "Issuer" else (
         CLUSTER_ISSUERS, Key("", "ca"))  # fmt: skip
     async with plane() as client:
         await client.create(resource, document(resource, key, spec={"ca": {"secretName": "mine"}}))
         await client.create(CERTIFICATES, certificate(issuer="ca", kind=kind))
-        found = await when(client, resource, key, lambda one: ready(one, "ErrGetKeyPair"))
-        assert f"the Secret {namespace}/mine does not exist" in message(found)
-        waiting = await when(client, CERTIFICATES, SERVING, lambda one: ready(one, "ErrGetKeyPair"))
+        result = await when(client, resource, key, lambda item: ready(item, "ErrGetKeyPair"))
+        assert f"the Secret {namespace}/mine does not exist" in message(result)
+        waiting = await when(
+            client, CERTIFICATES, SERVING, lambda item: ready(item, "ErrGetKeyPair")
+        )
         assert "does not exist" in message(waiting)
         if kind == "ClusterIssuer":
             await client.create(NAMESPACES, document(NAMESPACES, Key("", namespace)))
@@ -229,7 +233,7 @@ BROKEN: list[tuple[Document, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "said"), BROKEN, ids=[one[1][:24] for one in BROKEN])
+@pytest.mark.parametrize(("wrong", "said"), BROKEN, ids=[entry[1][:24] for entry in BROKEN])
 async def test_what_cannot_be_issued_is_told_in_its_condition(wrong: Document, said: str) -> None:
     opaque = document(SECRETS, Key("default", "opaque"), type="Opaque", data={"mine": "eA=="})
     theirs = document(SECRETS, Key("default", "theirs"), data={})
@@ -240,18 +244,21 @@ async def test_what_cannot_be_issued_is_told_in_its_condition(wrong: Document, s
         await client.create(ISSUERS, issuer())
         await client.create(ISSUERS, issuer("acme", acme={"server": "x"}))
         await client.create(CERTIFICATES, wrong)
-        found = await when(
-            client, CERTIFICATES, SERVING, lambda one: one and one.get("status") and not ready(one)
+        result = await when(
+            client,
+            CERTIFICATES,
+            SERVING,
+            lambda item: item and item.get("status") and not ready(item),
         )
-        assert said in message(found)
+        assert said in message(result)
         assert (await client.get(SECRETS, Key("default", "opaque")))["data"] == {"mine": "eA=="}
 
 
 def webhooks(annotations: dict[str, str]) -> Document:
-    found = document(WEBHOOKS, Key("", "guard"))
-    found["metadata"]["annotations"] = annotations
+    result = document(WEBHOOKS, Key("", "guard"))
+    result["metadata"]["annotations"] = annotations
     client = {"service": {"namespace": "default", "name": "foo"}}
-    found["webhooks"] = [
+    result["webhooks"] = [
         {
             "name": f"{name}.example.dev",
             "clientConfig": client,
@@ -260,12 +267,13 @@ def webhooks(annotations: dict[str, str]) -> Document:
         }
         for name in ("one", "two")
     ]
-    return found
+    return result
 
 
-def bundles(found: Document | None) -> set[str]:
+def bundles(value: Document | None) -> set[str]:
     return {
-        str(one["clientConfig"].get("caBundle", "")) for one in (found or {}).get("webhooks") or []
+        str(webhook["clientConfig"].get("caBundle", ""))
+        for webhook in (value or {}).get("webhooks") or []
     }
 
 
@@ -283,18 +291,18 @@ async def test_who_asks_is_told_whom_to_trust_whenever_that_changes() -> None:
         await issued(client)
         guard = Key("", "guard")
         first = b64encode((await secret(client))["ca.crt"]).decode()
-        await when(client, WEBHOOKS, guard, lambda one: bundles(one) == {first})
+        await when(client, WEBHOOKS, guard, lambda item: bundles(item) == {first})
 
-        def told(one: Document | None) -> bool:
-            webhook = (one or {})["spec"]["conversion"]["webhook"]
+        def told(item: Document | None) -> bool:
+            webhook = (item or {})["spec"]["conversion"]["webhook"]
             return bool(webhook["clientConfig"].get("caBundle") == first)
 
         await when(client, CRDS, Key.of(conversion), told)
         await client.delete(SECRETS, Key("default", "self-kapy"))
         await client.delete(SECRETS, PAIR)
-        await when(client, WEBHOOKS, guard, lambda one: bundles(one) not in ({first}, {""}))
+        await when(client, WEBHOOKS, guard, lambda item: bundles(item) not in ({first}, {""}))
         second = b64encode((await secret(client))["ca.crt"]).decode()
-        await when(client, WEBHOOKS, guard, lambda one: bundles(one) == {second})
+        await when(client, WEBHOOKS, guard, lambda item: bundles(item) == {second})
 
 
 async def test_a_secret_itself_is_trusted_where_it_allows_it() -> None:
@@ -308,7 +316,7 @@ async def test_a_secret_itself_is_trusted_where_it_allows_it() -> None:
         allowed = {"annotations": {"cert-manager.io/allow-direct-injection": "true"}}
         await client.patch(SECRETS, PAIR, {"metadata": allowed})
         wanted = {b64encode(b"trusted").decode()}
-        await when(client, WEBHOOKS, Key("", "guard"), lambda one: bundles(one) == wanted)
+        await when(client, WEBHOOKS, Key("", "guard"), lambda item: bundles(item) == wanted)
 
 
 async def test_cert_manager_itself_takes_over() -> None:
@@ -323,27 +331,27 @@ async def test_cert_manager_itself_takes_over() -> None:
         await asyncio.sleep(LONG)
         assert "status" not in await client.get(CERTIFICATES, SERVING)
         await install_definitions(client)
-        found = await client.get(CRDS, Key("", CERTIFICATES.group_resource))
-        assert "labels" in found["metadata"]
+        result = await client.get(CRDS, Key("", CERTIFICATES.group_resource))
+        assert "labels" in result["metadata"]
 
 
 async def test_a_release_keeps_its_certificates_and_they_are_up_to_date(tmp_path: Path) -> None:
     releases = Releases(tmp_path)
-    asked = RequestedProviders({ProviderType.INFRASTRUCTURE: ["acme:v1.0.0"]})
+    providers = RequestedProviders({ProviderType.INFRASTRUCTURE: ["acme:v1.0.0"]})
     label = "infrastructure-acme"
     key = Key(f"{label}-system", f"{label}-serving")
     async with plane() as client:
         config = releases.config()
-        await install.init(client, config, asked, clock=loop_clock(), progress=no_progress)
-        made = await client.get(SECRETS, Key(key.namespace, f"{label}-webhook-cert"))
-        found = await issued(client, key)
-        assert CLUSTERCTL_LABEL in found["metadata"]["labels"]
-        again = await client.get(SECRETS, Key.of(made))
-        assert made["data"] == again["data"], "what init has issued is good"
+        await install.init(client, config, providers, clock=loop_clock(), progress=no_progress)
+        result = await client.get(SECRETS, Key(key.namespace, f"{label}-webhook-cert"))
+        results = await issued(client, key)
+        assert CLUSTERCTL_LABEL in results["metadata"]["labels"]
+        again = await client.get(SECRETS, Key.of(result))
+        assert result["data"] == again["data"], "what init has issued is good"
         trust = await client.get(WEBHOOKS, Key("", f"{label}-val"))
-        assert bundles(trust) == {made["data"]["ca.crt"]}
+        assert bundles(trust) == {result["data"]["ca.crt"]}
         everything = Deletion(everything=True, include_namespace=True, include_crds=True)
         await delete(client, everything, progress=no_progress)
-        left = {one["metadata"]["name"] for one in (await client.list(CRDS)).items}
-        assert {one["metadata"]["name"] for one in DEFINITIONS} <= left
+        left = {item["metadata"]["name"] for item in (await client.list(CRDS)).items}
+        assert {definition["metadata"]["name"] for definition in DEFINITIONS} <= left
         assert (await client.list(CERTIFICATES)).items == []

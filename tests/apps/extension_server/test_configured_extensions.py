@@ -33,8 +33,8 @@ from tests.stories.test_extensions import OPEN
     ],
 )
 def test_what_an_extension_is_called(text: str, expected: tuple[str, str]) -> None:
-    found = parse_extension(text)
-    assert (found.name, found.target) == expected
+    extension = parse_extension(text)
+    assert (extension.name, extension.target) == expected
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,6 @@ async def test_what_is_told_of_no_more_is_taken_away() -> None:
             plane.client, url_manifest(ConfiguredExtension("new", "https://newer", b"PEM"))
         )
         listed = (await plane.client.list(ExtensionConfig)).items
-        assert sorted(one.metadata.name for one in listed) == ["mine", "new"]
-        found = await plane.client.get(ExtensionConfig, Key("", "new"))
-        assert found.spec.client_config.url == "https://newer"
+        assert sorted(item.metadata.name for item in listed) == ["mine", "new"]
+        extension_config = await plane.client.get(ExtensionConfig, Key("", "new"))
+        assert extension_config.spec.client_config.url == "https://newer"

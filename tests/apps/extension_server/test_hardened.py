@@ -16,7 +16,7 @@ def released(tmp_path: Path) -> dict[str, Document]:
     """The objects of its release, by kind."""
     make_extension("quota", tmp_path / "quota")
     text = (tmp_path / "quota" / "runtime-extension-components.yaml").read_text()
-    return {one["kind"]: one for one in yaml.safe_load_all(text)}
+    return {item["kind"]: item for item in yaml.safe_load_all(text)}
 
 
 def test_its_pods_have_no_privileges(released: dict[str, Document]) -> None:

@@ -83,7 +83,7 @@ async def says(story: Story, name: str, text: str) -> None:
     await story.until(
         ExtensionConfig,
         name,
-        lambda one: text in message_of(one.status.conditions, "Discovered"),
+        lambda value: text in message_of(value.status.conditions, "Discovered"),
         namespace="",
         within=WITHIN,
     )
@@ -108,7 +108,7 @@ async def test_a_plane_and_its_extensions(tmp_path_factory: pytest.TempPathFacto
         await story.until(
             ExtensionConfig,
             "herders",
-            lambda one: is_true(one.status.conditions, "Discovered"),
+            lambda value: is_true(value.status.conditions, "Discovered"),
             namespace="",
             within=WITHIN,
         )
@@ -116,7 +116,10 @@ async def test_a_plane_and_its_extensions(tmp_path_factory: pytest.TempPathFacto
         await says(story, "stranger", "certificate signed by unknown authority")
         await story.create(CLASS.replace("startupDuration: 2s", "startupDuration: 0s"))
         await story.until(
-            Cluster, "herd", lambda one: is_true(one.status.conditions, "Available"), within=WITHIN
+            Cluster,
+            "herd",
+            lambda cluster: is_true(cluster.status.conditions, "Available"),
+            within=WITHIN,
         )
         assert herders.asked == ["create herd", "create herd", "there is herd"]
         await story.client.delete(Cluster, Key("default", "herd"))
@@ -124,7 +127,7 @@ async def test_a_plane_and_its_extensions(tmp_path_factory: pytest.TempPathFacto
         await story.until(
             Cluster,
             "herd",
-            lambda one: refused in message_of(one.status.conditions, RECONCILED),
+            lambda cluster: refused in message_of(cluster.status.conditions, RECONCILED),
             within=WITHIN,
         )
         herders.backed_up = True

@@ -54,15 +54,15 @@ async def test_one_that_dies_is_started_again_and_all_end_with_the_plane(
     harmless = BeforeClusterCreateRequest(cluster={})
     async with management_plane(OPEN, clock=system_clock, random=Random(0)) as plane:
         story = Story(plane.client, [ExtensionConfig.RESOURCE])
-        told = [
+        extensions = [
             parse_extension("mortal=mortal_extension"),
             parse_extension("https://far.example.com"),
         ]
-        async with run_extensions(plane.client, told, tmp_path / "kept", Random(0)):
+        async with run_extensions(plane.client, extensions, tmp_path / "kept", Random(0)):
             first, far = [
-                one
+                extension_config
                 for name in ("mortal", "far-example-com")
-                if (one := await story.get(ExtensionConfig, name, "")) is not None
+                if (extension_config := await story.get(ExtensionConfig, name, "")) is not None
             ]
             assert far.spec.client_config.url == "https://far.example.com"
             assert await answer(first, harmless) == 200
@@ -71,7 +71,7 @@ async def test_one_that_dies_is_started_again_and_all_end_with_the_plane(
             again = await story.until(
                 ExtensionConfig,
                 "mortal",
-                lambda one: one.spec.client_config.url != first.spec.client_config.url,
+                lambda config: config.spec.client_config.url != first.spec.client_config.url,
                 namespace="",
                 within=30,
             )

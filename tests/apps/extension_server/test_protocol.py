@@ -113,9 +113,9 @@ def post(path: str, body: bytes = BODY, *headers: str, version: str = "1.1") -> 
 
 async def test_requests_are_answered_in_their_order_however_they_come() -> None:
     connection = Connection()
-    said = [BODY[:-1] + b',"settings":{"say":"%d"}}' % number for number in range(3)]
-    stream = b"".join(post(f"{CREATE}?timeout=10s", one) for one in said)
-    await connection.send(*(bytes([one]) for one in stream))
+    bodies = [BODY[:-1] + b',"settings":{"say":"%d"}}' % number for number in range(3)]
+    stream = b"".join(post(f"{CREATE}?timeout=10s", data) for data in bodies)
+    await connection.send(*(bytes([number]) for number in stream))
     assert [
         b'"message":"%d"' % number in body for number, (_, body) in enumerate(connection.answers)
     ]
@@ -156,8 +156,8 @@ CHUNKED = f"POST {CREATE} HTTP/1.1\r\nhost: e\r\ntransfer-encoding: chunked\r\n\
 async def test_answers(request_: bytes, status: int, part: bytes, closed: bool) -> None:
     connection = Connection()
     await connection.send(request_)
-    ((found, body),) = connection.answers
-    assert found == status
+    ((number, body),) = connection.answers
+    assert number == status
     assert part in body
     assert connection.transport.closed == closed
 
@@ -203,8 +203,8 @@ async def test_at_the_end_what_is_under_way_is_answered() -> None:
     busy, idle = Connection(), Connection()
     busy.may.clear()
     await busy.send(post(CREATE))
-    for one in (busy, idle):
-        one.protocol.shutdown()
+    for connection in (busy, idle):
+        connection.protocol.shutdown()
     assert (busy.transport.closed, idle.transport.closed) == (False, True)
     assert len(busy.state.tasks) == 1
     busy.may.set()
@@ -232,5 +232,5 @@ async def test_a_peer_that_goes_leaves_nothing_behind() -> None:
     assert connection.state.connections == set()
     connection.may.set()
     await connection.send()
-    found: Any = (connection.transport.written, connection.state.tasks)
-    assert found == (b"", set())
+    result: Any = (connection.transport.written, connection.state.tasks)
+    assert result == (b"", set())

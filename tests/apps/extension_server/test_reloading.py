@@ -36,7 +36,7 @@ time.sleep(1000)
 async def served(folder: Path) -> AsyncIterator[tuple[list[str], Callable[[], list[str]]]]:
     """What is said, and the names of the parts that were run."""
     (folder / "program.py").write_text(PROGRAM)
-    said: list[str] = []
+    messages: list[str] = []
     command = ("sh", "-c", f'cd "{folder}" && exec "{sys.executable}" -B program.py')
 
     def log() -> list[str]:
@@ -44,32 +44,32 @@ async def served(folder: Path) -> AsyncIterator[tuple[list[str], Callable[[], li
         return path.read_text().split() if path.exists() else []
 
     async def serve() -> None:
-        await run_with_reload(command, folder, said.append)
+        await run_with_reload(command, folder, messages.append)
 
     async with run_services(serve=serve):
-        yield said, log
+        yield messages, log
 
 
 @pytest.mark.sockets
 async def test_a_change_is_served_and_a_mistake_is_not(tmp_path: Path) -> None:
     part = tmp_path / "part.py"
     part.write_text('NAME = "first"')
-    async with served(tmp_path) as (said, log):
+    async with served(tmp_path) as (messages, log):
         await until(lambda: log() == ["first"])
         part.write_text('NAME = "broken')
-        await until(lambda: any("goes on" in one for one in said))
+        await until(lambda: any("goes on" in text for text in messages))
         assert log() == ["first"]
         part.write_text('NAME = "second"')
         await until(lambda: log() == ["first", "second"])
-        assert said[-1] == "part.py changed; serving it anew"
+        assert messages[-1] == "part.py changed; serving it anew"
 
 
 @pytest.mark.sockets
 async def test_a_program_that_dies_is_tried_again_after_a_change(tmp_path: Path) -> None:
     part = tmp_path / "part.py"
     part.write_text('NAME = "dies"')
-    async with served(tmp_path) as (said, log):
-        await until(lambda: "it does not run; it is tried again when a file changes" in said)
+    async with served(tmp_path) as (messages, log):
+        await until(lambda: "it does not run; it is tried again when a file changes" in messages)
         part.write_text('NAME = "lives"')
         await until(lambda: log() == ["dies", "lives"])
         await asyncio.sleep(0)
@@ -114,8 +114,8 @@ def test_only_sources_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert source_folder("herd.a.b:extension") == tmp_path / "herd"
     assert source_folder("lone") == tmp_path
     assert source_folder("nowhere") == tmp_path
-    found = {str(one.relative_to(tmp_path)) for one in file_stamps(tmp_path / "herd")}
-    assert found == {"herd/__init__.py", "herd/a/b.py"}
+    strs = {str(stamp.relative_to(tmp_path)) for stamp in file_stamps(tmp_path / "herd")}
+    assert strs == {"herd/__init__.py", "herd/a/b.py"}
 
 
 def test_a_mistake_is_named(tmp_path: Path) -> None:

@@ -55,7 +55,9 @@ def merge(content: Any) -> Document:
 
 
 def answer(**patches: Document) -> CanUpdateMachineResponse:
-    return decode({f"{name}Patch": one for name, one in patches.items()}, CanUpdateMachineResponse)
+    return decode(
+        {f"{name}Patch": document for name, document in patches.items()}, CanUpdateMachineResponse
+    )
 
 
 ADDED = patch([{"op": "add", "path": "/spec/memory", "value": 4}])

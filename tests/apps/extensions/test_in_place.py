@@ -54,9 +54,9 @@ async def test_what_was_said_of_machine_sets_counts_until_something_of_it_change
     assert await asked(old, new) == 1
     await asyncio.sleep(CACHE_SECONDS)
     assert await asked(old, new) == 1
-    told = extension.asked[0].request["current"]["machineSet"]
-    assert told.keys() == {"apiVersion", "kind", "metadata", "spec"}
-    assert told["metadata"] == {"name": "old"}
+    result = extension.asked[0].request["current"]["machineSet"]
+    assert result.keys() == {"apiVersion", "kind", "metadata", "spec"}
+    assert result["metadata"] == {"name": "old"}
 
 
 async def test_an_answer_that_cannot_be_used_names_who_gave_it_and_does_not_count() -> None:

@@ -49,11 +49,11 @@ async def kept(certificate: Certificate, seconds: float) -> None:
 
 async def test_a_certificate_of_an_own_ca_is_made_once(tmp_path: Path) -> None:
     first = await certificate_in(tmp_path / "new", ["127.0.0.1", "ext.example.com"], loop_clock())
-    made = leaf(tmp_path / "new")
-    assert set(pki.facts(made).names) == {"127.0.0.1", "ext.example.com"}
+    data = leaf(tmp_path / "new")
+    assert set(pki.facts(data).names) == {"127.0.0.1", "ext.example.com"}
     second = await certificate_in(tmp_path / "new", ["ext.example.com"], loop_clock())
-    assert (leaf(tmp_path / "new"), second.ca) == (made, first.ca)
-    modes = [oct(one.stat().st_mode & 0o777) for one in (tmp_path / "new").glob("*.key")]
+    assert (leaf(tmp_path / "new"), second.ca) == (data, first.ca)
+    modes = [oct(path.stat().st_mode & 0o777) for path in (tmp_path / "new").glob("*.key")]
     assert modes == ["0o600", "0o600"]
 
 
@@ -131,8 +131,8 @@ def mounted(volume: Path, common_name: str) -> None:
 
 def counts(certificate: Certificate) -> dict[str, float]:
     """What is told of how often it was read."""
-    samples = (one for metric in certificate.reads.collect() for one in metric.samples)
-    return {one.name: one.value for one in samples if one.name.endswith("_total")}
+    samples = (sample for metric in certificate.reads.collect() for sample in metric.samples)
+    return {sample.name: sample.value for sample in samples if sample.name.endswith("_total")}
 
 
 async def test_a_given_certificate_is_left_alone(tmp_path: Path) -> None:
@@ -213,11 +213,11 @@ def authority(folder: Path, days: int) -> pki.KeyPair:
 async def test_a_given_ca_signs_as_long_as_it_is_good(tmp_path: Path) -> None:
     ca, clock = authority(tmp_path, days=0), Ahead()
     certificate = await certificate_in(tmp_path, ["localhost"], clock)
-    made = leaf(tmp_path)
-    pki.load(made).verify_directly_issued_by(pki.load(ca.certificate))
+    data = leaf(tmp_path)
+    pki.load(data).verify_directly_issued_by(pki.load(ca.certificate))
     clock.days = 29
     await kept(certificate, 2 * CLOCK_SECONDS)
-    assert (leaf(tmp_path), certificate.ca) == (made, ca.certificate)
+    assert (leaf(tmp_path), certificate.ca) == (data, ca.certificate)
 
 
 async def test_a_given_ca_that_ran_out_is_told(tmp_path: Path) -> None:

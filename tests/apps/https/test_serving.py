@@ -38,14 +38,14 @@ PATH = BEFORE_CLUSTER_CREATE.path("quota")
 BODY = BEFORE_CLUSTER_CREATE.encode_request(BeforeClusterCreateRequest(cluster={}))
 
 
-def quota(asked: asyncio.Event | None = None, hold: asyncio.Event | None = None) -> Application:
+def quota(value: asyncio.Event | None = None, hold: asyncio.Event | None = None) -> Application:
     """An extension that says when it is asked, and answers when it may."""
     extension = Extension()
 
     @extension.handles(BEFORE_CLUSTER_CREATE, name="quota")
     async def quota(request: BeforeClusterCreateRequest) -> RetryResponse:
-        if asked is not None and hold is not None:
-            asked.set()
+        if value is not None and hold is not None:
+            value.set()
             await hold.wait()
         return RetryResponse.wait(60, "no quota")
 
@@ -75,7 +75,7 @@ async def test_it_is_called_over_tls_with_its_own_ca(tmp_path: Path) -> None:
     ):
         assert await message_of(client, port) == "no quota"
         async with client.post(f"https://{host}:{port}{DISCOVERY.path()}", data=b"{}") as answer:
-            assert [one["name"] for one in (await answer.json())["handlers"]] == ["quota"]
+            assert [handler["name"] for handler in (await answer.json())["handlers"]] == ["quota"]
         with pytest.raises(NoAddress, match=f"cannot listen on 127.0.0.1 port {port}"):
             async with serve_extension(quota(), certificate, port=port):
                 pass
@@ -84,12 +84,12 @@ async def test_it_is_called_over_tls_with_its_own_ca(tmp_path: Path) -> None:
 @pytest.mark.sockets
 async def test_calls_under_way_finish_when_it_stops(tmp_path: Path) -> None:
     certificate = await certificate_in(tmp_path, ["127.0.0.1"], system_clock)
-    asked, hold = asyncio.Event(), asyncio.Event()
-    application = quota(asked, hold)
+    event, hold = asyncio.Event(), asyncio.Event()
+    application = quota(event, hold)
     async with session(certificate.ca) as client, asyncio.TaskGroup() as group:
         async with serve_extension(application, certificate) as (_, port):
             call = group.create_task(message_of(client, port))
-            await asked.wait()
+            await event.wait()
             asyncio.get_running_loop().call_later(0.2, hold.set)
         assert await call == "no quota"
     assert not application.ready
@@ -177,5 +177,5 @@ def test_an_extension_or_its_application_is_found(
 ) -> None:
     (tmp_path / "another_extension.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = application_at("another_extension")
-    assert found.extension is application_at("another_extension:mounted").extension
+    application = application_at("another_extension")
+    assert application.extension is application_at("another_extension:mounted").extension

@@ -71,11 +71,11 @@ async def held(client: Client) -> Authorities:
 
 def signer_of(certificate: SharedCertificate, known: Authorities) -> int:
     """Which of the authorities has signed what is shown now."""
-    shown = ssl.DER_cert_to_PEM_cert(shown_by(certificate) or b"")
-    leaf = pki.load(shown.encode())
-    for number, one in enumerate(known.pairs):
+    cert = ssl.DER_cert_to_PEM_cert(shown_by(certificate) or b"")
+    leaf = pki.load(cert.encode())
+    for number, pair in enumerate(known.pairs):
         try:
-            leaf.verify_directly_issued_by(pki.load(one.certificate))
+            leaf.verify_directly_issued_by(pki.load(pair.certificate))
         except Exception:
             continue
         return number
@@ -86,31 +86,31 @@ async def test_the_first_of_the_replicas_makes_the_authority() -> None:
     clock = loop_clock()
     async with api_server(clock) as client:
         replicas = [replica(client, clock, seed=seed) for seed in range(3)]
-        await asyncio.gather(*(one.make_valid() for one in replicas))
+        await asyncio.gather(*(certificate.make_valid() for certificate in replicas))
         known = await held(client)
         assert len(known.pairs) == 1
-        assert [one.ca for one in replicas] == [known.bundle] * 3
-        assert [signer_of(one, known) for one in replicas] == [0, 0, 0]
-        assert len({shown_by(one) for one in replicas}) == 3
+        assert [certificate.ca for certificate in replicas] == [known.bundle] * 3
+        assert [signer_of(certificate, known) for certificate in replicas] == [0, 0, 0]
+        assert len({shown_by(certificate) for certificate in replicas}) == 3
 
 
 async def test_a_new_authority_is_trusted_for_a_while_before_it_signs() -> None:
     clock = loop_clock()
     async with api_server(clock) as client:
         replicas = [replica(client, clock, SHORT, seed) for seed in range(2)]
-        await asyncio.gather(*(one.make_valid() for one in replicas))
-        first, at_first = await held(client), [shown_by(one) for one in replicas]
+        await asyncio.gather(*(certificate.make_valid() for certificate in replicas))
+        first, at_first = await held(client), [shown_by(certificate) for certificate in replicas]
         async with run_services(one=replicas[0].keep, two=replicas[1].keep):
             await asyncio.sleep(timedelta(hours=3, minutes=59).total_seconds())
-            before = [shown_by(one) for one in replicas]
+            before = [shown_by(certificate) for certificate in replicas]
             assert before != at_first
             assert await held(client) == first
             await asyncio.sleep(timedelta(minutes=2).total_seconds())
             both = await held(client)
             assert both.pairs[:-1] == first.pairs
-            assert [signer_of(one, both) for one in replicas] == [0, 0]
+            assert [signer_of(certificate, both) for certificate in replicas] == [0, 0]
             await asyncio.sleep(SHORT.overlap.total_seconds())
-            assert [signer_of(one, both) for one in replicas] == [1, 1]
+            assert [signer_of(certificate, both) for certificate in replicas] == [1, 1]
             assert await held(client) == both
             await asyncio.sleep(timedelta(hours=4).total_seconds())
             last = await held(client)
@@ -120,15 +120,15 @@ async def test_a_new_authority_is_trusted_for_a_while_before_it_signs() -> None:
 async def test_a_secret_that_is_deleted_comes_back_as_it_was() -> None:
     clock = loop_clock()
     async with api_server(clock) as client:
-        one = replica(client, clock)
-        await one.make_valid()
-        before, shown = await held(client), shown_by(one)
-        async with run_services(one=one.keep):
+        certificate = replica(client, clock)
+        await certificate.make_valid()
+        before, data = await held(client), shown_by(certificate)
+        async with run_services(one=certificate.keep):
             await asyncio.sleep(1)
             await client.delete(SECRETS, SECRET)
             await asyncio.sleep(60)
             assert await held(client) == before
-        assert shown_by(one) == shown
+        assert shown_by(certificate) == data
 
 
 @pytest.mark.parametrize("days", [-500, 100, 2000])
@@ -141,19 +141,22 @@ async def test_a_clock_that_jumps_is_noticed(days: int) -> None:
 
     async with api_server(clock) as client:
         replicas = [replica(client, clock, seed=seed) for seed in range(2)]
-        await asyncio.gather(*(one.make_valid() for one in replicas))
+        await asyncio.gather(*(certificate.make_valid() for certificate in replicas))
         first = await held(client)
         async with run_services(one=replicas[0].keep, two=replicas[1].keep):
             await asyncio.sleep(60)
             ahead = timedelta(days=days)
-            assert all("and not now: put a new one there" in one.missing for one in replicas)
+            assert all(
+                "and not now: put a new one there" in certificate.missing
+                for certificate in replicas
+            )
             await asyncio.sleep(2 * CLOCK_SECONDS)
-            assert [one.missing for one in replicas] == ["", ""]
+            assert [certificate.missing for certificate in replicas] == ["", ""]
             known = await held(client)
             assert (known.pairs[-1] == first.pairs[0]) is (days == 100)
             last = len(known.pairs) - 1
-            assert [signer_of(one, known) for one in replicas] == [last, last]
-            assert all(is_valid(pem(one), clock()) for one in replicas)
+            assert [signer_of(certificate, known) for certificate in replicas] == [last, last]
+            assert all(is_valid(pem(certificate), clock()) for certificate in replicas)
 
 
 def pem(certificate: SharedCertificate) -> bytes:
@@ -172,8 +175,8 @@ def secret(data: dict[str, str]) -> Document:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
 
 
-def is_shown(one: SharedCertificate, pair: pki.KeyPair) -> bool:
-    return shown_by(one) == ssl.PEM_cert_to_DER_cert(pair.certificate.decode())
+def is_shown(certificate: SharedCertificate, pair: pki.KeyPair) -> bool:
+    return shown_by(certificate) == ssl.PEM_cert_to_DER_cert(pair.certificate.decode())
 
 
 async def test_a_certificate_of_cert_manager_is_used_and_followed() -> None:
@@ -181,17 +184,17 @@ async def test_a_certificate_of_cert_manager_is_used_and_followed() -> None:
     pair, data = given(clock)
     async with api_server(clock) as client:
         await client.create(SECRETS, secret(data))
-        one = replica(client, clock)
-        await one.make_valid()
-        assert is_shown(one, pair)
-        async with run_services(one=one.keep):
+        certificate = replica(client, clock)
+        await certificate.make_valid()
+        assert is_shown(certificate, pair)
+        async with run_services(one=certificate.keep):
             await asyncio.sleep(1)
             newer, data = given(clock)
             half = {**data, "tls.key": base64.b64encode(pair.key).decode()}
-            for content, shown in ((half, pair), (data, newer)):
+            for content, key_pair in ((half, pair), (data, newer)):
                 await client.patch(SECRETS, SECRET, {"data": content})
                 await asyncio.sleep(1)
-                assert is_shown(one, shown)
+                assert is_shown(certificate, key_pair)
             assert (await client.get(SECRETS, SECRET))["data"] == data
 
 
@@ -236,8 +239,11 @@ async def test_no_call_fails_while_all_replicas_and_their_authority_change() -> 
         new = await held(client)
         assert new.pairs[:-1] == old.pairs
         await replicas[1].make_valid()
-        assert [signer_of(one, new) for one in replicas] == [0, 0]
-        servers = [await enter(serve_extension(Application(Extension()), one)) for one in replicas]
+        assert [signer_of(certificate, new) for certificate in replicas] == [0, 0]
+        servers = [
+            await enter(serve_extension(Application(Extension()), certificate))
+            for certificate in replicas
+        ]
         urls = [f"https://{host}:{port}" for host, port in servers]
         config = extension_config("quota", urls[0], b"", secret=str(SECRET))
         await client.create(ExtensionConfig.RESOURCE, config)
@@ -245,7 +251,7 @@ async def test_no_call_fails_while_all_replicas_and_their_authority_change() -> 
         await Story(client, [ExtensionConfig.RESOURCE]).until(
             ExtensionConfig,
             "quota",
-            lambda one: one.spec.client_config.ca_bundle == bundle,
+            lambda value: value.spec.client_config.ca_bundle == bundle,
             namespace="",
             within=LIMIT,
         )
@@ -253,7 +259,7 @@ async def test_no_call_fails_while_all_replicas_and_their_authority_change() -> 
         ahead = DEFAULT_PERIODS.overlap
         await client.patch(SECRETS, SECRET, {"metadata": {"labels": {"looked": "at"}}})
         async with asyncio.timeout(LIMIT):
-            while [signer_of(one, new) for one in replicas] != [1, 1]:
+            while [signer_of(certificate, new) for certificate in replicas] != [1, 1]:
                 await _called(client, urls)
         await _called(client, urls)
 

@@ -44,10 +44,10 @@ def story(client: Client, *more: Resource) -> Story:
 
 def sample(name: str) -> list[Document]:
     """The objects of one of our samples."""
-    return [one for one in yaml.safe_load_all((SAMPLES / name).read_text()) if one]
+    return [item for item in yaml.safe_load_all((SAMPLES / name).read_text()) if item]
 
 
-async def available(told: Story) -> None:
+async def available(value: Story) -> None:
     """The cluster is whole, and says so of its newest spec."""
 
     def whole(cluster: Cluster) -> bool:
@@ -55,128 +55,130 @@ async def available(told: Story) -> None:
         rolled = not is_true(conditions, ConditionType.ROLLING_OUT)
         return is_true(conditions, ConditionType.AVAILABLE) and rolled
 
-    await told.until(Cluster, NAME, whole)
+    await value.until(Cluster, NAME, whole)
 
 
-async def live(told: Story) -> None:
+async def live(value: Story) -> None:
     """A cluster without a class: made, scaled, healed, upgraded, extended, deleted."""
-    await told.create(sample("in-memory-cluster.yaml"))
-    await available(told)
-    await told.merge(MachineDeployment, WORKERS, {"spec": {"replicas": 3}})
-    await told.merge(KubeadmControlPlane, PLANE, {"spec": {"replicas": 3}})
-    await told.create(EXTRAS)
-    await told.create(machine_pool(POOL, backend=IN_MEMORY, config=VERBOSE))
-    await told.merge(Cluster, NAME, {"metadata": {"labels": {"addons": "wanted"}}})
-    await settled(told, machines=8)
-    await told.until(ClusterResourceSetBinding, NAME, lambda one: one.spec.bindings)
-    await told.until(MachinePool, POOL, lambda one: one.status.available_replicas == 2)
-    await addons_change(told)
-    await heal(told)
-    await upgrade(told)
-    await told.merge(MachinePool, POOL, {"spec": {"replicas": 1}})
-    await settled(told)
-    await told.merge(KubeadmControlPlane, PLANE, {"spec": {"replicas": 1}})
-    await settled(told)
-    await lose_owners(told)
-    await lose_a_pool(told)
-    await delete_cluster(told)
+    await value.create(sample("in-memory-cluster.yaml"))
+    await available(value)
+    await value.merge(MachineDeployment, WORKERS, {"spec": {"replicas": 3}})
+    await value.merge(KubeadmControlPlane, PLANE, {"spec": {"replicas": 3}})
+    await value.create(EXTRAS)
+    await value.create(machine_pool(POOL, backend=IN_MEMORY, config=VERBOSE))
+    await value.merge(Cluster, NAME, {"metadata": {"labels": {"addons": "wanted"}}})
+    await settled(value, machines=8)
+    await value.until(
+        ClusterResourceSetBinding, NAME, lambda set_binding: set_binding.spec.bindings
+    )
+    await value.until(MachinePool, POOL, lambda item: item.status.available_replicas == 2)
+    await addons_change(value)
+    await heal(value)
+    await upgrade(value)
+    await value.merge(MachinePool, POOL, {"spec": {"replicas": 1}})
+    await settled(value)
+    await value.merge(KubeadmControlPlane, PLANE, {"spec": {"replicas": 1}})
+    await settled(value)
+    await lose_owners(value)
+    await lose_a_pool(value)
+    await delete_cluster(value)
 
 
-async def addons_change(told: Story) -> None:
+async def addons_change(value: Story) -> None:
     """What a ClusterResourceSet applies, and which sets there are."""
     changed = {"data": {"more.yaml": MORE}}
-    await told.client.patch(CONFIG_MAPS, Key("default", "addon"), changed)
-    await settled(told)
+    await value.client.patch(CONFIG_MAPS, Key("default", "addon"), changed)
+    await settled(value)
 
 
-async def heal(told: Story) -> None:
+async def heal(value: Story) -> None:
     """Machines that somebody wants to be replaced."""
     remediate = {"metadata": {"annotations": {Annotation.REMEDIATE_MACHINE: ""}}}
     for label in (Label.DEPLOYMENT_NAME, Label.CONTROL_PLANE):
-        machines = await told.all(Machine)
-        sick = next(one for one in machines if label in one.metadata.labels)
-        await told.merge(Machine, sick.metadata.name, remediate)
-        await told.until_gone(Machine, sick.metadata.name)
-        await settled(told)
+        machines = await value.all(Machine)
+        sick = next(machine for machine in machines if label in machine.metadata.labels)
+        await value.merge(Machine, sick.metadata.name, remediate)
+        await value.until_gone(Machine, sick.metadata.name)
+        await settled(value)
 
 
-async def upgrade(told: Story) -> None:
+async def upgrade(value: Story) -> None:
     """Everything gets a newer version."""
-    await told.merge(KubeadmControlPlane, PLANE, {"spec": {"version": NEW}})
+    await value.merge(KubeadmControlPlane, PLANE, {"spec": {"version": NEW}})
     template = {"spec": {"template": {"spec": {"version": NEW}}}}
-    await told.merge(MachineDeployment, WORKERS, template)
-    await told.merge(MachinePool, POOL, template)
-    await settled(told)
+    await value.merge(MachineDeployment, WORKERS, template)
+    await value.merge(MachinePool, POOL, template)
+    await settled(value)
 
 
-async def lose_owners(told: Story) -> None:
+async def lose_owners(value: Story) -> None:
     """A control plane is taken away and its Machines are left; another one takes them over. Secrets
     come back from a backup without their owners."""
-    plane = await told.get(KubeadmControlPlane, PLANE)
+    plane = await value.get(KubeadmControlPlane, PLANE)
     assert plane is not None
-    for secret in (await told.client.list(SECRETS, "default")).items:
+    for secret in (await value.client.list(SECRETS, "default")).items:
         if (secret.get("type") or "") == "cluster.x-k8s.io/secret":
             nobody = {"metadata": {"ownerReferences": None}}
-            await told.client.patch(SECRETS, Key.of(secret), nobody)
-    await told.client.delete(KubeadmControlPlane, Key("default", PLANE), propagation="Orphan")
-    await told.until_gone(KubeadmControlPlane, PLANE)
+            await value.client.patch(SECRETS, Key.of(secret), nobody)
+    await value.client.delete(KubeadmControlPlane, Key("default", PLANE), propagation="Orphan")
+    await value.until_gone(KubeadmControlPlane, PLANE)
     plane.metadata = type(plane.metadata)(
         name=PLANE, namespace="default", labels=plane.metadata.labels
     )
-    await told.client.create(plane)
-    await settled(told)
+    await value.client.create(plane)
+    await settled(value)
 
 
-async def lose_a_pool(told: Story) -> None:
+async def lose_a_pool(value: Story) -> None:
     """A pool's infrastructure goes while it makes machines that have no Machine yet."""
     paused = {"metadata": {"annotations": {Annotation.PAUSED: ""}}, "spec": {"replicas": 3}}
-    await told.merge(MachinePool, POOL, paused)
+    await value.merge(MachinePool, POOL, paused)
     await asyncio.sleep(30)
-    await told.client.delete(DevMachinePool, Key("default", POOL))
+    await value.client.delete(DevMachinePool, Key("default", POOL))
     await asyncio.sleep(30)
 
 
-async def delete_cluster(told: Story) -> None:
+async def delete_cluster(value: Story) -> None:
     """And everything that it has."""
     running = {"metadata": {"annotations": {Annotation.PAUSED: None}}}
-    for pool in await told.all(MachinePool):
-        await told.merge(MachinePool, pool.metadata.name, running)
-    await told.client.delete(Cluster, Key("default", NAME))
-    await told.until_gone(Cluster, NAME)
+    for pool in await value.all(MachinePool):
+        await value.merge(MachinePool, pool.metadata.name, running)
+    await value.client.delete(Cluster, Key("default", NAME))
+    await value.until_gone(Cluster, NAME)
 
 
-async def live_of_a_class(told: Story) -> None:
+async def live_of_a_class(value: Story) -> None:
     """A cluster of a ClusterClass, with a pool: made, upgraded, changed with its class, deleted."""
     *parts, cluster_class, cluster = sample("in-memory-class.yaml")
-    await told.create([*parts, *yaml.safe_load_all(CLASS_EXTRAS)])
+    await value.create([*parts, *yaml.safe_load_all(CLASS_EXTRAS)])
     cluster_class["spec"]["workers"]["machinePools"] = [POOL_CLASS]
     cluster["spec"]["topology"]["workers"]["machinePools"] = [{"class": "herd", "name": "mp-0"}]
-    await told.create([cluster_class, cluster])
-    await available(told)
-    await told.merge(Cluster, NAME, {"spec": {"topology": {"version": NEW}}})
-    await settled(told)
-    await told.merge(Cluster, NAME, {"spec": {"topology": {"workers": {"machinePools": None}}}})
-    await settled(told)
-    await delete_cluster(told)
+    await value.create([cluster_class, cluster])
+    await available(value)
+    await value.merge(Cluster, NAME, {"spec": {"topology": {"version": NEW}}})
+    await settled(value)
+    await value.merge(Cluster, NAME, {"spec": {"topology": {"workers": {"machinePools": None}}}})
+    await settled(value)
+    await delete_cluster(value)
 
 
-async def beside(told: Story) -> None:
+async def beside(value: Story) -> None:
     """What is no cluster: an extension whose authority is in a Secret, and addresses."""
-    await told.create(BESIDE)
+    await value.create(BESIDE)
     injected = {Annotation.INJECT_CA_FROM_SECRET: "default/authority"}
     extension = config("ext")
     extension["metadata"]["annotations"] = injected
-    await told.create([extension])
-    await told.until(ExtensionConfig, "ext", lambda one: one.spec.client_config.ca_bundle)
+    await value.create([extension])
+    await value.until(ExtensionConfig, "ext", lambda item: item.spec.client_config.ca_bundle)
 
 
-async def settled(told: Story, machines: int = 0) -> None:
+async def settled(value: Story, machines: int = 0) -> None:
     """Available again, after what was asked for began."""
     await asyncio.sleep(30)
-    await available(told)
+    await available(value)
     if machines:
-        found = await told.all(Machine)
-        assert len([one for one in found if not one.deleting]) >= machines
+        results = await value.all(Machine)
+        assert len([machine for machine in results if not machine.deleting]) >= machines
 
 
 EXTRAS = """
@@ -342,19 +344,23 @@ spec:
 """
 
 
-async def live_in_containers(told: Story) -> None:
+async def live_in_containers(value: Story) -> None:
     """A cluster whose machines are containers: made, scaled down while nobody makes Machines,
     deleted."""
-    await told.create(BOXES)
-    await told.until(DockerMachinePool, "boxes", lambda one: one.status.ready)
-    await told.until(DockerMachineTemplate, "boxes", lambda one: "cpu" in one.status.capacity)
-    await told.until(DevMachineTemplate, "boxes", lambda one: "cpu" in one.status.capacity)
+    await value.create(BOXES)
+    await value.until(DockerMachinePool, "boxes", lambda item: item.status.ready)
+    await value.until(
+        DockerMachineTemplate, "boxes", lambda template: "cpu" in template.status.capacity
+    )
+    await value.until(
+        DevMachineTemplate, "boxes", lambda template: "cpu" in template.status.capacity
+    )
     paused = {"metadata": {"annotations": {Annotation.PAUSED: ""}}, "spec": {"replicas": 3}}
-    await told.merge(MachinePool, "boxes", paused)
+    await value.merge(MachinePool, "boxes", paused)
     await asyncio.sleep(30)
-    await told.client.delete(DockerMachinePool, Key("default", "boxes"))
+    await value.client.delete(DockerMachinePool, Key("default", "boxes"))
     await asyncio.sleep(30)
     running = {"metadata": {"annotations": {Annotation.PAUSED: None}}}
-    await told.merge(MachinePool, "boxes", running)
-    await told.client.delete(Cluster, Key("default", "boxes"))
-    await told.until_gone(Cluster, "boxes")
+    await value.merge(MachinePool, "boxes", running)
+    await value.client.delete(Cluster, Key("default", "boxes"))
+    await value.until_gone(Cluster, "boxes")

@@ -55,7 +55,7 @@ SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
 REVIEWED = ("authentication.k8s.io", "authorization.k8s.io")
 """Groups of what is asked and not stored."""
 SHORT = ValidityPeriods(timedelta(minutes=4), timedelta(minutes=2), timedelta(seconds=20))
-CONFIGURATIONS = {one.kind: one for one in (MUTATING, VALIDATING)}
+CONFIGURATIONS = {item.kind: item for item in (MUTATING, VALIDATING)}
 
 
 class Asked(Interceptor):
@@ -92,9 +92,17 @@ class Asked(Interceptor):
                 raise Unreachable("the answer is lost")
         return reply
 
-    def _note(self, one: Attributes) -> None:
-        key = one.verb, one.group, one.resource, one.subresource, one.namespace, one.name, one.path
-        self._asked[key] = one
+    def _note(self, item: Attributes) -> None:
+        key = (
+            item.verb,
+            item.group,
+            item.resource,
+            item.subresource,
+            item.namespace,
+            item.name,
+            item.path,
+        )
+        self._asked[key] = item
 
     @property
     def asked(self) -> Collection[Attributes]:
@@ -154,30 +162,30 @@ async def separate(post: HookTransport, beside: Sequence[Document] = ()) -> Asyn
         for name, program in PROGRAMS.items():
             await install(client, components_of(name))
             user = account_of(program.namespace, program.account)
-            asked = here.asked[name] = Asked(Frozen(server.transport(user)), user)
+            request = here.asked[name] = Asked(Frozen(server.transport(user)), user)
             if name == "core":  # whose webhooks look at other objects, too
-                admission.enable_reads(Client(asked))
+                admission.enable_reads(Client(request))
             await _led_by_another(client, program)
-            services |= await _started(program, asked, here, post)
+            services |= await _started(program, request, here, post)
         await stack.enter_async_context(run_services(**services))
         yield here
 
 
 async def _started(
-    program: Program, asked: Asked, here: Separate, post: HookTransport
+    program: Program, request: Asked, here: Separate, post: HookTransport
 ) -> dict[str, Any]:
     """A manager, put together as `kapy.apps.program.process` does it."""
-    told: ControllerConfig = controller_config({}, gates=GATES)
+    config: ControllerConfig = controller_config({}, gates=GATES)
     clock, random = loop_clock(), Random(program.name)
-    own = Client(asked, field_manager=program.name)
+    own = Client(request, field_manager=program.name)
     terms = LeaderElectionConfig(lease=Key(program.namespace, program.lease), identity=program.name)
     leadership = LeaderElector(own, terms, clock, random)
     runtime = Runtime.on(
-        Fenced(asked, leadership),
+        Fenced(request, leadership),
         clock=clock,
         field_manager=program.name,
         random=random,
-        options=told.manager,
+        options=config.manager,
     )
     runtime.leader_gate = leadership.lead
     here.runtimes[program.name] = runtime
@@ -192,7 +200,7 @@ async def _started(
         on_change=lambda: injection.on_ca_change(),
     )
     service = Key(program.namespace, program.service)
-    injection = CAInjector(runtime, service, program.provider, lambda: shared.ca)
+    injection = CAInjector(runtime, service, program.provider, shared)
     pods = PodsHere(here.in_memory)
     outside = Connections(
         lambda: post,
@@ -201,8 +209,8 @@ async def _started(
         here.in_memory,
         Host(lambda: here.engine, {}),
     )
-    found = program.add(runtime, told, outside)
-    services = {f"{program.name} {one}": run for one, run in found.items()}
+    result = program.add(runtime, config, outside)
+    services = {f"{program.name} {key}": run for key, run in result.items()}
     return {
         program.name: runtime.run,
         f"{program.name}'s certificate": lambda: _keep(shared),
@@ -239,24 +247,28 @@ def account_of(namespace: str, name: str) -> User:
 async def install(client: Client, components: Sequence[Document]) -> None:
     """What of components an API server without pods can use: CRDs, roles, and configurations of
     webhooks, which nobody answers here and nobody asks."""
-    for one in components:
-        if one["kind"] == "Namespace":
-            await client.create(NAMESPACES, one)
-        elif one["kind"] == CRDS.kind:
+    for component in components:
+        if component["kind"] == "Namespace":
+            await client.create(NAMESPACES, component)
+        elif component["kind"] == CRDS.kind:
             try:
-                await client.create(CRDS, one)
+                await client.create(CRDS, component)
             except AlreadyExists:
-                await client.patch(CRDS, Key.of(one), {"spec": {"conversion": _converting(one)}})
-        elif one["kind"] == SERVICE_ACCOUNTS.kind:
-            await client.create(SERVICE_ACCOUNTS, one)
-        elif one["kind"] in ROLES:
-            await client.create(ROLES[one["kind"]], one)
-        elif one["kind"] in CONFIGURATIONS:
+                await client.patch(
+                    CRDS, Key.of(component), {"spec": {"conversion": _converting(component)}}
+                )
+        elif component["kind"] == SERVICE_ACCOUNTS.kind:
+            await client.create(SERVICE_ACCOUNTS, component)
+        elif component["kind"] in ROLES:
+            await client.create(ROLES[component["kind"]], component)
+        elif component["kind"] in CONFIGURATIONS:
             never = {"objectSelector": {"matchLabels": {"never": "asked"}}}
-            webhooks = [{**each, **never} for each in one["webhooks"]]
-            await client.create(CONFIGURATIONS[one["kind"]], {**one, "webhooks": webhooks})
+            webhooks = [{**webhook, **never} for webhook in component["webhooks"]]
+            await client.create(
+                CONFIGURATIONS[component["kind"]], {**component, "webhooks": webhooks}
+            )
 
 
 def _converting(crd: Document) -> Document:
-    found: Document = crd["spec"]["conversion"]
-    return found
+    conversion: Document = crd["spec"]["conversion"]
+    return conversion

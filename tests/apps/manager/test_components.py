@@ -31,17 +31,21 @@ MORE = {"PodDisruptionBudget", "NetworkPolicy"}
 
 def released(name: str) -> list[Document]:
     """Upstream's objects of the provider, but for CRDs and cert-manager's."""
-    found: list[Document] = json.loads((SAMPLES / "components" / f"{name}.json").read_text())
-    return found
+    document: list[Document] = json.loads((SAMPLES / "components" / f"{name}.json").read_text())
+    return document
 
 
 def printed(name: str) -> list[Document]:
     """Ours, but for CRDs."""
-    return [one for one in components_of(name) if one["kind"] != "CustomResourceDefinition"]
+    return [
+        component
+        for component in components_of(name)
+        if component["kind"] != "CustomResourceDefinition"
+    ]
 
 
 def named(objects: list[Document]) -> dict[tuple[str, str], Document]:
-    return {(one["kind"], one["metadata"]["name"]): one for one in objects}
+    return {(obj["kind"], obj["metadata"]["name"]): obj for obj in objects}
 
 
 @NAMES
@@ -50,11 +54,11 @@ def test_objects_have_upstreams_names_and_labels(name: str) -> None:
     assert theirs.keys() <= ours.keys()
     added = {kind for kind, _ in ours.keys() - theirs.keys()}
     assert added == MORE | {"Service"}  # where metrics are
-    for key, one in theirs.items():
+    for key, their in theirs.items():
         metadata = ours[key]["metadata"]
-        assert metadata["labels"] == without_privileges(one["metadata"]["labels"])
-        assert metadata.get("namespace") == one["metadata"].get("namespace")
-    [binding] = [one for one in ours.values() if one["kind"] == "ClusterRoleBinding"]
+        assert metadata["labels"] == without_privileges(their["metadata"]["labels"])
+        assert metadata.get("namespace") == their["metadata"].get("namespace")
+    [binding] = [our for our in ours.values() if our["kind"] == "ClusterRoleBinding"]
     assert binding == named(released(name))["ClusterRoleBinding", binding["metadata"]["name"]]
 
 
@@ -72,15 +76,17 @@ def test_an_api_server_asks_our_webhooks_when_it_asks_upstreams(name: str) -> No
 def webhooks(objects: list[Document]) -> dict[str, list[Document]]:
     """By configuration. A match policy that is not said is a server's usual one."""
     return {
-        one["metadata"]["name"]: [{"matchPolicy": "Equivalent", **each} for each in one["webhooks"]]
-        for one in objects
-        if one["kind"].endswith("WebhookConfiguration")
+        obj["metadata"]["name"]: [
+            {"matchPolicy": "Equivalent", **webhook} for webhook in obj["webhooks"]
+        ]
+        for obj in objects
+        if obj["kind"].endswith("WebhookConfiguration")
     }
 
 
 def manager(objects: list[Document]) -> tuple[Document, Document]:
     """The pod of the Deployment, and its container."""
-    [deployment] = [one for one in objects if one["kind"] == "Deployment"]
+    [deployment] = [obj for obj in objects if obj["kind"] == "Deployment"]
     pod = deployment["spec"]["template"]["spec"]
     return pod, pod["containers"][0]
 
@@ -92,27 +98,29 @@ def test_managers_are_told_what_upstreams_are(name: str) -> None:
     assert told(ours["args"]) >= told(theirs["args"])
     assert ours["ports"] == theirs["ports"]
     assert ours["command"] == ["kapy", "manager", name]
-    said = {one["name"]: one for one in ours["env"]}
-    assert [said[one["name"]] for one in theirs["env"] if "valueFrom" in one] == [
-        one for one in theirs["env"] if "valueFrom" in one
+    entries = {item["name"]: item for item in ours["env"]}
+    assert [entries[item["name"]] for item in theirs["env"] if "valueFrom" in item] == [
+        item for item in theirs["env"] if "valueFrom" in item
     ]
 
 
 def told(arguments: list[str]) -> set[str]:
     """Every flag, and every feature gate."""
-    gates = {each for one in arguments if "gates" in one for each in one[16:].split(",")}
-    return gates | {one for one in arguments if "gates" not in one}
+    gates = {
+        part for argument in arguments if "gates" in argument for part in argument[16:].split(",")
+    }
+    return gates | {argument for argument in arguments if "gates" not in argument}
 
 
 @NAMES
 def test_managers_understand_what_they_are_told(name: str) -> None:
     arguments = replace_variables(json.dumps(manager(printed(name))[1]["args"]), {})
     given: dict[str, list[str]] = {}
-    for one in json.loads(arguments):
-        flag, _, value = one.removeprefix("--").partition("=")
+    for item in json.loads(arguments):
+        flag, _, value = item.removeprefix("--").partition("=")
         given[flag] = [value or "true"]
     kind = PROGRAMS[name].manager
-    flags, own = ({one.name for one in found(kind)} for found in (flags_of, own_flags_of))
+    flags, own = ({entry.name for entry in result(kind)} for result in (flags_of, own_flags_of))
     assert given.keys() <= flags | own
     controller_config({flag: value for flag, value in given.items() if flag in flags})
     options = parse_options(kind, {flag: value for flag, value in given.items() if flag in own})
@@ -133,25 +141,27 @@ def test_pods_may_do_nothing_but_their_work(name: str) -> None:
         "runAsUser": 65532,
         "runAsGroup": 65532,
     }
-    assert {one["mountPath"] for one in container["volumeMounts"]} == {"/tmp"}
+    assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/tmp"}
     assert {"livenessProbe", "readinessProbe", "resources"} <= container.keys()
 
 
 @NAMES
 def test_networks_let_in_what_pods_serve(name: str) -> None:
     _, container = manager(printed(name))
-    [policy] = [one for one in printed(name) if one["kind"] == "NetworkPolicy"]
+    [policy] = [document for document in printed(name) if document["kind"] == "NetworkPolicy"]
     [ingress] = policy["spec"]["ingress"]
-    ports = {one["port"] for one in ingress["ports"]}
+    ports = {port["port"] for port in ingress["ports"]}
     in_memory = {20000} if name == "infrastructure-dev" else set[int]()
-    assert ports == {one["name"] for one in container["ports"]} | in_memory
+    assert ports == {port["name"] for port in container["ports"]} | in_memory
 
 
 @NAMES
 def test_a_release_keeps_the_rules_that_files_show(name: str, tmp_path: Path) -> None:
     place = write_release(name, tmp_path)
     reports = check_releases(place)
-    assert not any(one.with_state(State.BROKEN) or one.trouble for one in reports), text(reports)
+    assert not any(report.with_state(State.BROKEN) or report.trouble for report in reports), text(
+        reports
+    )
 
 
 def test_the_templates_of_the_release_make_the_samples(tmp_path: Path) -> None:
@@ -164,45 +174,47 @@ def test_the_templates_of_the_release_make_the_samples(tmp_path: Path) -> None:
         "WORKER_MACHINE_COUNT": "2",
     }
     plain = objects(replace_variables((place / "cluster-template.yaml").read_text(), values))
-    assert [without_notes(one) for one in plain] == [without_notes(one) for one in sample()]
+    assert [without_notes(document) for document in plain] == [
+        without_notes(document) for document in sample()
+    ]
     [topology] = objects(
         replace_variables((place / "cluster-template-topology.yaml").read_text(), values)
     )
     [cluster_class] = [
-        one
-        for one in objects((place / "clusterclass-meadow.yaml").read_text())
-        if one["kind"] == "ClusterClass"
+        obj
+        for obj in objects((place / "clusterclass-meadow.yaml").read_text())
+        if obj["kind"] == "ClusterClass"
     ]
     assert topology["spec"]["topology"]["classRef"]["name"] == cluster_class["metadata"]["name"]
 
 
 def objects(yaml: str) -> list[Document]:
-    return [one for one in load_all(yaml, "release") if isinstance(one, dict)]
+    return [item for item in load_all(yaml, "release") if isinstance(item, dict)]
 
 
-def without_notes(one: Document) -> Document:
-    metadata: dict[str, Any] = {**one["metadata"], "annotations": {}}
-    return {**one, "metadata": metadata}
+def without_notes(document: Document) -> Document:
+    metadata: dict[str, Any] = {**document["metadata"], "annotations": {}}
+    return {**document, "metadata": metadata}
 
 
 def test_the_pod_that_makes_containers_has_the_engines_socket_where_it_is_asked_for() -> None:
     name, socket = "infrastructure-dev", "/run/podman/podman.sock"
     objects = components_of(name, engine_socket=socket)
     pod, container = manager(objects)
-    [mount] = [one for one in container["volumeMounts"] if one["name"] != "tmp"]
-    [volume] = [one for one in pod["volumes"] if one["name"] == mount["name"]]
+    [mount] = [item for item in container["volumeMounts"] if item["name"] != "tmp"]
+    [volume] = [item for item in pod["volumes"] if item["name"] == mount["name"]]
     assert volume["hostPath"] == {"path": socket, "type": "Socket"}
-    told = {one["name"]: one.get("value") for one in container["env"]}
-    assert told["DOCKER_HOST"] == f"unix://{mount['mountPath']}"
+    entries = {item["name"]: item.get("value") for item in container["env"]}
+    assert entries["DOCKER_HOST"] == f"unix://{mount['mountPath']}"
     for context in (pod["securityContext"], container["securityContext"]):
         assert context["runAsUser"] == 0  # the socket is root's
         assert context["runAsNonRoot"] is False
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
-    [namespace] = [one for one in objects if one["kind"] == "Namespace"]
-    [theirs] = [one for one in released(name) if one["kind"] == "Namespace"]
+    [namespace] = [obj for obj in objects if obj["kind"] == "Namespace"]
+    [theirs] = [document for document in released(name) if document["kind"] == "Namespace"]
     assert namespace["metadata"]["labels"] == theirs["metadata"]["labels"]
     usual = named(components_of(name))
-    changed = [key for key, one in named(objects).items() if one != usual[key]]
+    changed = [key for key, document in named(objects).items() if document != usual[key]]
     assert sorted(kind for kind, _ in changed) == ["Deployment", "Namespace"]
 
 
@@ -224,7 +236,7 @@ def test_a_release_has_the_socket_that_was_asked_for(tmp_path: Path) -> None:
     result = CliRunner().invoke(components, ["infrastructure-dev", *arguments])
     assert result.exit_code == 0, result.output
     [file] = tmp_path.rglob("infrastructure-components.yaml")
-    [deployment] = [one for one in load_all(file.read_text()) if one["kind"] == "Deployment"]
+    [deployment] = [item for item in load_all(file.read_text()) if item["kind"] == "Deployment"]
     pod = deployment["spec"]["template"]["spec"]
-    mounted = [one.get("hostPath") for one in pod["volumes"]]
+    mounted = [volume.get("hostPath") for volume in pod["volumes"]]
     assert {"path": "/run/engine.sock", "type": "Socket"} in mounted

@@ -33,28 +33,31 @@ async def test_each_kind_is_migrated_with_the_rights_of_the_manager(name: str) -
 
 @NAMES
 def test_the_definitions_that_may_be_written_are_those_of_upstreams_manager(name: str) -> None:
-    ours, theirs = (written(one) for one in (printed(name), released(name)))
+    ours, theirs = (written(entry) for entry in (printed(name), released(name)))
     assert ours == theirs
 
 
 def written(objects: list[Document]) -> dict[str, set[str]]:
     """Which CRDs may be patched, by what of them."""
-    found: dict[str, set[str]] = {}
-    for one in objects:
-        for rule in one.get("rules") or () if one["kind"] == "ClusterRole" else ():
+    results: dict[str, set[str]] = {}
+    for obj in objects:
+        for rule in obj.get("rules") or () if obj["kind"] == "ClusterRole" else ():
             if CRDS.group in rule["apiGroups"] and "patch" in rule["verbs"]:
                 for resource in rule["resources"]:
-                    found.setdefault(resource, set()).update(rule["resourceNames"])
-    return found
+                    results.setdefault(resource, set()).update(rule["resourceNames"])
+    return results
 
 
 @pytest.mark.parametrize("skipped", [frozenset[Phase](), frozenset(PHASES)], ids=len)
 async def test_a_new_plane_has_nothing_to_migrate(skipped: frozenset[Phase]) -> None:
-    told = ControllerConfig(skipped_migration_phases=skipped)
-    async with plane(told) as there:
-        found = {one["metadata"]["name"]: one for one in (await there.client.list(CRDS)).items}
+    config = ControllerConfig(skipped_migration_phases=skipped)
+    async with plane(config) as there:
+        results = {
+            document["metadata"]["name"]: document
+            for document in (await there.client.list(CRDS)).items
+        }
         ours = migrated_kinds(PROGRAMS, FeatureGates(cluster_topology=True, runtime_sdk=True))
-        assert [name for name in ours if not is_observed(found[name])] == []
+        assert [name for name in ours if not is_observed(results[name])] == []
 
 
 async def test_a_plane_migrates_what_changes() -> None:
@@ -63,19 +66,19 @@ async def test_a_plane_migrates_what_changes() -> None:
         names = {"spec": {"names": {"shortNames": ["cl", "clu"]}}}
         assert not is_observed(await there.client.patch(CRDS, key, names))
         await asyncio.sleep(10)
-        found = await there.client.get(CRDS, key)
-        assert is_observed(found)
-        assert found["metadata"]["generation"] == 2
+        crd = await there.client.get(CRDS, key)
+        assert is_observed(crd)
+        assert crd["metadata"]["generation"] == 2
 
 
-def plane(told: ControllerConfig) -> AbstractAsyncContextManager[ManagementPlane]:
-    settings = Settings(controllers=told)
+def plane(config: ControllerConfig) -> AbstractAsyncContextManager[ManagementPlane]:
+    settings = Settings(controllers=config)
     return management_plane(settings, clock=loop_clock(), random=Random(1))
 
 
 def test_every_kind_has_one_manager() -> None:
-    found = [one.group_resource for name in PROGRAMS for one, _ in resources_of(name)]
-    assert sorted(found) == sorted(one.type_of().RESOURCE.group_resource for one in KINDS)
+    resources = [resource.group_resource for name in PROGRAMS for resource, _ in resources_of(name)]
+    assert sorted(resources) == sorted(kind.type_of().RESOURCE.group_resource for kind in KINDS)
 
 
 def test_kinds_of_features_that_are_off_are_left_alone() -> None:

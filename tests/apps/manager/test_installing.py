@@ -45,25 +45,25 @@ def configuration(folder: Path) -> Config:
 async def test_init_installs_all_four_with_variables_filled_in(tmp_path: Path) -> None:
     config = configuration(tmp_path)
     async with management_cluster() as client:
-        asked = RequestedProviders({ProviderType.INFRASTRUCTURE: ["docker"]})
+        providers = RequestedProviders({ProviderType.INFRASTRUCTURE: ["docker"]})
         await install.init(
             client,
             config,
-            asked,
+            providers,
             options=InstallOptions(),
             clock=loop_clock(),
             progress=no_progress,
         )
-        there = {one.label for one in await Inventory(client).installed()}
-        told = {name: await arguments(client, name) for name in PROGRAMS}
-    assert there == {one.provider for one in PROGRAMS.values()}
-    assert all("--diagnostics-address=:8443" in one for one in told.values())
-    assert not [one for each in told.values() for one in each if "${" in one]
+        there = {installed.label for installed in await Inventory(client).installed()}
+        messages = {name: await arguments(client, name) for name in PROGRAMS}
+    assert there == {program.provider for program in PROGRAMS.values()}
+    assert all("--diagnostics-address=:8443" in entry for entry in messages.values())
+    assert not [text for entry in messages.values() for text in entry if "${" in text]
 
 
 async def arguments(client: Client, name: str) -> list[str]:
     program = PROGRAMS[name]
     key = Key(program.namespace, f"{program.prefix}-controller-manager")
     deployment = await client.get(DEPLOYMENTS, key)
-    found: list[str] = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
-    return found
+    args: list[str] = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    return args

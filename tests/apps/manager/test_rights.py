@@ -20,7 +20,7 @@ from tests.apps.manager.separate import Separate, separate
 from tests.hooks.extension import Extension, Network
 
 FULL = frozenset(
-    f"{one}.cluster.x-k8s.io" for one in ("infrastructure", "bootstrap", "controlplane")
+    f"{item}.cluster.x-k8s.io" for item in ("infrastructure", "bootstrap", "controlplane")
 )
 """Groups on whose `*` core and the control plane provider have full rights, as upstream grants."""
 UNUSED = {
@@ -33,13 +33,13 @@ UNUSED = {
 async def test_every_flow_does_with_these_rights_and_needs_them_all() -> None:
     async with separate(Network(ext=Extension())) as here:
         await clear_away(here)
-        told = story(here.client)
-        await beside(told)
-        await live(told)
-        await live_of_a_class(told)
-        await live_in_containers(told)
+        result = story(here.client)
+        await beside(result)
+        await live(result)
+        await live_of_a_class(result)
+        await live_in_containers(result)
         await somebody_looks(here)
-    refused = {name: one.refused for name, one in here.asked.items() if one.refused}
+    refused = {name: value.refused for name, value in here.asked.items() if value.refused}
     assert refused == {}
     assert {name: list(unused(name, here)) for name in PROGRAMS} == {name: [] for name in PROGRAMS}
 
@@ -77,27 +77,27 @@ async def _nothing() -> Any:
 
 def unused(name: str, here: Separate) -> Iterator[str]:
     """Each single right that a manager has and nothing needed."""
-    migrating = [one for rule in rules_of(migration_rights(name)) for one in single(rule)]
+    migrating = [item for rule in rules_of(migration_rights(name)) for item in single(rule)]
     for rule, namespace in granted(name):
-        for one in single(rule):
-            group, resource = one["apiGroups"][0], one["resources"][0]
+        for document in single(rule):
+            group, resource = document["apiGroups"][0], document["resources"][0]
             exempt = (resource == "*" and group in FULL) or (name, group, resource) in UNUSED
-            exempt = exempt or one in migrating  # needed: test_crd_migration
+            exempt = exempt or document in migrating  # needed: test_crd_migration
             if not exempt and not any(
-                allows(one, asked) and namespace in ("", asked.namespace)
-                for asked in here.asked[name].asked
+                allows(document, attributes) and namespace in ("", attributes.namespace)
+                for attributes in here.asked[name].asked
             ):
                 where = f" in {namespace}" if namespace else ""
-                names = "".join(one.get("resourceNames", ()))
-                yield f"{one['verbs'][0]} {resource}.{group} {names}{where}"
+                names = "".join(document.get("resourceNames", ()))
+                yield f"{document['verbs'][0]} {resource}.{group} {names}{where}"
 
 
 def granted(name: str) -> Iterator[tuple[Document, str]]:
     """The rules of a manager, and the namespace that they are for ("" for all)."""
-    for one in components_of(name):
-        if one["kind"] in ("ClusterRole", "Role"):
-            for rule in one["rules"]:
-                yield rule, one["metadata"].get("namespace", "")
+    for component in components_of(name):
+        if component["kind"] in ("ClusterRole", "Role"):
+            for rule in component["rules"]:
+                yield rule, component["metadata"].get("namespace", "")
 
 
 def single(rule: Document) -> Iterator[Document]:

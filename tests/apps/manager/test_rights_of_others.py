@@ -127,51 +127,55 @@ PROVIDERS = (
 
 
 async def test_each_kind_of_provider_and_our_managers_do_with_what_they_are_granted() -> None:
-    beside = [one for each in PROVIDERS for one in components_of(each, "v0.1.0")]
+    beside = [
+        component for provider in PROVIDERS for component in components_of(provider, "v0.1.0")
+    ]
     async with separate(Network(ext=Extension()), beside) as here:
-        others = [(each.label, started(each, here)) for each in PROVIDERS]
+        others = [(provider.label, started(provider, here)) for provider in PROVIDERS]
         services = {label: runtime.run for label, (_, runtime) in others}
         async with run_services(**services):
             await their_clusters(story(here.client, *kinds()))
-    every = [*here.asked.items(), *((label, asked) for label, (asked, _) in others)]
-    assert {label: one.refused for label, one in every if one.refused} == {}
+    entry = [*here.asked.items(), *((label, request) for label, (request, _) in others)]
+    assert {label: item.refused for label, item in entry if item.refused} == {}
 
 
 def kinds() -> list[Resource]:
-    return [one.RESOURCE for each in PROVIDERS for one in each.kinds]
+    return [kind.RESOURCE for provider in PROVIDERS for kind in provider.kinds]
 
 
-def started(each: Provider, here: Separate) -> tuple[Asked, Runtime]:
-    user = account_of(namespace_of(each), f"{prefix_of(each)}-manager")
-    asked = Asked(Frozen(here.server.transport(user)), user)
-    runtime = Runtime.on(asked, clock=loop_clock(), field_manager=each.label)
-    assert not add_provider(each, runtime)
-    return asked, runtime
+def started(provider: Provider, here: Separate) -> tuple[Asked, Runtime]:
+    user = account_of(namespace_of(provider), f"{prefix_of(provider)}-manager")
+    request = Asked(Frozen(here.server.transport(user)), user)
+    runtime = Runtime.on(request, clock=loop_clock(), field_manager=provider.label)
+    assert not add_provider(provider, runtime)
+    return request, runtime
 
 
-async def their_clusters(told: Story) -> None:
+async def their_clusters(value: Story) -> None:
     """One with our control plane and machines of the other group, one with theirs alone."""
-    await told.settle(20)  # those who had the Leases are gone
-    await told.create(CLUSTERS)
+    await value.settle(20)  # those who had the Leases are gone
+    await value.create(CLUSTERS)
     for cluster in ("ours", "theirs"):
-        machine = await first_machine(told, cluster)
-        await told.until(
-            Machine, machine, lambda one: one.status.initialization.infrastructure_provisioned
+        machine = await first_machine(value, cluster)
+        await value.until(
+            Machine, machine, lambda item: item.status.initialization.infrastructure_provisioned
         )
-    await told.until(IPAddressClaim, "claim", lambda one: one.status.address_ref)
-    await told.client.delete(IPAddressClaim, Key("default", "claim"))
-    await told.until_gone(IPAddressClaim, "claim")
+    await value.until(
+        IPAddressClaim, "claim", lambda address_claim: address_claim.status.address_ref
+    )
+    await value.client.delete(IPAddressClaim, Key("default", "claim"))
+    await value.until_gone(IPAddressClaim, "claim")
     for cluster in ("ours", "theirs"):
-        await told.client.delete(Cluster, Key("default", cluster))
-        await told.until_gone(Cluster, cluster)
+        await value.client.delete(Cluster, Key("default", cluster))
+        await value.until_gone(Cluster, cluster)
 
 
-async def first_machine(told: Story, cluster: str) -> str:
+async def first_machine(value: Story, cluster: str) -> str:
     for _ in range(600):
-        for one in await told.all(Machine):
-            if one.spec.cluster_name == cluster:
-                return one.metadata.name
-        await told.settle(1)
+        for machine in await value.all(Machine):
+            if machine.spec.cluster_name == cluster:
+                return machine.metadata.name
+        await value.settle(1)
     raise NeverCame(f"no Machine of {cluster}")
 
 

@@ -86,7 +86,7 @@ class Managers:
         return self.running[-1]
 
     def _started(self, name: str, shard: str) -> dict[str, Service]:
-        program, told = PROGRAMS[name], controller_config({})
+        program, config = PROGRAMS[name], controller_config({})
         transport = Writes(self.server, shard, self.writers[name])
         terms = LeaderElectionConfig(lease=Key("default", program.lease), identity=shard)
         shards = Shards(Client(transport), terms, 3, loop_clock(), Random(f"{name} {shard}"))
@@ -95,18 +95,18 @@ class Managers:
             clock=loop_clock(),
             field_manager=program.name,
             random=Random(shard),
-            options=told.manager,
+            options=config.manager,
         )
         runtime.leader_gate, runtime.shards = shards.run_as_member, shards
         pods = PodsHere(self.in_memory)
         outside = Connections(_nobody, self.in_memory.dial, lambda _: pods, self.in_memory)
-        beside = program.add(runtime, told, outside)
-        return {name: runtime.run, **{f"{name} {one}": run for one, run in beside.items()}}
+        beside = program.add(runtime, config, outside)
+        return {name: runtime.run, **{f"{name} {key}": run for key, run in beside.items()}}
 
     def owners(self) -> dict[str, dict[Key, list[str]]]:
         """Who wrote for each cluster, one after the other."""
         return {
-            name: {cluster: [one for one, _ in groupby(by)] for cluster, by in clusters.items()}
+            name: {cluster: [key for key, _ in groupby(by)] for cluster, by in clusters.items()}
             for name, clusters in self.writers.items()
         }
 
@@ -134,9 +134,9 @@ async def managers() -> AsyncIterator[tuple[Managers, Story]]:
         await stack.enter_async_context(run_services(alone=alone.run))
         async with asyncio.TaskGroup() as group:
             writers: dict[str, dict[Key, list[str]]] = {name: defaultdict(list) for name in SHARED}
-            found = Managers(server, in_memory, writers, group)
-            yield found, Story(client, [*own_kinds(), NAMESPACES, SECRETS, CONFIG_MAPS])
-            for task in found.running:
+            result = Managers(server, in_memory, writers, group)
+            yield result, Story(client, [*own_kinds(), NAMESPACES, SECRETS, CONFIG_MAPS])
+            for task in result.running:
                 task.cancel()
 
 
@@ -171,9 +171,9 @@ async def addons_change(story: Story) -> None:
 
 async def applied(story: Story, namespace: str) -> str:
     """The hash of what a cluster got, "" for nothing."""
-    found = await story.get(ClusterResourceSetBinding, CLUSTER, namespace)
-    assert found is not None
-    (resource,) = found.spec.bindings[0].resources
+    set_binding = await story.get(ClusterResourceSetBinding, CLUSTER, namespace)
+    assert set_binding is not None
+    (resource,) = set_binding.spec.bindings[0].resources
     return resource.hash if resource.applied else ""
 
 
@@ -181,7 +181,10 @@ async def addons(story: Story) -> None:
     """Sets belong to no cluster; most will be another program's than the one they are for is."""
     for namespace in HERDS:
         await story.create(
-            [{**one, "metadata": {**one["metadata"], "namespace": namespace}} for one in ADDON]
+            [
+                {**document, "metadata": {**document["metadata"], "namespace": namespace}}
+                for document in ADDON
+            ]
         )
         await story.merge(
             Cluster, CLUSTER, {"metadata": {"labels": {"addon": "wanted"}}}, namespace
@@ -193,13 +196,13 @@ async def have_addons(story: Story) -> None:
         await story.until(ClusterResourceSet, "addon", is_applied, namespace=namespace, within=60)
 
 
-def is_applied(one: ClusterResourceSet) -> bool:
-    return is_true(one.status.conditions, "ResourcesApplied")
+def is_applied(resource_set: ClusterResourceSet) -> bool:
+    return is_true(resource_set.status.conditions, "ResourcesApplied")
 
 
 async def test_clusters_live_while_managers_come_and_go() -> None:
     async with managers() as (here, story):
-        one = here.start("one")
+        value = here.start("one")
         here.start("two")
         await asyncio.sleep(20)
         await started(story, HERDS)
@@ -210,7 +213,7 @@ async def test_clusters_live_while_managers_come_and_go() -> None:
         await addons_change(story)
         for namespace in HERDS:
             await grow(story, namespace)
-        one.cancel()
+        value.cancel()
         for namespace in HERDS:
             await has_grown(story, namespace, within=120)
         for name, clusters in here.owners().items():

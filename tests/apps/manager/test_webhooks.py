@@ -38,16 +38,16 @@ STEP = 150
 """Each so many cases of the topic one is asked: all of them are, in process, in tests/oracle."""
 
 CASES = RECORDED / "admission"
-RESOURCES = {one.kind: one for one in (MUTATING, VALIDATING)}
+RESOURCES = {item.kind: item for item in (MUTATING, VALIDATING)}
 
 
 def configurations() -> Iterator[Document]:
     """Upstream's, without what has cert-manager write the authority."""
     for path in sorted(PROVIDERS.glob("*/v1.14.0/*components*.yaml")):
-        for one in load_all(path.read_text(), path.name):
-            if one["kind"] in RESOURCES:
-                one["metadata"].pop("annotations", None)
-                yield one
+        for item in load_all(path.read_text(), path.name):
+            if item["kind"] in RESOURCES:
+                item["metadata"].pop("annotations", None)
+                yield item
 
 
 class Ground:
@@ -62,14 +62,16 @@ class Ground:
 
     def bundles(self) -> set[str]:
         """All authorities that the server was told, "" for none."""
-        found = set()
+        result = set()
         cache = self.runtime.cache
         for resource in RESOURCES.values():
-            for one in cache.informer(resource).list():
-                found |= {each["clientConfig"].get("caBundle", "") for each in one["webhooks"]}
+            for item in cache.informer(resource).list():
+                result |= {
+                    webhook["clientConfig"].get("caBundle", "") for webhook in item["webhooks"]
+                }
         for crd in cache.informer(CRDS).list():
-            found.add(crd["spec"]["conversion"]["webhook"]["clientConfig"].get("caBundle", ""))
-        return found
+            result.add(crd["spec"]["conversion"]["webhook"]["clientConfig"].get("caBundle", ""))
+        return result
 
 
 def is_whole(bundles: set[str]) -> bool:
@@ -105,8 +107,8 @@ async def ground() -> AsyncIterator[Ground]:
         await stack.enter_async_context(run_services(runtime=here.runtime.run))
         for crd in crds():
             await here.client.create(CRDS, for_kubernetes(crd))
-        for one in configurations():
-            await here.client.create(RESOURCES[one["kind"]], one)
+        for configuration in configurations():
+            await here.client.create(RESOURCES[configuration["kind"]], configuration)
         await until(lambda: is_whole(here.bundles()))
         yield here
 
@@ -116,7 +118,7 @@ async def _certificate(here: Ground, service: Key, provider: str) -> SharedCerti
     key = Key(service.namespace, f"{service.name}-cert")
     certificate = SharedCertificate(here.client, key, [name], system_clock, Random(1))
     await certificate.make_valid()
-    CAInjector(here.runtime, service, provider, lambda: certificate.ca)
+    CAInjector(here.runtime, service, provider, certificate)
     return certificate
 
 
@@ -127,5 +129,5 @@ async def test_what_is_asked_over_https_is_answered_as_upstreams_webhooks_answer
     cases = list(records(recorded))[::STEP]
     async with ground() as here:
         results = await asked(here.client, cases, environment_of(CASES))
-        assert [one for one in results if not one.passed] == []
+        assert [item for item in results if not item.passed] == []
         assert len(results) > 15

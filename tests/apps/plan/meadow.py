@@ -29,7 +29,7 @@ LONG: Final = 3600.0
 
 def sample() -> list[Document]:
     """The class with its templates, then the Cluster."""
-    return [_placed(one) for one in load_all(SAMPLE.read_text()) if one]
+    return [_placed(item) for item in load_all(SAMPLE.read_text()) if item]
 
 
 def _placed(document: Document) -> Document:
@@ -38,11 +38,13 @@ def _placed(document: Document) -> Document:
 
 def the(documents: Iterable[Document], kind: str, name: str = "") -> Document:
     """A copy of the only (or the named) document of a kind, to be changed."""
-    found = [
-        one for one in documents if one["kind"] == kind and name in ("", one["metadata"]["name"])
+    results = [
+        document
+        for document in documents
+        if document["kind"] == kind and name in ("", document["metadata"]["name"])
     ]
-    assert len(found) == 1, (kind, name)
-    return deepcopy(found[0])
+    assert len(results) == 1, (kind, name)
+    return deepcopy(results[0])
 
 
 def cluster(**topology: Any) -> Document:
@@ -69,7 +71,7 @@ async def apply(
     and templates before classes."""
     kinds = Kinds(running.client)
     order = {"ClusterClass": 1, "Cluster": 2}
-    for document in sorted(documents, key=lambda one: order.get(one["kind"], 0)):
+    for document in sorted(documents, key=lambda item: order.get(item["kind"], 0)):
         resource = await kinds.of(document)
         if delete:
             await running.client.delete(resource, Key.of(document))
@@ -82,19 +84,19 @@ async def plan_of(
     running: ManagementPlane, documents: Iterable[Document], *, delete: bool = False
 ) -> Plan:
     """What the plan says of applying (or deleting) documents on a plane."""
-    wishes = [RequestedChange(one, deletes=delete) for one in documents]
+    wishes = [RequestedChange(document, deletes=delete) for document in documents]
     world = ClusterSource(running.client)
     return await compute_plan(world, wishes, clock=running.runtime.clock, gates=EMBEDDED_GATES)
 
 
 def graph(running: ManagementPlane) -> dict[Name, Document]:
     """Everything of Cluster API's kinds, as it is stored."""
-    found = {}
+    result = {}
     for kind in running.server.context.registry:
         if not kind.custom or kind.resource != kind.storage:
             continue
         table = running.server.store.peek(kind.table)
         for document in () if table is None else table.scan(""):
             group, _ = split_api_version(document["apiVersion"])
-            found[Name(GroupKind(group, document["kind"]), Key.of(document))] = document
-    return found
+            result[Name(GroupKind(group, document["kind"]), Key.of(document))] = document
+    return result

@@ -36,12 +36,12 @@ Mutation = Callable[[Random, list[Document]], None]
 
 def change_version(_: Random, documents: list[Document]) -> None:
     now = topology(documents)["version"]
-    topology(documents)["version"] = next((one for one in VERSIONS if one > now), now)
+    topology(documents)["version"] = next((version for version in VERSIONS if version > now), now)
 
 
 def scale_workers(random: Random, documents: list[Document]) -> None:
-    for one in workers(documents):
-        one["replicas"] = random.randint(0, 4)
+    for worker in workers(documents):
+        worker["replicas"] = random.randint(0, 4)
 
 
 def scale_control_plane(random: Random, documents: list[Document]) -> None:
@@ -50,7 +50,7 @@ def scale_control_plane(random: Random, documents: list[Document]) -> None:
 
 def add_workers(random: Random, documents: list[Document]) -> None:
     name = f"md-{random.randint(1, 9)}"
-    if all(one["name"] != name for one in workers(documents)):
+    if all(worker["name"] != name for worker in workers(documents)):
         workers(documents).append({"class": "grazer", "name": name, "replicas": 1})
 
 
@@ -66,7 +66,7 @@ def change_variable(random: Random, documents: list[Document]) -> None:
 
 def enable_patch(_: Random, documents: list[Document]) -> None:
     variables = topology(documents).setdefault("variables", [])
-    if all(one["name"] != "auditLog" for one in variables):
+    if all(variable["name"] != "auditLog" for variable in variables):
         variables.append({"name": "auditLog", "value": True})
 
 
@@ -82,15 +82,15 @@ def change_template_of_class(random: Random, documents: list[Document]) -> None:
 
 def change_labels(random: Random, documents: list[Document]) -> None:
     topology(documents)["controlPlane"]["metadata"] = {"labels": {"herd": str(random.random())}}
-    for one in workers(documents):
-        one["metadata"] = {"labels": {"herd": "new"}, "annotations": {"note": "x"}}
+    for worker in workers(documents):
+        worker["metadata"] = {"labels": {"herd": "new"}, "annotations": {"note": "x"}}
 
 
 def change_strategy(random: Random, documents: list[Document]) -> None:
     rolling = random.choice([{"maxSurge": 0, "maxUnavailable": 1}, {"maxSurge": 2}])
     strategy = {"type": "RollingUpdate", "rollingUpdate": rolling}
-    for one in workers(documents):
-        one["rollout"] = {**one.get("rollout", {}), "strategy": strategy}
+    for worker in workers(documents):
+        worker["rollout"] = {**worker.get("rollout", {}), "strategy": strategy}
 
 
 def some_time_ago(random: Random) -> str:
@@ -99,8 +99,8 @@ def some_time_ago(random: Random) -> str:
 
 
 def restart_workers(random: Random, documents: list[Document]) -> None:
-    for one in workers(documents):
-        one["rollout"] = {**one.get("rollout", {}), "after": some_time_ago(random)}
+    for worker in workers(documents):
+        worker["rollout"] = {**worker.get("rollout", {}), "after": some_time_ago(random)}
 
 
 def restart_control_plane(random: Random, documents: list[Document]) -> None:
@@ -108,8 +108,8 @@ def restart_control_plane(random: Random, documents: list[Document]) -> None:
 
 
 def move_workers(random: Random, documents: list[Document]) -> None:
-    for one in workers(documents):
-        one["failureDomain"] = random.choice(["hill", "valley"])
+    for worker in workers(documents):
+        worker["failureDomain"] = random.choice(["hill", "valley"])
 
 
 def drop_health_check(_: Random, documents: list[Document]) -> None:
@@ -136,7 +136,9 @@ MUTATIONS: list[Mutation] = [
 
 def the_one(documents: list[Document], kind: str, name: str = "") -> Document:
     return next(
-        one for one in documents if one["kind"] == kind and name in ("", one["metadata"]["name"])
+        document
+        for document in documents
+        if document["kind"] == kind and name in ("", document["metadata"]["name"])
     )
 
 
@@ -158,7 +160,7 @@ def changed(random: Random, documents: list[Document]) -> tuple[list[Document], 
     chosen = random.sample(MUTATIONS, random.randint(1, 3))
     for mutation in chosen:
         mutation(random, documents)
-    return documents, [one.__name__ for one in chosen]
+    return documents, [item.__name__ for item in chosen]
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
@@ -183,17 +185,17 @@ async def test_a_plan_is_what_happens(seed: int) -> None:
 
 
 def shown_all(objects: dict[Name, Document]) -> dict[Name, Document]:
-    return {name: without_owners(compared_part(one)) for name, one in objects.items()}
+    return {name: without_owners(compared_part(obj)) for name, obj in objects.items()}
 
 
 def expect_objects(plan: Plan, after: dict[Name, Document], what: list[str]) -> None:
     """The topology's objects, and those that were applied, are as planned, field by field."""
-    real = {name: compared_part(one) for name, one in after.items() if is_topologys(name, one)}
-    said = {
-        name: compared_part(one) for name, one in plan.objects.items() if is_topologys(name, one)
+    real = {name: compared_part(item) for name, item in after.items() if is_topologys(name, item)}
+    messages = {
+        name: compared_part(obj) for name, obj in plan.objects.items() if is_topologys(name, obj)
     }
-    assert sorted(real) == sorted(said), what
-    for name, document in said.items():
+    assert sorted(real) == sorted(messages), what
+    for name, document in messages.items():
         assert without_owners(real[name]) == without_owners(document), (name, what)
 
 
@@ -226,9 +228,9 @@ def expect_machines(
     """Exactly the Machines go that the plan names, and as many are there as it says."""
     old = {name.key.name for name in before if name.kind == MACHINES}
     new = {name.key.name for name in after if name.kind == MACHINES}
-    rollouts = [one for stage in plan.stages for one in stage.rollouts]
-    leaving = {one.name for rollout in rollouts for one in rollout.replaces}
+    rollouts = [rollout for stage in plan.stages for rollout in stage.rollouts]
+    leaving = {replace.name for rollout in rollouts for replace in rollout.replaces}
     leaving |= {name for rollout in rollouts for name in rollout.deletes}
     assert old - new == {name for name in leaving if PLANNED_NAME not in name}, what
-    said = [name for name in plan.objects if name.kind == MACHINES]
-    assert len(new) == len(said), what
+    objects = [name for name in plan.objects if name.kind == MACHINES]
+    assert len(new) == len(objects), what

@@ -28,8 +28,10 @@ VARIABLE = {
 
 
 def plan(request: dict[str, Any]) -> dict[str, Any]:
-    versions = [one for one in (MIDDLE, NEW) if one > request["fromControlPlaneKubernetesVersion"]]
-    return {"controlPlaneUpgrades": [{"version": one} for one in versions]}
+    versions = [
+        text for text in (MIDDLE, NEW) if text > request["fromControlPlaneKubernetesVersion"]
+    ]
+    return {"controlPlaneUpgrades": [{"version": version} for version in versions]}
 
 
 async def test_extensions_are_asked_what_they_would_make_of_it() -> None:
@@ -54,23 +56,25 @@ async def test_extensions_are_asked_what_they_would_make_of_it() -> None:
         await discovered(story, "ext")
         await story.create([*templates, meadow])
         await story.until(
-            ClusterClass, "meadow", lambda one: is_true(one.status.conditions, "VariablesReady")
+            ClusterClass,
+            "meadow",
+            lambda cluster_class: is_true(cluster_class.status.conditions, "VariablesReady"),
         )
         await story.create([herd])
         await available(story)
         herd["spec"]["topology"]["variables"] = [{"name": "herder", "value": "Grace"}]
         herd["spec"]["topology"]["version"] = NEW
         clock = plane.runtime.clock
-        found = await compute_plan(
+        result = await compute_plan(
             ClusterSource(plane.client),
             [RequestedChange(herd)],
             clock=clock,
             gates=EMBEDDED_GATES,
             post=network,
         )
-        assert list(found.problems.values()) == []
+        assert list(result.problems.values()) == []
         (end,) = [
-            one for name, one in found.objects.items() if name.kind.kind[7:] == "ControlPlane"
+            obj for name, obj in result.objects.items() if name.kind.kind[7:] == "ControlPlane"
         ]
         assert end["spec"]["version"] == NEW
         assert end["metadata"]["labels"][PATCHED] == "Grace"
@@ -101,29 +105,31 @@ async def test_who_may_update_machines_in_place_is_named() -> None:
             if document["kind"] == "MachineDeployment":
                 name = document["metadata"]["name"]
                 await story.until(
-                    MachineDeployment, name, lambda one: is_true(one.status.conditions, "Available")
+                    MachineDeployment,
+                    name,
+                    lambda deployment: is_true(deployment.status.conditions, "Available"),
                 )
         wishes = []
-        for one in documents:
-            if one["kind"] == "MachineDeployment":
-                one["spec"]["template"]["spec"]["failureDomain"] = "zone-b"
-                wishes.append(RequestedChange(one))
-            if one["kind"] == "KubeadmControlPlane":
-                one["spec"]["rollout"] = {"after": "2020-01-01T00:00:00Z"}
-                wishes.append(RequestedChange(one))
-        found = await compute_plan(
+        for item in documents:
+            if item["kind"] == "MachineDeployment":
+                item["spec"]["template"]["spec"]["failureDomain"] = "zone-b"
+                wishes.append(RequestedChange(item))
+            if item["kind"] == "KubeadmControlPlane":
+                item["spec"]["rollout"] = {"after": "2020-01-01T00:00:00Z"}
+                wishes.append(RequestedChange(item))
+        result = await compute_plan(
             ClusterSource(plane.client), wishes, clock=plane.runtime.clock, gates=EMBEDDED_GATES
         )
-        told = as_text(found)
+        message = as_text(result)
         assert "      unless set.ext has them updated in place, which is asked when it begins" in (
-            told
+            message
         )
-        assert "machine.ext" not in told  # rollout.after is for those who want new Machines
+        assert "machine.ext" not in message  # rollout.after is for those who want new Machines
         (rollout,) = [
-            one
-            for stage in as_document(found)["stages"]
-            for one in stage["rollouts"]
-            if one["kind"] == "MachineDeployment"
+            element
+            for stage in as_document(result)["stages"]
+            for element in stage["rollouts"]
+            if element["kind"] == "MachineDeployment"
         ]
         assert rollout["mayBeUpdatedInPlaceBy"] == ["set.ext"]
         assert len(rollout["replaces"]) == 2

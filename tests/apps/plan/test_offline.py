@@ -20,7 +20,10 @@ from tests.apps.plan.meadow import sample, the
 def files(tmp_path: Path) -> Path:
     """`class.yaml` and `cluster.yaml`."""
     documents = sample()
-    write(tmp_path / "class.yaml", [one for one in documents if one["kind"] != "Cluster"])
+    write(
+        tmp_path / "class.yaml",
+        [document for document in documents if document["kind"] != "Cluster"],
+    )
     write(tmp_path / "cluster.yaml", [the(documents, "Cluster")])
     return tmp_path
 
@@ -41,19 +44,21 @@ def planned(
 def test_a_new_cluster_is_told_object_by_object(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = planned(capsys, "-f", files)
-    (stage,) = found["stages"]
-    made = [(one["verb"], one["kind"]) for one in stage["changes"]]
-    assert made.count(("create", "DevMachineTemplate")) == 4  # two of the class, two of the cluster
-    assert ("create", "MachineHealthCheck") in made
-    assert [(one["kind"], one["creates"]) for one in stage["rollouts"]] == [
+    document = planned(capsys, "-f", files)
+    (stage,) = document["stages"]
+    entries = [(change["verb"], change["kind"]) for change in stage["changes"]]
+    assert (
+        entries.count(("create", "DevMachineTemplate")) == 4
+    )  # two of the class, two of the cluster
+    assert ("create", "MachineHealthCheck") in entries
+    assert [(rollout["kind"], rollout["creates"]) for rollout in stage["rollouts"]] == [
         ("KubeadmControlPlane", 1),
         ("MachineDeployment", 2),
     ]
     (template,) = (
-        one
-        for one in stage["changes"]
-        if one["kind"] == "KubeadmConfigTemplate" and one["name"].startswith("capybara-herd")
+        change
+        for change in stage["changes"]
+        if change["kind"] == "KubeadmConfigTemplate" and change["name"].startswith("capybara-herd")
     )
     assert template["patches"]["/spec/template/spec/joinConfiguration"].startswith(
         "patch nodeLabels definitions[0], template"
@@ -65,7 +70,7 @@ def test_a_class_that_is_there_already_is_not_created(
 ) -> None:
     arguments = ("-f", files / "cluster.yaml", "--current", files / "class.yaml")
     (stage,) = planned(capsys, *arguments)["stages"]
-    assert "ClusterClass" not in [one["kind"] for one in stage["changes"]]
+    assert "ClusterClass" not in [change["kind"] for change in stage["changes"]]
 
 
 def test_where_nothing_is_to_do_the_exit_code_is_0(
@@ -91,7 +96,7 @@ def test_a_plan_is_for_people_and_for_programs(
 
 def topology(**parts: Any) -> Any:
     def change(documents: list[Document]) -> None:
-        cluster = next(one for one in documents if one["kind"] == "Cluster")
+        cluster = next(document for document in documents if document["kind"] == "Cluster")
         cluster["spec"]["topology"] |= parts
 
     return change
@@ -99,7 +104,7 @@ def topology(**parts: Any) -> Any:
 
 def patched(path: str) -> Any:
     def change(documents: list[Document]) -> None:
-        classes = next(one for one in documents if one["kind"] == "ClusterClass")
+        classes = next(document for document in documents if document["kind"] == "ClusterClass")
         classes["spec"]["patches"][0]["definitions"][0]["jsonPatches"][0]["path"] = path
 
     return change
@@ -108,7 +113,9 @@ def patched(path: str) -> Any:
 def without(kind: str, name: str) -> Any:
     def change(documents: list[Document]) -> None:
         documents[:] = [
-            one for one in documents if (one["kind"], one["metadata"]["name"]) != (kind, name)
+            document
+            for document in documents
+            if (document["kind"], document["metadata"]["name"]) != (kind, name)
         ]
 
     return change
@@ -129,11 +136,11 @@ def test_what_cannot_be_done_is_a_problem_and_an_error(
     documents = deepcopy(sample())
     change(documents)
     path = write(tmp_path / "all.yaml", documents)
-    found = planned(capsys, "-f", path, code=1)
-    messages = " ".join(one["message"] for one in found["problems"])
+    document = planned(capsys, "-f", path, code=1)
+    messages = " ".join(problem["message"] for problem in document["problems"])
     assert all(word in messages for word in said), messages
-    made = [one["kind"] for stage in found["stages"] for one in stage["changes"]]
-    assert "KubeadmControlPlane" not in made, "nothing is half-applied"
+    kinds = [item["kind"] for stage in document["stages"] for item in stage["changes"]]
+    assert "KubeadmControlPlane" not in kinds, "nothing is half-applied"
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ async def test_an_upgrade_is_told_stage_by_stage_with_the_machines() -> None:
     async with plane() as running:
         plan = await plan_of(running, [cluster(version="v1.35.0")])
         first, second = plan.stages
-        assert [one.name.kind.kind for one in first.rollouts] == ["KubeadmControlPlane"]
-        assert [one.name.kind.kind for one in second.rollouts] == ["MachineDeployment"]
+        assert [rollout.name.kind.kind for rollout in first.rollouts] == ["KubeadmControlPlane"]
+        assert [rollout.name.kind.kind for rollout in second.rollouts] == ["MachineDeployment"]
         (replaced,) = first.rollouts[0].replaces
         assert replaced.reasons == ("Version v1.34.0, v1.35.0 required",)
         assert summary(plan)["machinesReplaced"] == 3
@@ -41,12 +41,12 @@ async def test_a_field_names_the_patch_and_the_variable_it_comes_from() -> None:
     async with plane() as running:
         variables = [{"name": "startup", "value": {"vm": "5s"}}]
         plan = await plan_of(running, [cluster(variables=variables)])
-        changes = [one for stage in plan.stages for one in stage.changes]
+        changes = [change for stage in plan.stages for change in stage.changes]
         fields = {
-            one.path: one.causes
+            field.path: field.causes
             for change in changes
             if change.name.kind.kind == "DevMachineTemplate" and change.replaces
-            for one in change.fields
+            for field in change.fields
         }
         path = "/spec/template/spec/backend/inMemory/vm/provisioning/startupDuration"
         assert fields[path] == ("patch startup definitions[0], variable startup.vm",)
@@ -62,10 +62,10 @@ async def test_a_change_of_a_class_is_told_for_each_of_its_clusters() -> None:
         workers["metadata"] = {"labels": {"kind": "sheep"}}
         plan = await plan_of(running, [new])
         changed = {
-            (one.name.kind.kind, one.after["spec"]["clusterName"])
+            (change.name.kind.kind, change.after["spec"]["clusterName"])
             for stage in plan.stages
-            for one in stage.changes
-            if one.name.kind.kind == "MachineDeployment"
+            for change in stage.changes
+            if change.name.kind.kind == "MachineDeployment"
         }
         assert changed == {
             ("MachineDeployment", "capybara-herd"),
@@ -78,10 +78,10 @@ async def test_a_deletion_takes_everything_along() -> None:
     async with plane() as running:
         plan = await plan_of(running, [the(sample(), "Cluster")], delete=True)
         deleted = [
-            one.name.kind.kind
+            change.name.kind.kind
             for stage in plan.stages
-            for one in stage.changes
-            if one.verb is Verb.DELETE
+            for change in stage.changes
+            if change.verb is Verb.DELETE
         ]
         assert {"Cluster", "KubeadmControlPlane", "MachineDeployment", "DevCluster"} <= {*deleted}
         assert "ClusterClass" not in deleted
@@ -90,40 +90,47 @@ async def test_a_deletion_takes_everything_along() -> None:
 
 async def test_workers_that_are_removed_take_their_templates_along() -> None:
     grown = sample()
-    for one in grown:
-        if one["kind"] == "Cluster":
+    for document in grown:
+        if document["kind"] == "Cluster":
             extra = {"class": "grazer", "name": "extra", "replicas": 1}
-            one["spec"]["topology"]["workers"]["machineDeployments"].append(extra)
+            document["spec"]["topology"]["workers"]["machineDeployments"].append(extra)
     async with plane(grown) as running:
         plan = await plan_of(running, sample())
-        told = {
-            one.name for stage in plan.stages for one in stage.changes if one.verb is Verb.DELETE
+        names = {
+            change.name
+            for stage in plan.stages
+            for change in stage.changes
+            if change.verb is Verb.DELETE
         }
         before = graph(running)
         await apply(running, sample())
         await asyncio.sleep(LONG)
-        gone = before.keys() - graph(running).keys()
-        assert {one for one in before if one not in plan.objects} == gone
+        keys = before.keys() - graph(running).keys()
+        assert {group_kind for group_kind in before if group_kind not in plan.objects} == keys
         of_machines = {"Machine", "MachineSet", "DevMachine", "KubeadmConfig"}
-        assert told == {one for one in gone if one.kind.kind not in of_machines}
-        assert {"DevMachineTemplate", "KubeadmConfigTemplate"} < {one.kind.kind for one in told}
+        assert names == {
+            group_kind for group_kind in keys if group_kind.kind.kind not in of_machines
+        }
+        assert {"DevMachineTemplate", "KubeadmConfigTemplate"} < {
+            group_kind.kind.kind for group_kind in names
+        }
 
 
 async def test_workers_that_are_replaced_on_deletion_wait_for_somebody() -> None:
     def with_strategy(version: str) -> Document:
         document = cluster(version=version)
-        for one in document["spec"]["topology"]["workers"]["machineDeployments"]:
-            one["rollout"] = {"strategy": {"type": "OnDelete"}}
+        for deployment in document["spec"]["topology"]["workers"]["machineDeployments"]:
+            deployment["rollout"] = {"strategy": {"type": "OnDelete"}}
         return document
 
-    documents = [one for one in sample() if one["kind"] != "Cluster"]
+    documents = [document for document in sample() if document["kind"] != "Cluster"]
     async with plane([*documents, with_strategy("v1.34.0")]) as running:
         plan = await plan_of(running, [with_strategy("v1.35.0")])
         (workers,) = (
-            one
+            rollout
             for stage in plan.stages
-            for one in stage.rollouts
-            if one.name.kind.kind == "MachineDeployment"
+            for rollout in stage.rollouts
+            if rollout.name.kind.kind == "MachineDeployment"
         )
         assert workers.waits_for_user
         assert not workers.replaces
@@ -136,27 +143,27 @@ async def test_a_paused_cluster_is_changed_and_nothing_follows() -> None:
         document["spec"]["paused"] = True
         plan = await plan_of(running, [document])
         (stage,) = plan.stages
-        assert [one.name.kind.kind for one in stage.changes] == ["Cluster"]
+        assert [change.name.kind.kind for change in stage.changes] == ["Cluster"]
         assert not stage.rollouts
 
 
 async def test_a_machine_deployment_without_a_class_is_foretold_too() -> None:
     async with plane() as running:
-        made = next(
-            one
-            for one in (await plan_of(running, [cluster(version="v1.35.0")])).objects.values()
-            if one["kind"] == "MachineDeployment"
+        obj = next(
+            document
+            for document in (await plan_of(running, [cluster(version="v1.35.0")])).objects.values()
+            if document["kind"] == "MachineDeployment"
         )
         plain = {
-            "apiVersion": made["apiVersion"],
-            "kind": made["kind"],
+            "apiVersion": obj["apiVersion"],
+            "kind": obj["kind"],
             "metadata": {"name": "plain", "namespace": "default"},
-            "spec": deepcopy(made["spec"]),
+            "spec": deepcopy(obj["spec"]),
         }
         plain["spec"] |= {"replicas": 2, "selector": {"matchLabels": {"p": "q"}}}
         plain["spec"]["template"]["metadata"] = {"labels": {"p": "q"}}
         plan = await plan_of(running, [plain])
-        (rollout,) = (one for stage in plan.stages for one in stage.rollouts)
+        (rollout,) = (item for stage in plan.stages for item in stage.rollouts)
         assert (rollout.name.key.name, rollout.creates) == ("plain", 2)
 
 
@@ -170,18 +177,18 @@ def with_pool() -> list[Document]:
         "metadata": {"name": "flock", "namespace": "default"},
         "spec": {"template": {"spec": {"backend": machines["backend"]}}},
     }
-    for one in documents:
-        if one["kind"] == "ClusterClass":
-            grazer = one["spec"]["workers"]["machineDeployments"][0]
+    for document in documents:
+        if document["kind"] == "ClusterClass":
+            grazer = document["spec"]["workers"]["machineDeployments"][0]
             ref = {key: template[key] for key in ("apiVersion", "kind")} | {"name": "flock"}
             flock = {"bootstrap": grazer["bootstrap"], "infrastructure": {"templateRef": ref}}
-            one["spec"]["workers"]["machinePools"] = [{"class": "flock", **flock}]
-            for patch in one["spec"]["patches"]:
+            document["spec"]["workers"]["machinePools"] = [{"class": "flock", **flock}]
+            for patch in document["spec"]["patches"]:
                 for definition in patch["definitions"]:
                     definition["selector"]["matchResources"].pop("machinePoolClass", None)
-        if one["kind"] == "Cluster":
+        if document["kind"] == "Cluster":
             pool = {"class": "flock", "name": "mp-0", "replicas": 2}
-            one["spec"]["topology"]["workers"]["machinePools"] = [pool]
+            document["spec"]["topology"]["workers"]["machinePools"] = [pool]
     return [template, *documents]
 
 
@@ -191,8 +198,8 @@ async def test_a_machine_pool_is_left_to_its_provider_and_its_cluster_goes_on() 
         wanted["spec"]["topology"]["version"] = "v1.35.0"
         plan = await plan_of(running, [wanted])
         assert plan.problems == {}
-        rollouts = [one for stage in plan.stages for one in stage.rollouts]
-        assert [(one.name.kind.kind, one.by_provider) for one in rollouts] == [
+        rollouts = [rollout for stage in plan.stages for rollout in stage.rollouts]
+        assert [(rollout.name.kind.kind, rollout.by_provider) for rollout in rollouts] == [
             ("KubeadmControlPlane", False),
             ("MachineDeployment", False),
             ("MachinePool", True),
@@ -224,7 +231,9 @@ def refusing(transport: Transport, refuse: Callable[[Request], Reply | None]) ->
 
 async def test_an_object_that_was_modified_since_it_was_read_is_read_again_first() -> None:
     async with plane() as running:
-        live = next(one for one in graph(running).values() if one["kind"] == "Cluster")
+        live = next(
+            document for document in graph(running).values() if document["kind"] == "Cluster"
+        )
         read = deepcopy(live)
         assert (await plan_of(running, [read])).is_empty
         read["metadata"]["resourceVersion"] = "1"
@@ -250,7 +259,7 @@ async def test_objects_of_built_in_kinds_are_planned_without_what_secrets_hold()
     async with plane() as running:
         plan = await plan_of(running, documents("b25l"))
         (stage,) = plan.stages
-        assert {one.verb for one in stage.changes} == {Verb.CREATE}
+        assert {change.verb for change in stage.changes} == {Verb.CREATE}
         assert len(stage.changes) == 3
         assert plan.problems == {}
         await apply(running, documents("b25l"))
@@ -291,7 +300,7 @@ def test_the_way_of_the_last_apply_is_found(
 ) -> None:
     live = {
         "metadata": {
-            "managedFields": [{"manager": one, "operation": how} for one, how in managers],
+            "managedFields": [{"manager": text, "operation": how} for text, how in managers],
             "annotations": {LAST_APPLIED: "{}"} if annotated else {},
         }
     }

@@ -118,7 +118,9 @@ class Day:
     async def is_done(self, name: str) -> None:
         """The manager has seen it."""
         story = Story(self.client, [Cluster.RESOURCE])
-        await story.until(Cluster, name, lambda one: bool(one.metadata.finalizers), within=30)
+        await story.until(
+            Cluster, name, lambda cluster: bool(cluster.metadata.finalizers), within=30
+        )
 
     async def says(self, words: str) -> None:
         await until_ready_is(self.port, lambda page: words in page)
@@ -140,11 +142,11 @@ async def day() -> AsyncIterator[Day]:
         manager = replace(manager, options=replace(manager.options, health=f"127.0.0.1:{port}"))
         await here.grant("manager", rule("*"))
         await stack.enter_async_context(run_process(manager, add, system_clock))
-        found = Day(here, front, port)
-        await found.asks_for("first")
-        await found.is_done("first")
-        await found.is_well()
-        yield found
+        result = Day(here, front, port)
+        await result.asks_for("first")
+        await result.is_done("first")
+        await result.is_well()
+        yield result
 
 
 def rule(group: str) -> Document:

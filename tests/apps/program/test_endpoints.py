@@ -11,7 +11,7 @@ from kapy.apps.program.endpoints import Endpoints
 ALL_IS_WELL = "[+]webhook ok\nhealthz check passed\n"
 
 
-async def told(endpoints: Endpoints, asked: str) -> tuple[int, str]:
+async def told(endpoints: Endpoints, request: str) -> tuple[int, str]:
     """Status and text of a page."""
     sent: list[Any] = []
 
@@ -21,7 +21,7 @@ async def told(endpoints: Endpoints, asked: str) -> tuple[int, str]:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    path, _, query = asked.partition("?")
+    path, _, query = request.partition("?")
     scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode()}
     await endpoints(scope, receive, send)
     return sent[0]["status"], sent[1]["body"].decode()

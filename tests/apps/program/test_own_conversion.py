@@ -70,7 +70,7 @@ async def ground(places: dict[tuple[str, str, int], str]) -> AsyncIterator[tuple
 
 
 def storing(crd: Document, version: str) -> Document:
-    versions = [{**one, "storage": one["name"] == version} for one in crd["spec"]["versions"]]
+    versions = [{**item, "storage": item["name"] == version} for item in crd["spec"]["versions"]]
     return {**crd, "spec": {**crd["spec"], "versions": versions}}
 
 
@@ -78,7 +78,7 @@ def storing(crd: Document, version: str) -> Document:
 async def test_it_is_ready_to_convert_before_it_has_read_what_it_converts() -> None:
     places: dict[tuple[str, str, int], str] = {}
     port = free_port()
-    told = ProgramOptions(
+    options = ProgramOptions(
         health="0", diagnostics="0", webhook_port=port, webhook_namespace=NAMESPACE
     )
     async with ground(places) as (client, url):
@@ -86,12 +86,12 @@ async def test_it_is_ready_to_convert_before_it_has_read_what_it_converts() -> N
             await client.list(Sheet.RESOURCE)
         access = Kubeconfig(server=url, token="root", namespace="default")
         async with run_standalone(
-            MILL, StandaloneOptions(access=access, options=told), system_clock
+            MILL, StandaloneOptions(access=access, options=options), system_clock
         ) as runtime:
             await until(lambda: Readiness(runtime, converts=True).missing == "")
             assert "sheets" in Readiness(runtime).missing
             assert not runtime.working.is_set()
             places[SERVICE] = f"https://127.0.0.1:{port}"  # as its Service has what is ready
             await until(runtime.working.is_set)
-            (one,) = runtime.cache.informer(Sheet.RESOURCE).list()
-            assert one["spec"]["sheets"] == 2
+            (document,) = runtime.cache.informer(Sheet.RESOURCE).list()
+            assert document["spec"]["sheets"] == 2

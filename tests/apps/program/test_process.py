@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -198,13 +198,13 @@ async def test_webhooks_wait_for_the_right_to_have_a_certificate() -> None:
         some: Document = {"apiGroups": ["cluster.x-k8s.io"], "resources": ["*"], "verbs": ["*"]}
         await here.grant("manager", some)
         port = free_port()
-        told = ProgramOptions(
+        options = ProgramOptions(
             health=f"127.0.0.1:{port}",
             diagnostics="0",
             webhook_port=free_port(),
             webhook_namespace="default",
         )
-        manager = replace(here.manager("manager"), options=told, webhooks=lambda *_: Reviews({}))
+        manager = replace(here.manager("manager"), options=options, webhooks=lambda *_: Reviews({}))
         async with run_process(manager, add, system_clock) as runtime:
             needs = "needs get, list, watch, create and update of secrets in the namespace default"
             await until_ready_is(port, lambda page: needs in page)
@@ -223,8 +223,8 @@ async def test_of_two_managers_one_works_and_the_other_is_ready_to() -> None:
         manager = here.manager(lengths=lengths)
         async with AsyncExitStack() as stack:
             first = run_process(manager, add, system_clock)
-            one = await stack.enter_async_context(first)
-            await until(lambda: one.working.is_set())
+            context = await stack.enter_async_context(first)
+            await until(lambda: context.working.is_set())
             async with run_process(manager, add, system_clock) as two:
                 await until(lambda: Readiness(two).missing == "")
                 assert not two.working.is_set()
@@ -234,6 +234,66 @@ async def test_of_two_managers_one_works_and_the_other_is_ready_to() -> None:
                 await until(lambda: two.working.is_set())
                 lease = await here.client.get(LEASES, key)
                 assert lease["spec"]["holderIdentity"] not in ("", holder)
+
+
+class Wire:
+    """A TCP proxy that can lose its connections as a vanished host does: without a word."""
+
+    def __init__(self, url: str) -> None:
+        self._target = url.removeprefix("http://").split(":")
+        self._lost: set[asyncio.StreamWriter] = set()
+        self._open: set[asyncio.StreamWriter] = set()
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[str]:
+        listening = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        try:
+            yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        finally:
+            listening.close()
+            for item in self._open:
+                item.close()
+
+    def lose(self) -> int:
+        """Pass nothing on from now on over the connections that are open; their number."""
+        self._lost |= self._open
+        return len(self._open)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
+        host, port = self._target
+        there, back = await asyncio.open_connection(host, int(port))
+
+        async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+            with suppress(ConnectionError):
+                while data := await source.read(65536):
+                    if writer not in self._lost:
+                        sink.write(data)
+            sink.close()
+
+        await asyncio.gather(pump(reader, back), pump(there, writer))
+        self._open.discard(writer)
+
+
+@pytest.mark.sockets
+async def test_connections_to_a_vanished_host_cost_no_lease(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with ground() as here:
+        wire, key = Wire(here.url), Key("default", CORE.lease)
+        async with wire.open() as url:
+            manager = manager_at(url, lengths=(6.0, 3.0, 0.2))
+            async with run_process(manager, add, system_clock) as runtime:
+                await until(lambda: runtime.working.is_set())
+                wanted = [runtime.client.raw("GET", "/version") for _ in range(8)]
+                await asyncio.gather(*wanted)  # leaves kept connections
+                assert wire.lose() > 8
+                before = await here.client.get(LEASES, key)
+
+                async with asyncio.timeout(20):
+                    while await here.client.get(LEASES, key) == before:  # noqa: ASYNC110
+                        await asyncio.sleep(0.02)
+        assert "lost lease" not in caplog.text
 
 
 @pytest.mark.sockets

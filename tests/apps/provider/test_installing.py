@@ -53,8 +53,8 @@ async def test_webhooks_come_and_go_with_the_program() -> None:
         client = Client(server.transport(ADMIN))
         for port in (1, 2):  # what an earlier program left is replaced
             await install_webhooks(client, provider, f"https://127.0.0.1:{port}", "cGVt")
-        [found] = (await client.list(WEBHOOKS)).items
-        [webhook] = found["webhooks"]
+        [document] = (await client.list(WEBHOOKS)).items
+        [webhook] = document["webhooks"]
         assert webhook["clientConfig"]["url"] == "https://127.0.0.1:2/validate"
         for _ in range(2):
             await remove_webhooks(client, provider)

@@ -75,30 +75,34 @@ def test_objects_with_a_status_are_rewritten_through_it_and_templates_as_such() 
 
 
 async def test_its_kinds_are_migrated_with_the_rights_of_the_migration() -> None:
-    namespaced = [one for one in resources_of_provider(MILL) if one[0].namespaced]
+    namespaced = [resource for resource in resources_of_provider(MILL) if resource[0].namespaced]
     await migrated(namespaced, list(rights_to_migrate(namespaced)))
 
 
 def test_its_release_grants_these_rights() -> None:
     granted = {
-        each
-        for one in components_of(MILL, "v0.1.0")
-        if one["kind"] == "ClusterRole" and one["metadata"]["name"].endswith("-manager-role")
-        for rule in one["rules"]
-        for each in map(repr, single(rule))
+        text
+        for component in components_of(MILL, "v0.1.0")
+        if component["kind"] == "ClusterRole"
+        and component["metadata"]["name"].endswith("-manager-role")
+        for rule in component["rules"]
+        for text in map(repr, single(rule))
     }
     needed = rules_of(rights_to_migrate(resources_of_provider(MILL)))
-    assert {each for rule in needed for each in map(repr, single(rule))} <= granted
+    assert {text for rule in needed for text in map(repr, single(rule))} <= granted
 
 
 async def test_a_plane_migrates_the_kinds_of_its_providers() -> None:
     settings = Settings(providers=(MILL,))
     async with management_plane(settings, clock=loop_clock(), random=Random(1)) as plane:
         await asyncio.sleep(10)
-        found = {one["metadata"]["name"]: one for one in (await plane.client.list(CRDS)).items}
-        assert [name for name, one in found.items() if not is_observed(one)] == []
-        assert found.keys() > {kind.RESOURCE.group_resource for kind in MILL.kinds}
-        names = [one.name for one in plane.runtime.controllers]
+        results = {
+            document["metadata"]["name"]: document
+            for document in (await plane.client.list(CRDS)).items
+        }
+        assert [name for name, document in results.items() if not is_observed(document)] == []
+        assert results.keys() > {kind.RESOURCE.group_resource for kind in MILL.kinds}
+        names = [controller.name for controller in plane.runtime.controllers]
         assert names.count("crdmigrator") == 1
 
 

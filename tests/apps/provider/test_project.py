@@ -17,16 +17,18 @@ from kapy.apps.new_project import CannotMake
 from kapy.apps.provider.project import make_provider
 from kapy.sdk.provider import ProviderType
 
-TYPES: list[ProviderType] = [one for one in get_args(ProviderType) if one != "infrastructure"]
+TYPES: list[ProviderType] = [arg for arg in get_args(ProviderType) if arg != "infrastructure"]
 
 
 def test_new_providers_keep_the_contracts(tmp_path: Path) -> None:
     folders = []
     for of_type in TYPES:
         folder = tmp_path / of_type
-        made = make_provider(f"new-{of_type}", of_type, folder)
+        provider = make_provider(f"new-{of_type}", of_type, folder)
         module = f"new_{of_type.replace('-', '_')}"
-        assert {Path("pyproject.toml"), Path("Containerfile"), Path(module, "kinds.py")} <= {*made}
+        assert {Path("pyproject.toml"), Path("Containerfile"), Path(module, "kinds.py")} <= {
+            *provider
+        }
         folders.append(folder)
     done = subprocess.run(
         [

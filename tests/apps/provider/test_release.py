@@ -75,21 +75,21 @@ TEMPLATE = (
 def of(provider: Provider, kind: str, name: str = "") -> Document:
     """The one object of a kind."""
     objects = components_of(provider, "v0.1.0")
-    [found] = [
-        one for one in objects if one["kind"] == kind and name in ("", one["metadata"]["name"])
+    [document] = [
+        obj for obj in objects if obj["kind"] == kind and name in ("", obj["metadata"]["name"])
     ]
-    return found
+    return document
 
 
 def granted(role: Document) -> dict[str, set[str]]:
     """Verbs by resource; what is granted for named objects only has ` (named)` after it."""
     return {
-        (f"{one}.{group}" if group else one) + " (named)" * ("resourceNames" in rule): set(
+        (f"{item}.{group}" if group else item) + " (named)" * ("resourceNames" in rule): set(
             rule["verbs"]
         )
         for rule in role["rules"]
         for group in rule["apiGroups"]
-        for one in rule["resources"]
+        for item in rule["resources"]
     }
 
 
@@ -100,10 +100,10 @@ def test_a_release_keeps_the_rules_that_files_show(tmp_path: Path) -> None:
     provider = replace(PAPER, files=templates, admission=Rulebook(KindRules(SheetMachine)))
     place = check_release(provider, "v0.1.2", tmp_path / "out")
     assert place == tmp_path / "out" / "infrastructure-paper" / "v0.1.2"
-    first = {one.name: one.read_bytes() for one in place.iterdir()}
+    first = {path.name: path.read_bytes() for path in place.iterdir()}
     write_release(provider, "v0.1.2", tmp_path / "again")
     again = tmp_path / "again" / "infrastructure-paper" / "v0.1.2"
-    assert first == {one.name: one.read_bytes() for one in again.iterdir()}
+    assert first == {path.name: path.read_bytes() for path in again.iterdir()}
 
 
 def test_a_provider_may_watch_what_it_watches_and_write_its_own() -> None:
@@ -135,32 +135,34 @@ def test_one_of_several_pods_works_and_all_answer_webhooks() -> None:
     lease = {"leases.coordination.k8s.io": {"create", "get", "list", "update", "watch"}}
     own = "paper-leader-election-role"
     assert granted(of(PAPER, "Role", own)) == lease
-    asked = replace(PAPER, admission=Rulebook(KindRules(SheetMachine)))
+    provider = replace(PAPER, admission=Rulebook(KindRules(SheetMachine)))
     named = {
-        one["resources"][0]: (one["resourceNames"], one["verbs"])
-        for role in (of(asked, "Role", own), of(asked, "ClusterRole", "paper-manager-role"))
-        for one in role["rules"]
-        if "resourceNames" in one
+        rule["resources"][0]: (rule["resourceNames"], rule["verbs"])
+        for role in (of(provider, "Role", own), of(provider, "ClusterRole", "paper-manager-role"))
+        for rule in role["rules"]
+        if "resourceNames" in rule
     }
-    [webhook] = [one for one in components_of(asked, "v0.1.0") if "webhooks" in one]
+    [webhook] = [
+        component for component in components_of(provider, "v0.1.0") if "webhooks" in component
+    ]
     assert named["secrets"] == (["paper-webhook-service-cert"], ["get", "list", "update", "watch"])
     trusting = [webhook["metadata"]["name"]], ["patch"]
     assert named["validatingwebhookconfigurations"] == trusting
-    pod = of(asked, "Deployment")["spec"]
+    pod = of(provider, "Deployment")["spec"]
     assert "strategy" not in pod
     assert pod["template"]["spec"]["containers"][0]["args"] == ["--leader-elect"]
-    assert of(asked, "PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
+    assert of(provider, "PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
 
 
 def test_core_may_work_with_kinds_of_a_group_of_its_own() -> None:
     role = of(PAPER, "ClusterRole", "paper-for-core")
     assert role["metadata"]["labels"]["cluster.x-k8s.io/aggregate-to-manager"] == "true"
-    assert set(granted(role)) == {one.RESOURCE.group_resource for one in KINDS}
+    assert set(granted(role)) == {kind.RESOURCE.group_resource for kind in KINDS}
 
 
 def test_settings_are_variables_of_who_installs_it() -> None:
-    told = (Setting("PAPER_URL", "Where."), Setting("PAPER_SIZE", "How large.", "a4"))
-    provider = replace(PAPER, settings=told)
+    setting = (Setting("PAPER_URL", "Where."), Setting("PAPER_SIZE", "How large.", "a4"))
+    provider = replace(PAPER, settings=setting)
     pod = of(provider, "Deployment")["spec"]["template"]["spec"]
     assert pod["containers"][0]["env"] == [
         {"name": "PAPER_URL", "value": "${PAPER_URL}"},

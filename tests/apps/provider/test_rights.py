@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kapy.apps.provider.rights import program_rules
 from kapy.kube.names import SECRETS, SERVICES, Resource
-from kapy.sdk import Runtime, TenantCredentials, add_infra_cluster, add_infra_machine
+from kapy.sdk import Runtime, add_infra_cluster, add_infra_machine
+from kapy.sdk.credentials import TenantCredentials
 from kapy.sdk.provider import Provider
 from tests.sdk.paper_cloud import GROUP, PAPER_CLUSTERS, PaperCloud, PaperLand, PaperMachine
 

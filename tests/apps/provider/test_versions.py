@@ -29,28 +29,35 @@ SHEET_MILL = Provider(
 
 def test_every_version_has_its_schema_and_one_is_stored() -> None:
     (crd,) = crds_of(SHEET_MILL)
-    versions = {one["name"]: one for one in crd["spec"]["versions"]}
-    assert {name: one["storage"] for name, one in versions.items()} == {"v2": True, "v1": False}
+    versions = {version["name"]: version for version in crd["spec"]["versions"]}
+    assert {name: version["storage"] for name, version in versions.items()} == {
+        "v2": True,
+        "v1": False,
+    }
     fields = {
-        name: set(one["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"])
-        for name, one in versions.items()
+        name: set(version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"])
+        for name, version in versions.items()
     }
     assert fields == {"v2": {"sheets", "colour", "watermark"}, "v1": {"pages", "colour"}}
     assert "conversion" not in crd["spec"]
 
 
 def test_a_release_has_the_provider_asked() -> None:
-    (crd,) = [one for one in components_of(SHEET_MILL, "v0.1.0") if one["kind"] == CRDS.kind]
+    (crd,) = [
+        component
+        for component in components_of(SHEET_MILL, "v0.1.0")
+        if component["kind"] == CRDS.kind
+    ]
     service = crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]
     assert service["path"] == "/convert"
     rules = [
         rule
-        for one in components_of(SHEET_MILL, "v0.1.0")
-        if one["kind"] == "ClusterRole"
-        for rule in one["rules"]
+        for component in components_of(SHEET_MILL, "v0.1.0")
+        if component["kind"] == "ClusterRole"
+        for rule in component["rules"]
     ]
     [trusting] = [
-        one for one in rules if one["resources"] == [CRDS.plural] and "patch" in one["verbs"]
+        rule for rule in rules if rule["resources"] == [CRDS.plural] and "patch" in rule["verbs"]
     ]
     assert trusting["resourceNames"] == [crd["metadata"]["name"]]
 

@@ -83,14 +83,14 @@ def unfinished(folder: Path) -> list[Path]:
 
 
 async def bundle_of(folder: Path) -> Bundle:
-    asked = RequestedProviders({ProviderType.INFRASTRUCTURE: ("herd",)})
-    return await gather_bundle(asked, releases(folder), no_progress, digests=False)
+    providers = RequestedProviders({ProviderType.INFRASTRUCTURE: ("herd",)})
+    return await gather_bundle(providers, releases(folder), no_progress, digests=False)
 
 
 async def test_a_bundle_has_what_providers_need_and_nothing_else(tmp_path: Path) -> None:
     bundle = await bundle_of(tmp_path)
-    assert [one.label for one in bundle.releases] == list(PLACES)
-    assert {one.label: sorted(one.files) for one in bundle.releases} == {
+    assert [release.label for release in bundle.releases] == list(PLACES)
+    assert {release.label: sorted(release.files) for release in bundle.releases} == {
         "cluster-api": ["core-components.yaml", "metadata.yaml"],
         "bootstrap-kubeadm": ["bootstrap-components.yaml", "metadata.yaml"],
         "control-plane-kubeadm": ["control-plane-components.yaml", "metadata.yaml"],
@@ -102,7 +102,9 @@ async def test_a_bundle_has_what_providers_need_and_nothing_else(tmp_path: Path)
         ],
         "cert-manager": ["cert-manager.yaml"],
     }
-    assert bundle.images == tuple(sorted(f"registry.invalid/herd/{one}:v1.0.0" for one in PLACES))
+    assert bundle.images == tuple(
+        sorted(f"registry.invalid/herd/{place}:v1.0.0" for place in PLACES)
+    )
     assert bundle.without_digest == list(bundle.images)
 
 
@@ -126,8 +128,8 @@ async def test_everything_works_from_a_bundle_that_was_loaded(tmp_path: Path) ->
     save(await bundle_of(tmp_path / "there"), tmp_path / "b.tar")
     bundle, place = open_bundle(tmp_path / "b.tar"), tmp_path / "here"
     unpack(bundle, place, no_progress)
-    told = bundle_settings(bundle, str(place), image_repository="mirror.local/herd")
-    path = configure(told, tmp_path / "usual.yaml", place / "clusterctl.yaml")
+    settings = bundle_settings(bundle, str(place), image_repository="mirror.local/herd")
+    path = configure(settings, tmp_path / "usual.yaml", place / "clusterctl.yaml")
     assert path == tmp_path / "usual.yaml"
     config = load(str(path), {"HOME": str(tmp_path)})
     for release in bundle.releases:
@@ -161,8 +163,8 @@ async def test_everything_works_from_a_bundle_that_was_pushed(tmp_path: Path) ->
         assert await repository.default_version() == "v1.2.0"
         assert b"registry.invalid" in await repository.file("v1.2.0", "herd.yaml")
         assert await repository.file("v1.2.0", "cluster-template-small.yaml") == b"kind: Cluster"
-        found = repository_at(config.cert_manager.url, "cert-manager", config)
-        assert await found.file("v1.2.0", found.components_file)
+        result = repository_at(config.cert_manager.url, "cert-manager", config)
+        assert await result.file("v1.2.0", result.components_file)
     assert {key.partition(":")[0] for key in registry.manifests} == {
         f"mirror/capi/{label}" for label in PLACES
     }
@@ -173,9 +175,9 @@ async def test_everything_works_from_a_bundle_that_was_pushed(tmp_path: Path) ->
 async def test_a_provider_without_a_file_that_it_needs_makes_no_bundle(tmp_path: Path) -> None:
     config = releases(tmp_path)
     (tmp_path / "infrastructure-herd" / "v1.2.0" / "herd.yaml").unlink()
-    asked = RequestedProviders({ProviderType.INFRASTRUCTURE: ("herd",)})
+    providers = RequestedProviders({ProviderType.INFRASTRUCTURE: ("herd",)})
     with pytest.raises(FileMissing, match=r"herd\.yaml: no such file or directory"):
-        await gather_bundle(asked, config, no_progress, digests=False)
+        await gather_bundle(providers, config, no_progress, digests=False)
 
 
 OURS = {"providers": [{"name": "herd", "type": "AddonProvider", "url": "/new"}]}
@@ -228,9 +230,9 @@ def with_a_way_out(path: Path) -> None:
 
 
 def of_an_odd_provider(path: Path) -> None:
-    told = ("label", "provider-name", "provider-type", "version", "components-file")
+    messages = ("label", "provider-name", "provider-type", "version", "components-file")
     values = ("../herd", "herd", "AddonProvider", "v1.0.0", "c.yaml")
-    keys = (f"kapy.cluster.x-k8s.io/{one}" for one in told)
+    keys = (f"kapy.cluster.x-k8s.io/{text}" for text in messages)
     write(path, [(pack({"c.yaml": b"x"}), dict(zip(keys, values, strict=True)))])
 
 
@@ -281,14 +283,14 @@ async def test_a_full_disk_leaves_what_was_there(
 async def test_registries_are_asked_for_the_digests_of_images(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    registry, asked = Registry(), RequestedProviders({ProviderType.INFRASTRUCTURE: ("herd",)})
+    registry, providers = Registry(), RequestedProviders({ProviderType.INFRASTRUCTURE: ("herd",)})
     async with serving(registry.server()) as server:
         client = Client(server.url, "herd/cluster-api", WebClient(()), Credentials())
         await client.push(pack({"a": b"x"}), "v1.0.0")
         # Registries of images are reached over TLS, which this one has not.
         there = partial(_at, server.url)
         monkeypatch.setattr("kapy.clusterctl.bundle.gathering.Registry", there)
-        bundle = await gather_bundle(asked, releases(tmp_path), no_progress)
+        bundle = await gather_bundle(providers, releases(tmp_path), no_progress)
     digest = pack({"a": b"x"}).descriptor().digest
     assert f"registry.invalid/herd/cluster-api:v1.0.0@{digest}" in bundle.images
     assert len(bundle.without_digest) == len(PLACES) - 1, "who does not answer leaves it open"

@@ -74,10 +74,10 @@ def test_a_file_is_read_by_the_end_of_its_name(tmp_path: Path, name: str, text: 
 def test_a_broken_file_is_told_with_its_name(
     tmp_path: Path, name: str, text: str, said: str
 ) -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error:
         written(tmp_path, text, name)
-    assert said in str(told.value)
-    assert str(tmp_path / name) in str(told.value)
+    assert said in str(error.value)
+    assert str(tmp_path / name) in str(error.value)
 
 
 def test_a_folder_and_an_absent_file_are_told(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_a_flag_counts_more_than_the_environment() -> None:
 def test_overrides_are_where_the_file_says_or_beside_it(
     tmp_path: Path, text: str, there: list[str], folder: str
 ) -> None:
-    for one in there:
-        (tmp_path / one).mkdir(parents=True)
+    for name in there:
+        (tmp_path / name).mkdir(parents=True)
     (tmp_path / "c.yaml").write_text(text)
     environ = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "xdg")}
     assert load(str(tmp_path / "c.yaml"), environ).overrides_folder == tmp_path / folder

@@ -34,7 +34,7 @@ def test_an_entry_of_the_file_takes_a_predefined_provider_s_place() -> None:
     assert len(config.providers) == len(before.providers) + 1
     assert config.provider("aws", INFRASTRUCTURE).url == "/home/me/infrastructure-aws/v1.0.0/c.yaml"
     assert config.provider("herd", ProviderType.ADDON).url == "/releases/addon-herd/latest/c"
-    assert config.providers == sorted(config.providers, key=lambda one: one.sort_key)
+    assert config.providers == sorted(config.providers, key=lambda provider: provider.sort_key)
 
 
 @pytest.mark.parametrize("kind", ProviderType)
@@ -72,9 +72,9 @@ def test_a_provider_of_any_type_can_be_had(kind: ProviderType) -> None:
 def test_a_provider_that_breaks_a_rule_is_told(entry: str, said: str) -> None:
     config = configured(f"A: still there\nproviders:\n- {entry}")
     assert config.variables.get("A") == "still there"
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error:
         _ = config.providers
-    assert said in str(told.value)
+    assert said in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_a_provider_that_breaks_a_rule_is_told(entry: str, said: str) -> None:
 def test_an_unknown_provider_is_told_with_the_nearest_names(
     name: str, kind: ProviderType, near: str
 ) -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error:
         load(None, {"HOME": "/nowhere"}).provider(name, kind)
-    assert near in str(told.value)
+    assert near in str(error.value)
 
 
 LABELS_OF_THE_CONTRACT = """
@@ -113,7 +113,10 @@ LABELS_OF_THE_CONTRACT = """
 
 
 def test_predefined_providers_have_the_labels_of_the_contract() -> None:
-    labels = [manifest_label(one.name, one.type) for one in load(None, {"HOME": "/x"}).providers]
+    labels = [
+        manifest_label(provider.name, provider.type)
+        for provider in load(None, {"HOME": "/x"}).providers
+    ]
     assert set(LABELS_OF_THE_CONTRACT.split()) <= set(labels)
     assert len(labels) == len(set(labels))
     assert {"infrastructure-hivelocity-hivelocity", "bootstrap-k0sproject-k0smotron"} <= set(labels)
@@ -161,9 +164,9 @@ def test_images_come_from_where_the_file_says(component: str, image: str, altere
     ],
 )
 def test_an_image_without_its_whole_name_is_told(image: str, said: str) -> None:
-    with pytest.raises(ConfigError, match="couldn't parse image name") as told:
+    with pytest.raises(ConfigError, match="couldn't parse image name") as error:
         configured(IMAGES).images.override("x", image)
-    assert said in str(told.value)
+    assert said in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -190,8 +193,13 @@ def test_wrong_image_settings_are_told(text: str, said: str) -> None:
 def test_cert_manager_is_the_usual_one_or_the_file_s(
     text: str, expected: tuple[object, ...]
 ) -> None:
-    found = configured(f"cert-manager: {text}").cert_manager
-    assert (found.url, found.version, found.timeout, found.externally_provisioned) == expected
+    manager = configured(f"cert-manager: {text}").cert_manager
+    assert (
+        manager.url,
+        manager.version,
+        manager.timeout,
+        manager.externally_provisioned,
+    ) == expected
 
 
 @pytest.mark.parametrize(

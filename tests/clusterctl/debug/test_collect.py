@@ -23,7 +23,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request
 from kapy.kube.names import NODES, PODS, SECRETS
-from kapy.sdk import ConsoleUnavailable, LogRequest, MachineConsole, MachineTarget
+from kapy.sdk.console import ConsoleUnavailable, LogRequest, MachineConsole, MachineTarget
 from kapy.testing.planes import RunningPlane, on_virtual_time, plane
 from tests.clusterctl.debug.test_redaction import (
     BOOT_DATA,
@@ -134,15 +134,15 @@ def read(file: io.BytesIO) -> dict[str, str]:
     """The files of an archive by their names."""
     file.seek(0)
     with tarfile.open(fileobj=file) as tar:
-        found = {one.name: tar.extractfile(one) for one in tar}
-        return {name: one.read().decode() for name, one in found.items() if one is not None}
+        results = {member.name: tar.extractfile(member) for member in tar}
+        return {name: value.read().decode() for name, value in results.items() if value is not None}
 
 
 async def collected(there: RunningPlane, **how: Any) -> tuple[dict[str, str], CollectResult]:
     given = {"consoles": lambda _: Console(), "dial": workload(there), "now": NOW, **how}
     file = io.BytesIO()
-    found = await collect(there.client, KEY, file, CollectOptions(**given))
-    return read(file), found
+    collect_result = await collect(there.client, KEY, file, CollectOptions(**given))
+    return read(file), collect_result
 
 
 @on_virtual_time
@@ -153,7 +153,7 @@ async def test_everything_about_the_cluster_is_there_and_no_secret(tmp_path: Pat
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "blue-0"}, "spec": {}}
         await there.client.create(NODES, node)
         logs = [str(tmp_path / "plane.log")]
-        files, found = await collected(there, plane_logs=logs)
+        files, collect_result = await collected(there, plane_logs=logs)
     names = {name.removeprefix("kapy-debug/") for name in files}
     assert {
         "README.txt",
@@ -175,10 +175,10 @@ async def test_everything_about_the_cluster_is_there_and_no_secret(tmp_path: Pat
     assert "tls.key: REDACTED" in files["kapy-debug/objects/default/Secret/blue-ca.yaml"]
     assert "the test" in files["kapy-debug/objects/default/Cluster/blue.yaml"]
     assert files["kapy-debug/machines/blue-0/bootstrap.log"].startswith("begin\n")
-    told = files["kapy-debug/README.txt"]
-    assert "machines/blue-0/stuck.log: it was not read within 20 s" in told
-    assert "machines/blue-0/none.log: blue-0 has none" in told
-    assert not leaks("\n".join(found.missing))
+    txt = files["kapy-debug/README.txt"]
+    assert "machines/blue-0/stuck.log: it was not read within 20 s" in txt
+    assert "machines/blue-0/none.log: blue-0 has none" in txt
+    assert not leaks("\n".join(collect_result.missing))
     assert files["kapy-debug/machines/blue-0/stuck.log"].startswith("begin\n")  # as far as it came
 
 
@@ -194,14 +194,17 @@ async def test_what_cannot_be_had_is_told_and_the_rest_is_there() -> None:
 
     async with plane() as there:
         await filled(there)
-        files, found = await collected(there, dial=nobody, consoles=unknown)
+        files, collect_result = await collected(there, dial=nobody, consoles=unknown)
         assert "kapy-debug/objects/default/Machine/blue-0.yaml" in files
-        told = "\n".join(found.missing)
-        assert "workload cluster: cannot reach 172.18.0.3:6443" in told
-        assert "Machine blue-0: no console of its provider is known" in told
-        assert "logs of managers: no Pod of a provider is there" in told
-        files, found = await collected(there, within=0.0)
-        assert "logs of machines: not all was read in the time that was given" in found.missing
+        message = "\n".join(collect_result.missing)
+        assert "workload cluster: cannot reach 172.18.0.3:6443" in message
+        assert "Machine blue-0: no console of its provider is known" in message
+        assert "logs of managers: no Pod of a provider is there" in message
+        files, collect_result = await collected(there, within=0.0)
+        assert (
+            "logs of machines: not all was read in the time that was given"
+            in collect_result.missing
+        )
         assert "kapy-debug/README.txt" in files
         how = CollectOptions(consoles=unknown, dial=nobody, now=NOW)
         with pytest.raises(NoSuchCluster, match="no Cluster other in namespace default"):
@@ -255,10 +258,10 @@ async def test_logs_of_managers_are_those_of_their_pods() -> None:
 
         file = io.BytesIO()
         how = CollectOptions(consoles=lambda _: Console(), dial=workload(there), now=NOW)
-        found = await collect(Client(with_logs), KEY, file, how)
+        collect_result = await collect(Client(with_logs), KEY, file, how)
         files = read(file)
     log = files["kapy-debug/managers/default/manager-x/manager.log"]
     assert log.startswith("begin\n")
     assert not leaks(log)
-    told = "managers/default/manager-x/proxy.log: container is waiting to start"
-    assert told in found.missing
+    message = "managers/default/manager-x/proxy.log: container is waiting to start"
+    assert message in collect_result.missing

@@ -112,11 +112,11 @@ def leaks(text: str) -> list[str]:
     """The secrets that are in a text, however it carries them."""
     flat = text.replace("\\n", "\n").replace("\\", "")
     forms = [*SECRETS, PASSWORD.replace("/", "%2F"), *map(base64_of, SECRETS)]
-    found = [one for one in forms if one in text or one in flat]
+    results = [form for form in forms if form in text or form in flat]
     for word in set(flat.replace('"', " ").replace(",", " ").split()):
         if len(word) > 24:
-            found += _leaks_in_base64(word)
-    return found
+            results += _leaks_in_base64(word)
+    return results
 
 
 def _leaks_in_base64(word: str) -> list[str]:

@@ -38,14 +38,14 @@ def obj(
         if part in more:
             metadata[part] = more.pop(part)
     if owners:
-        metadata["ownerReferences"] = [owned_by(one) for one in owners]
+        metadata["ownerReferences"] = [owned_by(owner) for owner in owners]
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **more}
 
 
 def owned_by(owner: Document) -> Document:
     metadata = owner["metadata"]
-    told = {"apiVersion": owner["apiVersion"], "kind": owner["kind"]}
-    return {**told, "name": metadata["name"], "uid": metadata["uid"], "controller": True}
+    document = {"apiVersion": owner["apiVersion"], "kind": owner["kind"]}
+    return {**document, "name": metadata["name"], "uid": metadata["uid"], "controller": True}
 
 
 def secret(name: str, *owners: Document, **more: Any) -> Document:
@@ -58,8 +58,8 @@ def reference(document: Document) -> Document:
 
 
 def condition(of_type: str) -> Document:
-    told = {"type": of_type, "status": "True", "reason": of_type, "message": ""}
-    return {**told, "lastTransitionTime": NOW}
+    messages = {"type": of_type, "status": "True", "reason": of_type, "message": ""}
+    return {**messages, "lastTransitionTime": NOW}
 
 
 def cluster(name: str, *, namespace: str = "fleet", class_name: str = "") -> list[Document]:
@@ -89,7 +89,7 @@ def machine(name: str, top: Document, **here: Any) -> list[Document]:
     config = obj(
         f"{BOOTSTRAP}/v1beta2", "KubeadmConfig", f"{name}-0", spec={"verbosity": 2}, **here
     )
-    made = obj(
+    document = obj(
         f"{CLUSTER}/v1beta2",
         "Machine",
         f"{name}-0",
@@ -103,9 +103,9 @@ def machine(name: str, top: Document, **here: Any) -> list[Document]:
         finalizers=["machine.cluster.x-k8s.io"],
         **here,
     )
-    for one in (dev, config):
-        one["metadata"]["ownerReferences"] = [owned_by(made)]
-    return [made, dev, config, secret(f"{name}-0", config, **here)]
+    for item in (dev, config):
+        item["metadata"]["ownerReferences"] = [owned_by(document)]
+    return [document, dev, config, secret(f"{name}-0", config, **here)]
 
 
 def resource_set() -> list[Document]:
@@ -137,7 +137,7 @@ def bystanders() -> list[Document]:
 
 def fleet() -> list[Document]:
     """Three clusters and everything around them."""
-    clusters = [one for name in "abc" for one in cluster(name)]
+    clusters = [document for name in "abc" for document in cluster(name)]
     return [*clusters, *resource_set(), *identity(), *bystanders()]
 
 
@@ -158,8 +158,8 @@ def cluster_class(name: str, *, namespace: str = "fleet") -> list[Document]:
         },
     }
     top = obj(f"{CLUSTER}/v1beta2", "ClusterClass", name, spec=spec, **here)
-    for one in (infra, machines, control):
-        one["metadata"]["ownerReferences"] = [owned_by(top)]
+    for document in (infra, machines, control):
+        document["metadata"]["ownerReferences"] = [owned_by(top)]
     return [top, infra, machines, control]
 
 

@@ -57,22 +57,24 @@ async def _differences(record: Record, before: list[Document]) -> list[str]:
     async with _staged(before) as (source, target, folder):
         if "--dry-run" in arguments:
             await rehearse(source, namespace, heard)
-            found: list[str] = []
+            differences: list[str] = []
         elif "--to-directory" in arguments:
-            found = await _saved(record, source, namespace, folder, heard)
+            differences = await _saved(record, source, namespace, folder, heard)
         else:
             await move(source, target, folder / "journal.jsonl", heard)
-            wanted = {_masked(one) for one in record["objects_left_in_source"]}
-            found = list(compared(sorted(wanted), sorted(map(_masked, await _objects(source)))))
-            found += _bags(record["objects_target"], await _objects(target))
-    return [*found, *_said(record, heard, folder)]
+            wanted = {_masked(item) for item in record["objects_left_in_source"]}
+            differences = list(
+                compared(sorted(wanted), sorted(map(_masked, await _objects(source))))
+            )
+            differences += _bags(record["objects_target"], await _objects(target))
+    return [*differences, *_said(record, heard, folder)]
 
 
 @asynccontextmanager
 async def _staged(before: list[Document]) -> AsyncIterator[tuple[Client, Client, Path]]:
     with tempfile.TemporaryDirectory() as folder:
         async with two_clusters(definitions=_ALL) as (source, target):
-            await load(source, [_usable(one) for one in before])
+            await load(source, [_usable(document) for document in before])
             yield source, target, Path(folder)
 
 
@@ -112,9 +114,9 @@ def _described(folder: Path) -> Iterator[Record]:
 
 
 def _of_file(record: Record) -> Record:
-    owners = [{**one, "uid": ""} for one in record["ownerReferences"] or ()]
+    owners = [{**reference, "uid": ""} for reference in record["ownerReferences"] or ()]
     # What is loaded here was not always written by whom it was written there.
-    keys = [one for one in record["metadata_keys"] if one != "managedFields"]
+    keys = [key for key in record["metadata_keys"] if key != "managedFields"]
     return {**record, "ownerReferences": owners, "metadata_keys": keys}
 
 
@@ -123,9 +125,9 @@ async def _objects(client: Client) -> list[Document]:
 
 
 def _bags(recorded: Any, given: Any) -> Iterator[str]:
-    wanted, found = Counter(map(_masked, recorded)), Counter(map(_masked, given))
-    yield from (f"recorded, not given: {one}" for one in wanted - found)
-    yield from (f"given, not recorded: {one}" for one in found - wanted)
+    wanted, counter = Counter(map(_masked, recorded)), Counter(map(_masked, given))
+    yield from (f"recorded, not given: {text}" for text in wanted - counter)
+    yield from (f"given, not recorded: {text}" for text in counter - wanted)
 
 
 def _masked(document: Document) -> str:
@@ -137,28 +139,28 @@ def _plain(document: Document) -> Document:
     if "metadata" not in document:
         return document
     numbered = ("uid", "creationTimestamp", "generation")
-    metadata = {key: one for key, one in document["metadata"].items() if key not in numbered}
+    metadata = {key: value for key, value in document["metadata"].items() if key not in numbered}
     if owners := metadata.get("ownerReferences"):
-        metadata["ownerReferences"] = [{**one, "uid": ""} for one in owners]
+        metadata["ownerReferences"] = [{**owner, "uid": ""} for owner in owners]
     return {**_usable(document), "metadata": metadata}
 
 
 def _usable(document: Document) -> Document:
     """The document with names and data that an API server takes."""
     text = json.dumps(document).replace('"<redacted>"', '"cmVkYWN0ZWQ="')
-    found: Document = json.loads(_PLACEHOLDER.sub(r"\1\2x", text))
-    return found
+    result: Document = json.loads(_PLACEHOLDER.sub(r"\1\2x", text))
+    return result
 
 
 def _said(record: Record, heard: Heard, folder: Path) -> Iterator[str]:
     arguments = record["args"]
     verbosity = int(arguments[arguments.index("-v") + 1]) if "-v" in arguments else 0
-    said = [line(text, values) for level, text, values in heard.lines if level <= verbosity]
-    given = Counter(_GENERATED.sub("*", one.replace(f"{folder}/files", "DIR")) for one in said)
+    lines = [line(text, values) for level, text, values in heard.lines if level <= verbosity]
+    given = Counter(_GENERATED.sub("*", text.replace(f"{folder}/files", "DIR")) for text in lines)
     recorded = Counter(
-        _GENERATED.sub("*", re.sub(r"\$\{HOME\}(/dir)?", "DIR", one))
-        for one in record["normalised"]["stderr"].splitlines()
-        if not one.startswith(_NOT_OURS)
+        _GENERATED.sub("*", re.sub(r"\$\{HOME\}(/dir)?", "DIR", item))
+        for item in record["normalised"]["stderr"].splitlines()
+        if not item.startswith(_NOT_OURS)
     )
-    yield from (f"recorded, not said: {one}" for one in recorded - given)
-    yield from (f"said, not recorded: {one}" for one in given - recorded)
+    yield from (f"recorded, not said: {text}" for text in recorded - given)
+    yield from (f"said, not recorded: {text}" for text in given - recorded)

@@ -122,7 +122,7 @@ async def load(
 
     more: kinds beside those of Cluster API.
     """
-    kinds = {**KINDS, **{one.group_kind: MovedKind(one) for one in more}}
+    kinds = {**KINDS, **{resource.group_kind: MovedKind(resource) for resource in more}}
     graph = Graph(kinds)
     for document in documents:
         graph.add(document)
@@ -132,8 +132,8 @@ async def load(
         await ensure_namespace(client, node.ref.namespace)
         kind = kinds[node.ref.group_kind]
         owners = [{**told, "uid": uids[owner]} for owner, told in node.owners.items()]
-        made = await client.create(kind.resource, content_to_create(node.document, owners))
-        uids[node] = made["metadata"]["uid"]
+        result = await client.create(kind.resource, content_to_create(node.document, owners))
+        uids[node] = result["metadata"]["uid"]
         if "status" in node.document and kind.status:
             patch = {"status": node.document["status"]}
             await client.patch(kind.resource, node.ref.key, patch, subresource="status")
@@ -150,25 +150,25 @@ async def ensure_namespace(client: Client, name: str) -> None:
 
 async def everything(client: Client) -> dict[Ref, Document]:
     """All objects of the considered kinds."""
-    found: dict[Ref, Document] = {}
+    results: dict[Ref, Document] = {}
     for kind in KINDS.values():
         try:
             listed = (await client.list(kind.resource)).items
         except NotFound:
             continue
-        found |= {ref_of(document): document for document in listed}
-    return {ref: one for ref, one in found.items() if ref.name != "kube-root-ca.crt"}
+        results |= {ref_of(document): document for document in listed}
+    return {ref: document for ref, document in results.items() if ref.name != "kube-root-ca.crt"}
 
 
 def content(objects: dict[Ref, Document]) -> dict[Ref, Document]:
     """What everybody sees of objects that were moved: all but what servers number and time."""
-    names = {one["metadata"]["uid"]: ref for ref, one in objects.items()}
+    names = {obj["metadata"]["uid"]: ref for ref, obj in objects.items()}
     described = {}
     for ref, document in objects.items():
         metadata = document["metadata"]
         owners = [
-            {**one, "uid": str(names.get(one["uid"], "gone"))}
-            for one in metadata.get("ownerReferences", [])
+            {**reference, "uid": str(names.get(reference["uid"], "gone"))}
+            for reference in metadata.get("ownerReferences", [])
         ]
         described[ref] = {
             key: value
@@ -188,7 +188,7 @@ class Heard:
         self.lines.append((level, message, values))
 
     def about(self, message: str) -> list[Document]:
-        return [values for _, said, values in self.lines if said == message]
+        return [values for _, text, values in self.lines if text == message]
 
 
 def begun(namespace: str = NAMESPACE) -> MoveStarted:

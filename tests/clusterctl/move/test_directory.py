@@ -73,7 +73,7 @@ async def restore(target: Client, folder: Path, life: Life | None = None) -> Non
 
 
 async def paused(client: Client) -> list[Ref]:
-    return [ref for ref, one in (await everything(client)).items() if is_paused(one)]
+    return [ref for ref, document in (await everything(client)).items() if is_paused(document)]
 
 
 async def test_what_was_written_can_be_restored_elsewhere(sides: Sides, folder: Path) -> None:
@@ -132,8 +132,8 @@ async def test_a_killed_restoring_is_ended_either_way(
 def described(folder: Path) -> list[tuple[str, int, str]]:
     """Name, mode, and the name of the object in each file."""
     return [
-        (one.name, one.stat().st_mode & 0o777, json.loads(one.read_text())["metadata"]["name"])
-        for one in folder.iterdir()
+        (path.name, path.stat().st_mode & 0o777, json.loads(path.read_text())["metadata"]["name"])
+        for path in folder.iterdir()
     ]
 
 
@@ -196,10 +196,10 @@ async def test_a_directory_that_is_not_there_is_named(sides: Sides, tmp_path: Pa
 
 
 def test_two_kinds_of_one_name_have_files_of_their_own() -> None:
-    one, other = Ref("a.io", "Thing", "ns", "x"), Ref("b.io", "Thing", "ns", "x")
+    ref, other = Ref("a.io", "Thing", "ns", "x"), Ref("b.io", "Thing", "ns", "x")
     alone = Ref("", "Secret", "ns", "x")
-    assert file_names([one, other, alone]) == {
-        one: "Thing.a.io_ns_x.yaml",
+    assert file_names([ref, other, alone]) == {
+        ref: "Thing.a.io_ns_x.yaml",
         other: "Thing.b.io_ns_x.yaml",
         alone: "Secret_ns_x.yaml",
     }

@@ -39,9 +39,9 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def journal(path: Path) -> Iterator[Journal]:
-    made = Journal.new(path, BEGUN)
-    yield made
-    made.close()
+    result = Journal.new(path, BEGUN)
+    yield result
+    result.close()
 
 
 def reopened(journal: Journal) -> Journal:

@@ -117,7 +117,7 @@ async def judge(
         for ref, document in (await everything(side)).items():
             assert not is_paused(document), f"{ref} is paused"
             fields = document["metadata"]["managedFields"]
-            assert not [one for one in fields if one["manager"].startswith("kapy-move")], ref
+            assert not [field for field in fields if field["manager"].startswith("kapy-move")], ref
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -152,9 +152,9 @@ async def test_a_controller_that_ignores_the_pause_is_told_and_the_move_undone(
     await source.patch(MACHINES, MACHINE, annotated(None))
     await ended(source, target, path, resume=False)
     left = content(await everything(source))
-    for one in left.values():
-        if one["metadata"].get("annotations") == {}:
-            del one["metadata"]["annotations"]
+    for document in left.values():
+        if document["metadata"].get("annotations") == {}:
+            del document["metadata"]["annotations"]
     assert (left, await everything(target)) == (before, {})
 
 
@@ -215,8 +215,8 @@ async def test_who_blocks_for_too_long_is_named(sides: Sides, tmp_path: Path) ->
 async def test_what_the_target_does_not_keep_stops_the_move_before_anything_is_removed(
     tmp_path: Path,
 ) -> None:
-    strict = [one for one in SIMPLE if one["spec"]["names"]["kind"] != "Machine"]
-    [machines] = [one for one in SIMPLE if one["spec"]["names"]["kind"] == "Machine"]
+    strict = [document for document in SIMPLE if document["spec"]["names"]["kind"] != "Machine"]
+    [machines] = [document for document in SIMPLE if document["spec"]["names"]["kind"] == "Machine"]
     [version] = machines["spec"]["versions"]
     spec = {"type": "object", "properties": {"clusterName": {"type": "string"}}}
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
@@ -242,9 +242,9 @@ async def test_bad_days_of_both_servers_do_not_matter(
     before = content(await everything(source))
     # Lists that are older than what was read before: no client of one server sees those.
     rates = Rates(**{**_fields(BAD_DAY), "stale_list": 0.0})
-    faulty = [Faults(one.transport, rates, seed=seed) for one in sides]
+    faulty = [Faults(side.transport, rates, seed=seed) for side in sides]
     await move(Client(faulty[0]), Client(faulty[1]), tmp_path / "j.jsonl")
-    assert sum(sum(one.happened.values()) for one in faulty) > 10
+    assert sum(sum(faults.happened.values()) for faults in faulty) > 10
     after = content(await everything(target))
     assert after == {ref: before[ref] for ref in after}
     left = {str(ref) for ref in await everything(source)}
@@ -277,8 +277,8 @@ async def test_undone_late_the_target_keeps_what_it_had_and_gives_back_what_came
         with pytest.raises(Killed):
             await move(life.client(source), life.client(target), path)
         owner = await target.get(CLUSTERS, Key("fleet", "a"))
-        made = fleet.secret("made-meanwhile", owner)
-        await target.create(SECRETS, made)
+        secret = fleet.secret("made-meanwhile", owner)
+        await target.create(SECRETS, secret)
         await ended(source, target, path, resume=False)
         assert content(await everything(target)) == there
         now = content(await everything(source))

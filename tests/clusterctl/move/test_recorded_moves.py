@@ -13,9 +13,9 @@ from tests.oracle.topic import Record
 
 DATA = Path(__file__).parents[2] / "data" / "clusterctl" / "move.jsonl.gz"
 RUNS: list[Record] = [json.loads(line) for line in gzip.decompress(DATA.read_bytes()).splitlines()]
-BEFORE = next(one["objects_before"] for one in RUNS if "objects_before" in one)
+BEFORE = next(run["objects_before"] for run in RUNS if "objects_before" in run)
 
 
-@pytest.mark.parametrize("record", RUNS, ids=lambda one: one["title"])
+@pytest.mark.parametrize("record", RUNS, ids=lambda value: value["title"])
 def test_it_says_and_does_what_upstream_does(record: Record) -> None:
     assert list(as_recorded(record, BEFORE)) == []

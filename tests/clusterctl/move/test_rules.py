@@ -66,7 +66,7 @@ async def put(client: Client, *documents: Document) -> None:
 
 
 async def names(client: Client, resource: Resource) -> set[str]:
-    return {one["metadata"]["name"] for one in (await client.list(resource)).items}
+    return {document["metadata"]["name"] for document in (await client.list(resource)).items}
 
 
 Sides = tuple[Client, Client]
@@ -124,17 +124,21 @@ class TestWhatIsMoved:
         self, sides: Sides, tmp_path: Path
     ) -> None:
         purposes = ["ca", "etcd", "proxy", "sa", "kubeconfig"]
-        certificates = [secret(f"a-{one}") for one in purposes]
+        certificates = [secret(f"a-{purpose}") for purpose in purposes]
         await put(
             sides[0],
-            *(one for one in fleet.cluster("a") if one["metadata"]["name"] != "a-ca"),
+            *(
+                document
+                for document in fleet.cluster("a")
+                if document["metadata"]["name"] != "a-ca"
+            ),
             *certificates,
             secret("a-other"),
             secret("b-ca"),
         )
         await moved(sides, tmp_path)
         there = {ref.name for ref in await everything(sides[1]) if ref.kind == "Secret"}
-        assert there == {"a-0", *(f"a-{one}" for one in purposes)}
+        assert there == {"a-0", *(f"a-{purpose}" for purpose in purposes)}
 
     async def test_what_hangs_below_a_resource_set(self, sides: Sides, tmp_path: Path) -> None:
         await put(sides[0], *fleet.cluster("a"), *fleet.resource_set())
@@ -181,7 +185,10 @@ class TestWhatBecomesOfIt:
         await put(sides[0], new, {**known, "spec": {"of": "source"}})
         await put(sides[1], {**known, "spec": {"of": "target", "more": 1}})
         await moved(sides, tmp_path)
-        there = {one["metadata"]["name"]: one for one in (await sides[1].list(GADGETS)).items}
+        there = {
+            document["metadata"]["name"]: document
+            for document in (await sides[1].list(GADGETS)).items
+        }
         assert (set(there), there["known"]["spec"]) == ({"new", "known"}, {"of": "source"})
         assert await names(sides[0], GADGETS) == set()
 
@@ -193,8 +200,8 @@ class TestWhatBecomesOfIt:
         await put(sides[1], {**known, "spec": {"of": "target"}})
         await moved(sides, tmp_path)
         there = {
-            one["metadata"]["name"]: one.get("spec")
-            for one in (await sides[1].list(GLOBAL_GADGETS)).items
+            document["metadata"]["name"]: document.get("spec")
+            for document in (await sides[1].list(GLOBAL_GADGETS)).items
         }
         assert there == {"new": None, "known": {"of": "target"}}
         assert await names(sides[0], GLOBAL_GADGETS) == {"new", "known"}
@@ -206,7 +213,10 @@ class TestWhatBecomesOfIt:
         await put(sides[0], top, gadget("new", top), {**gadget("known", top), "spec": {"v": 1}})
         await put(sides[1], {**gadget("known"), "spec": {"v": 2}})
         await moved(sides, tmp_path)
-        there = {one["metadata"]["name"]: one for one in (await sides[1].list(GADGETS)).items}
+        there = {
+            document["metadata"]["name"]: document
+            for document in (await sides[1].list(GADGETS)).items
+        }
         assert (set(there), there["known"]["spec"]) == ({"new", "known"}, {"v": 2})
         assert await names(sides[0], GADGETS) == {"new", "known"}
 
@@ -214,14 +224,16 @@ class TestWhatBecomesOfIt:
         await put(sides[0], *fleet.cluster("a"), gadget("stranger"))
         heard = Heard()
         await rehearse(sides[0], "fleet", heard)
-        told = [line for line in heard.lines if "stranger" in str(line)]
-        assert len(told) == 1
-        assert "it does not belong to a Cluster, a ClusterClass" in str(told[0])
+        lines = [line for line in heard.lines if "stranger" in str(line)]
+        assert len(lines) == 1
+        assert "it does not belong to a Cluster, a ClusterClass" in str(lines[0])
 
     async def test_status_is_not_restored(self, sides: Sides, tmp_path: Path) -> None:
         await put(sides[0], *fleet.cluster("a"))
         await moved(sides, tmp_path)
-        assert not [ref for ref, one in (await everything(sides[1])).items() if "status" in one]
+        assert not [
+            ref for ref, document in (await everything(sides[1])).items() if "status" in document
+        ]
 
     async def test_owners_are_those_of_the_target(self, sides: Sides, tmp_path: Path) -> None:
         await put(sides[0], *fleet.fleet())
@@ -247,7 +259,7 @@ class TestWhatBecomesOfIt:
     async def test_templates_of_a_foreign_class_are_copied_whoever_defined_them(
         self, tmp_path: Path
     ) -> None:
-        own = [unlabelled(one, "DevMachineTemplate") for one in SIMPLE]
+        own = [unlabelled(document, "DevMachineTemplate") for document in SIMPLE]
         async with (
             management_cluster(definitions=own) as source,
             management_cluster(definitions=own) as target,
@@ -278,9 +290,9 @@ class TestHowItIsDone:
         await put(sides[0], *fleet.cluster_class("own"), *fleet.cluster("a", class_name="own"))
         target = Noted(sides[1].transport)
         await moved((sides[0], Client(target)), tmp_path)
-        made = {one["kind"]: one for one in target.bodies if "kind" in one}
-        assert made["Cluster"]["spec"]["paused"] is True
-        assert "cluster.x-k8s.io/paused" in made["ClusterClass"]["metadata"]["annotations"]
+        entries = {body["kind"]: body for body in target.bodies if "kind" in body}
+        assert entries["Cluster"]["spec"]["paused"] is True
+        assert "cluster.x-k8s.io/paused" in entries["ClusterClass"]["metadata"]["annotations"]
 
     async def test_webhooks_are_told_why_something_is_deleted(
         self, sides: Sides, tmp_path: Path
@@ -381,10 +393,10 @@ MACHINES = Resource("cluster.x-k8s.io", "v1beta2", "machines", "Machine")
 WIDGETS = Resource(INFRA, "v1beta2", "widgets", "Widget")
 
 
-async def unchanged(sides: Sides, folder: Path, said: str) -> None:
+async def unchanged(sides: Sides, folder: Path, message: str) -> None:
     """The move is refused, and nothing was changed on either side."""
     before = [await everything(side) for side in sides]
-    with pytest.raises(MoveError, match=said):
+    with pytest.raises(MoveError, match=message):
         await moved(sides, folder)
     assert [await everything(side) for side in sides] == before
 

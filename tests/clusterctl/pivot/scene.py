@@ -54,11 +54,11 @@ class Scene:
 
         lasting = life or Life()
         given = {"config": self.releases.config(), "wait": 60.0, **way}
-        found = Direction(
+        direction = Direction(
             clock=loop_clock(), journals=self.folder / "moves", say=say, tell=tell, **given
         )
         sides = (Side(lasting.client(self.plane)), Side(lasting.client(self.itself), "prod.conf"))
-        return Pivot(PROD, *sides, found)
+        return Pivot(PROD, *sides, direction)
 
     async def clusters(self) -> tuple[list[str], list[str]]:
         """The names of the Clusters here, and in the cluster itself."""
@@ -71,7 +71,7 @@ class Scene:
 
 async def _names(client: Client, resource: Resource) -> list[str]:
     try:
-        return [one["metadata"]["name"] for one in (await client.list(resource)).items]
+        return [document["metadata"]["name"] for document in (await client.list(resource)).items]
     except NotFound:
         return []
 
@@ -80,19 +80,21 @@ async def _names(client: Client, resource: Resource) -> list[str]:
 async def scene(folder: Path, *, kubelet: bool = True) -> AsyncIterator[Scene]:
     """Providers are installed in the management cluster, and nothing in the cluster itself."""
     releases = Releases(folder / "releases")
-    asked = RequestedProviders({ProviderType.INFRASTRUCTURE: ["acme:v1.0.0"]})
+    providers = RequestedProviders({ProviderType.INFRASTRUCTURE: ["acme:v1.0.0"]})
     async with (
         management_cluster(controllers=True) as plane,
         management_cluster(controllers=True) as itself,
         asyncio.TaskGroup() as group,
     ):
         await install.init(
-            plane, releases.config(), asked, clock=loop_clock(), progress=no_progress
+            plane, releases.config(), providers, clock=loop_clock(), progress=no_progress
         )
-        for one in objects():
-            await plane.create(_RESOURCES[one["kind"]], one)
+        for obj in objects():
+            await plane.create(_RESOURCES[obj["kind"]], obj)
         await itself.create(NODES, node())
-        tasks = [group.create_task(_keep(one, CLUSTERS, _looked_after)) for one in (plane, itself)]
+        tasks = [
+            group.create_task(_keep(client, CLUSTERS, _looked_after)) for client in (plane, itself)
+        ]
         tasks.append(group.create_task(_keep(plane, DEPLOYMENTS, _running)))
         if kubelet:
             tasks.append(group.create_task(_keep(itself, DEPLOYMENTS, _running)))
@@ -136,7 +138,7 @@ _RESOURCES: Final = {"Cluster": CLUSTERS, "AcmeThing": ACME_THINGS, "Secret": SE
 
 def _looked_after(cluster: Document) -> Document | None:
     conditions = (cluster.get("status") or {}).get("conditions") or []
-    there = {one["type"] for one in conditions if one["status"] == "True"}
+    there = {condition["type"] for condition in conditions if condition["status"] == "True"}
     if (cluster.get("spec") or {}).get("paused") or {"Available", INITIALIZED["type"]} <= there:
         return None
     done = {"infrastructureProvisioned": True}
@@ -155,11 +157,11 @@ async def _keep(client: Client, resource: Resource, wanted: Any) -> None:
     while True:
         await asyncio.sleep(1)
         try:
-            found = (await client.list(resource)).items
+            results = (await client.list(resource)).items
         except NotFound:
             continue
-        for one in found:
-            patch = wanted(one)
+        for document in results:
+            patch = wanted(document)
             if patch is not None:
                 with suppress(NotFound, Conflict):
-                    await client.patch(resource, Key.of(one), patch, subresource=subresource)
+                    await client.patch(resource, Key.of(document), patch, subresource=subresource)

@@ -21,9 +21,9 @@ def installed(of: Installed, version: str) -> Installed:
 
 
 def test_what_the_plane_has_built_in_is_installed_where_something_uses_it() -> None:
-    found = required_providers(ALL, [], {KUBEADM.label})
-    assert (found.missing, found.unused) == ((CORE, KUBEADM, METAL), (DOCKER,))
-    assert found.requested.names == {
+    providers = required_providers(ALL, [], {KUBEADM.label})
+    assert (providers.missing, providers.unused) == ((CORE, KUBEADM, METAL), (DOCKER,))
+    assert providers.requested.names == {
         ProviderType.CORE: ["cluster-api:v1.14.0"],
         ProviderType.BOOTSTRAP: ["-", "kubeadm:v1.14.0"],
         ProviderType.CONTROL_PLANE: ["-"],
@@ -32,16 +32,16 @@ def test_what_the_plane_has_built_in_is_installed_where_something_uses_it() -> N
 
 
 def test_a_namespace_is_kept_where_somebody_chose_it() -> None:
-    asked = required_providers(ALL, [], {}).requested
-    assert asked.namespace_of("metal3", ProviderType.INFRASTRUCTURE) == "metal"
-    assert asked.namespace_of("cluster-api", ProviderType.CORE) == ""
+    providers = required_providers(ALL, [], {}).requested
+    assert providers.namespace_of("metal3", ProviderType.INFRASTRUCTURE) == "metal"
+    assert providers.namespace_of("cluster-api", ProviderType.CORE) == ""
 
 
 def test_what_is_there_stays_in_a_newer_version() -> None:
     there = [installed(CORE, "v1.14.0"), installed(METAL, "v1.13.0")]
-    found = required_providers(ALL, there, {DOCKER.label})
-    assert (found.missing, found.there) == ((DOCKER,), tuple(there))
-    assert found.labels == {"cluster-api", "infrastructure-docker", "infrastructure-metal3"}
+    providers = required_providers(ALL, there, {DOCKER.label})
+    assert (providers.missing, providers.there) == ((DOCKER,), tuple(there))
+    assert providers.labels == {"cluster-api", "infrastructure-docker", "infrastructure-metal3"}
 
 
 @pytest.mark.parametrize(

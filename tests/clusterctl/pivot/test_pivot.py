@@ -32,7 +32,7 @@ INSTALLED: Final = {
 
 
 async def labels(client: Client) -> set[str]:
-    return {one.label for one in await Inventory(client).installed()}
+    return {installed.label for installed in await Inventory(client).installed()}
 
 
 async def test_a_cluster_manages_itself_and_is_taken_back(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ async def test_a_cluster_manages_itself_and_is_taken_back(tmp_path: Path) -> Non
         assert await seen.clusters() == await seen.things() == THERE
         assert await labels(seen.itself) == INSTALLED
         left = await seen.pivot().remains()
-        assert (left.clusters, {one.label for one in left.providers}) == ((), INSTALLED)
+        assert (left.clusters, {provider.label for provider in left.providers}) == ((), INSTALLED)
         await seen.pivot().unpivot()
         assert await seen.clusters() == await seen.things() == HERE
         await seen.pivot().pivot()
@@ -51,7 +51,9 @@ async def test_a_cluster_manages_itself_and_is_taken_back(tmp_path: Path) -> Non
 async def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     async with scene(tmp_path) as seen:
         await seen.pivot().pivot()
-        before = [one["metadata"]["uid"] for one in (await seen.itself.list(CLUSTERS)).items]
+        before = [
+            document["metadata"]["uid"] for document in (await seen.itself.list(CLUSTERS)).items
+        ]
         seen.said.clear()
         await seen.pivot().pivot()
         await seen.pivot().rehearse()
@@ -60,7 +62,7 @@ async def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
             "Cluster default/prod manages itself already",
         ]
         assert before == [
-            one["metadata"]["uid"] for one in (await seen.itself.list(CLUSTERS)).items
+            document["metadata"]["uid"] for document in (await seen.itself.list(CLUSTERS)).items
         ]
 
 
@@ -69,13 +71,13 @@ async def test_a_rehearsal_tells_and_changes_nothing(tmp_path: Path) -> None:
         await seen.pivot(local={"infrastructure-acme": "/bin/acme"}).rehearse()
         assert await seen.clusters() == HERE
         assert await labels(seen.itself) == set()
-        told = "\n".join(seen.said)
+        message = "\n".join(seen.said)
         assert (
             'Would install provider="infrastructure-acme" version="v1.0.0" '
-            'namespace="infrastructure-acme-system" program="/bin/acme"' in told
+            'namespace="infrastructure-acme-system" program="/bin/acme"' in message
         )
-        assert 'the cluster will need its image images="registry.example/acme:v1.0.0"' in told
-        assert "This is a dry-run move" in told
+        assert 'the cluster will need its image images="registry.example/acme:v1.0.0"' in message
+        assert "This is a dry-run move" in message
 
 
 @pytest.mark.parametrize("acted_on", [False, True], ids=["request lost", "answer lost"])
@@ -105,7 +107,7 @@ async def test_a_pivot_that_ended_in_the_move_can_be_taken_back(tmp_path: Path) 
             await seen.pivot(Life(last=removes_a_cluster, acted_on=True)).pivot()
         await seen.pivot().unpivot()
         assert seen.said.count("Waiting for all resources to be ready to move") == 1
-        assert any(one.startswith("Undoing a move that did not end") for one in seen.said)
+        assert any(text.startswith("Undoing a move that did not end") for text in seen.said)
         assert await seen.clusters() == await seen.things() == HERE
         with pytest.raises(Killed):
             await seen.pivot(Life(last=removes_a_cluster)).pivot()
@@ -241,12 +243,12 @@ async def test_a_manager_that_cannot_start_is_told_and_nothing_moves(
         pivoting = group.create_task(refused(seen, local))
         while await labels(seen.itself) != INSTALLED:  # noqa: ASYNC110
             await asyncio.sleep(1)
-        for one in (await seen.itself.list(DEPLOYMENTS)).items:
-            if Key.of(one).name != "infrastructure-acme-manager":
-                await available(seen, Key.of(one))
-        made = await seen.itself.create(PODS, pod_that_waits("ImagePullBackOff"))
+        for document in (await seen.itself.list(DEPLOYMENTS)).items:
+            if Key.of(document).name != "infrastructure-acme-manager":
+                await available(seen, Key.of(document))
+        pod = await seen.itself.create(PODS, pod_that_waits("ImagePullBackOff"))
         status = {"status": pod_that_waits("ImagePullBackOff")["status"]}
-        await seen.itself.patch(PODS, Key.of(made), status, subresource="status")
+        await seen.itself.patch(PODS, Key.of(pod), status, subresource="status")
         assert sentence in await pivoting
         assert await seen.clusters() == HERE
         await available(seen, Key("infrastructure-acme-system", "infrastructure-acme-manager"))
@@ -255,9 +257,9 @@ async def test_a_manager_that_cannot_start_is_told_and_nothing_moves(
 
 
 async def refused(seen: Scene, local: dict[str, str]) -> str:
-    with pytest.raises(ClusterctlError) as told:
+    with pytest.raises(ClusterctlError) as error:
         await seen.pivot(local=local).pivot()
-    return str(told.value)
+    return str(error.value)
 
 
 async def available(seen: Scene, key: Key) -> None:

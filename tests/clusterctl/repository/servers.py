@@ -96,10 +96,10 @@ def github(releases: Files, token: str = "") -> Server:
 
     async def answer(server: Server, request: web.Request) -> web.StreamResponse:
         path = request.path
-        told = request.headers.get("Authorization", "")
-        if path.startswith("/repos/") and told not in ("", f"Bearer {server.token}"):
+        authorization = request.headers.get("Authorization", "")
+        if path.startswith("/repos/") and authorization not in ("", f"Bearer {server.token}"):
             return await status(401, "Bad credentials")(request)
-        seen = not server.token or told == f"Bearer {server.token}"
+        seen = not server.token or authorization == f"Bearer {server.token}"
         download = re.fullmatch(r"/herd/capybara/releases/download/([^/]+)/(.+)", path)
         if download and not server.token:
             return _file(releases, download[1], download[2])
@@ -116,8 +116,8 @@ def _github_api(releases: Files, path: str, request: web.Request) -> web.StreamR
         page, size = int(request.query["page"]), int(request.query["per_page"])
         listed = list(releases)[(page - 1) * size : page * size]
         draft = [{"tag_name": "v99.0.0", "draft": True}] if page == 1 else []
-        found = [{"tag_name": one, "draft": False} for one in listed]
-        return web.json_response((found + draft)[:size])
+        results = [{"tag_name": text, "draft": False} for text in listed]
+        return web.json_response((results + draft)[:size])
     if path.startswith("/tags/") and path[6:] in releases:
         assets = [
             {
@@ -152,15 +152,19 @@ def gitlab(releases: Files, token: str = "") -> Server:
     project = "/api/v4/projects/herd%2Fcapybara/packages"
 
     async def answer(server: Server, request: web.Request) -> web.StreamResponse:
-        told = request.headers.get("Authorization", "")
-        if server.token and told != f"Bearer {server.token}":
-            return await status(401 if told else 404, "401 Unauthorized")(request)
+        authorization = request.headers.get("Authorization", "")
+        if server.token and authorization != f"Bearer {server.token}":
+            return await status(401 if authorization else 404, "401 Unauthorized")(request)
         path = request.raw_path.partition("?")[0]
         versions = list(releases)
         if path == project:
             wanted = request.query["package_version"]
             return web.json_response(
-                [{"id": at, "version": one} for at, one in enumerate(versions) if one == wanted]
+                [
+                    {"id": at, "version": version}
+                    for at, version in enumerate(versions)
+                    if version == wanted
+                ]
             )
         listed = re.fullmatch(re.escape(project) + r"/(\d+)/package_files", path)
         if listed:
@@ -171,11 +175,11 @@ def gitlab(releases: Files, token: str = "") -> Server:
     return Server(answer, token=token)
 
 
-def _pages(found: list[Any], request: web.Request) -> web.StreamResponse:
+def _pages(values: list[Any], request: web.Request) -> web.StreamResponse:
     """One a page, so that there are several."""
     page = int(request.query["page"])
-    following = str(page + 1) if page < len(found) else ""
-    return web.json_response(found[page - 1 : page], headers={"X-Next-Page": following})
+    following = str(page + 1) if page < len(values) else ""
+    return web.json_response(values[page - 1 : page], headers={"X-Next-Page": following})
 
 
 def _file(releases: Files, version: str, name: str) -> web.StreamResponse:
@@ -222,9 +226,9 @@ class Registry:
         return sha256(right.encode()).hexdigest()
 
     async def _token(self, request: web.Request) -> web.StreamResponse:
-        told = request.headers.get("Authorization")
+        authorization = request.headers.get("Authorization")
         form = await request.post()
-        known = bool(told) and BasicAuth.decode(told or "")[:2] == self.secret
+        known = bool(authorization) and BasicAuth.decode(authorization or "")[:2] == self.secret
         if not known and form.get("refresh_token") != "kept":
             return web.Response(status=401)
         scope = str(form["scope"]) if form else request.query["scope"]
@@ -233,8 +237,8 @@ class Registry:
 
     def _tags(self, request: web.Request, name: str) -> web.StreamResponse:
         """Two a page."""
-        every = sorted(key.split(":", 1)[1] for key in self.manifests if key.startswith(name + ":"))
-        tags = [tag for tag in every if not tag.startswith("sha256:")]
+        parts = sorted(key.split(":", 1)[1] for key in self.manifests if key.startswith(name + ":"))
+        tags = [tag for tag in parts if not tag.startswith("sha256:")]
         last = request.query.get("last", "")
         left = [tag for tag in tags if tag > last]
         link = f'</v2/{name}/tags/list?n=2&last={left[1]}>; rel="next"' if len(left) > 2 else ""
@@ -245,11 +249,15 @@ class Registry:
         if request.method == "PUT":
             content = await request.read()
             digest = f"sha256:{sha256(content).hexdigest()}"
-            missing = [one["digest"] for one in _named(content) if one["digest"] not in self.blobs]
+            missing = [
+                document["digest"]
+                for document in _named(content)
+                if document["digest"] not in self.blobs
+            ]
             if missing:
                 return web.json_response({"errors": [{"code": "MANIFEST_INVALID"}]}, status=400)
-            for one in (key, f"{key.split(':', 1)[0]}:{digest}"):
-                self.manifests[one] = (request.headers["Content-Type"], content)
+            for text in (key, f"{key.split(':', 1)[0]}:{digest}"):
+                self.manifests[text] = (request.headers["Content-Type"], content)
             return web.Response(status=201)
         if key not in self.manifests:
             return web.json_response(

@@ -55,8 +55,8 @@ class Places:
 
     async def get(self, url: str, headers: Any = None) -> HttpResponse:
         self.asked.append(url)
-        found = self._answer(url)
-        return HttpResponse(url, 404 if found is None else found[0], {}, (found or (0, b""))[1])
+        answer = self._answer(url)
+        return HttpResponse(url, 404 if answer is None else answer[0], {}, (answer or (0, b""))[1])
 
     def _answer(self, url: str) -> tuple[int, bytes] | None:
         tags = TAGS[self.repository]["tags"].split()
@@ -65,10 +65,10 @@ class Places:
                 return self.refuses, b"not for you"
             module = re.search(r"/v(\d+)/@v", url)
             majors = (module[1],) if module else ("0", "1")
-            chosen = [one for one in tags if one.removeprefix("v").split(".")[0] in majors]
+            chosen = [tag for tag in tags if tag.removeprefix("v").split(".")[0] in majors]
             return (200, "\n".join(chosen).encode()) if chosen or not module else None
         if url.startswith("https://api.github.com/"):
-            return 200, json.dumps([{"tag_name": one} for one in reversed(tags)][:100]).encode()
+            return 200, json.dumps([{"tag_name": tag} for tag in reversed(tags)][:100]).encode()
         if url.endswith("/metadata.yaml") and url.split("/")[-2] in tags:
             if self.without_metadata:
                 self.without_metadata -= 1
@@ -78,8 +78,8 @@ class Places:
 
     def _metadata(self) -> bytes:
         listed = []
-        for one in TAGS[self.repository]["series"]:
-            version, contract = one.split()
+        for item in TAGS[self.repository]["series"]:
+            version, contract = item.split()
             major, minor = version.split(".")
             listed.append({"major": int(major), "minor": int(minor), "contract": contract})
         head = {"apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3", "kind": "Metadata"}
@@ -98,7 +98,7 @@ def repository(places: Places, folder: Path) -> Any:
 async def test_the_newest_release_is_meant(name: str, tmp_path: Path) -> None:
     places = Places(name)
     assert await latest_version(repository(places, tmp_path)) == DEFAULTS[name]
-    assert not any("api.github.com" in one for one in places.asked)
+    assert not any("api.github.com" in text for text in places.asked)
 
 
 @pytest.mark.parametrize("status", [403, 451, 500])
@@ -114,7 +114,7 @@ async def test_a_release_that_is_not_complete_yet_is_left_out(tmp_path: Path) ->
     places = Places("metal3-io/ip-address-manager", without_metadata=1)
     assert await latest_version(repository(places, tmp_path)) == "v1.13.1"
     places = Places("metal3-io/ip-address-manager", without_metadata=5)
-    with pytest.raises(RepositoryError, match=r"release v1\.13\.2 of .* has no file") as told:
+    with pytest.raises(RepositoryError, match=r"release v1\.13\.2 of .* has no file") as error:
         await latest_version(repository(places, tmp_path))
-    assert "failed to find releases tagged with a valid semantic version number" in str(told.value)
-    assert "write the version that is meant" in str(told.value)
+    assert "failed to find releases tagged with a valid semantic version number" in str(error.value)
+    assert "write the version that is meant" in str(error.value)

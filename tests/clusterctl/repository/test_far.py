@@ -42,7 +42,7 @@ def at_github(
     server: Server, *goproxies: Server | str, cache: Cache | None = None, token: str = ""
 ) -> CachedRepository:
     """The repository at a server. Without Go proxies, as GOPROXY=off."""
-    names = tuple(one if isinstance(one, str) else one.url for one in goproxies)
+    names = tuple(goproxy if isinstance(goproxy, str) else goproxy.url for goproxy in goproxies)
     cache = cache or Cache(None)
     hosts = Hosts(server.url, server.url, names)
     again = WebClient((0, 0, 0))
@@ -60,8 +60,8 @@ async def test_with_a_go_proxy_github_s_api_is_not_asked() -> None:
         assert await repository.file("v1.2.0", "c.yaml") == b"kind: Herd"
     assert goproxy.asked == [f"GET /{MODULE}{major}/@v/list" for major in ("", "/v2", "/v3")]
     assert server.asked == [
-        f"GET /herd/capybara/releases/download/{one}"
-        for one in ("v1.2.1/metadata.yaml", "v1.2.0/metadata.yaml", "v1.2.0/c.yaml")
+        f"GET /herd/capybara/releases/download/{item}"
+        for item in ("v1.2.1/metadata.yaml", "v1.2.0/metadata.yaml", "v1.2.0/c.yaml")
     ]
 
 
@@ -72,7 +72,7 @@ async def test_without_a_go_proxy_github_s_api_is_asked() -> None:
         assert await repository.file("v1.2.0", "c.yaml") == b"kind: Herd"
         assert await repository.file("nightly", "c.yaml") == b"kind: Cow"
         assert await repository.files("v1.1.0") == ["c.yaml", "metadata.yaml"]
-    assert not [one for one in server.asked if "/download/" in one]
+    assert not [text for text in server.asked if "/download/" in text]
     assert len(server.asked) == len(set(server.asked)), "nothing is asked for twice"
 
 
@@ -197,9 +197,9 @@ async def test_a_token_without_rights_is_told(fault: Answer, said: str) -> None:
         with pytest.raises(RepositoryError, match=said):
             await at_github(server, token="secret").versions()
         server.fail("/releases", fault)
-        with pytest.raises(RepositoryError) as told:
+        with pytest.raises(RepositoryError) as error:
             await at_github(server, token="secret").versions()
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(error.value)
 
 
 async def test_an_asset_that_a_release_does_not_have_is_told() -> None:
@@ -215,11 +215,11 @@ async def test_a_file_is_downloaded_once_also_by_those_who_ask_at_once(tmp_path:
     async with serving(github(RELEASES)) as server, serving(go_proxy(MODULE, LIST)) as goproxy:
         cache = Cache(tmp_path)
         two = [at_github(server, goproxy, cache=cache) for _ in range(2)]
-        files = [one.file("v1.1.0", "c.yaml") for one in two * 3]
+        files = [item.file("v1.1.0", "c.yaml") for item in two * 3]
         assert set(await asyncio.gather(*files)) == {b"kind: Herd"}
-        for one in two * 2:
+        for repository in two * 2:
             with pytest.raises(FileMissing):
-                await one.file("v1.1.0", "absent.yaml")
+                await repository.file("v1.1.0", "absent.yaml")
         assert len(server.asked) == 2
         another_day = at_github(server, goproxy, cache=Cache(tmp_path))
         assert await another_day.file("v1.1.0", "c.yaml") == b"kind: Herd"

@@ -30,8 +30,8 @@ def listing(document: Any, **headers: str) -> Server:
     """A server whose every page has a next one."""
 
     async def answer(_: Server, request: web.Request) -> web.StreamResponse:
-        told = {name.replace("_", "-"): value for name, value in headers.items()}
-        return web.json_response(document, headers=told)
+        messages = {name.replace("_", "-"): value for name, value in headers.items()}
+        return web.json_response(document, headers=messages)
 
     return Server(answer)
 

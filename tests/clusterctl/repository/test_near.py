@@ -29,7 +29,7 @@ releaseSeries:
 
 
 def releases(*versions: str, metadata: bytes = METADATA) -> dict[str, dict[str, bytes]]:
-    return {one: {"metadata.yaml": metadata} for one in versions}
+    return {version: {"metadata.yaml": metadata} for version in versions}
 
 
 @pytest.mark.parametrize(
@@ -132,18 +132,18 @@ def test_what_a_folder_does_not_have_is_told_with_what_it_has(tmp_path: Path) ->
     ],
 )
 def test_a_url_that_is_no_repository_s_is_told(tmp_path: Path, url: str, said: str) -> None:
-    with pytest.raises(RepositoryError) as told:
+    with pytest.raises(RepositoryError) as error:
         opened(url, tmp_path)
     prefix = "failed to get repository client for the InfrastructureProvider with name herd: "
-    assert str(told.value).startswith(prefix)
-    assert said in str(told.value)
-    assert "secret" not in str(told.value)
+    assert str(error.value).startswith(prefix)
+    assert said in str(error.value)
+    assert "secret" not in str(error.value)
 
 
 def test_an_override_is_read_in_the_place_of_a_file(tmp_path: Path) -> None:
-    url, told = f"{folder(tmp_path, 'v1.0.0')}/latest/c.yaml", list[tuple[int, str]]()
+    url, messages = f"{folder(tmp_path, 'v1.0.0')}/latest/c.yaml", list[tuple[int, str]]()
     config = load(None, {"HOME": str(tmp_path)})
-    config.tell = lambda level, text: told.append((level, text))
+    config.tell = lambda level, text: messages.append((level, text))
     repository = repository_of(Provider("herd", ProviderType.INFRASTRUCTURE, url), config)
     own = tmp_path / ".config" / "cluster-api" / "overrides" / "infrastructure-herd"
     (own / "v1.0.0").mkdir(parents=True)
@@ -161,7 +161,7 @@ def test_an_override_is_read_in_the_place_of_a_file(tmp_path: Path) -> None:
     (own / "v1.0.0" / "c.yaml").write_text("mine")
     run_without_loop(repository.file("v1.0.0", "c.yaml"))
     of_ours = 'provider="infrastructure-herd" version="v1.0.0"'
-    assert told == [
+    assert messages == [
         (1, f'Using override="cluster-template-mine.yaml" {of_ours}'),
         (0, f'Using override="c.yaml" {of_ours}'),
     ]

@@ -58,7 +58,9 @@ async def test_what_is_pushed_is_a_repository() -> None:
         assert await ours.files("v1.1.0") == sorted(FILES)
         for name, content in FILES.items():
             assert await ours.file("v1.2.1+build.5", name) == content
-        pushed = len([one for one in server.asked if one.startswith("PUT") and "uploads" in one])
+        pushed = len(
+            [text for text in server.asked if text.startswith("PUT") and "uploads" in text]
+        )
         assert pushed == len(FILES) + 1, "content that is there is not sent again"
 
 
@@ -89,9 +91,9 @@ async def test_an_index_has_the_files_of_its_manifests() -> None:
     registry = Registry()
     async with serving(registry.server()) as server:
         artifacts = [pack({name: content}) for name, content in FILES.items()]
-        for one in artifacts:
-            await client(server).push(one, "part")
-        documents = [one.descriptor().document() for one in artifacts]
+        for artifact in artifacts:
+            await client(server).push(artifact, "part")
+        documents = [item.descriptor().document() for item in artifacts]
         import msgspec
 
         kind = "application/vnd.oci.image.index.v1+json"
@@ -118,11 +120,11 @@ async def test_a_registry_is_told_who_asks(credentials: Credentials, allowed: bo
         if allowed:
             await asking.push(pack(FILES), "v1.2.0")
             assert await repository(asking).default_version() == "v1.2.0"
-            assert len([one for one in server.asked if "/token" in one]) == 2, "one a right"
+            assert len([text for text in server.asked if "/token" in text]) == 2, "one a right"
             return
-        with pytest.raises(RepositoryError, match=r"authentication required.*OCI_USER") as told:
+        with pytest.raises(RepositoryError, match=r"authentication required.*OCI_USER") as error:
             await asking.push(pack(FILES), "v1.2.0")
-    assert not any(word in str(told.value) for word in ("secret", "wrong", "guessed"))
+    assert not any(word in str(error.value) for word in ("secret", "wrong", "guessed"))
     assert "secret" not in repr(replace(credentials, password="secret"))
 
 

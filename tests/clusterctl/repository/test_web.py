@@ -24,22 +24,24 @@ async def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPa
 
 
 async def test_a_redirect_to_another_server_does_not_take_the_token_there() -> None:
-    told = []
+    result = []
 
     async def storage(_: Server, request: web.Request) -> web.StreamResponse:
-        told.append(request.headers.get("Authorization"))
+        result.append(request.headers.get("Authorization"))
         return web.Response(body=b"kind: Herd")
 
     async with serving(Server(storage)) as elsewhere:
 
         async def moved(_: Server, request: web.Request) -> web.StreamResponse:
-            told.append(request.headers.get("Authorization"))
+            result.append(request.headers.get("Authorization"))
             return web.Response(status=302, headers={"Location": f"{elsewhere.url}/c.yaml"})
 
         async with serving(Server(moved)) as server:
-            asked = await WebClient(()).get(f"{server.url}/c", {"Authorization": "Bearer t"})
-    assert asked.body == b"kind: Herd"
-    assert told == ["Bearer t", None]
+            http_response = await WebClient(()).get(
+                f"{server.url}/c", {"Authorization": "Bearer t"}
+            )
+    assert http_response.body == b"kind: Herd"
+    assert result == ["Bearer t", None]
 
 
 async def test_an_answer_without_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

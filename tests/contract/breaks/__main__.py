@@ -16,7 +16,7 @@ from tests.contract.breaks.runner import Outcome, run
 
 def main(texts: Sequence[str]) -> int:
     """Print a line for each break; 1 if a test did not notice one."""
-    chosen = [one for one in BREAKS if not texts or any(text in _text(one) for text in texts)]
+    chosen = [entry for entry in BREAKS if not texts or any(text in _text(entry) for text in texts)]
     left = 0
     with TemporaryDirectory(prefix="kapy-rules-") as folder:
         for outcome in run(chosen, Path(folder), workers=os.cpu_count() or 1):
@@ -26,14 +26,16 @@ def main(texts: Sequence[str]) -> int:
     return 1 if left or not chosen else 0
 
 
-def _text(one: Break) -> str:
-    return " ".join((one.name, one.file, *(rule for rules in one.shown.values() for rule in rules)))
+def _text(entry: Break) -> str:
+    return " ".join(
+        (entry.name, entry.file, *(rule for rules in entry.shown.values() for rule in rules))
+    )
 
 
 def _say(outcome: Outcome) -> None:
-    one = outcome.broken
+    broken = outcome.broken
     verdict = "seen" if outcome.is_seen else "NOT SEEN"
-    sys.stdout.write(f"{verdict:9} {one.file}: {one.name}\n")
+    sys.stdout.write(f"{verdict:9} {broken.file}: {broken.name}\n")
     for test in outcome.unseen:
         sys.stdout.write(f"          {test}\n")
     if outcome.problem:

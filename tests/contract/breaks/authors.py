@@ -34,8 +34,8 @@ AUTHORS: Final = (
     Break(
         "the condition of what has failed for good does not say why",
         "sdk/provider_reconciler.py",
-        "said = false(self.summary_condition, reason, answer.message)",
-        "said = false(self.summary_condition, Reason.NOT_READY)",
+        "condition = false(self.summary_condition, reason, answer.message)",
+        "condition = false(self.summary_condition, Reason.NOT_READY)",
         {
             "sdk/test_status.py::test_what_has_failed_for_good_is_told_and_left_alone": each(
                 "terminal-failures"
@@ -75,7 +75,7 @@ AUTHORS: Final = (
     Break(
         "taints of a control plane do not reach its Machines",
         "sdk/control_plane_desired.py",
-        "[encode(one) for one in template.taints]",
+        "[encode(taint) for taint in template.taints]",
         "[]",
         {
             "providers/kubeadm/test_control_plane_story.py::"

@@ -28,7 +28,9 @@ _IDS: Final = [rule.id for document in DOCUMENTS for rule in (*document.rules, *
 
 def each(*names: str, but: Sequence[str] = ()) -> tuple[str, ...]:
     """The rules of these names in all documents that have them. but: documents to leave out."""
-    found = (rule.partition("/") for rule in _IDS)
+    partitions = (rule.partition("/") for rule in _IDS)
     return tuple(
-        f"{document}/{name}" for document, _, name in found if name in names and document not in but
+        f"{document}/{name}"
+        for document, _, name in partitions
+        if name in names and document not in but
     )

@@ -38,8 +38,8 @@ PROVIDERS: Final = (
     Break(
         "two providers may have one name and type",
         "clusterctl/config/providers.py",
-        "if own.setdefault((one.name, one.type), one) is not one:",
-        "if own.setdefault((one.name, one.type), one) is None:",
+        "if own.setdefault((provider.name, provider.type), provider) is not provider:",
+        "if own.setdefault((provider.name, provider.type), provider) is None:",
         {f"{_SETTINGS}::test_a_provider_that_breaks_a_rule_is_told": ("clusterctl/names",)},
     ),
     Break(
@@ -52,7 +52,7 @@ PROVIDERS: Final = (
     Break(
         "who leaves out the organisation is not told the whole name",
         "clusterctl/config/providers.py",
-        'near = [one for one in names if name and one.endswith(f"-{name}")]',
+        'near = [item for item in names if name and item.endswith(f"-{name}")]',
         "near = list[str]()",
         {
             f"{_SETTINGS}::test_an_unknown_provider_is_told_with_the_nearest_names": (
@@ -74,8 +74,8 @@ PROVIDERS: Final = (
     Break(
         "any tag is a version",
         "clusterctl/repository/tags.py",
-        "if (found := semantic(tag)) is not None}",
-        'if (found := semantic(tag) or parse("0.0.0")) is not None}',
+        "if (version := semantic(tag)) is not None}",
+        'if (version := semantic(tag) or parse("0.0.0")) is not None}',
         {f"{_FAR}::test_tags_that_are_no_versions_do_not_count": ("clusterctl/github",)},
     ),
     Break(
@@ -132,8 +132,8 @@ PROVIDERS: Final = (
     Break(
         "a version that belongs to no series is taken",
         "clusterctl/metadata.py",
-        "if (one.major, one.minor) == (release.major, release.minor):",
-        "if one.major <= release.major:",
+        "if (release_series.major, release_series.minor) == (release.major, release.minor):",
+        "if release_series.major <= release.major:",
         {
             f"{_METADATA}::test_a_version_that_belongs_nowhere_is_refused": (
                 "clusterctl/metadata-counts",
@@ -337,7 +337,7 @@ TEMPLATES: Final = (
     Break(
         "half a class is added to",
         "clusterctl/templates/classes.py",
-        "            await _refuse_duplicates(client, found)\n",
+        "            await _refuse_duplicates(client, results)\n",
         "            pass\n",
         {f"{_TEMPLATES}::test_half_a_cluster_class_is_not_added_to": ("clusterctl/classes-added",)},
     ),

@@ -52,8 +52,8 @@ REFERENCES: Final = (
     Break(
         "a version that is not served is read",
         "contract/resolve.py",
-        "next((one for one in named if served.get(one)), None)",
-        "next((one for one in named if one in served), None)",
+        "next((item for item in named if served.get(item)), None)",
+        "next((item for item in named if item in served), None)",
         {
             f"{_RESOLVE}::test_versions_that_the_crd_lacks_or_does_not_serve_are_passed_over": each(
                 "version-read", "label-versions"
@@ -320,8 +320,8 @@ CLUSTER: Final = (
     Break(
         "an upgrade is done when one machine has the version",
         "contract/control_plane.py",
-        "return any(compare(wanted, one, build_tags=True) >= 1 for one in running)",
-        "return all(compare(wanted, one, build_tags=True) >= 1 for one in running)",
+        "return any(compare(wanted, item, build_tags=True) >= 1 for item in running)",
+        "return all(compare(wanted, item, build_tags=True) >= 1 for item in running)",
         {
             "contract/test_fields.py::test_what_a_control_plane_is_doing": (
                 "control-plane/version-awaited",

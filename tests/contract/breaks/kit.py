@@ -49,20 +49,20 @@ def is_by_hand(case: Case) -> bool:
 @cache
 def cases() -> Mapping[str, Case]:
     """By the id of the rule, the case that shows its breach."""
-    found = {rule: Case(_FILES) for rule in test_mutants.MUTANTS}
+    results = {rule: Case(_FILES) for rule in test_mutants.MUTANTS}
     for name, mutant in of_behaviour.WRONG.items():
         for role in mutant.of:
-            for one in mutant.breaks:
-                found.setdefault(
-                    one if one in RULES else f"{role}/{one}", Case(_RUNNING, role, name)
+            for text in mutant.breaks:
+                results.setdefault(
+                    text if text in RULES else f"{role}/{text}", Case(_RUNNING, role, name)
                 )
-    for role, every in test_by_hand.WRONG.items():
+    for role, entry in test_by_hand.WRONG.items():
         document = "ipam" if role == _MACHINE else role  # machines that take addresses
-        for wrong in every:
+        for wrong in entry:
             rule = wrong.partition(": ")[0]
             rule = "release" if (role, rule) == ("ipam", "deletion") else rule
-            found.setdefault(f"{document}/{rule}", Case(_BY_HAND, role, wrong))
+            results.setdefault(f"{document}/{rule}", Case(_BY_HAND, role, wrong))
     for check in BEHAVIOUR:  # those that all parts have alike have one provider that breaks them
-        if check.name in test_by_hand.OF_ALL_PARTS and check.rule not in found:
-            found[check.rule] = found[f"{_MACHINE}/{check.name}"]
-    return found | {f"{part}/{ONCE}": Case(BAD_DAYS) for part in ROLE_SETUPS}
+        if check.name in test_by_hand.OF_ALL_PARTS and check.rule not in results:
+            results[check.rule] = results[f"{_MACHINE}/{check.name}"]
+    return results | {f"{part}/{ONCE}": Case(BAD_DAYS) for part in ROLE_SETUPS}

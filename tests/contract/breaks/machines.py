@@ -132,7 +132,7 @@ MACHINES: Final = (
     Break(
         "a Node that is not ready does not say why",
         "core/machine/node_conditions.py",
-        'message = found.get("message") or f"Condition is {status}"',
+        'message = condition.get("message") or f"Condition is {status}"',
         'message = f"Condition is {status}"',
         {"core/machine/test_status.py::test_health_of_a_node": ("control-plane/pods-network",)},
     ),

@@ -52,15 +52,15 @@ OTHER_PARTS: Final = (
     Break(
         "a Node is not found by its provider ID",
         "core/machine/node.py",
-        "found = nodes_with(nodes, provider_id)",
-        'found = nodes_with(nodes, f"{provider_id}/")',
+        "results = nodes_with(nodes, provider_id)",
+        'results = nodes_with(nodes, f"{provider_id}/")',
         {_TAKEN: ("infra-machine/provider-id-taken",)},
     ),
     Break(
         "Nodes of a pool are not found by the IDs",
         "core/machinepool/nodes.py",
-        "found = [node for one in ids for node in nodes_with(nodes, one)]",
-        "found = list[Document]()",
+        "result = [node for item in ids for node in nodes_with(nodes, item)]",
+        "result = list[Document]()",
         {
             f"{_POOLS}::test_a_pool_runs_when_its_machines_are_nodes": (
                 "infra-machinepool/provider-ids-taken",

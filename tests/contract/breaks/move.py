@@ -32,8 +32,8 @@ MOVE: Final = (
     Break(
         "objects of other namespaces are moved",
         "clusterctl/move/discovery.py",
-        "places = [(one.resource, namespace) for one in kinds.values()]",
-        'places = [(one.resource, "") for one in kinds.values()]',
+        "places = [(moved_kind.resource, namespace) for moved_kind in kinds.values()]",
+        'places = [(moved_kind.resource, "") for moved_kind in kinds.values()]',
         {f"{_RULES}::test_only_the_namespace_that_is_moved": ("clusterctl/move-kinds",)},
     ),
     Break(
@@ -99,7 +99,7 @@ MOVE: Final = (
     Break(
         "what is there is not updated",
         "clusterctl/move/copying.py",
-        "elif not new and _differs(self._desired(planned), found):",
+        "elif not new and _differs(self._desired(planned), deletion):",
         "elif False:",
         {
             f"{_RULES}::test_namespaced_objects_are_created_or_updated_and_removed": (

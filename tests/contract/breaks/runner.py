@@ -38,9 +38,9 @@ class Outcome(NamedTuple):
         return not self.unseen and not self.problem
 
 
-def source_of(one: Break, root: Path = ROOT) -> Path:
+def source_of(entry: Break, root: Path = ROOT) -> Path:
     """The file that a break changes."""
-    return root / "src" / "kapy" / one.file
+    return root / "src" / "kapy" / entry.file
 
 
 def run(breaks: Iterable[Break], folder: Path, *, workers: int = 1) -> Iterator[Outcome]:
@@ -62,13 +62,13 @@ def run(breaks: Iterable[Break], folder: Path, *, workers: int = 1) -> Iterator[
         yield from pool.map(tried, enumerate(breaks, start=1))
 
 
-def _tried(number: int, one: Break, copy: Path) -> Outcome:
-    path = source_of(one, copy)
+def _tried(number: int, entry: Break, copy: Path) -> Outcome:
+    path = source_of(entry, copy)
     source = path.read_text()
-    path.write_text(source.replace(one.old, one.new))
+    path.write_text(source.replace(entry.old, entry.new))
     _touch(path, 2 * number)
     try:
-        return _judged(one, copy)
+        return _judged(entry, copy)
     finally:
         path.write_text(source)
         _touch(path, 2 * number + 1)
@@ -81,8 +81,8 @@ def _touch(path: Path, number: int) -> None:
     os.utime(path, (time, time))
 
 
-def _judged(one: Break, copy: Path) -> Outcome:
-    wanted = {test: node_of(test) for test in one.shown}
+def _judged(entry: Break, copy: Path) -> Outcome:
+    wanted = {test: node_of(test) for test in entry.shown}
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-rf", "-p", "no:cacheprovider"]
     command += ["-o", f"pythonpath=. {copy / 'src'}", *dict.fromkeys(wanted.values())]
     try:
@@ -90,11 +90,11 @@ def _judged(one: Break, copy: Path) -> Outcome:
             command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT, check=False
         )
     except subprocess.TimeoutExpired:
-        return Outcome(one, [], f"the tests did not end within {TIMEOUT:g} s")
+        return Outcome(entry, [], f"the tests did not end within {TIMEOUT:g} s")
     if done.returncode not in _RAN:
-        return Outcome(one, [], done.stdout + done.stderr)
+        return Outcome(entry, [], done.stdout + done.stderr)
     failed = set(_FAILED.findall(done.stdout))
-    return Outcome(one, [test for test, node in wanted.items() if node not in failed])
+    return Outcome(entry, [test for test, node in wanted.items() if node not in failed])
 
 
 @cache
@@ -103,7 +103,7 @@ def node_of(test: str) -> str:
     path, _, name = test.partition("::")
     file = ROOT / "tests" / path
     for node in ast.parse(file.read_text()).body:
-        inner = [getattr(one, "name", "") for one in getattr(node, "body", ())]
+        inner = [getattr(item, "name", "") for item in getattr(node, "body", ())]
         if isinstance(node, ast.ClassDef) and name in inner:
             return f"tests/{path}::{node.name}::{name}"
     return f"tests/{path}::{name}"

@@ -22,7 +22,7 @@ AT_WORK: Final = "clusterctl/move/test_others_at_work.py"
 
 def _row(names: Sequence[str], lines: Sequence[int], kept: Sequence[str], *held: str) -> Row:
     """held: tests; those without a file are in `test_rules.py`."""
-    tests = [one if "::" in one else f"clusterctl/move/test_rules.py::{one}" for one in held]
+    tests = [text if "::" in text else f"clusterctl/move/test_rules.py::{text}" for text in held]
     return Row(names, lines, kept, tests)
 
 

@@ -90,14 +90,14 @@ _SEEN: Final = {
 
 def pages() -> dict[str, str]:
     """The text of every page by its file name, `README.md` among them."""
-    found = {f"{one.document.name}.md": "".join(_page(one)) for one in KEPT}
-    found["README.md"] = "".join([_INDEX, *map(_counts, DOCUMENTS), _total()])
-    return found
+    results = {f"{item.document.name}.md": "".join(_page(item)) for item in KEPT}
+    results["README.md"] = "".join([_INDEX, *map(_counts, DOCUMENTS), _total()])
+    return results
 
 
-def _counts(one: Document) -> str:
-    told = " | ".join(map(str, _numbers([one])))
-    return f"| [{one.title}]({one.name}.md) | {told} |\n"
+def _counts(document: Document) -> str:
+    message = " | ".join(map(str, _numbers([document])))
+    return f"| [{document.title}]({document.name}.md) | {message} |\n"
 
 
 def _total() -> str:
@@ -107,10 +107,10 @@ def _total() -> str:
 def _numbers(documents: Iterable[Document]) -> list[int]:
     """How many rules there are, by level and by who sees it; how many promises."""
     documents = list(documents)
-    rules = [rule for one in documents for rule in one.rules]
+    rules = [rule for document in documents for rule in document.rules]
     levels = [sum(rule.level is level for rule in rules) for level in Level]
     seen = [sum(rule.checked is by for rule in rules) for by in list(CheckMethod)[:3]]
-    return [len(rules), *levels, *seen, sum(len(one.promises) for one in documents)]
+    return [len(rules), *levels, *seen, sum(len(document.promises) for document in documents)]
 
 
 def _page(kept: Kept) -> Iterator[str]:
@@ -126,10 +126,10 @@ def _page(kept: Kept) -> Iterator[str]:
 
 def _sections(document: Document) -> dict[str, list[Rule]]:
     """Rules and promises by their section, in the order of the document."""
-    found: dict[str, list[Rule]] = {}
+    ruleses: dict[str, list[Rule]] = {}
     for rule in (*document.rules, *document.promises):
-        found.setdefault(rule.section, []).append(rule)
-    return found
+        ruleses.setdefault(rule.section, []).append(rule)
+    return ruleses
 
 
 def _names(row: Row, rule: Rule) -> bool:
@@ -139,10 +139,10 @@ def _names(row: Row, rule: Rule) -> bool:
 def _row(rule: Rule, rows: list[Row]) -> str:
     level = rule.level.value if rule.keeper is ResponsibleParty.PROVIDER else rule.keeper.value
     says = f"{rule.says} *Where {rule.when}.*" if rule.when else rule.says
-    kept = "<br>".join(map(_module, _once(one for row in rows for one in row.kept)))
-    shown = list(_shown(rule))
-    held = _once(one for row in rows for one in row.held if one not in shown)
-    tests = [_test(one) for one in shown], [_test(one) for one in held]
+    kept = "<br>".join(map(_module, _once(text for row in rows for text in row.kept)))
+    entries = list(_shown(rule))
+    held = _once(text for row in rows for text in row.held if text not in entries)
+    tests = [_test(text) for text in entries], [_test(text) for text in held]
     cells = [level, _SEEN[rule.checked], says, kept, *map("<br>".join, tests)]
     return f"| [{rule.name}]({rule.address}) | {' | '.join(cells)} |\n"
 
@@ -150,15 +150,15 @@ def _row(rule: Rule, rows: list[Row]) -> str:
 def _shown(rule: Rule) -> Iterator[str]:
     """The tests that are known to fail when the rule is broken."""
     yield from _once(
-        test for one in BREAKS for test, rules in one.shown.items() if rule.id in rules
+        test for entry in BREAKS for test, rules in entry.shown.items() if rule.id in rules
     )
     if rule.id in cases():
         yield cases()[rule.id].test
 
 
-def _once(found: Iterable[str]) -> Iterable[str]:
+def _once(values: Iterable[str]) -> Iterable[str]:
     """Each of them, in the order in which they come."""
-    return dict.fromkeys(found)
+    return dict.fromkeys(values)
 
 
 def _module(path: str) -> str:

@@ -151,10 +151,10 @@ def instances(lines: Sequence[int]) -> Row:
     return Row(("instances",), lines, ("engine/options.py",), (FLAG_NAMESPACE, FLAG_FILTER))
 
 
-def pausing(lines: Sequence[int], shown: Sequence[int], held: Sequence[str]) -> list[Row]:
+def pausing(lines: Sequence[int], entries: Sequence[int], held: Sequence[str]) -> list[Row]:
     """Pausing, and the Paused condition."""
     kept = ("conditions/paused.py",)
     return [
         Row(("pausing",), lines, kept, held),
-        Row(("paused-condition",), shown, kept, held),
+        Row(("paused-condition",), entries, kept, held),
     ]

@@ -57,7 +57,7 @@ async def refused(writing: Coroutine[Any, Any, Any]) -> list[str]:
     with pytest.raises(Invalid) as caught:
         await writing
     assert caught.value.details is not None
-    return sorted(one["field"] for one in caught.value.details["causes"])
+    return sorted(cause["field"] for cause in caught.value.details["causes"])
 
 
 @asynccontextmanager

@@ -71,8 +71,8 @@ def pool(replicas: int, name: str = "mp") -> Document:
 
 
 async def owned_by_the_cluster(plane: Stage, kind: type[MachinePool | Machine], name: str) -> None:
-    one = await found(plane)
-    owner = {"kind": "Cluster", "name": "c", "uid": one.metadata.uid}
+    value = await found(plane)
+    owner = {"kind": "Cluster", "name": "c", "uid": value.metadata.uid}
     owners = [{"apiVersion": "cluster.x-k8s.io/v1beta2", **owner}]
     await plane.client.patch(kind, Key("default", name), {"metadata": {"ownerReferences": owners}})
 
@@ -88,12 +88,12 @@ async def test_pools_count_as_workers_and_go_with_them(plane: Stage) -> None:
     workers = (await found(plane)).status.workers
     assert workers is not None
     assert (workers.desired_replicas, workers.replicas, workers.ready_replicas) == (3, 2, 1)
-    assert [one.version for one in workers.versions] == [VERSION]
+    assert [version.version for version in workers.versions] == [VERSION]
 
     await plane.client.delete(Cluster, KEY)
     await plane.settle()
-    told = condition(await found(plane), "Deleting")
-    assert (told.reason, told.message) == ("WaitingForWorkersDeletion", "* MachinePools: mp")
+    result = condition(await found(plane), "Deleting")
+    assert (result.reason, result.message) == ("WaitingForWorkersDeletion", "* MachinePools: mp")
     assert (await plane.client.get(MachinePool, key)).deleting
     assert "deletionTimestamp" not in (await plane.provider(CONTROL_PLANES, "c"))["metadata"]
     await plane.client.patch(MachinePool, key, RELEASE)
@@ -104,22 +104,22 @@ async def test_machines_of_a_pool_are_not_summed_up_in_conditions(plane: Stage) 
     await running_cluster(plane)
     await plane.create(machine("of-pool", labels={Label.POOL_NAME: "mp"}))
     await plane.settle(30)
-    one = await found(plane)
-    assert condition(one, "WorkerMachinesReady").reason == "NoReplicas"
-    assert condition(one, "WorkerMachinesUpToDate").reason == "NoReplicas"
+    value = await found(plane)
+    assert condition(value, "WorkerMachinesReady").reason == "NoReplicas"
+    assert condition(value, "WorkerMachinesUpToDate").reason == "NoReplicas"
 
 
 async def test_a_control_plane_of_machines_is_initialized_by_a_node_and_goes_with_the_workers(
     plane: Stage,
 ) -> None:
-    one = cluster(controlPlaneEndpoint={"host": "1.2.3.4", "port": 6443})
-    del one["spec"]["controlPlaneRef"]
-    await plane.create(of(INFRA_CLUSTERS, "c"), one)
+    document = cluster(controlPlaneEndpoint={"host": "1.2.3.4", "port": 6443})
+    del document["spec"]["controlPlaneRef"]
+    await plane.create(of(INFRA_CLUSTERS, "c"), document)
     await plane.report(INFRA_CLUSTERS, "c", initialization={"provisioned": True})
     await plane.create(machine("cp", labels={Label.CONTROL_PLANE: ""}))
     await plane.settle()
-    told = condition(await found(plane), "ControlPlaneInitialized")
-    assert (told.status, told.reason) == ("False", "NotInitialized")
+    result = condition(await found(plane), "ControlPlaneInitialized")
+    assert (result.status, result.reason) == ("False", "NotInitialized")
     node = {"status": {"nodeRef": {"name": "cp"}}}
     await plane.client.patch(Machine, Key("default", "cp"), node, subresource="status")
     await plane.settle()
@@ -131,8 +131,8 @@ async def test_a_control_plane_of_machines_is_initialized_by_a_node_and_goes_wit
     await plane.client.patch(Machine, Key("default", "cp"), HOLD)
     await plane.client.delete(Cluster, KEY)
     await plane.settle(60)
-    told = condition(await found(plane), "Deleting")
-    assert told.message == "* Control plane Machines: cp"
+    result = condition(await found(plane), "Deleting")
+    assert result.message == "* Control plane Machines: cp"
     await plane.client.patch(Machine, Key("default", "cp"), RELEASE)
     await plane.story.until_gone(Cluster, "c")
 
@@ -145,9 +145,9 @@ async def test_a_paused_cluster_stays_until_it_is_unpaused(plane: Stage) -> None
     await plane.settle()
     await plane.client.delete(Cluster, KEY)
     await plane.settle(3600)
-    one = await found(plane)
-    told = condition(one, "Paused")
-    assert (told.status, told.message) == ("True", "Cluster spec.paused is set to true")
+    value = await found(plane)
+    result = condition(value, "Paused")
+    assert (result.status, result.message) == ("True", "Cluster spec.paused is set to true")
     assert len(await plane.story.all(Machine)) == 1
     await plane.story.merge(Cluster, "c", {"spec": {"paused": False}})
     await plane.story.until_gone(Cluster, "c", within=5)
@@ -166,8 +166,8 @@ async def test_pausing_stops_a_deletion_in_the_middle(plane: Stage) -> None:
     await plane.client.patch(CONTROL_PLANES, KEY, RELEASE)
     await plane.settle(3600)
     assert "deletionTimestamp" not in (await plane.provider(INFRA_CLUSTERS, "c"))["metadata"]
-    told = condition(await found(plane), "Paused")
-    assert told.message == f"Cluster has the {Annotation.PAUSED} annotation"
+    result = condition(await found(plane), "Paused")
+    assert result.message == f"Cluster has the {Annotation.PAUSED} annotation"
     await plane.story.merge(Cluster, "c", {"metadata": {"annotations": {Annotation.PAUSED: None}}})
     await plane.story.until_gone(Cluster, "c", within=5)
 
@@ -181,10 +181,10 @@ async def test_finalizers_of_others_hold_the_cluster_and_nothing_else(plane: Sta
     )
     await plane.client.delete(Cluster, KEY)
     await plane.settle(60)
-    one = await found(plane)
-    assert one.metadata.finalizers == ["backup.example.com/first"]
-    told = condition(one, "Deleting")
-    assert (told.reason, told.message) == ("DeletionCompleted", "Deletion completed")
+    value = await found(plane)
+    assert value.metadata.finalizers == ["backup.example.com/first"]
+    result = condition(value, "Deleting")
+    assert (result.reason, result.message) == ("DeletionCompleted", "Deletion completed")
     assert not await plane.all(INFRA_CLUSTERS)
     await plane.story.merge(Cluster, "c", {"metadata": {"finalizers": []}})
     await plane.story.until_gone(Cluster, "c")
@@ -202,9 +202,9 @@ async def test_a_provider_that_was_uninstalled_took_its_objects_along(plane: Sta
     await plane.settle()
     await plane.client.delete(CRDS, Key("", INFRA_CLUSTERS.group_resource))
     await plane.settle(60)
-    told = condition(await found(plane), "InfrastructureReady")
-    assert told.status == "Unknown"
-    assert INFRA_CLUSTERS.group_resource in told.message
+    result = condition(await found(plane), "InfrastructureReady")
+    assert result.status == "Unknown"
+    assert INFRA_CLUSTERS.group_resource in result.message
     await plane.client.delete(Cluster, KEY)
     await plane.story.until_gone(Cluster, "c")
 
@@ -230,8 +230,8 @@ async def test_a_refused_deletion_is_told_and_the_others_go_on(plane: Stage, ref
     plane.controllers.fault = fault
     await plane.client.delete(Cluster, KEY)
     await plane.settle(30)
-    told = condition(await found(plane), "Deleting")
-    assert "not today" in told.message
+    result = condition(await found(plane), "Deleting")
+    assert "not today" in result.message
     assert not await plane.story.all(Machine)
     plane.controllers.fault = lambda _: None
     await plane.story.until_gone(Cluster, "c")

@@ -40,4 +40,4 @@ def test_machines_of_a_control_plane_are_its_providers_business(
         control_plane=[machine("cp")],
     )
     scope = cast(ClusterScope, SimpleNamespace(cluster=cluster, descendants=descendants))
-    assert [one.metadata.name for one in owned_children(scope)] == expected
+    assert [child.metadata.name for child in owned_children(scope)] == expected

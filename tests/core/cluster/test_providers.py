@@ -43,31 +43,31 @@ async def old_cluster(plane: Stage, **infrastructure: Any) -> None:
     """A Cluster of old providers that have not reported anything yet."""
     for resource in (OLD_CLUSTERS, OLD_CONTROL_PLANES):
         await plane.client.create(CRDS, old_crd(resource))
-    one = cluster()
-    one["spec"] = {
+    document = cluster()
+    document["spec"] = {
         "infrastructureRef": reference(OLD_CLUSTERS, "c"),
         "controlPlaneRef": reference(OLD_CONTROL_PLANES, "c"),
     }
     await plane.client.create(OLD_CLUSTERS, of(OLD_CLUSTERS, "c", **infrastructure))
     replicas = {"version": VERSION, "replicas": 3}
     await plane.client.create(OLD_CONTROL_PLANES, of(OLD_CONTROL_PLANES, "c", spec=replicas))
-    await plane.create(one)
+    await plane.create(document)
 
 
-def legacy(one: Cluster) -> dict[str, tuple[str, str, str]]:
+def legacy(value: Cluster) -> dict[str, tuple[str, str, str]]:
     """The v1beta1 conditions: status, reason and severity by type."""
-    assert one.status.deprecated is not None
-    assert one.status.deprecated.v1beta1 is not None
-    conditions = one.status.deprecated.v1beta1.conditions
+    assert value.status.deprecated is not None
+    assert value.status.deprecated.v1beta1 is not None
+    conditions = value.status.deprecated.v1beta1.conditions
     return {two.type: (two.status, two.reason, two.severity) for two in conditions}
 
 
 async def test_a_cluster_of_old_providers(plane: Stage) -> None:
     await old_cluster(plane, spec={"controlPlaneEndpoint": {"host": "1.2.3.4", "port": 6443}})
     await plane.settle()
-    one = await found(plane)
-    assert condition(one, "InfrastructureReady").reason == "NotReady"
-    assert legacy(one) == {
+    value = await found(plane)
+    assert condition(value, "InfrastructureReady").reason == "NotReady"
+    assert legacy(value) == {
         "Ready": ("False", "WaitingForControlPlane", "Info"),
         "ControlPlaneInitialized": (
             "False",
@@ -93,20 +93,20 @@ async def test_a_cluster_of_old_providers(plane: Stage) -> None:
         conditions=[{**busy, "message": "2 of 3"}],
     )
     await plane.settle()
-    one = await found(plane)
-    assert [two.name for two in one.status.failure_domains] == ["a", "b"]
-    assert (condition(one, "InfrastructureReady").status, one.status.phase) == (
+    value = await found(plane)
+    assert [two.name for two in value.status.failure_domains] == ["a", "b"]
+    assert (condition(value, "InfrastructureReady").status, value.status.phase) == (
         "True",
         "Provisioned",
     )
-    assert condition(one, "InfrastructureReady").reason == "Ready"
-    assert condition(one, "ControlPlaneInitialized").status == "True"
-    assert condition(one, "ControlPlaneAvailable").status == "True"
-    counted = one.status.control_plane
+    assert condition(value, "InfrastructureReady").reason == "Ready"
+    assert condition(value, "ControlPlaneInitialized").status == "True"
+    assert condition(value, "ControlPlaneAvailable").status == "True"
+    counted = value.status.control_plane
     assert counted is not None
     assert (counted.desired_replicas, counted.replicas, counted.ready_replicas) == (3, 2, 2)
     assert (counted.up_to_date_replicas, counted.available_replicas) == (1, 2)
-    assert legacy(one) == {
+    assert legacy(value) == {
         "Ready": ("False", "ScalingUp", "Warning"),
         "ControlPlaneInitialized": ("True", "", ""),
         "ControlPlaneReady": ("False", "ScalingUp", "Warning"),
@@ -114,7 +114,9 @@ async def test_a_cluster_of_old_providers(plane: Stage) -> None:
     }
 
 
-@pytest.mark.parametrize("resource", [OLD_CLUSTERS, OLD_CONTROL_PLANES], ids=lambda one: one.kind)
+@pytest.mark.parametrize(
+    "resource", [OLD_CLUSTERS, OLD_CONTROL_PLANES], ids=lambda value: value.kind
+)
 async def test_a_terminal_failure_stays_where_v1beta1_told_it(
     plane: Stage, resource: Resource
 ) -> None:
@@ -124,12 +126,12 @@ async def test_a_terminal_failure_stays_where_v1beta1_told_it(
     await plane.settle()
     await plane.report(resource, "c", failureReason=None, failureMessage=None)
     await plane.settle()
-    one = await found(plane)
-    assert one.status.deprecated is not None
-    told = one.status.deprecated.v1beta1
-    assert told is not None
-    assert told.failure_reason == "CreateError"
-    assert told.failure_message == (
+    value = await found(plane)
+    assert value.status.deprecated is not None
+    v1beta1 = value.status.deprecated.v1beta1
+    assert v1beta1 is not None
+    assert v1beta1.failure_reason == "CreateError"
+    assert v1beta1.failure_message == (
         f"Failure detected from referenced resource {resource.api_version}, Kind={resource.kind} "
         'with name "c": no such network'
     )
@@ -147,8 +149,11 @@ async def test_infrastructure_that_is_managed_from_outside_is_taken_as_it_is(
     await plane.client.patch(INFRA_CLUSTERS, KEY, endpoint)
     await plane.report(INFRA_CLUSTERS, "c", initialization={"provisioned": True})
     await plane.settle(1)
-    one = await found(plane)
-    assert (one.status.phase, one.spec.control_plane_endpoint.host) == ("Provisioned", "1.2.3.4")
+    value = await found(plane)
+    assert (value.status.phase, value.spec.control_plane_endpoint.host) == (
+        "Provisioned",
+        "1.2.3.4",
+    )
     kept = await plane.provider(INFRA_CLUSTERS, "c")
     assert kept["metadata"]["annotations"] == {Annotation.MANAGED_BY: "terraform"}
 
@@ -156,8 +161,8 @@ async def test_infrastructure_that_is_managed_from_outside_is_taken_as_it_is(
 async def test_the_endpoint_of_the_user_is_the_endpoint(plane: Stage) -> None:
     await running_cluster(plane, controlPlaneEndpoint={"host": "api.example.com", "port": 443})
     await plane.settle()
-    one = await found(plane)
-    assert one.spec.control_plane_endpoint.host == "api.example.com"
+    value = await found(plane)
+    assert value.spec.control_plane_endpoint.host == "api.example.com"
 
 
 async def test_the_endpoint_may_come_from_the_control_plane(plane: Stage) -> None:
@@ -172,8 +177,11 @@ async def test_the_endpoint_may_come_from_the_control_plane(plane: Stage) -> Non
     initialized = {"controlPlaneInitialized": True}
     await plane.report(CONTROL_PLANES, "c", initialization=initialized)
     await plane.settle()
-    one = await found(plane)
-    assert (one.spec.control_plane_endpoint.host, one.status.phase) == ("5.6.7.8", "Provisioned")
+    value = await found(plane)
+    assert (value.spec.control_plane_endpoint.host, value.status.phase) == (
+        "5.6.7.8",
+        "Provisioned",
+    )
 
 
 BROKEN: list[tuple[Resource, Document, str]] = [
@@ -195,14 +203,14 @@ async def test_what_breaks_the_contract_is_told_and_can_be_put_right_and_deleted
         was = (await plane.provider(resource, "c"))["status"]
         await plane.report(resource, "c", **status)
         await plane.settle()
-        one = await found(plane)
-        told = condition(one, shown_by)
-        assert (told.status, told.reason) == ("Unknown", "InternalError")
+        value = await found(plane)
+        result = condition(value, shown_by)
+        assert (result.status, result.reason) == ("Unknown", "InternalError")
         (field,) = status
         for word in (resource.kind, "c", f".status.{field}"):
-            assert word in told.message
-        assert one.status.initialization == before.status.initialization
-        assert one.status.phase == "Provisioned"
+            assert word in result.message
+        assert value.status.initialization == before.status.initialization
+        assert value.status.phase == "Provisioned"
 
         await plane.report(resource, "c", **{field: None})
         await plane.report(resource, "c", **was)
@@ -228,23 +236,23 @@ async def test_a_condition_that_no_status_could_hold_spoils_nothing_else(plane: 
         ready = {"type": "Ready", "status": "False", "lastTransitionTime": SINCE, **reported}
         await plane.report(INFRA_CLUSTERS, "c", conditions=[ready])
         await plane.settle()
-        one = await found(plane)
-        told = condition(one, "InfrastructureReady")
-        assert told.reason == reason
-        assert len(told.message) <= length
-        assert one.status.phase == "Provisioned"
+        value = await found(plane)
+        result = condition(value, "InfrastructureReady")
+        assert result.reason == reason
+        assert len(result.message) <= length
+        assert value.status.phase == "Provisioned"
 
 
 async def test_a_provider_that_is_not_installed_is_named_and_waited_for(plane: Stage) -> None:
-    one = cluster()
-    one["spec"]["infrastructureRef"] = reference(OLD_CLUSTERS, "c")
-    await plane.create(one)
+    document = cluster()
+    document["spec"]["infrastructureRef"] = reference(OLD_CLUSTERS, "c")
+    await plane.create(document)
     await plane.settle(3600)
-    told = condition(await found(plane), "InfrastructureReady")
-    assert told.status == "Unknown"
-    assert "oldclusters.infra.example.com" in told.message
+    result = condition(await found(plane), "InfrastructureReady")
+    assert result.status == "Unknown"
+    assert "oldclusters.infra.example.com" in result.message
     await plane.client.create(CRDS, old_crd(OLD_CLUSTERS))
     await plane.client.create(OLD_CLUSTERS, of(OLD_CLUSTERS, "c"))
     await plane.settle(1)
-    told = condition(await found(plane), "InfrastructureReady")
-    assert told.message == "OldCluster status.initialization.provisioned is false"
+    result = condition(await found(plane), "InfrastructureReady")
+    assert result.message == "OldCluster status.initialization.provisioned is false"

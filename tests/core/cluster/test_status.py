@@ -120,14 +120,14 @@ def condition(of: str, status: str, reason: str = "R", message: str = "") -> Doc
 def test_infrastructure(
     observed: Observed[InfraCluster], of: Cluster, expected: tuple[str, str, str]
 ) -> None:
-    found = infrastructure_ready(scope(of, infrastructure=observed))
-    assert (found.status, found.reason, found.message) == expected
+    ready = infrastructure_ready(scope(of, infrastructure=observed))
+    assert (ready.status, ready.reason, ready.message) == expected
 
 
 def test_control_plane_falls_back_on_its_field() -> None:
     observed = Found(ControlPlane(thing()))
-    found = control_plane_available(scope(cluster(), control_plane=observed))
-    assert found.message == "Thing status.initialization.controlPlaneInitialized is false"
+    result = control_plane_available(scope(cluster(), control_plane=observed))
+    assert result.message == "Thing status.initialization.controlPlaneInitialized is false"
     up = scope(cluster(controlPlaneInitialized=True), control_plane=observed)
     assert control_plane_available(up).status == "True"
 
@@ -138,11 +138,11 @@ def test_control_plane_shows_what_is_reported() -> None:
         condition("Ready", "True"),
     )
     observed = Found(ControlPlane(document))
-    found = control_plane_available(
+    result = control_plane_available(
         scope(cluster(controlPlaneInitialized=True), control_plane=observed)
     )
-    assert (found.type, found.status) == ("ControlPlaneAvailable", "False")
-    assert (found.reason, found.message) == ("NoQuorum", "two of three are down")
+    assert (result.type, result.status) == ("ControlPlaneAvailable", "False")
+    assert (result.reason, result.message) == ("NoQuorum", "two of three are down")
 
 
 def test_initialized_is_read_through_the_contract() -> None:
@@ -150,8 +150,8 @@ def test_initialized_is_read_through_the_contract() -> None:
     observed = Found(ControlPlane(document))
     assert control_plane_initialized(scope(cluster(), control_plane=observed)).status == "True"
     broken = Found(ControlPlane(thing(initialization={"controlPlaneInitialized": "yes"})))
-    found = control_plane_initialized(scope(cluster(), control_plane=broken))
-    assert (found.status, found.reason) == ("Unknown", "InternalError")
+    result = control_plane_initialized(scope(cluster(), control_plane=broken))
+    assert (result.status, result.reason) == ("Unknown", "InternalError")
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,9 @@ def test_initialized_is_read_through_the_contract() -> None:
 )
 def test_remote_connection(health: Health, expected: tuple[str, str]) -> None:
     of = cluster()
-    found = remote_connection(of, scope(of, health=health))
-    assert found is not None
-    assert (found.status, found.message) == expected
+    connection = remote_connection(of, scope(of, health=health))
+    assert connection is not None
+    assert (connection.status, connection.message) == expected
 
 
 def test_a_first_connection_that_is_still_tried_changes_nothing() -> None:
@@ -200,14 +200,14 @@ def test_a_control_plane_that_does_not_report_is_not_missed() -> None:
     of = scope(cluster(), descendants=descendants)
     quiet = reporting(Found(ControlPlane(thing())))
     assert rolling_out(of, quiet).reason == "NotRollingOut"
-    found = scaling(of, quiet, "ScalingUp", SCALING_UP)
-    assert found.message == "* MachineDeployment md: why"
+    result = scaling(of, quiet, "ScalingUp", SCALING_UP)
+    assert result.message == "* MachineDeployment md: why"
 
     busy = reporting(
         Found(ControlPlane(thing(condition("RollingOut", "True", message="one of three"))))
     )
-    found = rolling_out(of, busy)
-    assert (found.status, found.message) == ("True", "* Thing c: one of three")
+    result = rolling_out(of, busy)
+    assert (result.status, result.message) == ("True", "* Thing c: one of three")
 
 
 def test_a_cluster_that_goes_is_not_blamed_for_what_is_gone() -> None:
@@ -224,29 +224,29 @@ def test_a_cluster_that_goes_is_not_blamed_for_what_is_gone() -> None:
 def test_counters_of_both_contracts() -> None:
     reported = {"readyReplicas": 2, "replicas": 3, "unavailableReplicas": 1}
     document = {**thing(**reported), "spec": {"replicas": 3}}
-    one = cluster()
+    counters = cluster()
     view = ControlPlane(document, Version.V1BETA1)
-    count_control_plane(scope(one, control_plane=Found(view)))
-    assert one.status.control_plane is not None
-    assert one.status.control_plane.available_replicas == 2
-    assert one.status.control_plane.desired_replicas == 3
+    count_control_plane(scope(counters, control_plane=Found(view)))
+    assert counters.status.control_plane is not None
+    assert counters.status.control_plane.available_replicas == 2
+    assert counters.status.control_plane.desired_replicas == 3
 
-    count_control_plane(scope(one))
-    assert one.status.control_plane is not None
-    assert one.status.control_plane.desired_replicas is None
+    count_control_plane(scope(counters))
+    assert counters.status.control_plane is not None
+    assert counters.status.control_plane.desired_replicas is None
 
-    count_workers(scope(one, descendants=Descendants(deployments=[deployment()])))
-    assert one.status.workers is not None
-    assert (one.status.workers.desired_replicas, one.status.workers.replicas) == (2, 1)
-    assert one.status.workers.ready_replicas is None
+    count_workers(scope(counters, descendants=Descendants(deployments=[deployment()])))
+    assert counters.status.workers is not None
+    assert (counters.status.workers.desired_replicas, counters.status.workers.replicas) == (2, 1)
+    assert counters.status.workers.ready_replicas is None
 
 
 def test_phase() -> None:
-    one = cluster()
-    assert phase(one) == "Provisioning"
-    one.status.initialization.infrastructure_provisioned = True
-    one.spec.control_plane_endpoint.host = "h"
-    assert phase(one) == "Provisioning"
-    one.spec.control_plane_endpoint.port = 6443
-    assert phase(one) == "Provisioned"
+    value = cluster()
+    assert phase(value) == "Provisioning"
+    value.status.initialization.infrastructure_provisioned = True
+    value.spec.control_plane_endpoint.host = "h"
+    assert phase(value) == "Provisioning"
+    value.spec.control_plane_endpoint.port = 6443
+    assert phase(value) == "Provisioned"
     assert phase(cluster(gone=True)) == "Deleting"

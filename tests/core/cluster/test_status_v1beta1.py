@@ -39,7 +39,10 @@ def told(of: Cluster, **seen: Any) -> dict[str, str]:
         deleting = (seen.get("deleting", ""), "")
 
     update_v1beta1_status(cast(ClusterScope, Scope()))
-    return {one.type: f"{one.status} {one.reason}".strip() for one in conditions_of(of)}
+    return {
+        condition.type: f"{condition.status} {condition.reason}".strip()
+        for condition in conditions_of(of)
+    }
 
 
 def infra(*conditions: Document, **status: Any) -> Found[InfraCluster]:
@@ -52,8 +55,8 @@ def plane(*conditions: Document, **status: Any) -> Found[ControlPlane]:
 
 def ready(status: str, reason: str = "", severity: str = "") -> Document:
     time = "2026-01-01T00:00:00Z"
-    found = {"type": "Ready", "status": status, "reason": reason, "severity": severity}
-    return {**found, "lastTransitionTime": time}
+    results = {"type": "Ready", "status": status, "reason": reason, "severity": severity}
+    return {**results, "lastTransitionTime": time}
 
 
 @pytest.mark.parametrize(
@@ -82,14 +85,14 @@ def ready(status: str, reason: str = "", severity: str = "") -> Document:
     ],
 )
 def test_what_the_parts_report(seen: Any, expected: dict[str, str | None]) -> None:
-    found = told(cluster(), **seen)
-    assert {of: found.get(of) for of in expected} == expected
+    results = told(cluster(), **seen)
+    assert {of: results.get(of) for of in expected} == expected
 
 
 def test_once_initialized_is_always_initialized() -> None:
-    one = cluster()
-    told(one, control_plane=plane(initialized=True))
-    assert told(one, control_plane=plane())["ControlPlaneInitialized"] == "True"
+    value = cluster()
+    told(value, control_plane=plane(initialized=True))
+    assert told(value, control_plane=plane())["ControlPlaneInitialized"] == "True"
 
 
 @pytest.mark.parametrize(
@@ -103,8 +106,8 @@ def test_once_initialized_is_always_initialized() -> None:
     ],
 )
 def test_a_cluster_that_goes(seen: Any, expected: dict[str, str | None]) -> None:
-    found = told(cluster(gone=True), **seen)
-    assert {of: found.get(of) for of in expected} == expected
+    results = told(cluster(gone=True), **seen)
+    assert {of: results.get(of) for of in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -118,8 +121,8 @@ def test_a_cluster_that_goes(seen: Any, expected: dict[str, str | None]) -> None
 def test_without_a_control_plane_object_its_machines_tell(
     node: bool, gone: bool, expected: str
 ) -> None:
-    one = cluster()
-    one.spec.control_plane_ref = one.spec.infrastructure_ref = None
+    value = cluster()
+    value.spec.control_plane_ref = value.spec.infrastructure_ref = None
     metadata = {"name": "m", "labels": {Label.CONTROL_PLANE: ""}}
     machine = read(
         {
@@ -129,9 +132,9 @@ def test_without_a_control_plane_object_its_machines_tell(
         },
         Machine,
     )
-    found = told(one, descendants=Descendants(control_plane=[machine]))
-    assert found["ControlPlaneInitialized"] == expected
-    assert found[INFRA] == "True"
+    results = told(value, descendants=Descendants(control_plane=[machine]))
+    assert results["ControlPlaneInitialized"] == expected
+    assert results[INFRA] == "True"
 
 
 def test_a_view_of_another_contract_reads_its_own_field() -> None:

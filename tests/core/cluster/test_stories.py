@@ -29,25 +29,25 @@ KEY = Key("default", "c")
 
 
 async def found(plane: Stage) -> Cluster:
-    one = await plane.story.get(Cluster, "c")
-    assert one is not None
-    return one
+    value = await plane.story.get(Cluster, "c")
+    assert value is not None
+    return value
 
 
 def condition(obj: Cluster, of_type: str) -> Condition:
-    (one,) = [one for one in obj.status.conditions if one.type == of_type]
-    return one
+    (value,) = [item for item in obj.status.conditions if item.type == of_type]
+    return value
 
 
 async def test_references_that_come_late_are_waited_for(plane: Stage) -> None:
     await plane.create(cluster())
     await plane.settle()
-    one = await found(plane)
-    assert one.status.phase == "Provisioning"
-    assert one.metadata.finalizers == [Finalizer.CLUSTER]
-    told = condition(one, "InfrastructureReady")
-    assert (told.reason, told.message) == ("ObjectDoesNotExist", "FakeCluster does not exist")
-    assert condition(one, "ControlPlaneInitialized").reason == "ObjectDoesNotExist"
+    value = await found(plane)
+    assert value.status.phase == "Provisioning"
+    assert value.metadata.finalizers == [Finalizer.CLUSTER]
+    result = condition(value, "InfrastructureReady")
+    assert (result.reason, result.message) == ("ObjectDoesNotExist", "FakeCluster does not exist")
+    assert condition(value, "ControlPlaneInitialized").reason == "ObjectDoesNotExist"
 
     endpoint = {"host": "1.2.3.4", "port": 6443}
     await plane.create(of(INFRA_CLUSTERS, "c", spec={"controlPlaneEndpoint": endpoint}))
@@ -57,10 +57,10 @@ async def test_references_that_come_late_are_waited_for(plane: Stage) -> None:
     provisioned = {"provisioned": True}
     await plane.report(INFRA_CLUSTERS, "c", initialization=provisioned, failureDomains=domains)
     await plane.settle(1)
-    one = await found(plane)
-    assert one.status.phase == "Provisioned"
-    assert one.spec.control_plane_endpoint.host == "1.2.3.4"
-    assert [domain.name for domain in one.status.failure_domains] == ["a", "b"]
+    value = await found(plane)
+    assert value.status.phase == "Provisioned"
+    assert value.spec.control_plane_endpoint.host == "1.2.3.4"
+    assert [domain.name for domain in value.status.failure_domains] == ["a", "b"]
     metadata = (await plane.provider(INFRA_CLUSTERS, "c"))["metadata"]
     assert metadata["labels"] == {Label.CLUSTER_NAME: "c"}
     assert [owner["kind"] for owner in metadata["ownerReferences"]] == ["Cluster"]
@@ -82,30 +82,32 @@ async def test_what_was_reached_is_not_taken_back(plane: Stage) -> None:
     await plane.report(INFRA_CLUSTERS, "c", initialization={"provisioned": False})
     await plane.report(CONTROL_PLANES, "c", initialization={"controlPlaneInitialized": False})
     await plane.settle()
-    one = await found(plane)
-    assert one.status.initialization.infrastructure_provisioned
-    assert one.status.initialization.control_plane_initialized
-    assert condition(one, "ControlPlaneInitialized").status == "True"
+    value = await found(plane)
+    assert value.status.initialization.infrastructure_provisioned
+    assert value.status.initialization.control_plane_initialized
+    assert condition(value, "ControlPlaneInitialized").status == "True"
 
 
 async def test_an_available_cluster_counts_and_sums_up(plane: Stage) -> None:
     await running_cluster(plane)
     await plane.create(*templates(), deployment(2))
     await plane.settle()
-    one = await found(plane)
-    assert condition(one, "Available").message == (
+    value = await found(plane)
+    assert condition(value, "Available").message == (
         "* WorkersAvailable:\n  * MachineDeployment md: 0 available replicas, at least 2 required "
         "(spec.strategy.rollout.maxUnavailable is 0, spec.replicas is 2)"
     )
     await plane.boot_all()
     await plane.settle()
-    one = await found(plane)
-    assert condition(one, "Available").status == "True"
-    assert one.status.workers is not None
-    assert one.status.workers.available_replicas == 2
-    assert [(two.version, two.replicas) for two in one.status.workers.versions] == [("v1.34.0", 2)]
-    assert one.status.control_plane is not None
-    assert one.status.control_plane.desired_replicas == 1
+    value = await found(plane)
+    assert condition(value, "Available").status == "True"
+    assert value.status.workers is not None
+    assert value.status.workers.available_replicas == 2
+    assert [(two.version, two.replicas) for two in value.status.workers.versions] == [
+        ("v1.34.0", 2)
+    ]
+    assert value.status.control_plane is not None
+    assert value.status.control_plane.desired_replicas == 1
     listed = (await plane.client.list(EVENTS, "default")).items
     reasons = {event["reason"] for event in listed if event["involvedObject"]["kind"] == "Cluster"}
     assert reasons == {
@@ -124,16 +126,16 @@ async def test_deletion_goes_from_workers_to_the_infrastructure(plane: Stage) ->
     (machine,) = await plane.story.all(Machine)
     hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}
     held = [(CONTROL_PLANES, "c"), (INFRA_CLUSTERS, "c")]
-    held += [(one, machine.metadata.name) for one in PROVIDED if one.kind == "FakeMachine"]
+    held += [(item, machine.metadata.name) for item in PROVIDED if item.kind == "FakeMachine"]
     for resource, name in held:
         await plane.client.patch(resource, Key("default", name), hold)
 
     await plane.client.delete(Cluster, KEY)
     await plane.settle()
-    told = condition(await found(plane), "Deleting")
+    result = condition(await found(plane), "Deleting")
     (machine_set,) = await plane.story.all(MachineSet)
-    assert told.reason == "WaitingForWorkersDeletion"
-    assert told.message == (
+    assert result.reason == "WaitingForWorkersDeletion"
+    assert result.message == (
         "* MachineDeployments: md\n"
         f"* MachineSets: {machine_set.metadata.name}\n"
         f"* Worker Machines: {machine.metadata.name}"
@@ -142,16 +144,16 @@ async def test_deletion_goes_from_workers_to_the_infrastructure(plane: Stage) ->
 
     await plane.finish_deletions()
     await plane.settle()
-    told = condition(await found(plane), "Deleting")
-    assert told.reason == "WaitingForControlPlaneDeletion"
-    assert told.message == "Waiting for FakeControlPlane to be deleted"
+    result = condition(await found(plane), "Deleting")
+    assert result.reason == "WaitingForControlPlaneDeletion"
+    assert result.message == "Waiting for FakeControlPlane to be deleted"
     assert "deletionTimestamp" not in (await plane.provider(INFRA_CLUSTERS, "c"))["metadata"]
     assert not await plane.story.all(MachineDeployment)
 
     await plane.finish_deletions()
     await plane.settle()
-    told = condition(await found(plane), "Deleting")
-    assert told.reason == "WaitingForInfrastructureDeletion"
+    result = condition(await found(plane), "Deleting")
+    assert result.reason == "WaitingForInfrastructureDeletion"
     assert condition(await found(plane), "ControlPlaneAvailable").reason == "ObjectDeleted"
 
     await plane.finish_deletions()
@@ -178,9 +180,9 @@ async def test_an_infrastructure_that_vanishes_is_an_error(plane: Stage) -> None
     await plane.settle()
     await plane.client.delete(INFRA_CLUSTERS, KEY)
     await plane.settle()
-    told = condition(await found(plane), "InfrastructureReady")
-    assert told.reason == "ObjectDeleted"
-    assert told.message == "FakeCluster has been deleted while the cluster still exists"
+    result = condition(await found(plane), "InfrastructureReady")
+    assert result.reason == "ObjectDeleted"
+    assert result.message == "FakeCluster has been deleted while the cluster still exists"
 
 
 async def test_a_ca_without_our_label_signs_a_kubeconfig_too(plane: Stage) -> None:
@@ -189,9 +191,9 @@ async def test_a_ca_without_our_label_signs_a_kubeconfig_too(plane: Stage) -> No
     del secret["metadata"]["labels"]
     await plane.client.create(SECRETS, secret)
     endpoint = {"host": "1.2.3.4", "port": 6443}
-    one = cluster(controlPlaneEndpoint=endpoint)
-    del one["spec"]["controlPlaneRef"]
-    await plane.create(one)
+    document = cluster(controlPlaneEndpoint=endpoint)
+    del document["spec"]["controlPlaneRef"]
+    await plane.create(document)
     await plane.settle()
     assert await plane.client.get(SECRETS, Key("default", "c-kubeconfig"))
 
@@ -200,12 +202,12 @@ async def test_a_cluster_without_a_control_plane_provider_gets_its_kubeconfig(
     plane: Stage,
 ) -> None:
     endpoint = {"host": "1.2.3.4", "port": 6443}
-    one = cluster(controlPlaneEndpoint=endpoint)
-    one["spec"] = {
+    document = cluster(controlPlaneEndpoint=endpoint)
+    document["spec"] = {
         "controlPlaneEndpoint": endpoint,
         "infrastructureRef": reference(INFRA_CLUSTERS, "c"),
     }
-    await plane.create(one)
+    await plane.create(document)
     await plane.settle()
     assert not (await plane.client.list(SECRETS, "default")).items
     authority = new_ca("kubernetes", now=plane.clock(), algorithm="ECDSA-P256")

@@ -47,9 +47,9 @@ def cluster_class(*gates: Document) -> Document:
 
 
 def managed() -> Document:
-    one = cluster()
-    one["spec"] = {"topology": {"classRef": {"name": "quick"}, "version": VERSION}}
-    return one
+    document = cluster()
+    document["spec"] = {"topology": {"classRef": {"name": "quick"}, "version": VERSION}}
+    return document
 
 
 async def of_class(plane: Stage, *gates: Document) -> None:
@@ -72,16 +72,16 @@ async def make_parts(plane: Stage) -> None:
 async def test_a_cluster_waits_for_the_parts_that_its_class_makes() -> None:
     async with stage(gates=GATES) as plane:
         await of_class(plane)
-        one = await found(plane)
-        assert one.status.phase == "Pending"
-        assert not one.status.initialization.infrastructure_provisioned
+        value = await found(plane)
+        assert value.status.phase == "Pending"
+        assert not value.status.initialization.infrastructure_provisioned
         for of_type in ("InfrastructureReady", "ControlPlaneAvailable", "ControlPlaneInitialized"):
-            told = condition(one, of_type)
-            assert (told.reason, told.message) == (
+            result = condition(value, of_type)
+            assert (result.reason, result.message) == (
                 "ObjectDoesNotExist",
                 "Waiting for cluster topology to be reconciled",
             )
-        assert legacy(one) == {}
+        assert legacy(value) == {}
         await make_parts(plane)
         assert (await found(plane)).status.phase == "Provisioning"
         for resource in (INFRA_CLUSTERS, CONTROL_PLANES):

@@ -109,36 +109,42 @@ async def yard(discovery: VariableDiscovery | None = None) -> AsyncIterator[Yard
     server.close()
 
 
-def said(found: ClusterClass) -> dict[str, tuple[str, str, str]]:
-    return {one.type: (one.status, one.reason, one.message) for one in found.status.conditions}
+def said(value: ClusterClass) -> dict[str, tuple[str, str, str]]:
+    return {
+        condition.type: (condition.status, condition.reason, condition.message)
+        for condition in value.status.conditions
+    }
 
 
-def legacy(found: ClusterClass) -> dict[str, tuple[str, str, str]]:
-    assert found.status.deprecated is not None
-    assert found.status.deprecated.v1beta1 is not None
-    conditions = found.status.deprecated.v1beta1.conditions
-    return {one.type: (one.status, one.reason, one.severity) for one in conditions}
+def legacy(value: ClusterClass) -> dict[str, tuple[str, str, str]]:
+    assert value.status.deprecated is not None
+    assert value.status.deprecated.v1beta1 is not None
+    conditions = value.status.deprecated.v1beta1.conditions
+    return {
+        condition.type: (condition.status, condition.reason, condition.severity)
+        for condition in conditions
+    }
 
 
 async def test_a_class_owns_its_templates_and_says_that_all_is_well() -> None:
     async with yard() as at:
         await at.templates()
-        found = await at.create(cluster_class(variables=[variable("b"), variable("a")]))
+        result = await at.create(cluster_class(variables=[variable("b"), variable("a")]))
         for resource in TEMPLATES:
             (owner,) = await at.owners(resource)
-            assert (owner["kind"], owner["uid"]) == ("ClusterClass", found.metadata.uid)
+            assert (owner["kind"], owner["uid"]) == ("ClusterClass", result.metadata.uid)
             assert "controller" not in owner
-        assert said(found) == {
+        assert said(result) == {
             "Paused": ("False", "NotPaused", ""),
             "RefVersionsUpToDate": ("True", "RefVersionsUpToDate", ""),
             "VariablesReady": ("True", "VariablesReady", ""),
         }
-        assert legacy(found) == {
+        assert legacy(result) == {
             "RefVersionsUpToDate": ("True", "", ""),
             "VariablesReconciled": ("True", "", ""),
         }
-        assert [one.name for one in found.status.variables] == ["a", "b"]
-        assert found.status.observed_generation == found.metadata.generation
+        assert [status_variable.name for status_variable in result.status.variables] == ["a", "b"]
+        assert result.status.observed_generation == result.metadata.generation
         # Somebody takes the owner away: it is put back.
         for resource in TEMPLATES:
             await at.client.patch(resource, KEY, {"metadata": {"ownerReferences": None}})
@@ -148,17 +154,17 @@ async def test_a_class_owns_its_templates_and_says_that_all_is_well() -> None:
 
 async def test_a_template_that_is_missing_is_named_until_it_comes() -> None:
     async with yard() as at:
-        found = await at.create(cluster_class())
-        status, reason, message = said(found)["RefVersionsUpToDate"]
+        result = await at.create(cluster_class())
+        status, reason, message = said(result)["RefVersionsUpToDate"]
         assert (status, reason) == ("Unknown", "InternalError")
         assert message.count("does not exist") == len(TEMPLATES)
-        assert legacy(found)["RefVersionsUpToDate"] == ("Unknown", "InternalError", "")
-        assert said(found)["VariablesReady"][0] == "True"
-        assert found.status.observed_generation == 0
+        assert legacy(result)["RefVersionsUpToDate"] == ("Unknown", "InternalError", "")
+        assert said(result)["VariablesReady"][0] == "True"
+        assert result.status.observed_generation == 0
         await at.templates()
-        found = await at.found()
-        assert said(found)["RefVersionsUpToDate"][0] == "True"
-        assert found.status.observed_generation == found.metadata.generation
+        result = await at.found()
+        assert said(result)["RefVersionsUpToDate"][0] == "True"
+        assert result.status.observed_generation == result.metadata.generation
 
 
 async def test_a_reference_to_an_old_version_is_told() -> None:
@@ -173,16 +179,16 @@ async def test_a_reference_to_an_old_version_is_told() -> None:
         document = cluster_class()
         old = {"apiVersion": f"{MACHINES.group}/v1beta1", "kind": MACHINES.kind, "name": "meadow"}
         document["spec"]["controlPlane"]["machineInfrastructure"] = {"templateRef": old}
-        found = await at.create(document)
-        assert said(found)["RefVersionsUpToDate"] == (
+        result = await at.create(document)
+        assert said(result)["RefVersionsUpToDate"] == (
             "False",
             "RefVersionsNotUpToDate",
             "The following templateRefs are not using the latest apiVersion:\n"
             "* FakeMachineTemplate meadow: current: v1beta1, latest: v1beta2",
         )
         expected = ("False", "OutdatedRefVersions", "Warning")
-        assert legacy(found)["RefVersionsUpToDate"] == expected
-        assert found.status.observed_generation == found.metadata.generation
+        assert legacy(result)["RefVersionsUpToDate"] == expected
+        assert result.status.observed_generation == result.metadata.generation
 
 
 async def test_a_paused_class_is_not_looked_at() -> None:
@@ -190,12 +196,12 @@ async def test_a_paused_class_is_not_looked_at() -> None:
         await at.templates()
         document = cluster_class(variables=[variable("a")])
         document["metadata"]["annotations"] = {"cluster.x-k8s.io/paused": ""}
-        found = await at.create(document)
-        assert list(said(found)) == ["Paused"]
-        assert not found.status.variables
+        result = await at.create(document)
+        assert list(said(result)) == ["Paused"]
+        assert not result.status.variables
         await at.client.patch(ClusterClass, KEY, {"metadata": {"annotations": None}})
-        found = await at.found()
-        assert [one.name for one in found.status.variables] == ["a"]
+        result = await at.found()
+        assert [status_variable.name for status_variable in result.status.variables] == ["a"]
 
 
 class Extensions:
@@ -210,11 +216,11 @@ class Extensions:
         answer = self.answers[patch.discover_variables_extension]
         if isinstance(answer, str):
             raise KapyError(answer)
-        return [decode(one, ClusterClassVariable) for one in answer]
+        return [decode(document, ClusterClassVariable) for document in answer]
 
 
 def patches(*names: str) -> list[Document]:
-    return [{"name": one, "external": {"discoverVariablesExtension": one}} for one in names]
+    return [{"name": name, "external": {"discoverVariablesExtension": name}} for name in names]
 
 
 async def test_extensions_define_variables_too() -> None:
@@ -222,9 +228,9 @@ async def test_extensions_define_variables_too() -> None:
     async with yard(extensions) as at:
         await at.templates()
         document = cluster_class(variables=[variable("a")], patches=patches("one", "two"))
-        found = await at.create(document)
-        assert said(found)["VariablesReady"][0] == "True"
-        origins = {v.name: [d.from_ for d in v.definitions] for v in found.status.variables}
+        result = await at.create(document)
+        assert said(result)["VariablesReady"][0] == "True"
+        origins = {v.name: [d.from_ for d in v.definitions] for v in result.status.variables}
         assert origins == {"a": ["inline", "two"], "x": ["one"], "y": ["two"]}
 
 
@@ -253,10 +259,14 @@ async def test_variables_that_extensions_do_not_tell_well_are_a_condition(
 ) -> None:
     async with yard(extensions) as at:
         await at.templates()
-        found = await at.create(cluster_class(variables=[variable("a")], patches=patches("one")))
-        status, reason, told = said(found)["VariablesReady"]
+        result = await at.create(cluster_class(variables=[variable("a")], patches=patches("one")))
+        status, reason, text = said(result)["VariablesReady"]
         assert (status, reason) == ("False", "VariableDiscoveryFailed")
-        assert message in told
-        assert legacy(found)["VariablesReconciled"] == ("False", "VariableDiscoveryFailed", "Error")
-        assert [one.name for one in found.status.variables] == kept
-        assert found.status.observed_generation == 0
+        assert message in text
+        assert legacy(result)["VariablesReconciled"] == (
+            "False",
+            "VariableDiscoveryFailed",
+            "Error",
+        )
+        assert [status_variable.name for status_variable in result.status.variables] == kept
+        assert result.status.observed_generation == 0

@@ -52,8 +52,8 @@ def test_which_clusters_a_set_selects(selector: Document, of: Document, *, selec
     }
     clusters = SimpleNamespace(list=lambda _: [of])
     tools = cast(Tools, SimpleNamespace(clusters=clusters))
-    found = list(_selected_clusters(tools, read(document, ClusterResourceSet)))
-    assert found == ([KEY] if selected else [])
+    keys = list(_selected_clusters(tools, read(document, ClusterResourceSet)))
+    assert keys == ([KEY] if selected else [])
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_which_clusters_a_set_selects(selector: Document, of: Document, *, selec
     ],
 )
 async def test_when_a_binding_goes(of: Document | None, *, hooks: bool, goes: bool) -> None:
-    asked: list[str] = []
+    entries: list[str] = []
 
     async def answer(request: Request) -> Reply:
-        asked.append(request.method)
+        entries.append(request.method)
         return Reply(200, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
 
     binding: Document = {
@@ -85,4 +85,4 @@ async def test_when_a_binding_goes(of: Document | None, *, hooks: bool, goes: bo
     }
     tools = BindingTools(Client(answer, field_manager="test"), gates=gates, **holders)
     await reconcile(tools, KEY)
-    assert asked == (["DELETE"] if goes else [])
+    assert entries == (["DELETE"] if goes else [])

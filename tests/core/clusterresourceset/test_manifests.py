@@ -21,7 +21,7 @@ def source(kind: str = "ConfigMap", **data: str) -> Document:
 def found(**data: str) -> list[str]:
     values = values_of(source(**data))
     objects = objects_of(values, "ConfigMap n/s", secret=False)
-    return [f"{one['kind']}/{one['metadata']['name']}" for one in objects]
+    return [f"{obj['kind']}/{obj['metadata']['name']}" for obj in objects]
 
 
 A, B = manifest("ConfigMap", "a"), manifest("ConfigMap", "b")
@@ -85,9 +85,9 @@ def test_a_secret_is_decoded_and_never_quoted() -> None:
     encoded = b64encode(A.encode()).decode()
     assert values_of(source("Secret", k=encoded)) == {"k": A.encode()}
     for bad in ("%%%", b64encode(b"*hunter2").decode()):
-        with pytest.raises(BadManifest) as told:
+        with pytest.raises(BadManifest) as error:
             objects_of(values_of(source("Secret", k=bad)), "Secret n/s", secret=True)
-        assert "hunter2" not in str(told.value)
+        assert "hunter2" not in str(error.value)
 
 
 def test_a_source_without_data_is_told() -> None:
@@ -96,10 +96,10 @@ def test_a_source_without_data_is_told() -> None:
 
 
 def test_the_hash_is_of_all_values_in_the_order_of_their_names() -> None:
-    one, other = values_of(source(a="1", b="2")), values_of(source(b="2", a="1"))
-    assert hash_of(one) == hash_of(other)
-    assert hash_of(one) != hash_of(values_of(source(a="1", b="3")))
+    entry, other = values_of(source(a="1", b="2")), values_of(source(b="2", a="1"))
+    assert hash_of(entry) == hash_of(other)
+    assert hash_of(entry) != hash_of(values_of(source(a="1", b="3")))
     # sha256 of "12", as `printf 12 | sha256sum` has it
-    assert hash_of(one) == (
+    assert hash_of(entry) == (
         "sha256:6b51d431df5d7f141cbececcf79edf3dd861c3b4069f0b11661a3eefacbba918"
     )

@@ -2,114 +2,31 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from typing import Any
-
 import pytest
 import yaml
 
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set import ClusterResourceSet
-from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding, ResourceBinding
 from kapy.api.names import Annotation
-from kapy.conditions import v1beta1
 from kapy.kube import Document, Key
-from kapy.kube.errors import Conflict, Invalid, NotFound
-from kapy.kube.http import Request
+from kapy.kube.errors import Invalid
 from kapy.kube.names import CONFIG_MAPS, CRDS, NAMESPACES, SECRETS
+from tests.core.clusterresourceset.resource_sets import (
+    APPLIED,
+    binding,
+    change,
+    config_map,
+    delivered,
+    inside,
+    legacy,
+    manifest,
+    resource_set,
+    secret,
+    select,
+    told,
+)
 from tests.core.stage import INFRA_MACHINES as GADGETS
 from tests.core.stage import Stage, crd_of, of, running_cluster
-
-TYPE = "addons.cluster.x-k8s.io/resource-set"
-
-
-def manifest(name: str, namespace: str = "default", **data: str) -> str:
-    values = ", ".join(f'{key}: "{value}"' for key, value in data.items())
-    metadata = f"{{name: {name}, namespace: {namespace}}}"
-    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}\ndata: {{{values}}}\n"
-
-
-def config_map(name: str = "cni", **data: str) -> Document:
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-
-
-def secret(name: str = "creds", type_: str = TYPE, **data: str) -> Document:
-    encoded = {key: b64encode(value.encode()).decode() for key, value in data.items()}
-    return {**config_map(name, **encoded), "kind": "Secret", "type": type_}
-
-
-def resource_set(
-    name: str = "set", *sources: tuple[str, str], strategy: str = "ApplyOnce", **spec: Any
-) -> Document:
-    chosen = sources or (("ConfigMap", "cni"),)
-    return {
-        "apiVersion": "addons.cluster.x-k8s.io/v1beta2",
-        "kind": "ClusterResourceSet",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "clusterSelector": {"matchLabels": {"cni": "yes"}},
-            "strategy": strategy,
-            "resources": [{"kind": kind, "name": one} for kind, one in chosen],
-            **spec,
-        },
-    }
-
-
-async def select(plane: Stage, value: str | None = "yes") -> None:
-    """Give the Cluster its label, or take it away."""
-    await plane.story.merge(Cluster, "c", {"metadata": {"labels": {"cni": value}}})
-
-
-async def delivered(plane: Stage, *documents: Document) -> None:
-    """Sources and sets, and a Cluster that they select."""
-    await running_cluster(plane)
-    await select(plane)
-    await plane.create(*documents)
-    await plane.settle()
-
-
-async def told(plane: Stage, name: str = "set") -> tuple[str, str]:
-    """Status and reason of ResourcesApplied."""
-    found = await plane.story.get(ClusterResourceSet, name)
-    assert found is not None
-    for one in found.status.conditions:
-        if one.type == "ResourcesApplied":
-            return one.status, one.reason
-    return "", ""
-
-
-async def legacy(plane: Stage, name: str = "set") -> tuple[str, str, str]:
-    """Severity, reason and message of ResourcesApplied as v1beta1 has it."""
-    found = await plane.story.get(ClusterResourceSet, name)
-    assert found is not None
-    one = v1beta1.get(v1beta1.conditions_of(found), "ResourcesApplied")
-    assert one is not None
-    return one.severity, one.reason, one.message
-
-
-async def binding(plane: Stage) -> dict[str, list[ResourceBinding]]:
-    """What the Cluster's binding says of each set."""
-    found = await plane.story.get(ClusterResourceSetBinding, "c")
-    bindings = found.spec.bindings if found is not None else []
-    return {one.cluster_resource_set_name: one.resources for one in bindings}
-
-
-async def inside(plane: Stage, name: str) -> Document | None:
-    """The values of a ConfigMap in the workload cluster."""
-    try:
-        found = await plane.workload.get(CONFIG_MAPS, Key("default", name))
-    except NotFound:
-        return None
-    return found.get("data") or {}
-
-
-async def change(plane: Stage, **data: str) -> None:
-    await plane.client.patch(CONFIG_MAPS, Key("default", "cni"), {"data": data})
-    await plane.settle()
-
-
-APPLIED = ("True", "Applied")
 
 
 async def test_objects_of_config_maps_and_secrets_come_into_the_cluster(plane: Stage) -> None:
@@ -123,18 +40,18 @@ async def test_objects_of_config_maps_and_secrets_come_into_the_cluster(plane: S
     assert (await inside(plane, "a"), await inside(plane, "b")) == ({"x": "1"}, {"z": "2"})
     assert await told(plane) == APPLIED
     resources = (await binding(plane))["set"]
-    assert [(one.kind, one.name, one.applied) for one in resources] == [
+    assert [(item.kind, item.name, item.applied) for item in resources] == [
         ("ConfigMap", "cni", True),
         ("Secret", "creds", True),
     ]
-    assert all(one.hash.startswith("sha256:") for one in resources)
+    assert all(item.hash.startswith("sha256:") for item in resources)
     for resource, name in ((CONFIG_MAPS, "cni"), (SECRETS, "creds")):
         source = await plane.client.get(resource, Key("default", name))
-        assert [one["name"] for one in source["metadata"]["ownerReferences"]] == ["set"]
-    found = await plane.story.get(ClusterResourceSet, "set")
-    assert found is not None
-    assert found.metadata.finalizers == ["addons.cluster.x-k8s.io"]
-    assert found.status.observed_generation == 1
+        assert [reference["name"] for reference in source["metadata"]["ownerReferences"]] == ["set"]
+    cluster_resource_set = await plane.story.get(ClusterResourceSet, "set")
+    assert cluster_resource_set is not None
+    assert cluster_resource_set.metadata.finalizers == ["addons.cluster.x-k8s.io"]
+    assert cluster_resource_set.status.observed_generation == 1
 
 
 @pytest.mark.parametrize(
@@ -181,12 +98,12 @@ async def test_a_source_that_is_missing_is_waited_for(plane: Stage) -> None:
     sources = ("ConfigMap", "late"), ("ConfigMap", "cni")
     await delivered(plane, config_map(k=manifest("a")), resource_set("set", *sources))
     assert await inside(plane, "a") is not None
-    assert [one.name for one in (await binding(plane))["set"]] == ["cni"]
+    assert [item.name for item in (await binding(plane))["set"]] == ["cni"]
 
     await plane.create(config_map("late", k=manifest("b")))
     await plane.settle()
     assert await inside(plane, "b") is not None
-    assert [one.name for one in (await binding(plane))["set"]] == ["cni", "late"]
+    assert [item.name for item in (await binding(plane))["set"]] == ["cni", "late"]
 
 
 async def test_a_secret_of_another_type_stops_the_set(plane: Stage) -> None:
@@ -355,33 +272,6 @@ async def test_labels_say_which_clusters_get_it(plane: Stage) -> None:
     assert list(await binding(plane)) == ["set"]
 
 
-async def test_several_sets_share_a_binding_whatever_gets_in_between(plane: Stage) -> None:
-    refusals = iter([True, False] * 4)
-
-    def now_and_then(request: Request) -> Exception | None:
-        changes = request.method == "PATCH" and "clusterresourcesetbindings" in request.path
-        return Conflict("somebody was faster") if changes and next(refusals, False) else None
-
-    plane.controllers.fault = now_and_then
-    names = [f"set-{number}" for number in range(5)]
-    sets = [resource_set(name) for name in reversed(names)]
-    await delivered(plane, config_map(k=manifest("a")), *sets)
-    assert list(await binding(plane)) == names
-    assert {(await told(plane, name))[0] for name in names} == {"True"}
-
-    for name in names[1:]:
-        await plane.client.delete(ClusterResourceSet, Key("default", name))
-        await plane.story.until_gone(ClusterResourceSet, name)
-    found = await plane.story.get(ClusterResourceSetBinding, "c")
-    assert found is not None
-    assert list(await binding(plane)) == names[:1]
-    assert [one.name for one in found.metadata.owner_references] == names[:1]
-
-    await plane.client.delete(ClusterResourceSet, Key("default", names[0]))
-    await plane.story.until_gone(ClusterResourceSetBinding, "c")
-    assert await inside(plane, "a") is not None
-
-
 @pytest.mark.parametrize("writes", [1, 2, 3, 4, 6])
 async def test_an_interruption_changes_nothing(plane: Stage, writes: int) -> None:
     plane.controllers.lose = lambda request: request.path.endswith("clusterresourcesetbindings")
@@ -411,44 +301,6 @@ async def test_a_paused_set_does_nothing(plane: Stage) -> None:
     assert await inside(plane, "a") is not None
 
 
-async def owners_of_binding(plane: Stage) -> list[Document]:
-    found = await plane.client.get(ClusterResourceSetBinding.RESOURCE, Key("default", "c"))
-    return found["metadata"].get("ownerReferences") or []
-
-
-@pytest.mark.parametrize("paused", [True, False])
-async def test_owner_references_of_a_binding_are_restored(plane: Stage, *, paused: bool) -> None:
-    await delivered(plane, config_map(k=manifest("a")), resource_set())
-    await plane.story.merge(Cluster, "c", {"spec": {"paused": paused}})
-    await plane.settle()
-    before = await owners_of_binding(plane)
-    assert [(one["kind"], one["name"]) for one in before] == [("ClusterResourceSet", "set")]
-    outdated = [{**one, "apiVersion": "addons.cluster.x-k8s.io/v1alpha4"} for one in before]
-    for spoilt in ([], outdated):
-        patch = {"metadata": {"ownerReferences": spoilt}}
-        key = Key("default", "c")
-        await plane.client.patch(ClusterResourceSetBinding.RESOURCE, key, patch)
-        await plane.settle(1)
-        assert await owners_of_binding(plane) == before
-
-
-async def test_a_set_that_goes_leaves_the_binding_to_the_others(plane: Stage) -> None:
-    await delivered(plane, config_map(k=manifest("a")), resource_set("one"), resource_set("two"))
-    assert set(await binding(plane)) == {"one", "two"}
-    before = await plane.story.get(ClusterResourceSetBinding, "c")
-    await plane.client.delete(ClusterResourceSet, Key("default", "one"))
-    await plane.settle()
-    after = await plane.story.get(ClusterResourceSetBinding, "c")
-    assert before is not None
-    assert after is not None
-    assert after.metadata.uid == before.metadata.uid
-    assert set(await binding(plane)) == {"two"}
-    assert [one["name"] for one in await owners_of_binding(plane)] == ["two"]
-    await plane.client.delete(ClusterResourceSet, Key("default", "two"))
-    await plane.settle()
-    assert await plane.story.get(ClusterResourceSetBinding, "c") is None
-
-
 async def test_reconcile_leaves_what_the_server_sets(plane: Stage) -> None:
     gadget = of(GADGETS, "g", spec={"size": "1"})
     await plane.workload.create(CRDS, crd_of(GADGETS))
@@ -461,36 +313,5 @@ async def test_reconcile_leaves_what_the_server_sets(plane: Stage) -> None:
     after = await plane.workload.get(GADGETS, key)
     assert (after["spec"], after["status"]) == ({"size": "2"}, before["status"])
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
-    bodies = [one.body for one in plane.wire.requests if one.method == "PATCH"]
+    bodies = [request.body for request in plane.wire.requests if request.method == "PATCH"]
     assert bodies == [{"spec": {"size": "2"}}]
-
-
-async def test_a_binding_goes_with_its_cluster(plane: Stage) -> None:
-    await delivered(plane, config_map(k=manifest("a")), resource_set())
-    hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}
-    await plane.story.merge(Cluster, "c", hold)
-    await plane.client.delete(Cluster, Key("default", "c"))
-    await plane.story.until_gone(ClusterResourceSetBinding, "c")
-    await plane.settle()
-    assert await binding(plane) == {}
-    assert await told(plane) == APPLIED
-
-
-async def test_a_binding_of_old_says_whose_it_is_by_its_owner(plane: Stage) -> None:
-    await delivered(plane, config_map(k=manifest("a")), resource_set())
-    cluster = await plane.story.get(Cluster, "c")
-    assert cluster is not None
-    owner = {
-        "apiVersion": "cluster.x-k8s.io/v1beta1",
-        "kind": "Cluster",
-        "name": "c",
-        "uid": cluster.metadata.uid,
-    }
-    found = await plane.client.get(ClusterResourceSetBinding.RESOURCE, Key("default", "c"))
-    owners = [*found["metadata"]["ownerReferences"], owner]
-    patch = {"metadata": {"ownerReferences": owners}}
-    await plane.client.patch(ClusterResourceSetBinding, Key("default", "c"), patch)
-    await plane.settle()
-    after = await plane.story.get(ClusterResourceSetBinding, "c")
-    assert after is not None
-    assert [one.kind for one in after.metadata.owner_references] == ["ClusterResourceSet"]

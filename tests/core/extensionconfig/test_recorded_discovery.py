@@ -42,8 +42,8 @@ def answering(case: Document) -> Extension:
         extension.down = REFUSED
     else:
         handlers = [
-            {"name": one["name"].rpartition(".")[0], "requestHook": one["requestHook"]}
-            for one in case["extension_config"]["status"]["handlers"]
+            {"name": handler["name"].rpartition(".")[0], "requestHook": handler["requestHook"]}
+            for handler in case["extension_config"]["status"]["handlers"]
         ]
         extension.raw = msgspec.json.encode({"handlers": handlers, "status": "Success"})
     return extension
@@ -63,21 +63,25 @@ def config_of(case: Document) -> Document:
 
 async def discovery_endings(recorded: Sequence[Document]) -> dict[str, list[str]]:
     """By case, what an ExtensionConfig says otherwise than it was recorded."""
-    there = {one["extension_config"]["metadata"]["name"]: one for one in recorded}
-    async with plane(**{host(one): answering(one) for one in there.values()}) as story:
-        await story.create([config_of(one) for one in there.values()])
-        found = {
+    there = {document["extension_config"]["metadata"]["name"]: document for document in recorded}
+    async with plane(
+        **{host(document): answering(document) for document in there.values()}
+    ) as story:
+        await story.create([config_of(document) for document in there.values()])
+        configs = {
             name: await story.until(
                 ExtensionConfig,
                 name,
-                lambda one: get(one.status.conditions, "Discovered") is not None,
+                lambda config: get(config.status.conditions, "Discovered") is not None,
                 namespace="",
             )
             for name in there
         }
     return {
         case["case"]: list(
-            compared(told(case["extension_config"]["status"]), told(written(found[name])["status"]))
+            compared(
+                told(case["extension_config"]["status"]), told(written(configs[name])["status"])
+            )
         )
         for name, case in there.items()
     }
@@ -93,7 +97,7 @@ def told(status: Document) -> Any:
     """A status without times; of this very run only the port."""
     text = msgspec.json.encode(status).decode().replace("${port:1}", PORT)
     plain = msgspec.json.decode(text)
-    for one in (*plain["conditions"], *plain["deprecated"]["v1beta1"]["conditions"]):
-        one.pop("lastTransitionTime")
-        one.setdefault("message", "")
+    for condition in (*plain["conditions"], *plain["deprecated"]["v1beta1"]["conditions"]):
+        condition.pop("lastTransitionTime")
+        condition.setdefault("message", "")
     return plain

@@ -53,15 +53,15 @@ async def says(story: Story, name: str, text: str) -> ExtensionConfig:
     return await story.until(
         ExtensionConfig,
         name,
-        lambda one: text in message_of(one.status.conditions, "Discovered"),
+        lambda value: text in message_of(value.status.conditions, "Discovered"),
         namespace="",
     )
 
 
 def trusts(text: str) -> Callable[[ExtensionConfig], bool]:
-    def holds(found: ExtensionConfig) -> bool:
-        bundled = found.spec.client_config.ca_bundle == bundle(text)
-        return bundled and is_true(found.status.conditions, "Discovered")
+    def holds(value: ExtensionConfig) -> bool:
+        bundled = value.spec.client_config.ca_bundle == bundle(text)
+        return bundled and is_true(value.status.conditions, "Discovered")
 
     return holds
 
@@ -77,8 +77,10 @@ async def test_an_authority_comes_from_a_secret_and_follows_it() -> None:
         for text in ("first", "second"):
             patch = {"data": {"ca.crt": bundle(text)}}
             await story.client.patch(SECRETS, Key("default", "tls"), patch)
-            found = await story.until(ExtensionConfig, "ext", trusts(text), namespace="", within=5)
-            assert [one.name for one in found.status.handlers] == ["quota.ext"]
+            extension_config = await story.until(
+                ExtensionConfig, "ext", trusts(text), namespace="", within=5
+            )
+            assert [handler.name for handler in extension_config.status.handlers] == ["quota.ext"]
 
 
 async def test_a_name_that_is_no_secret() -> None:
@@ -96,7 +98,7 @@ async def test_a_paused_config_is_left_alone() -> None:
         await story.until(
             ExtensionConfig,
             "ext",
-            lambda one: is_true(one.status.conditions, "Paused"),
+            lambda value: is_true(value.status.conditions, "Paused"),
             namespace="",
         )
         await asyncio.sleep(60)
@@ -117,17 +119,17 @@ async def test_handlers_are_those_of_the_last_good_answer() -> None:
         extension.handlers = {"second": ("BeforeClusterDelete", {})}
         changed = {"spec": {"settings": {"a": "b"}}}
         await story.merge(ExtensionConfig, "ext", changed, namespace="")
-        found = await story.until(
+        extension_config = await story.until(
             ExtensionConfig,
             "ext",
-            lambda one: [handler.name for handler in one.status.handlers] == ["second.ext"],
+            lambda value: [handler.name for handler in value.status.handlers] == ["second.ext"],
             namespace="",
         )
         extension.down = "EOF"
         changed = {"spec": {"settings": {"a": "c"}}}
         await story.merge(ExtensionConfig, "ext", changed, namespace="")
-        found = await says(story, "ext", "EOF")
-        assert [one.name for one in found.status.handlers] == ["second.ext"]
+        extension_config = await says(story, "ext", "EOF")
+        assert [handler.name for handler in extension_config.status.handlers] == ["second.ext"]
 
 
 async def test_who_does_not_answer_keeps_nobody_else_waiting() -> None:
@@ -168,21 +170,21 @@ async def created(plane: ManagementPlane, document: Document) -> str:
 async def test_who_writes_a_config_of_deprecated_hooks_is_warned() -> None:
     """Already when it is created, and at each later write; with the authority of its Secret."""
     extension = Extension(quota=("BeforeClusterCreate", {}))
-    async with running_with(Network(ext=extension)) as found:
-        story = Story(found.client, [ExtensionConfig.RESOURCE, SECRETS])
+    async with running_with(Network(ext=extension)) as result:
+        story = Story(result.client, [ExtensionConfig.RESOURCE, SECRETS])
         await story.create([secret(**{"ca.crt": bundle("ours")})])
-        assert WARNED in await created(found, injected("ext"))
+        assert WARNED in await created(result, injected("ext"))
         assert extension.trusted[0] == bundle("ours")
         config_ = await discovered(story, "ext")
         assert WARNED in message_of(config_.status.conditions, "HookVersionsUpToDate")
         path = ExtensionConfig.RESOURCE.path("", "ext")
         patch = {"spec": {"settings": {"a": "b"}}}
         headers = {"content-type": MERGE_PATCH}
-        asked = len(extension.asked)
+        number = len(extension.asked)
         request = Request("PATCH", path, headers=headers, body=patch)
-        reply = await found.client.transport(request)
+        reply = await result.client.transport(request)
         assert WARNED in reply.headers["warning"]
-        assert len(extension.asked) == asked, "what it answers is known"
+        assert len(extension.asked) == number, "what it answers is known"
 
 
 @pytest.mark.usefixtures("going")
@@ -191,10 +193,10 @@ async def test_who_creates_a_config_waits_two_seconds_at_most_for_the_extension(
     extension = Extension(quota=("BeforeClusterCreate", {}))
     extension.delay = 100.0
     now = asyncio.get_running_loop().time
-    async with running_with(Network(ext=extension)) as found, asyncio.TaskGroup() as group:
-        story = Story(found.client, [ExtensionConfig.RESOURCE, SECRETS])
+    async with running_with(Network(ext=extension)) as result, asyncio.TaskGroup() as group:
+        story = Story(result.client, [ExtensionConfig.RESOURCE, SECRETS])
         began = now()
-        creation = group.create_task(created(found, config("ext")))
+        creation = group.create_task(created(result, config("ext")))
         await asyncio.sleep(0.5)
         await story.create([secret(other=bundle("x"))])
         assert now() - began < 1
@@ -211,15 +213,17 @@ async def test_while_the_gate_is_closed_none_is_registered_and_nobody_is_asked(
     """Not even those that were registered while it was open."""
     extension = Extension(quota=("BeforeClusterCreate", {"status": "Failure"}))
     network = Network(ext=extension)
-    async with running_with(network, replace(OPEN, data=tmp_path)) as found:
-        story = Story(found.client, [ExtensionConfig.RESOURCE])
+    async with running_with(network, replace(OPEN, data=tmp_path)) as result:
+        story = Story(result.client, [ExtensionConfig.RESOURCE])
         await story.create([config("ext")])
         await discovered(story, "ext")
     extension.asked.clear()
-    async with running_with(network, Settings(data=tmp_path)) as found:
-        story = Story(found.client, own_kinds())
+    async with running_with(network, Settings(data=tmp_path)) as result:
+        story = Story(result.client, own_kinds())
         with pytest.raises(ApiError, match="if the RuntimeSDK feature flag is enabled"):
             await story.create([config("more")])
         await story.create(CLASS)
-        await story.until(Cluster, "herd", lambda one: one.spec.infrastructure_ref is not None)
+        await story.until(
+            Cluster, "herd", lambda cluster: cluster.spec.infrastructure_ref is not None
+        )
     assert extension.asked == []

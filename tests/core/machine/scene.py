@@ -61,19 +61,19 @@ async def running(plane: Stage, **metadata: Any) -> Machine:
 
 
 async def found(plane: Stage, name: str = "m") -> Machine:
-    one = await plane.story.get(Machine, name)
-    assert one is not None
-    return one
+    value = await plane.story.get(Machine, name)
+    assert value is not None
+    return value
 
 
 def condition(obj: Machine | Cluster, of_type: str) -> Condition:
-    (one,) = [one for one in obj.status.conditions if one.type == of_type]
-    return one
+    (value,) = [item for item in obj.status.conditions if item.type == of_type]
+    return value
 
 
 async def events(plane: Stage, name: str = "m") -> set[str]:
     listed = (await plane.client.list(EVENTS, "default")).items
-    return {one["reason"] for one in listed if one["involvedObject"]["name"] == name}
+    return {document["reason"] for document in listed if document["involvedObject"]["name"] == name}
 
 
 async def delete(plane: Stage, name: str = "m") -> None:
@@ -94,9 +94,9 @@ def pod(name: str, **metadata: Any) -> Document:
 async def pods(plane: Stage, *given: Document) -> None:
     """Pods on the Machine's Node that stay until `free` lets them go."""
     await default_namespace(plane.workload)
-    for one in given:
-        hold = {**one["metadata"], "finalizers": ["test.example.com/slow"]}
-        await plane.workload.create(PODS, {**one, "metadata": hold})
+    for document in given:
+        hold = {**document["metadata"], "finalizers": ["test.example.com/slow"]}
+        await plane.workload.create(PODS, {**document, "metadata": hold})
 
 
 async def free(plane: Stage, name: str, resource: Resource = PODS) -> None:

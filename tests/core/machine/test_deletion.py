@@ -17,9 +17,9 @@ async def test_deletion_goes_from_the_node_outwards(plane: Stage) -> None:
         await plane.client.patch(resource, Key("default", "m"), hold)
 
     await delete(plane)
-    told = condition(await found(plane), "Deleting")
-    assert told.reason == "WaitingForInfrastructureDeletion"
-    assert told.message == "Waiting for FakeMachine to be deleted"
+    result = condition(await found(plane), "Deleting")
+    assert result.reason == "WaitingForInfrastructureDeletion"
+    assert result.message == "Waiting for FakeMachine to be deleted"
     assert (await found(plane)).status.phase == "Deleting"
     assert "deletionTimestamp" not in (await plane.provider(CONFIGS, "m"))["metadata"]
     node = await plane.workload.get(NODES, Key("", "m"))
@@ -43,16 +43,16 @@ async def test_hooks_hold_the_deletion_where_they_say(plane: Stage) -> None:
     await running(plane, annotations={drain: "", terminate: ""})
 
     await delete(plane)
-    told = condition(await found(plane), "Deleting")
-    assert told.reason == "WaitingForPreDrainHook"
-    assert told.message == f"Waiting for pre-drain hooks to succeed (hooks: {drain})"
+    result = condition(await found(plane), "Deleting")
+    assert result.reason == "WaitingForPreDrainHook"
+    assert result.message == f"Waiting for pre-drain hooks to succeed (hooks: {drain})"
     node = await plane.workload.get(NODES, Key("", "m"))
     assert not node["spec"].get("unschedulable")
 
     await plane.story.merge(Machine, "m", {"metadata": {"annotations": {drain: None}}})
     await plane.settle()
-    told = condition(await found(plane), "Deleting")
-    assert told.reason == "WaitingForPreTerminateHook"
+    result = condition(await found(plane), "Deleting")
+    assert result.reason == "WaitingForPreTerminateHook"
     assert "deletionTimestamp" not in (await plane.provider(INFRA_MACHINES, "m"))["metadata"]
 
     await plane.story.merge(Machine, "m", {"metadata": {"annotations": {terminate: None}}})
@@ -70,12 +70,12 @@ async def test_a_drain_waits_for_pods_but_not_for_those_of_the_node(plane: Stage
         "metadata": {"name": "daemons", "namespace": "default"},
         "spec": {"selector": labels, "template": template},
     }
-    made = await plane.workload.create(DAEMON_SETS, daemons)
+    daemon_machine_set = await plane.workload.create(DAEMON_SETS, daemons)
     owner = {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
         "name": "daemons",
-        "uid": made["metadata"]["uid"],
+        "uid": daemon_machine_set["metadata"]["uid"],
         "controller": True,
     }
     for given in (
@@ -87,15 +87,15 @@ async def test_a_drain_waits_for_pods_but_not_for_those_of_the_node(plane: Stage
         await plane.workload.create(PODS, given)
 
     await delete(plane)
-    one = await found(plane)
-    told = condition(one, "Deleting")
-    assert told.reason == "DrainingNode"
-    assert one.status.deletion is not None
-    assert told.message == (
-        f"Drain not completed yet (started at {one.status.deletion.node_drain_start_time}):\n"
+    machine = await found(plane)
+    result = condition(machine, "Deleting")
+    assert result.reason == "DrainingNode"
+    assert machine.status.deletion is not None
+    assert result.message == (
+        f"Drain not completed yet (started at {machine.status.deletion.node_drain_start_time}):\n"
         "* Pod default/app: deletionTimestamp set, but still not removed from the Node"
     )
-    ready = condition(one, "Ready").message
+    ready = condition(machine, "Ready").message
     assert ready == "* Deleting: Machine deletion in progress, stage: DrainingNode"
 
     free = {"metadata": {"finalizers": None}}

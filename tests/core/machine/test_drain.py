@@ -68,8 +68,8 @@ def test_a_plan_sorts_by_name_and_tells_who_is_leaving_already() -> None:
         [pod("b"), pod("a"), pod("c", deletionTimestamp="2026-01-01T00:00:00Z")],
         DrainContext(NOW, _no),
     )
-    assert [one["metadata"]["name"] for one in planned.evict] == ["a", "b"]
-    assert [one["metadata"]["name"] for one in planned.leaving] == ["c"]
+    assert [document["metadata"]["name"] for document in planned.evict] == ["a", "b"]
+    assert [document["metadata"]["name"] for document in planned.leaving] == ["c"]
     assert not planned.done
     assert plan_drain([pod(annotations={MIRROR_POD: ""})], DrainContext(NOW, _no)).done
 
@@ -82,10 +82,10 @@ def test_lower_orders_leave_first_and_who_is_leaving_holds_up_the_next_ones() ->
     }
 
     def planned(*pods: Document) -> dict[str, list[str]]:
-        rules = DrainContext(NOW, _no, rules=lambda one: orders[one["metadata"]["name"]])
+        rules = DrainContext(NOW, _no, rules=lambda document: orders[document["metadata"]["name"]])
         plan = plan_drain(pods, rules)
         parts = ("evict", "evict_later", "leaving", "wait", "wait_later")
-        named = {part: [one["metadata"]["name"] for one in getattr(plan, part)] for part in parts}
+        named = {part: [item["metadata"]["name"] for item in getattr(plan, part)] for part in parts}
         return {part: names for part, names in named.items() if names}
 
     leaving = pod("b", deletionTimestamp="2026-01-01T00:00:00Z")

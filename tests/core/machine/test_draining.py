@@ -71,7 +71,9 @@ async def test_pods_leave_in_the_order_of_their_rules(plane: Stage) -> None:
     assert await waits(plane) == f"* Pod default/db: {STUCK}"
     await free(plane, "db")
     await plane.story.until_gone(Machine, "m", within=2)
-    assert [one["metadata"]["name"] for one in (await plane.workload.list(PODS)).items] == ["log"]
+    assert [
+        document["metadata"]["name"] for document in (await plane.workload.list(PODS)).items
+    ] == ["log"]
 
 
 async def test_rules_know_the_namespaces_of_pods(plane: Stage) -> None:
@@ -104,7 +106,9 @@ async def test_nothing_is_polled_while_pods_take_their_time(plane: Stage) -> Non
     await delete(plane)
     before, written = len(plane.wire.requests), len(plane.controllers.writes)
     await plane.settle(3600)
-    assert [one.path for one in plane.wire.requests[before:] if not one.query.get("watch")] == []
+    assert [
+        request.path for request in plane.wire.requests[before:] if not request.query.get("watch")
+    ] == []
     assert len(plane.controllers.writes) == written
     await free(plane, "app")
     await plane.story.until_gone(Machine, "m", within=2)
@@ -161,20 +165,22 @@ async def test_volumes_are_detached_before_the_machine_goes(plane: Stage) -> Non
     await attached(plane, "data")
     await attached(plane, "elsewhere", node="other")
     await delete(plane)
-    one = await found(plane)
-    told = condition(one, "Deleting")
-    assert told.reason == "WaitingForVolumeDetach"
-    assert one.status.deletion is not None
-    assert told.message == (
+    machine = await found(plane)
+    result = condition(machine, "Deleting")
+    assert result.reason == "WaitingForVolumeDetach"
+    assert machine.status.deletion is not None
+    assert result.message == (
         "Waiting for Node volumes to be detached (started at "
-        f"{one.status.deletion.wait_for_node_volume_detach_start_time})\n"
+        f"{machine.status.deletion.wait_for_node_volume_detach_start_time})\n"
         "* VolumeAttachment with .spec.source.persistentVolumeName not matching a "
         "PersistentVolume: data"
     )
     assert "deletionTimestamp" not in (await plane.provider(INFRA_MACHINES, "m"))["metadata"]
     before = len(plane.wire.requests)
     await plane.settle(3600)
-    assert not [one for one in plane.wire.requests[before:] if not one.query.get("watch")]
+    assert not [
+        request for request in plane.wire.requests[before:] if not request.query.get("watch")
+    ]
     await plane.workload.delete(ATTACHMENTS, Key("", "data"))
     await plane.story.until_gone(Machine, "m", within=2)
 
@@ -201,8 +207,8 @@ async def test_a_cluster_that_is_silent_is_waited_for(plane: Stage) -> None:
     plane.wire.silent = True
     await plane.settle(120)
     await delete(plane)
-    told = condition(await found(plane), "Deleting")
-    assert (told.reason, told.message) == (
+    result = condition(await found(plane), "Deleting")
+    assert (result.reason, result.message) == (
         "DrainingNode",
         "Error draining Node, please check controller logs for errors",
     )

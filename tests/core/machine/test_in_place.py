@@ -55,8 +55,8 @@ async def patched(plane: Stage, resource: Resource, patch: Document) -> Document
 
 
 async def says(plane: Stage) -> tuple[str, str, str]:
-    told = condition(await found(plane), "Updating")
-    return told.status, told.reason, told.message
+    result = condition(await found(plane), "Updating")
+    return result.status, result.reason, result.message
 
 
 async def test_nobody_is_asked_before_all_is_written_and_all_is_taken_away_at_the_end(
@@ -74,10 +74,10 @@ async def test_nobody_is_asked_before_all_is_written_and_all_is_taken_away_at_th
         assert await says(plane) == ("True", "InPlaceUpdating", "In-place update in progress")
         assert updates.asked == []
     await patched(plane, CONFIGS, MARK)
-    one = await found(plane)
+    machine = await found(plane)
     rewiring = "In-place update in progress: rewiring"
     assert await says(plane) == ("True", "InPlaceUpdating", rewiring)
-    assert (one.status.phase, condition(one, "Ready").message) == (
+    assert (machine.status.phase, condition(machine, "Ready").message) == (
         "Updating",
         f"* Updating: {rewiring}",
     )
@@ -91,9 +91,9 @@ async def test_nobody_is_asked_before_all_is_written_and_all_is_taken_away_at_th
     updates.fails, updates.progress = "", Progress()
     await plane.settle(60)
     assert await says(plane) == ("False", "NotUpdating", "")
-    one = await found(plane)
-    assert one.status.phase == "Running"
-    assert one.metadata.annotations[Annotation.PENDING_HOOKS] == "Other"
+    machine = await found(plane)
+    assert machine.status.phase == "Running"
+    assert machine.metadata.annotations[Annotation.PENDING_HOOKS] == "Other"
     assert await marked(plane) == []
 
 
@@ -112,22 +112,22 @@ async def test_an_update_can_be_ended_by_hand_and_needs_its_machine(plane: Stage
     await plane.client.delete(INFRA_MACHINES, Key("default", "m"))
     await patched(plane, Machine.RESOURCE, MARK)
     await patched(plane, Machine.RESOURCE, OWED)
-    gone = "In-place update not possible: InfraMachine not found"
-    assert await says(plane) == ("True", "InPlaceUpdateFailed", gone)
+    removal = "In-place update not possible: InfraMachine not found"
+    assert await says(plane) == ("True", "InPlaceUpdateFailed", removal)
     assert len(updates.asked) == 1
 
 
 async def marked(plane: Stage) -> list[str]:
     """What still says that an update is under way."""
     objects = [
-        one
+        document
         for resource in (Machine.RESOURCE, MachineSet.RESOURCE, INFRA_MACHINES, CONFIGS)
-        for one in await plane.all(resource)
+        for document in await plane.all(resource)
     ]
     return [
-        f"{one['metadata']['name']} {name}"
-        for one in objects
-        for name in one["metadata"].get("annotations") or ()
+        f"{obj['metadata']['name']} {name}"
+        for obj in objects
+        for name in obj["metadata"].get("annotations") or ()
         if name.startswith("in-place-updates.") or "UpdateMachine" in name
     ]
 
@@ -138,7 +138,7 @@ async def test_a_move_is_finished_by_programs_that_are_started_anew_after_every_
     rollout = {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
     await started(plane, 2, rollout=rollout)
     await with_updates(plane, Updates())
-    before = {one.metadata.uid for one in await plane.story.all(Machine)}
+    before = {machine.metadata.uid for machine in await plane.story.all(Machine)}
     await plane.create(of(INFRA_TEMPLATES, "large", spec={"template": {"spec": {"size": "large"}}}))
     spec = {"version": "v1.34.1", "infrastructureRef": {"name": "large"}}
     await plane.story.merge(MachineDeployment, "md", {"spec": {"template": {"spec": spec}}})
@@ -146,25 +146,33 @@ async def test_a_move_is_finished_by_programs_that_are_started_anew_after_every_
         await plane.kill_after(1)
     await plane.settle(60)
     machines = await plane.story.all(Machine)
-    assert {one.metadata.uid for one in machines} == before
-    assert {one.spec.version for one in machines} == {"v1.34.1"}
-    assert {one["spec"]["size"] for one in await plane.all(INFRA_MACHINES)} == {"large"}
+    assert {machine.metadata.uid for machine in machines} == before
+    assert {machine.spec.version for machine in machines} == {"v1.34.1"}
+    assert {infra_machine["spec"]["size"] for infra_machine in await plane.all(INFRA_MACHINES)} == {
+        "large"
+    }
     assert (await sizes(plane))[-1] == 2
     assert sum(await sizes(plane)) == 2
-    (newest,) = [one for one in await plane.story.all(MachineSet) if one.spec.replicas]
+    (newest,) = [
+        machine_set
+        for machine_set in await plane.story.all(MachineSet)
+        if machine_set.spec.replicas
+    ]
     unique = newest.metadata.labels[Label.MACHINE_TEMPLATE_HASH]
-    assert {one.metadata.labels[Label.MACHINE_TEMPLATE_HASH] for one in machines} == {unique}
+    assert {machine.metadata.labels[Label.MACHINE_TEMPLATE_HASH] for machine in machines} == {
+        unique
+    }
     assert await marked(plane) == []
 
 
 async def test_what_was_said_counts_for_a_while_of_what_it_was_said_of() -> None:
-    said, key, progress = ProgressMemo(), Key("default", "m"), Progress(10, "on it")
-    said.put(key, "this", progress)
+    progress_memo, key, progress = ProgressMemo(), Key("default", "m"), Progress(10, "on it")
+    progress_memo.put(key, "this", progress)
     await asyncio.sleep(4)
-    assert said.get(key, "this") == Progress(6, "on it")
-    assert said.get(key, "that") is None
+    assert progress_memo.get(key, "this") == Progress(6, "on it")
+    assert progress_memo.get(key, "that") is None
     await asyncio.sleep(6)
-    assert said.get(key, "this") is None
-    said.put(key, "this", progress)
-    said.forget(key)
-    assert said.get(key, "this") is None
+    assert progress_memo.get(key, "this") is None
+    progress_memo.put(key, "this", progress)
+    progress_memo.forget(key)
+    assert progress_memo.get(key, "this") is None

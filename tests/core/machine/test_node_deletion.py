@@ -38,7 +38,7 @@ class Refusals:
 
 
 async def node_names(plane: Stage) -> list[str]:
-    return [one["metadata"]["name"] for one in (await plane.workload.list(NODES)).items]
+    return [document["metadata"]["name"] for document in (await plane.workload.list(NODES)).items]
 
 
 async def limited(plane: Stage, seconds: int) -> None:

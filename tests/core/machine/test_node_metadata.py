@@ -113,12 +113,14 @@ def test_others_may_choose_more_to_be_synced() -> None:
 
 
 def taint(key: str, value: str = "", propagation: str = "Always") -> Document:
-    made = {"key": key, "effect": "NoSchedule", "propagation": propagation}
-    return made | ({"value": value} if value else {})
+    entries = {"key": key, "effect": "NoSchedule", "propagation": propagation}
+    return entries | ({"value": value} if value else {})
 
 
 def on_node(*taints: Document) -> list[Document]:
-    return [{name: one[name] for name in one if name != "propagation"} for one in taints]
+    return [
+        {name: document[name] for name in document if name != "propagation"} for document in taints
+    ]
 
 
 def test_taints_of_a_machine_are_on_its_node_for_as_long_as_it_says() -> None:
@@ -131,8 +133,8 @@ def test_taints_of_a_machine_are_on_its_node_for_as_long_as_it_says() -> None:
 
     changed = synced(first, machine([taint("a", "2"), once]), gate)
     assert changed["spec"]["taints"] == on_node(taint("x"), taint("a", "2"), once)
-    gone = synced(changed, machine([]), gate)
-    assert gone["spec"]["taints"] == on_node(taint("x"), once)
+    removals = synced(changed, machine([]), gate)
+    assert removals["spec"]["taints"] == on_node(taint("x"), once)
 
 
 def test_a_taint_for_the_beginning_is_not_brought_back() -> None:

@@ -32,16 +32,16 @@ from tests.core.stage import (
 
 async def report(plane: Stage, of_type: str, status: str) -> None:
     """Somebody's condition on the Machine."""
-    one = await plane.client.get(Machine.RESOURCE, Key("default", "m"))
-    told = {
+    document = await plane.client.get(Machine.RESOURCE, Key("default", "m"))
+    messages = {
         "type": of_type,
         "status": status,
         "reason": "Said",
         "message": "so it is",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
-    kept = [each for each in one["status"]["conditions"] if each["type"] != of_type]
-    status_patch = {"status": {"conditions": [*kept, told]}}
+    kept = [item for item in document["status"]["conditions"] if item["type"] != of_type]
+    status_patch = {"status": {"conditions": [*kept, messages]}}
     key = Key("default", "m")
     await plane.client.patch(Machine.RESOURCE, key, status_patch, subresource="status")
     await plane.settle()
@@ -55,15 +55,15 @@ async def test_readiness_gates_hold_a_machine_back_in_both_directions(plane: Sta
     ]
     await plane.story.merge(Machine, "m", {"spec": {"readinessGates": gates}})
     await plane.settle()
-    told = condition(await found(plane), "Ready")
-    assert (told.status, told.reason) == ("Unknown", "ReadyUnknown")
-    assert told.message == (
+    result = condition(await found(plane), "Ready")
+    assert (result.status, result.reason) == ("Unknown", "ReadyUnknown")
+    assert result.message == (
         "* Scanned: Condition not yet reported\n* Quarantined: Condition not yet reported"
     )
     await report(plane, "Scanned", "True")
     await report(plane, "Quarantined", "True")
-    told = condition(await found(plane), "Ready")
-    assert (told.status, told.message) == ("False", "* Quarantined: so it is")
+    result = condition(await found(plane), "Ready")
+    assert (result.status, result.message) == ("False", "* Quarantined: so it is")
     await report(plane, "Quarantined", "False")
     assert condition(await found(plane), "Ready").status == "True"
     assert condition(await found(plane), "Available").status == "True"
@@ -80,16 +80,16 @@ async def test_a_control_plane_machine_says_when_its_certificates_expire(plane: 
         ("soon", EXPIRY, EXPIRY),  # what was known last, because nothing can be read
         (None, None, None),
     ):
-        own, its = (
+        own, entry = (
             {"metadata": {"annotations": {Annotation.CERTIFICATES_EXPIRY: text}}}
             for text in (on_machine, on_config)
         )
-        await plane.client.patch(CONFIGS, Key("default", "m"), its)
+        await plane.client.patch(CONFIGS, Key("default", "m"), entry)
         await plane.story.merge(Machine, "m", own)
         await plane.settle()
-        one = await found(plane)
-        assert one.status.certificates_expiry_date == expected
-        assert condition(one, "Ready").status == "True"
+        value = await found(plane)
+        assert value.status.certificates_expiry_date == expected
+        assert condition(value, "Ready").status == "True"
 
 
 async def test_two_nodes_of_one_provider_id_are_told_and_neither_is_taken(plane: Stage) -> None:
@@ -101,16 +101,16 @@ async def test_two_nodes_of_one_provider_id_are_told_and_neither_is_taken(plane:
     await plane.settle()
     await plane.boot("m")
     await plane.settle()
-    one = await found(plane)
-    assert one.status.node_ref is None
-    assert condition(one, "NodeHealthy").reason == "InternalError"
+    value = await found(plane)
+    assert value.status.node_ref is None
+    assert condition(value, "NodeHealthy").reason == "InternalError"
     assert "Failed to retrieve Node by ProviderID" in await events(plane)
 
     await plane.workload.delete(NODES, Key("", "twin"))
     await plane.settle(30)
-    one = await found(plane)
-    assert one.status.node_ref is not None
-    assert one.status.node_ref.name == "m"
+    value = await found(plane)
+    assert value.status.node_ref is not None
+    assert value.status.node_ref.name == "m"
 
 
 async def test_boot_data_may_be_a_persons_own(plane: Stage) -> None:
@@ -126,10 +126,10 @@ async def test_boot_data_may_be_a_persons_own(plane: Stage) -> None:
     await plane.client.create(SECRETS, secret)
     await plane.create(of(INFRA_MACHINES, "m", spec={}), given)
     await plane.settle()
-    one = await found(plane)
-    told = condition(one, "BootstrapConfigReady")
-    assert (told.status, told.reason) == ("True", "DataSecretProvided")
-    assert [owner.kind for owner in one.metadata.owner_references] == ["Cluster"]
+    value = await found(plane)
+    result = condition(value, "BootstrapConfigReady")
+    assert (result.status, result.reason) == ("True", "DataSecretProvided")
+    assert [owner.kind for owner in value.metadata.owner_references] == ["Cluster"]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ async def test_whether_there_is_a_control_plane_left_decides_about_the_node(
     await delete(plane, "cp")
     await delete(plane)
     assert await plane.story.get(Machine, "m") is None
-    nodes = {one["metadata"]["name"] for one in (await plane.workload.list(NODES)).items}
+    nodes = {document["metadata"]["name"] for document in (await plane.workload.list(NODES)).items}
     assert nodes == expected
 
 

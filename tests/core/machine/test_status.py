@@ -114,9 +114,9 @@ def test_bootstrap(
 
 
 def test_boot_data_that_a_person_provides_is_ready() -> None:
-    one = machine()
-    one.spec.bootstrap.config_ref = None
-    assert told(bootstrap_ready(one, Absent())) == ("True", "DataSecretProvided", "")
+    value = machine()
+    value.spec.bootstrap.config_ref = None
+    assert told(bootstrap_ready(value, Absent())) == ("True", "DataSecretProvided", "")
 
 
 def node(**conditions: tuple[str, str]) -> Document:
@@ -179,10 +179,10 @@ def test_readiness_of_a_node_keeps_its_own_time() -> None:
 def test_updating_and_deleting() -> None:
     assert told(deleting(machine(), "X", "y")) == ("False", "NotDeleting", "")
     assert told(deleting(machine(gone=True), "X", "y")) == ("True", "X", "y")
-    one = machine()
-    assert told(updating(one)) == ("False", "NotUpdating", "")
-    one.metadata.annotations = {"runtime.cluster.x-k8s.io/pending-hooks": "UpdateMachine"}
-    assert updating(one).status == "True"
+    value = machine()
+    assert told(updating(value)) == ("False", "NotUpdating", "")
+    value.metadata.annotations = {"runtime.cluster.x-k8s.io/pending-hooks": "UpdateMachine"}
+    assert updating(value).status == "True"
 
 
 @pytest.mark.parametrize(
@@ -214,6 +214,6 @@ def test_components_that_say_the_same_are_one_line(lines: list[str], expected: l
     ],
 )
 def test_phase(status: Document, provider_id: str, gone: bool, expected: str) -> None:
-    one = machine(gone=gone, **status)
-    one.spec.provider_id = provider_id
-    assert phase_of(one) == expected
+    value = machine(gone=gone, **status)
+    value.spec.provider_id = provider_id
+    assert phase_of(value) == expected

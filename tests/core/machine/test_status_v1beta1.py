@@ -172,7 +172,7 @@ def test_ready_counts_steps_while_the_machine_is_made(
     assert said(ready(given, conditions)) == expected
 
 
-@pytest.mark.parametrize("resource", [CONFIGS, INFRA_MACHINES], ids=lambda one: one.kind)
+@pytest.mark.parametrize("resource", [CONFIGS, INFRA_MACHINES], ids=lambda value: value.kind)
 async def test_terminal_failures_are_kept(plane: Stage, resource: Resource) -> None:
     await running(plane)
     await plane.report(resource, "m", failureReason="Broken", failureMessage="disk on fire")
@@ -206,7 +206,7 @@ async def test_the_steps_of_an_end_are_conditions(plane: Stage) -> None:
     await plane.client.patch(INFRA_MACHINES, Key("default", "m"), hold)
     await delete(plane)
     conditions = _legacy(await found(plane)).conditions
-    assert {one.type: said(one) for one in conditions} == {
+    assert {condition.type: said(condition) for condition in conditions} == {
         "Ready": "True",
         "BootstrapReady": "True",
         "DrainingSucceeded": "True",
@@ -221,7 +221,7 @@ async def test_the_steps_of_an_end_are_conditions(plane: Stage) -> None:
     )
 
 
-def _legacy(one: Machine) -> Any:
-    assert one.status.deprecated is not None
-    assert get(one.status.deprecated.v1beta1.conditions, "Ready") is not None  # type: ignore[union-attr]
-    return one.status.deprecated.v1beta1
+def _legacy(value: Machine) -> Any:
+    assert value.status.deprecated is not None
+    assert get(value.status.deprecated.v1beta1.conditions, "Ready") is not None  # type: ignore[union-attr]
+    return value.status.deprecated.v1beta1

@@ -29,18 +29,18 @@ from tests.core.stage import (
 
 
 async def test_a_machine_takes_over_what_its_providers_report(plane: Stage) -> None:
-    one = await running(plane)
+    value = await running(plane)
 
-    assert one.status.phase == "Running"
-    assert one.spec.provider_id == "fake://m"
-    assert one.spec.bootstrap.data_secret_name == "m"
-    assert one.status.node_ref is not None
-    assert one.status.node_info is not None
-    assert one.status.node_info.kubelet_version == VERSION
-    assert one.metadata.finalizers == [Finalizer.MACHINE]
-    assert [owner.kind for owner in one.metadata.owner_references] == ["Cluster"]
-    assert condition(one, "Available").status == "True"
-    assert one.status.observed_generation == one.metadata.generation
+    assert value.status.phase == "Running"
+    assert value.spec.provider_id == "fake://m"
+    assert value.spec.bootstrap.data_secret_name == "m"
+    assert value.status.node_ref is not None
+    assert value.status.node_info is not None
+    assert value.status.node_info.kubelet_version == VERSION
+    assert value.metadata.finalizers == [Finalizer.MACHINE]
+    assert [owner.kind for owner in value.metadata.owner_references] == ["Cluster"]
+    assert condition(value, "Available").status == "True"
+    assert value.status.observed_generation == value.metadata.generation
     assert "SuccessfulSetNodeRef" in await events(plane)
     for resource in (CONFIGS, INFRA_MACHINES):
         metadata = (await plane.provider(resource, "m"))["metadata"]
@@ -54,9 +54,9 @@ async def test_where_the_machine_is_comes_with_its_infrastructure(plane: Stage) 
     here = [{"type": "InternalIP", "address": "10.0.0.1"}]
     await plane.report(INFRA_MACHINES, "m", addresses=here, failureDomain="meadow")
     await plane.settle()
-    one = await found(plane)
-    assert [(at.type, at.address) for at in one.status.addresses] == [("InternalIP", "10.0.0.1")]
-    assert one.status.failure_domain == "meadow"
+    value = await found(plane)
+    assert [(at.type, at.address) for at in value.status.addresses] == [("InternalIP", "10.0.0.1")]
+    assert value.status.failure_domain == "meadow"
 
 
 async def test_boot_data_is_taken_when_it_is_said_to_be_made(plane: Stage) -> None:
@@ -66,15 +66,15 @@ async def test_boot_data_is_taken_when_it_is_said_to_be_made(plane: Stage) -> No
     await plane.settle()
     await plane.report(CONFIGS, "m", dataSecretName="m")
     await plane.settle()
-    one = await found(plane)
-    assert one.spec.bootstrap.data_secret_name is None
-    assert not one.status.initialization.bootstrap_data_secret_created
+    value = await found(plane)
+    assert value.spec.bootstrap.data_secret_name is None
+    assert not value.status.initialization.bootstrap_data_secret_created
 
     await plane.report(CONFIGS, "m", initialization={"dataSecretCreated": True})
     await plane.settle()
-    one = await found(plane)
-    assert one.spec.bootstrap.data_secret_name == "m"
-    assert one.status.initialization.bootstrap_data_secret_created
+    value = await found(plane)
+    assert value.spec.bootstrap.data_secret_name == "m"
+    assert value.status.initialization.bootstrap_data_secret_created
 
 
 async def test_what_was_reached_is_not_taken_back(plane: Stage) -> None:
@@ -112,26 +112,26 @@ async def test_a_node_that_falls_ill_or_goes_is_reported(plane: Stage) -> None:
     key = Key("", "m")
     await plane.workload.patch(NODES, key, {"status": {"conditions": sick}}, subresource="status")
     await plane.settle()
-    one = await found(plane)
-    assert condition(one, "NodeHealthy").message == "* Node.Ready: no network"
-    assert condition(one, "Ready").reason == "NotReady"
-    assert condition(one, "Available").status == "False"
+    value = await found(plane)
+    assert condition(value, "NodeHealthy").message == "* Node.Ready: no network"
+    assert condition(value, "Ready").reason == "NotReady"
+    assert condition(value, "Available").status == "False"
 
     await plane.workload.delete(NODES, key)
     await plane.settle()
-    one = await found(plane)
-    told = condition(one, "NodeReady")
-    assert (told.status, told.reason) == ("False", "NodeDeleted")
-    assert told.message == "Node m has been deleted while the Machine still exists"
+    value = await found(plane)
+    result = condition(value, "NodeReady")
+    assert (result.status, result.reason) == ("False", "NodeDeleted")
+    assert result.message == "Node m has been deleted while the Machine still exists"
 
 
 async def test_infrastructure_that_vanishes_is_reported(plane: Stage) -> None:
     await running(plane)
     await plane.client.delete(INFRA_MACHINES, Key("default", "m"))
     await plane.settle()
-    told = condition(await found(plane), "InfrastructureReady")
-    assert told.reason == "ObjectDeleted"
-    assert told.message == "FakeMachine has been deleted while the Machine still exists"
+    result = condition(await found(plane), "InfrastructureReady")
+    assert result.reason == "ObjectDeleted"
+    assert result.message == "FakeMachine has been deleted while the Machine still exists"
 
 
 async def test_nothing_happens_to_a_paused_cluster(plane: Stage) -> None:
@@ -144,28 +144,28 @@ async def test_nothing_happens_to_a_paused_cluster(plane: Stage) -> None:
     await plane.boot_all()
     await plane.settle(30)
 
-    (one,) = await plane.story.all(Machine)
-    assert not one.spec.provider_id
-    for paused in (one, await plane.story.get(Cluster, "c")):
+    (value,) = await plane.story.all(Machine)
+    assert not value.spec.provider_id
+    for paused in (value, await plane.story.get(Cluster, "c")):
         assert isinstance(paused, Machine | Cluster)
-        told = condition(paused, "Paused")
-        assert (told.status, told.reason) == ("True", "Paused")
-        assert told.message == "Cluster spec.paused is set to true"
+        result = condition(paused, "Paused")
+        assert (result.status, result.reason) == ("True", "Paused")
+        assert result.message == "Cluster spec.paused is set to true"
 
     await plane.story.merge(Cluster, "c", {"spec": {"paused": False}})
     await plane.settle()
     machines = await plane.story.all(Machine)
     assert len(machines) == 4
-    assert all(condition(one, "Paused").status == "False" for one in machines)
-    assert [one.status.phase for one in machines].count("Running") == 1
+    assert all(condition(item, "Paused").status == "False" for item in machines)
+    assert [item.status.phase for item in machines].count("Running") == 1
 
 
 async def test_a_paused_machine_says_why(plane: Stage) -> None:
     await running(plane)
     await plane.story.merge(Machine, "m", {"metadata": {"annotations": {Annotation.PAUSED: ""}}})
     await plane.settle()
-    told = condition(await found(plane), "Paused")
-    assert told.message == "Machine has the cluster.x-k8s.io/paused annotation"
+    result = condition(await found(plane), "Paused")
+    assert result.message == "Machine has the cluster.x-k8s.io/paused annotation"
 
 
 async def test_min_ready_seconds_delay_availability(plane: Stage) -> None:
@@ -176,8 +176,8 @@ async def test_min_ready_seconds_delay_availability(plane: Stage) -> None:
     await plane.settle()
     await plane.boot("m")
     await plane.settle(50)
-    told = condition(await found(plane), "Available")
-    assert (told.status, told.reason) == ("False", "WaitingForMinReadySeconds")
+    result = condition(await found(plane), "Available")
+    assert (result.status, result.reason) == ("False", "WaitingForMinReadySeconds")
     await plane.settle(60)
     assert condition(await found(plane), "Available").status == "True"
 
@@ -193,9 +193,9 @@ async def test_a_cluster_that_falls_silent_is_believed_for_five_minutes(plane: S
     assert condition(await found(plane), "NodeReady").status == "True"
 
     await plane.settle(300)
-    told = condition(await found(plane), "NodeReady")
-    assert (told.status, told.reason) == ("Unknown", "ConnectionDown")
-    assert told.message.startswith("Last successful probe at 2026-01-01T00:0")
+    result = condition(await found(plane), "NodeReady")
+    assert (result.status, result.reason) == ("Unknown", "ConnectionDown")
+    assert result.message.startswith("Last successful probe at 2026-01-01T00:0")
 
     plane.wire.silent = False
     await plane.settle(60)
@@ -213,4 +213,4 @@ async def test_what_is_created_paused_gets_its_finalizer(plane: Stage) -> None:
     owner = await plane.story.get(Cluster, "c")
     assert owner is not None
     assert owner.metadata.finalizers == [Finalizer.CLUSTER]
-    assert [one.type for one in owner.status.conditions] == ["Paused"]
+    assert [item.type for item in owner.status.conditions] == ["Paused"]

@@ -54,7 +54,7 @@ def test_an_attachment_must_say_what_it_attaches() -> None:
 
 
 def test_what_is_attached_is_named_by_what_it_belongs_to() -> None:
-    found = still_attached(
+    attached = still_attached(
         {"kubernetes.io/csi/d^h", "kubernetes.io/csi/d^lost"},
         {"bare", "kept", "gone"},
         [
@@ -65,8 +65,8 @@ def test_what_is_attached_is_named_by_what_it_belongs_to() -> None:
         ],
         ignored={"default/cache"},
     )
-    assert found == Attached(["default/data"], ["bare"], ["kubernetes.io/csi/d^lost"], ["gone"])
-    assert found.message("now") == (
+    assert attached == Attached(["default/data"], ["bare"], ["kubernetes.io/csi/d^lost"], ["gone"])
+    assert attached.message("now") == (
         "Waiting for Node volumes to be detached (started at now)\n"
         "* PersistentVolumeClaims: default/data\n"
         "* PersistentVolumes without a .spec.claimRef to a PersistentVolumeClaim: bare\n"
@@ -80,5 +80,5 @@ def test_what_is_attached_is_named_by_what_it_belongs_to() -> None:
 
 def test_claims_of_pods() -> None:
     used = {"persistentVolumeClaim": {"claimName": "data"}}
-    one = {"metadata": {"namespace": "ns"}, "spec": {"volumes": [used, {"emptyDir": {}}]}}
-    assert claims_of([one]) == {"ns/data"}
+    entry = {"metadata": {"namespace": "ns"}, "spec": {"volumes": [used, {"emptyDir": {}}]}}
+    assert claims_of([entry]) == {"ns/data"}

@@ -48,7 +48,7 @@ class Autoscaler:
         group = await self.ask("GET", f"/apis/{self._group}")
         self._version = group["preferredVersion"]["version"]
         served = await self.ask("GET", f"/apis/{self._group}/{self._version}")
-        return {one["name"] for one in served["resources"]}
+        return {resource["name"] for resource in served["resources"]}
 
     def path(self, resource: str, name: str = "", subresource: str = "") -> str:
         parts = [f"/apis/{self._group}/{self._version}/namespaces/default/{resource}"]
@@ -73,16 +73,22 @@ class Autoscaler:
 
     async def members(self, name: str) -> list[Document]:
         """Machines of the MachineDeployment, by way of the controllers in their owners."""
-        sets = [one for one in await self.listed("machinesets") if controller(one) == name]
-        names = {one["metadata"]["name"] for one in sets}
-        return [one for one in await self.listed("machines") if controller(one) in names]
+        sets = [
+            document
+            for document in await self.listed("machinesets")
+            if controller(document) == name
+        ]
+        names = {machine_set["metadata"]["name"] for machine_set in sets}
+        return [
+            document for document in await self.listed("machines") if controller(document) in names
+        ]
 
     async def remove(self, group: str, provider_id: str) -> None:
         """Delete the node with the provider ID: mark its Machine, then ask for one less."""
         (machine,) = [
-            one
-            for one in await self.listed("machines")
-            if one["spec"].get("providerID") == provider_id
+            document
+            for document in await self.listed("machines")
+            if document["spec"].get("providerID") == provider_id
         ]
         path = self.path("machines", machine["metadata"]["name"])
         read = await self.ask("GET", path)
@@ -102,7 +108,7 @@ class Autoscaler:
 
 def controller(document: Document) -> str | None:
     owners = document["metadata"].get("ownerReferences", ())
-    names = [str(one["name"]) for one in owners if one.get("controller")]
+    names = [str(owner["name"]) for owner in owners if owner.get("controller")]
     return names[0] if names else None
 
 
@@ -150,13 +156,13 @@ async def test_it_grows_and_takes_away_the_very_node_that_it_chose(plane: Stage)
     autoscaler = await started(plane)
     await autoscaler.resize("md", await autoscaler.size("md") + 2)
     await grown(plane)
-    members = [one["metadata"]["name"] for one in await autoscaler.members("md")]
+    members = [member["metadata"]["name"] for member in await autoscaler.members("md")]
     assert len(members) == 3
 
     chosen = members[1]
     await autoscaler.remove("md", f"fake://{chosen}")
     await plane.settle(20)
-    left = {one["metadata"]["name"] for one in await autoscaler.members("md")}
+    left = {member["metadata"]["name"] for member in await autoscaler.members("md")}
     assert left == set(members) - {chosen}
     assert await autoscaler.size("md") == 2
 

@@ -49,7 +49,7 @@ def old_set(name: str, replicas: int = 0, *, generation: int = 2, **parts: Any) 
         (old_set("there", status={"replicas": 1}), False),
         (old_set("going", deletionTimestamp="2026-01-01T00:00:00Z"), False),
     ],
-    ids=lambda one: one["metadata"]["name"] if isinstance(one, dict) else "",
+    ids=lambda value: value["metadata"]["name"] if isinstance(value, dict) else "",
 )
 async def test_a_set_goes_when_it_is_known_to_have_no_machines(
     found: Document, *, goes: bool

@@ -58,21 +58,21 @@ def deployment(replicas: int, *, after: timedelta | None = None, **parts: Any) -
 
 def running(replicas: int, number: int = 0, **parts: Any) -> MachineSet:
     """A set with all of its Machines, made some time after the MachineDeployment."""
-    one = new_set(deployment(replicas, **parts), number)
-    one.metadata.uid = f"u{number}"
-    one.metadata.creation_timestamp = stamp(CREATED + timedelta(hours=number))
-    one.spec.replicas = replicas
-    one.status.replicas = one.status.available_replicas = replicas
-    return one
+    machine_set = new_set(deployment(replicas, **parts), number)
+    machine_set.metadata.uid = f"u{number}"
+    machine_set.metadata.creation_timestamp = stamp(CREATED + timedelta(hours=number))
+    machine_set.spec.replicas = replicas
+    machine_set.status.replicas = machine_set.status.available_replicas = replicas
+    return machine_set
 
 
 def told(of: MachineDeployment, *sets: MachineSet, now: datetime = NOW) -> Forecast:
     return forecast(of, sets, [], now)
 
 
-def ended(of: MachineDeployment, found: Forecast, now: datetime = NOW) -> None:
+def ended(of: MachineDeployment, value: Forecast, now: datetime = NOW) -> None:
     """Nothing is left to do after what was foretold."""
-    sets = [copy_model(one) for one in found.sets]
+    sets = [copy_model(machine_set) for machine_set in value.sets]
     again = forecast(of, sets, [], now + timedelta(seconds=1))
     assert (again.steps, again.creates) == ([], "")
 
@@ -83,22 +83,24 @@ def ended(of: MachineDeployment, found: Forecast, now: datetime = NOW) -> None:
 )
 def test_each_field_that_causes_a_rollout(change: Document, after: timedelta | None) -> None:
     of = deployment(3, after=after, template=change)
-    found = told(of, running(3))
-    assert found.creates
-    assert len(found.steps) <= 6
-    assert {one.metadata.name: one.spec.replicas for one in found.sets if one.spec.replicas} == {
-        found.creates: 3
-    }
-    ended(of, found)
+    result = told(of, running(3))
+    assert result.creates
+    assert len(result.steps) <= 6
+    assert {
+        machine_set.metadata.name: machine_set.spec.replicas
+        for machine_set in result.sets
+        if machine_set.spec.replicas
+    } == {result.creates: 3}
+    ended(of, result)
 
 
 def test_workers_are_restarted_with_rollout_after() -> None:
     of, old = deployment(3, after=timedelta(hours=-1)), running(3)
-    found = told(of, old)
-    assert found.creates
-    assert len(found.steps) == 6
-    assert found.outdated == {old.metadata.name: (AFTER_EXPIRED,)}
-    ended(of, found)
+    result = told(of, old)
+    assert result.creates
+    assert len(result.steps) == 6
+    assert result.outdated == {old.metadata.name: (AFTER_EXPIRED,)}
+    ended(of, result)
 
 
 @pytest.mark.parametrize(
@@ -112,10 +114,10 @@ def test_rollout_after_restarts_none_that_were_made_since_or_before_its_time(
 
 def test_a_long_rollout_is_told_in_a_bounded_number_of_steps() -> None:
     of = deployment(100_000, template={"version": "v1.35.0"})
-    found = told(of, running(100_000))
-    assert len(found.steps) == MAX_STEPS + 1
-    assert sorted(one.spec.replicas or 0 for one in found.sets) == [0, 100_000]
-    ended(of, found)
+    result = told(of, running(100_000))
+    assert len(result.steps) == MAX_STEPS + 1
+    assert sorted(machine_set.spec.replicas or 0 for machine_set in result.sets) == [0, 100_000]
+    ended(of, result)
 
 
 AFTER = st.none() | st.integers(-60 * 24, 60 * 24).map(lambda hours: timedelta(hours=hours))
@@ -155,9 +157,9 @@ def test_every_forecast_ends_where_nothing_is_left_to_do(
         running(size, number, template={"version": version})
         for number, (size, version) in enumerate(zip(sizes, versions, strict=False))
     ]
-    found = told(of, *sets)
-    assert len(found.steps) <= 2 * (sum(sizes) + replicas) + len(sets) + 1
+    result = told(of, *sets)
+    assert len(result.steps) <= 2 * (sum(sizes) + replicas) + len(sets) + 1
     if strategy == "RollingUpdate" and not paused:
-        assert sum(one.spec.replicas or 0 for one in found.sets) == replicas
+        assert sum(machine_set.spec.replicas or 0 for machine_set in result.sets) == replicas
     if not paused:
-        ended(of, found)
+        ended(of, result)

@@ -23,7 +23,7 @@ TEMPLATES = {
 }
 ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
 CHANGES: dict[str, Document] = {
-    **{name: {"template": {"spec": one}} for name, one in TEMPLATES.items()},
+    **{name: {"template": {"spec": template}} for name, template in TEMPLATES.items()},
     "labels": {"template": {"metadata": {"labels": {"a": "b"}}}},
     "rollout.after": {"rollout": {"after": "2026-01-01T00:00:30Z"}},
     "rollout.after in the future": {"rollout": {"after": "2036-01-01T00:00:00Z"}},
@@ -51,15 +51,20 @@ async def test_it_happens_as_foretold(plane: Stage, patch: Document) -> None:
     before = await started(plane, 3)
     await plane.create(*templates("other"))
     await plane.settle(90)
-    told = await foretold(plane, patch)
+    result = await foretold(plane, patch)
     await plane.story.merge(MachineDeployment, "md", {"spec": patch})
     await complete(plane, 15)
 
-    sets = {one.metadata.name: one.spec.replicas for one in await plane.story.all(MachineSet)}
+    sets = {
+        machine_set.metadata.name: machine_set.spec.replicas
+        for machine_set in await plane.story.all(MachineSet)
+    }
     assert {name: size for name, size in sets.items() if size} == {
-        one.metadata.name: one.spec.replicas for one in told.sets if one.spec.replicas
+        machine_set.metadata.name: machine_set.spec.replicas
+        for machine_set in result.sets
+        if machine_set.spec.replicas
     }
     assert [name for name in sets if name != before.metadata.name] == (
-        [told.creates] if told.creates else []
+        [result.creates] if result.creates else []
     )
     assert (await foretold(plane, {})).steps == []

@@ -71,7 +71,7 @@ def test_proportions(replicas: int, new: int, old: list[int], expected: dict[str
 def test_proportions_add_up(replicas: int, sizes: list[int], surge: int) -> None:
     sets = [machine_set(f"ms{number}", size, 40) for number, size in enumerate(sizes, 1)]
     *old, new = sets
-    after = {one.metadata.name: one.spec.replicas or 0 for one in sets}
+    after = {item.metadata.name: item.spec.replicas or 0 for item in sets}
     after |= proportional_scale(deployment(replicas, surge), new, old)
     assert min(after.values()) >= 0
     if sum(sizes) <= replicas + surge:

@@ -12,6 +12,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.times import stamp
+from kapy.conditions.aggregation_input import aggregation_input
 from kapy.core.machinedeployment.scope import MachineDeploymentScope
 from kapy.core.machinedeployment.status import (
     available,
@@ -80,10 +81,10 @@ def scope(of: MachineDeployment, *sizes: int, **more: Any) -> MachineDeploymentS
 
 
 def test_counters_are_sums_and_a_sum_of_nothing_is_not_known() -> None:
-    one = deployment(3)
-    count(one.status, [machine_set(2, readyReplicas=1), machine_set(1)])
-    assert (one.status.replicas, one.status.ready_replicas) == (3, 1)
-    assert one.status.available_replicas is None
+    item = deployment(3)
+    count(item.status, [machine_set(2, readyReplicas=1), machine_set(1)])
+    assert (item.status.replicas, item.status.ready_replicas) == (3, 1)
+    assert item.status.available_replicas is None
 
 
 @pytest.mark.parametrize(
@@ -128,8 +129,8 @@ def test_phase(of: MachineDeployment, sizes: list[int], expected: str) -> None:
     ],
 )
 def test_available(of: MachineDeployment, status: str, reason: str, message: str) -> None:
-    found = available(scope(of))
-    assert (found.status, found.reason, found.message) == (status, reason, message)
+    result = available(scope(of))
+    assert (result.status, result.reason, result.message) == (status, reason, message)
 
 
 def test_a_rollout_names_its_reasons_versions_first() -> None:
@@ -139,32 +140,32 @@ def test_a_rollout_names_its_reasons_versions_first() -> None:
         machine("c"),
         machine("d", up_to_date=False),
     ]
-    assert rolling_out(machines).message == (
+    assert rolling_out(aggregation_input(machines, {})).message == (
         "Rolling out 2 not up-to-date replicas\n"
         "* Version v1, v2 required\n* Failure domain a, b required"
     )
-    assert rolling_out([machine("c")]).status == "False"
+    assert rolling_out(aggregation_input([machine("c")], {})).status == "False"
 
 
 def test_scaling() -> None:
-    one = deployment(3)
-    assert scaling_up(scope(one, 1)).message == "Scaling up from 1 to 3 replicas"
-    assert scaling_up(scope(one, 1, missing=["A", "B"])).message == (
+    item = deployment(3)
+    assert scaling_up(scope(item, 1)).message == "Scaling up from 1 to 3 replicas"
+    assert scaling_up(scope(item, 1, missing=["A", "B"])).message == (
         "Scaling up from 1 to 3 replicas is blocked because A and B do not exist"
     )
-    assert scaling_up(scope(one, 3, missing=["A"])).message == (
+    assert scaling_up(scope(item, 3, missing=["A"])).message == (
         "Scaling up would be blocked because A does not exist"
     )
-    assert scaling_down(scope(one, 3)).status == "False"
-    assert scaling_down(scope(one, 3, 1)).message == "Scaling down from 4 to 3 replicas"
+    assert scaling_down(scope(item, 3)).status == "False"
+    assert scaling_down(scope(item, 3, 1)).message == "Scaling down from 4 to 3 replicas"
 
 
 def test_deleting_tells_what_is_left() -> None:
-    gone = deployment(1, gone=True)
+    removal = deployment(1, gone=True)
     assert deleting(scope(deployment(1))).status == "False"
-    assert deleting(scope(gone, 1, machines=[machine("a")])).message == "Deleting 1 Machine"
-    assert deleting(scope(gone, 0)).message == "Deleting 1 MachineSets"
-    assert deleting(scope(gone)).message == "Deletion completed"
+    assert deleting(scope(removal, 1, machines=[machine("a")])).message == "Deleting 1 Machine"
+    assert deleting(scope(removal, 0)).message == "Deleting 1 MachineSets"
+    assert deleting(scope(removal)).message == "Deletion completed"
 
 
 def test_what_could_not_be_read_is_unknown() -> None:

@@ -83,17 +83,21 @@ def test_a_rollout_is_reported(
     report_rollout(of, sets[0] if sets else None, sets, NOW)
     summarize(of, NOW)
     assert of.status.deprecated is not None
-    told = of.status.deprecated.v1beta1
-    assert told is not None
+    v1beta1 = of.status.deprecated.v1beta1
+    assert v1beta1 is not None
     assert counts == (
-        told.updated_replicas,
-        told.ready_replicas,
-        told.available_replicas,
-        told.unavailable_replicas,
+        v1beta1.updated_replicas,
+        v1beta1.ready_replicas,
+        v1beta1.available_replicas,
+        v1beta1.unavailable_replicas,
     )
     assert conditions == {
-        one.type: " ".join(filter(None, (one.status, one.severity, one.reason, one.message)))
-        for one in told.conditions
+        condition.type: " ".join(
+            filter(
+                None, (condition.status, condition.severity, condition.reason, condition.message)
+            )
+        )
+        for condition in v1beta1.conditions
     }
 
 

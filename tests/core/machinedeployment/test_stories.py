@@ -29,7 +29,10 @@ NEW = "v1.33.7"
 
 
 def available(obj: MachineDeployment) -> bool:
-    return any(one.type == "Available" and one.status == "True" for one in obj.status.conditions)
+    return any(
+        condition.type == "Available" and condition.status == "True"
+        for condition in obj.status.conditions
+    )
 
 
 async def started(plane: Stage, replicas: int, **spec: Any) -> MachineSet:
@@ -40,17 +43,19 @@ async def started(plane: Stage, replicas: int, **spec: Any) -> MachineSet:
     await plane.boot_all()
     await plane.settle()
     (machine_set,) = await plane.story.all(MachineSet)
-    found = await plane.story.get(MachineDeployment, "md")
-    assert found is not None
-    assert available(found)
+    machine_deployment = await plane.story.get(MachineDeployment, "md")
+    assert machine_deployment is not None
+    assert available(machine_deployment)
     return machine_set
 
 
 async def sizes(plane: Stage) -> list[int]:
     """Replicas of all sets, from the oldest to the newest revision."""
     sets = await plane.story.all(MachineSet)
-    sets = sorted(sets, key=lambda one: int(one.metadata.annotations[Annotation.REVISION]))
-    return [one.spec.replicas or 0 for one in sets]
+    sets = sorted(
+        sets, key=lambda machine_set: int(machine_set.metadata.annotations[Annotation.REVISION])
+    )
+    return [machine_set.spec.replicas or 0 for machine_set in sets]
 
 
 async def change_version(plane: Stage, version: str = NEW) -> None:
@@ -67,7 +72,7 @@ async def complete(plane: Stage, rounds: int = 12) -> None:
 
 
 async def versions(plane: Stage) -> Sequence[str]:
-    return sorted(one.spec.version for one in await plane.story.all(Machine))
+    return sorted(machine.spec.version for machine in await plane.story.all(Machine))
 
 
 async def test_machines_are_made_of_the_templates(plane: Stage) -> None:
@@ -83,14 +88,16 @@ async def test_machines_are_made_of_the_templates(plane: Stage) -> None:
         assert machine.status.phase == "Running"
         infra = await plane.provider(INFRA_MACHINES, name)
         assert infra["spec"]["size"] == "small"
-        assert [one["kind"] for one in infra["metadata"]["ownerReferences"]] == ["Machine"]
+        assert [reference["kind"] for reference in infra["metadata"]["ownerReferences"]] == [
+            "Machine"
+        ]
         assert infra["metadata"]["annotations"][Annotation.CLONED_FROM_NAME] == "md"
         config = await plane.provider(CONFIGS, name)
         assert config["spec"]["words"] == "hello"
         assert config["metadata"]["labels"][Label.CLUSTER_NAME] == "c"
     for resource in (INFRA_TEMPLATES, CONFIG_TEMPLATES):
         owners = (await plane.provider(resource, "md"))["metadata"]["ownerReferences"]
-        assert [one["kind"] for one in owners] == ["Cluster"]
+        assert [owner["kind"] for owner in owners] == ["Cluster"]
 
 
 async def test_scaling_up_and_down(plane: Stage) -> None:
@@ -98,8 +105,8 @@ async def test_scaling_up_and_down(plane: Stage) -> None:
 
     await plane.story.merge(MachineDeployment, "md", {"spec": {"replicas": 10}})
     await complete(plane, 3)
-    found = await plane.story.until(MachineDeployment, "md", available)
-    assert found.status.ready_replicas == 10
+    machine_deployment = await plane.story.until(MachineDeployment, "md", available)
+    assert machine_deployment.status.ready_replicas == 10
 
     await plane.story.merge(MachineDeployment, "md", {"spec": {"replicas": 1}})
     await plane.settle(30)
@@ -114,7 +121,7 @@ async def test_a_new_version_replaces_one_machine_at_a_time(plane: Stage) -> Non
     seen = set()
 
     def watch(machine_sets: Sequence[MachineSet]) -> None:
-        seen.add(sum(one.status.replicas or 0 for one in machine_sets))
+        seen.add(sum(machine_set.status.replicas or 0 for machine_set in machine_sets))
 
     await change_version(plane)
     for _ in range(30):
@@ -128,10 +135,10 @@ async def test_a_new_version_replaces_one_machine_at_a_time(plane: Stage) -> Non
     assert min(seen) == 3
     (left,) = await plane.story.all(MachineSet)
     assert left.metadata.annotations[Annotation.REVISION] == "2"
-    found = await plane.story.get(MachineDeployment, "md")
-    assert found is not None
-    assert found.metadata.annotations[Annotation.REVISION] == "2"
-    assert found.status.up_to_date_replicas == 3
+    machine_deployment = await plane.story.get(MachineDeployment, "md")
+    assert machine_deployment is not None
+    assert machine_deployment.metadata.annotations[Annotation.REVISION] == "2"
+    assert machine_deployment.status.up_to_date_replicas == 3
 
 
 async def test_a_broken_template_stops_the_rollout(plane: Stage) -> None:
@@ -141,9 +148,13 @@ async def test_a_broken_template_stops_the_rollout(plane: Stage) -> None:
     await plane.settle(60)
 
     assert await sizes(plane) == [3, 1]
-    found = await plane.story.get(MachineDeployment, "md")
-    assert found is not None
-    (rolling,) = [one for one in found.status.conditions if one.type == "RollingOut"]
+    machine_deployment = await plane.story.get(MachineDeployment, "md")
+    assert machine_deployment is not None
+    (rolling,) = [
+        condition
+        for condition in machine_deployment.status.conditions
+        if condition.type == "RollingOut"
+    ]
     assert rolling.status == "True"
     assert rolling.message == (
         f"Rolling out 3 not up-to-date replicas\n* Version {VERSION}, {NEW} required"
@@ -224,7 +235,9 @@ async def test_rollout_after_replaces_machines_when_its_time_comes(plane: Stage)
     after = "2026-01-01T00:10:00Z"
     await plane.story.merge(MachineDeployment, "md", {"spec": {"rollout": {"after": after}}})
     await plane.settle(60)
-    assert [one.metadata.uid for one in await plane.story.all(MachineSet)] == [first.metadata.uid]
+    assert [machine_set.metadata.uid for machine_set in await plane.story.all(MachineSet)] == [
+        first.metadata.uid
+    ]
 
     await plane.settle(600)
     await complete(plane)
@@ -238,9 +251,13 @@ async def test_a_template_that_comes_late_is_waited_for(plane: Stage) -> None:
     infra_template, config_template = templates()
     await plane.create(config_template, deployment(1))
     await plane.settle(20)
-    found = await plane.story.get(MachineDeployment, "md")
-    assert found is not None
-    (scaling,) = [one for one in found.status.conditions if one.type == "ScalingUp"]
+    machine_deployment = await plane.story.get(MachineDeployment, "md")
+    assert machine_deployment is not None
+    (scaling,) = [
+        condition
+        for condition in machine_deployment.status.conditions
+        if condition.type == "ScalingUp"
+    ]
     assert scaling.message == (
         "Scaling up from 0 to 1 replicas is blocked because FakeMachineTemplate does not exist"
     )
@@ -281,10 +298,10 @@ async def test_a_lost_answer_never_makes_a_second_machine(plane: Stage) -> None:
 
     assert lost == 9
     assert len(await plane.story.all(MachineSet)) == 1
-    machines = {one.metadata.name for one in await plane.story.all(Machine)}
+    machines = {machine.metadata.name for machine in await plane.story.all(Machine)}
     assert len(machines) == 3
     for resource in (INFRA_MACHINES, CONFIGS):
-        assert {one["metadata"]["name"] for one in await plane.all(resource)} == machines
+        assert {document["metadata"]["name"] for document in await plane.all(resource)} == machines
 
 
 async def test_no_machine_is_newer_than_the_control_plane(plane: Stage) -> None:
@@ -292,9 +309,15 @@ async def test_no_machine_is_newer_than_the_control_plane(plane: Stage) -> None:
     await change_version(plane, "v1.35.0")
     await plane.settle()
 
-    new = [one for one in await plane.story.all(MachineSet) if one.spec.replicas == 1]
-    (blocked,) = [one for one in new if not one.status.replicas]
-    (scaling,) = [one for one in blocked.status.conditions if one.type == "ScalingUp"]
+    new = [
+        machine_set
+        for machine_set in await plane.story.all(MachineSet)
+        if machine_set.spec.replicas == 1
+    ]
+    (blocked,) = [machine_set for machine_set in new if not machine_set.status.replicas]
+    (scaling,) = [
+        condition for condition in blocked.status.conditions if condition.type == "ScalingUp"
+    ]
     assert scaling.message == (
         "Scaling up from 0 to 1 replicas is blocked because:\n"
         "* MachineSet version (1.35.0) and ControlPlane version (1.34.0) do not conform to the "
@@ -351,8 +374,8 @@ async def test_it_gets_its_finalizer_before_it_makes_a_set(plane: Stage) -> None
     await plane.settle()
     paths = [path for _, path in plane.controllers.writes[before:]]
     own = next(place for place, path in enumerate(paths) if "/machinedeployments/second" in path)
-    made = next(place for place, path in enumerate(paths) if "/machinesets/" in path)
-    assert own < made
+    number = next(place for place, path in enumerate(paths) if "/machinesets/" in path)
+    assert own < number
 
 
 async def test_it_stays_until_its_last_set_is_gone(plane: Stage) -> None:
@@ -362,9 +385,9 @@ async def test_it_stays_until_its_last_set_is_gone(plane: Stage) -> None:
     await plane.client.patch(INFRA_MACHINES, machine.key, slow)
     await plane.client.delete(MachineDeployment, Key("default", "md"))
     await plane.settle(30)
-    found = await plane.story.get(MachineDeployment, "md")
-    assert found is not None
-    assert found.deleting
+    machine_deployment = await plane.story.get(MachineDeployment, "md")
+    assert machine_deployment is not None
+    assert machine_deployment.deleting
     await plane.finish_deletions()
     await plane.settle()
     assert await plane.story.get(MachineDeployment, "md") is None
@@ -382,8 +405,8 @@ async def test_sets_of_another_deployment_are_left_alone(plane: Stage) -> None:
     await plane.create(other)
     await plane.settle(30)
     owners = {
-        one.metadata.name: [owner.name for owner in one.metadata.owner_references]
-        for one in await plane.story.all(MachineSet)
+        machine_set.metadata.name: [owner.name for owner in machine_set.metadata.owner_references]
+        for machine_set in await plane.story.all(MachineSet)
     }
     assert owners.pop(mine.metadata.name) == ["md"]
     assert list(owners.values()) == [["other"]]

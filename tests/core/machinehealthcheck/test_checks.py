@@ -93,12 +93,12 @@ MACHINE_FAILED = (
 
 
 def judged(
-    one: Machine,
+    value: Machine,
     its_node: Found[Document] | Absent | None = GOOD,
     of: Cluster | None = None,
     checks: HealthChecks = CHECKS,
 ) -> Verdict:
-    target = Target({}, one, its_node)
+    target = Target({}, value, its_node)
     return verdict(target, checks, ClusterFacts.of(of or cluster()), NOW)
 
 
@@ -234,7 +234,7 @@ def test_a_machine_that_is_not_unhealthy(given: Verdict, expected: Verdict) -> N
 def test_an_unhealthy_machine(
     given: Verdict, reason: str, problems: list[str], legacy: tuple[str, str]
 ) -> None:
-    message = "\n".join(["Health check failed:", *(f"  * {one}" for one in problems)])
+    message = "\n".join(["Health check failed:", *(f"  * {problem}" for problem in problems)])
     assert given == Unhealthy(reason, message, *legacy)
 
 

@@ -12,9 +12,9 @@ REMEDIATED = "OwnerRemediated"
 
 
 def test_the_owner_is_asked_once() -> None:
-    (asked,) = owner_marks(machine()).conditions
-    assert (asked.type, asked.status) == (REMEDIATED, "False")
-    assert asked.reason == "WaitingForRemediation"
+    (request,) = owner_marks(machine()).conditions
+    assert (request.type, request.status) == (REMEDIATED, "False")
+    assert request.reason == "WaitingForRemediation"
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ async def watched(plane: Stage, replicas: int = 3, **spec: Any) -> list[str]:
 
 
 async def names(plane: Stage) -> list[str]:
-    return [one.metadata.name for one in await plane.story.all(Machine)]
+    return [item.metadata.name for item in await plane.story.all(Machine)]
 
 
 async def report(plane: Stage, name: str, status: str) -> None:
@@ -77,21 +77,21 @@ async def fall_ill(plane: Stage, *machines: str, seconds: float = 66.0) -> None:
 
 
 async def seen(plane: Stage) -> MachineHealthCheck:
-    found = await plane.story.get(MachineHealthCheck, "mhc")
-    assert found is not None
-    return found
+    machine_health_check = await plane.story.get(MachineHealthCheck, "mhc")
+    assert machine_health_check is not None
+    return machine_health_check
 
 
 async def machine(plane: Stage, name: str) -> Machine:
-    found = await plane.story.get(Machine, name)
-    assert found is not None
-    return found
+    result = await plane.story.get(Machine, name)
+    assert result is not None
+    return result
 
 
 def condition(obj: Any, of_type: str) -> Condition:
-    (found,) = [one for one in obj.status.conditions if one.type == of_type]
-    assert isinstance(found, Condition)
-    return found
+    (result,) = [item for item in obj.status.conditions if item.type == of_type]
+    assert isinstance(result, Condition)
+    return result
 
 
 def legacy(obj: Any, of_type: str) -> V1Beta1Condition | None:
@@ -105,30 +105,30 @@ async def counts(plane: Stage) -> tuple[int | None, int | None, int | None]:
 
 async def events(plane: Stage) -> list[str]:
     listed = (await plane.client.list(EVENTS, "default")).items
-    return [one["reason"] for one in listed]
+    return [document["reason"] for document in listed]
 
 
 async def keep_bound(plane: Stage) -> None:
     """Nobody replaces Machines, so that it can be seen what is asked of their owner."""
     patch = {"metadata": {"annotations": {Annotation.PAUSED: ""}}}
-    for one in await plane.story.all(MachineSet):
-        await plane.story.merge(MachineSet, one.metadata.name, patch)
+    for machine_set in await plane.story.all(MachineSet):
+        await plane.story.merge(MachineSet, machine_set.metadata.name, patch)
 
 
 async def test_healthy_machines_are_counted_and_told(plane: Stage) -> None:
     workers = await watched(plane)
 
-    found = await seen(plane)
-    assert found.status.targets == workers
+    health_check = await seen(plane)
+    assert health_check.status.targets == workers
     assert await counts(plane) == (3, 3, 3)
-    assert condition(found, "RemediationAllowed").status == "True"
-    assert condition(found, "Paused").status == "False"
-    assert found.status.observed_generation == 1
-    assert found.metadata.labels[Label.CLUSTER_NAME] == "c"
-    assert [one.kind for one in found.metadata.owner_references] == ["Cluster"]
+    assert condition(health_check, "RemediationAllowed").status == "True"
+    assert condition(health_check, "Paused").status == "False"
+    assert health_check.status.observed_generation == 1
+    assert health_check.metadata.labels[Label.CLUSTER_NAME] == "c"
+    assert [reference.kind for reference in health_check.metadata.owner_references] == ["Cluster"]
     for name in workers:
-        told = condition(await machine(plane, name), "HealthCheckSucceeded")
-        assert (told.status, told.reason) == ("True", "HealthCheckSucceeded")
+        result = condition(await machine(plane, name), "HealthCheckSucceeded")
+        assert (result.status, result.reason) == ("True", "HealthCheckSucceeded")
 
 
 async def test_a_settled_check_writes_nothing(plane: Stage) -> None:
@@ -165,15 +165,15 @@ async def test_what_is_asked_of_the_owner_is_asked_once(plane: Stage) -> None:
     await keep_bound(plane)
     await fall_ill(plane, sick)
 
-    found = await machine(plane, sick)
-    told = condition(found, "HealthCheckSucceeded")
-    assert (told.status, told.reason) == ("False", "UnhealthyNode")
-    asked = condition(found, "OwnerRemediated")
-    assert (asked.reason, asked.message) == ("WaitingForRemediation", "Waiting for remediation")
-    assert legacy(found, "OwnerRemediated") is not None
+    result = await machine(plane, sick)
+    value = condition(result, "HealthCheckSucceeded")
+    assert (value.status, value.reason) == ("False", "UnhealthyNode")
+    request = condition(result, "OwnerRemediated")
+    assert (request.reason, request.message) == ("WaitingForRemediation", "Waiting for remediation")
+    assert legacy(result, "OwnerRemediated") is not None
 
-    answer = {**asked_by_owner(found), "reason": "RemediationDeferred", "message": "later"}
-    rest = [one for one in conditions_of(found) if one["type"] != "OwnerRemediated"]
+    answer = {**asked_by_owner(result), "reason": "RemediationDeferred", "message": "later"}
+    rest = [document for document in conditions_of(result) if document["type"] != "OwnerRemediated"]
     patch = {"status": {"conditions": [*rest, answer]}}
     key = Key("default", sick)
     await plane.client.patch(Machine, key, patch, subresource="status")
@@ -181,21 +181,23 @@ async def test_what_is_asked_of_the_owner_is_asked_once(plane: Stage) -> None:
     assert condition(await machine(plane, sick), "OwnerRemediated").reason == "RemediationDeferred"
 
 
-def conditions_of(found: Machine) -> list[Document]:
+def conditions_of(value: Machine) -> list[Document]:
     return [
         {
-            "type": one.type,
-            "status": one.status,
-            "reason": one.reason,
-            "message": one.message,
-            "lastTransitionTime": one.last_transition_time,
+            "type": item.type,
+            "status": item.status,
+            "reason": item.reason,
+            "message": item.message,
+            "lastTransitionTime": item.last_transition_time,
         }
-        for one in found.status.conditions
+        for item in value.status.conditions
     ]
 
 
-def asked_by_owner(found: Machine) -> Document:
-    return next(one for one in conditions_of(found) if one["type"] == "OwnerRemediated")
+def asked_by_owner(value: Machine) -> Document:
+    return next(
+        document for document in conditions_of(value) if document["type"] == "OwnerRemediated"
+    )
 
 
 async def test_a_machine_that_recovers_in_time_is_left_alone(plane: Stage) -> None:
@@ -212,17 +214,17 @@ async def test_too_many_sick_machines_are_nobodys_to_replace(plane: Stage) -> No
     workers = await watched(plane, remediation={"triggerIf": {"unhealthyLessThanOrEqualTo": 1}})
     await fall_ill(plane, *workers[:2])
 
-    found = await seen(plane)
-    told = condition(found, "RemediationAllowed")
-    assert (told.status, told.reason) == ("False", "TooManyUnhealthy")
-    assert told.message.endswith("exceeds maxUnhealthy (total: 3, unhealthy: 2, maxUnhealthy: 1)")
-    old = legacy(found, "RemediationAllowed")
+    health_check = await seen(plane)
+    result = condition(health_check, "RemediationAllowed")
+    assert (result.status, result.reason) == ("False", "TooManyUnhealthy")
+    assert result.message.endswith("exceeds maxUnhealthy (total: 3, unhealthy: 2, maxUnhealthy: 1)")
+    old = legacy(health_check, "RemediationAllowed")
     assert old is not None
     assert (old.severity, old.reason) == ("Warning", "TooManyUnhealthy")
     assert await counts(plane) == (3, 1, 0)
     sick = await machine(plane, workers[0])
     assert condition(sick, "HealthCheckSucceeded").reason == "UnhealthyNode"
-    assert not [one for one in sick.status.conditions if one.type == "OwnerRemediated"]
+    assert not [item for item in sick.status.conditions if item.type == "OwnerRemediated"]
     assert await names(plane) == workers
     assert (await events(plane)).count("RemediationRestricted") >= 1
 
@@ -233,18 +235,18 @@ async def test_too_many_sick_machines_are_nobodys_to_replace(plane: Stage) -> No
 
 async def test_a_range_that_is_none_is_told(plane: Stage) -> None:
     await watched(plane, 1, remediation={"triggerIf": {"unhealthyInRange": "[5-2]"}})
-    told = condition(await seen(plane), "RemediationAllowed")
-    assert (told.status, told.reason) == ("False", "InternalError")
-    assert told.message == "max value 2 cannot be less than min value 5 for unhealthyRange"
+    result = condition(await seen(plane), "RemediationAllowed")
+    assert (result.status, result.reason) == ("False", "InternalError")
+    assert result.message == "max value 2 cannot be less than min value 5 for unhealthyRange"
 
 
 async def test_a_node_that_is_gone_and_one_that_never_came(plane: Stage) -> None:
-    gone, *_ = await watched(plane)
+    removal, *_ = await watched(plane)
     await keep_bound(plane)
-    await plane.workload.delete(NODES, Key("", gone))
+    await plane.workload.delete(NODES, Key("", removal))
     await plane.settle()
-    told = condition(await machine(plane, gone), "HealthCheckSucceeded")
-    assert told.message == f"Health check failed:\n  * Node {gone} has been deleted"
+    result = condition(await machine(plane, removal), "HealthCheckSucceeded")
+    assert result.message == f"Health check failed:\n  * Node {removal} has been deleted"
 
     await plane.create(deployment(1, "late"), *templates("late"))
     selector = {"matchLabels": {Label.DEPLOYMENT_NAME: "late"}}
@@ -253,29 +255,29 @@ async def test_a_node_that_is_gone_and_one_that_never_came(plane: Stage) -> None
     await keep_bound(plane)
     await plane.settle(585)
     (late,) = set(await names(plane)) - set((await seen(plane)).status.targets)
-    present = [one.type for one in (await machine(plane, late)).status.conditions]
+    present = [item.type for item in (await machine(plane, late)).status.conditions]
     assert "HealthCheckSucceeded" not in present
     await plane.settle(20)
-    told = condition(await machine(plane, late), "HealthCheckSucceeded")
-    assert told.reason == "NodeStartupTimeout"
+    result = condition(await machine(plane, late), "HealthCheckSucceeded")
+    assert result.reason == "NodeStartupTimeout"
 
 
 async def test_annotations_except_a_machine_or_condemn_it(plane: Stage) -> None:
-    one, two, three = await watched(plane)
+    text, two, three = await watched(plane)
     await keep_bound(plane)
-    for name, annotation in ((one, Annotation.SKIP_REMEDIATION), (two, Annotation.PAUSED)):
+    for name, annotation in ((text, Annotation.SKIP_REMEDIATION), (two, Annotation.PAUSED)):
         patch = {"metadata": {"annotations": {annotation: ""}}}
         await plane.story.merge(Machine, name, patch)
     await plane.settle()
     assert (await seen(plane)).status.targets == [three]
-    await fall_ill(plane, one, two)
-    assert condition(await machine(plane, one), "HealthCheckSucceeded").status == "True"
+    await fall_ill(plane, text, two)
+    assert condition(await machine(plane, text), "HealthCheckSucceeded").status == "True"
 
     patch = {"metadata": {"annotations": {Annotation.REMEDIATE_MACHINE: ""}}}
     await plane.story.merge(Machine, three, patch)
     await plane.settle()
-    told = condition(await machine(plane, three), "HealthCheckSucceeded")
-    assert told.reason == "HasRemediateAnnotation"
+    result = condition(await machine(plane, three), "HealthCheckSucceeded")
+    assert result.reason == "HasRemediateAnnotation"
     assert condition(await machine(plane, three), "OwnerRemediated").status == "False"
 
 
@@ -283,8 +285,8 @@ async def test_while_it_is_paused_nothing_is_said(plane: Stage) -> None:
     sick, *_ = await watched(plane)
     await plane.story.merge(Cluster, "c", {"spec": {"paused": True}})
     await fall_ill(plane, sick)
-    told = condition(await seen(plane), "Paused")
-    assert (told.status, told.message) == ("True", "Cluster spec.paused is set to true")
+    result = condition(await seen(plane), "Paused")
+    assert (result.status, result.message) == ("True", "Cluster spec.paused is set to true")
     assert condition(await machine(plane, sick), "HealthCheckSucceeded").status == "True"
 
     await plane.story.merge(Cluster, "c", {"spec": {"paused": None}})
@@ -312,9 +314,9 @@ async def test_somebody_else_is_asked_to_remedy_a_machine(plane: Stage) -> None:
     workers = await watched(plane, remediation={"templateRef": REFERENCE})
     sick = workers[0]
     await fall_ill(plane, sick)
-    told = condition(await machine(plane, sick), "ExternallyRemediated")
-    assert told.reason == "RemediationTemplateNotFound"
-    assert told.message == "Error retrieving remediation template FixitTemplate default/fix"
+    result = condition(await machine(plane, sick), "ExternallyRemediated")
+    assert result.reason == "RemediationTemplateNotFound"
+    assert result.message == "Error retrieving remediation template FixitTemplate default/fix"
     old = legacy(await seen(plane), "ExternalRemediationTemplateAvailable")
     assert old is not None
     assert (old.status, old.severity) == ("False", "Error")
@@ -327,13 +329,13 @@ async def test_somebody_else_is_asked_to_remedy_a_machine(plane: Stage) -> None:
     await plane.settle()
     request = await plane.client.get(REQUESTS, Key("default", sick))
     assert request["spec"] == {"how": "reboot"}
-    assert [one["name"] for one in request["metadata"]["ownerReferences"]] == [sick]
-    told = condition(await machine(plane, sick), "ExternallyRemediated")
-    assert (told.status, told.reason) == ("False", "WaitingForRemediation")
+    assert [reference["name"] for reference in request["metadata"]["ownerReferences"]] == [sick]
+    result = condition(await machine(plane, sick), "ExternallyRemediated")
+    assert (result.status, result.reason) == ("False", "WaitingForRemediation")
     assert not [
-        one
-        for one in (await machine(plane, sick)).status.conditions
-        if one.type == "OwnerRemediated"
+        item
+        for item in (await machine(plane, sick)).status.conditions
+        if item.type == "OwnerRemediated"
     ]
     assert await names(plane) == workers
 
@@ -356,8 +358,8 @@ async def test_a_request_whose_answer_is_lost_is_made_once(plane: Stage) -> None
     plane.controllers.lose = lambda request: request.path.endswith("/fixits")
     await fall_ill(plane, sick)
     assert len((await plane.client.list(REQUESTS, "default")).items) == 1
-    told = condition(await machine(plane, sick), "ExternallyRemediated")
-    assert told.reason == "WaitingForRemediation"
+    result = condition(await machine(plane, sick), "ExternallyRemediated")
+    assert result.reason == "WaitingForRemediation"
 
 
 async def test_a_request_that_is_refused_is_told_and_tried_again(plane: Stage) -> None:
@@ -370,14 +372,14 @@ async def test_a_request_that_is_refused_is_told_and_tried_again(plane: Stage) -
 
     plane.controllers.fault = refused
     await fall_ill(plane, sick)
-    told = condition(await machine(plane, sick), "ExternallyRemediated")
-    assert told.reason == "RemediationRequestCreationFailed"
+    result = condition(await machine(plane, sick), "ExternallyRemediated")
+    assert result.reason == "RemediationRequestCreationFailed"
     old = legacy(await seen(plane), "ExternalRemediationRequestAvailable")
     assert old is not None
     assert old.message == "not today"
 
     plane.controllers.fault = lambda _: None
     await plane.settle(300)
-    told = condition(await machine(plane, sick), "ExternallyRemediated")
-    assert told.reason == "WaitingForRemediation"
+    result = condition(await machine(plane, sick), "ExternallyRemediated")
+    assert result.reason == "WaitingForRemediation"
     assert legacy(await seen(plane), "ExternalRemediationRequestAvailable") is None

@@ -95,35 +95,41 @@ class Cloud:
 
 async def cloud(plane: Stage, replicas: int, *, machines: bool = False, **parts: Any) -> Cloud:
     await running_cluster(plane)
-    found = Cloud(plane, machines=machines)
-    await found.create(replicas, **parts)
+    result = Cloud(plane, machines=machines)
+    await result.create(replicas, **parts)
     await plane.settle()
-    return found
+    return result
 
 
 async def found(plane: Stage) -> MachinePool:
-    one = await plane.story.get(MachinePool, "mp")
-    assert one is not None
-    return one
+    machine_pool = await plane.story.get(MachinePool, "mp")
+    assert machine_pool is not None
+    return machine_pool
 
 
 async def nodes(plane: Stage) -> list[Document]:
     return list((await plane.workload.list(NODES)).items)
 
 
-def told(one: MachinePool) -> dict[str, tuple[str, str, str]]:
-    return {one.type: (one.status, one.reason, one.message) for one in one.status.conditions}
+def told(machine_pool: MachinePool) -> dict[str, tuple[str, str, str]]:
+    return {
+        condition.type: (condition.status, condition.reason, condition.message)
+        for condition in machine_pool.status.conditions
+    }
 
 
-def legacy(one: MachinePool) -> dict[str, tuple[str, str]]:
-    assert one.status.deprecated is not None
-    assert one.status.deprecated.v1beta1 is not None
-    found = one.status.deprecated.v1beta1.conditions
-    return {one.type: (one.status, one.reason) for one in found}
+def legacy(machine_pool: MachinePool) -> dict[str, tuple[str, str]]:
+    assert machine_pool.status.deprecated is not None
+    assert machine_pool.status.deprecated.v1beta1 is not None
+    conditions = machine_pool.status.deprecated.v1beta1.conditions
+    return {
+        beta1_condition.type: (beta1_condition.status, beta1_condition.reason)
+        for beta1_condition in conditions
+    }
 
 
-def counted(one: MachinePool) -> tuple[int | None, ...]:
-    status = one.status
+def counted(machine_pool: MachinePool) -> tuple[int | None, ...]:
+    status = machine_pool.status
     return (
         status.replicas,
         status.ready_replicas,
@@ -132,8 +138,8 @@ def counted(one: MachinePool) -> tuple[int | None, ...]:
     )
 
 
-def counted_before(one: MachinePool) -> tuple[int, int, int]:
-    assert one.status.deprecated is not None
-    legacy = one.status.deprecated.v1beta1
+def counted_before(machine_pool: MachinePool) -> tuple[int, int, int]:
+    assert machine_pool.status.deprecated is not None
+    legacy = machine_pool.status.deprecated.v1beta1
     assert legacy is not None
     return legacy.ready_replicas, legacy.available_replicas, legacy.unavailable_replicas

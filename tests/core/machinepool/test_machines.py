@@ -44,26 +44,26 @@ async def test_machines_of_another_controller_are_left_out() -> None:
         tools=SimpleNamespace(fleet=SimpleNamespace(machines=informer)),
     )
     await read_machines(cast(MachinePoolScope, scope))
-    assert [one["metadata"]["name"] for one in scope.machines] == ["made", "nobodys"]
+    assert [item["metadata"]["name"] for item in scope.machines] == ["made", "nobodys"]
 
 
 async def test_no_machine_is_made_for_one_that_goes(plane: Stage) -> None:
-    made = await cloud(plane, 2, machines=True)
-    await made.have("a")
+    result = await cloud(plane, 2, machines=True)
+    await result.have("a")
     await plane.stop()
-    await made.make_object("b")
+    await result.make_object("b")
     hold = {"metadata": {"finalizers": ["cloud.example.com/busy"]}}
     await plane.client.patch(INFRA_MACHINES, Key("default", "b"), hold)
     await plane.client.delete(INFRA_MACHINES, Key("default", "b"))
     plane.start()
     await plane.settle(20)
-    assert [one.metadata.name for one in await plane.story.all(Machine)] == ["a"]
+    assert [item.metadata.name for item in await plane.story.all(Machine)] == ["a"]
 
 
 async def test_a_node_that_has_no_provider_id_yet_stays(plane: Stage) -> None:
     """It registered anew; its cloud provider has yet to say which machine it is."""
-    made = await cloud(plane, 2)
-    await made.have("a", "b")
+    result = await cloud(plane, 2)
+    await result.have("a", "b")
     assert len((await found(plane)).status.node_refs) == 2
     await plane.stop()
     await plane.workload.delete(NODES, Key("", "a"))
@@ -72,7 +72,7 @@ async def test_a_node_that_has_no_provider_id_yet_stays(plane: Stage) -> None:
     await plane.workload.create(NODES, node)
     plane.start()
     await plane.settle()
-    assert sorted(one["metadata"]["name"] for one in await nodes(plane)) == ["a", "b"]
+    assert sorted(document["metadata"]["name"] for document in await nodes(plane)) == ["a", "b"]
 
 
 async def test_another_node_of_the_name_stays_when_the_pool_goes() -> None:

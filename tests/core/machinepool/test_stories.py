@@ -46,59 +46,63 @@ async def test_a_pool_waits_for_its_providers_and_owns_what_they_work_on(plane: 
     await running_cluster(plane)
     await plane.create(pool(1))
     await plane.settle()
-    one = await found(plane)
-    assert one.status.phase == "Pending"
-    assert told(one)["BootstrapConfigReady"][1:] == (
+    machine_pool = await found(plane)
+    assert machine_pool.status.phase == "Pending"
+    assert told(machine_pool)["BootstrapConfigReady"][1:] == (
         "ObjectDoesNotExist",
         "FakeConfig does not exist",
     )
-    assert legacy(one)["InfrastructureReady"] == ("False", "IncorrectExternalRef")
+    assert legacy(machine_pool)["InfrastructureReady"] == ("False", "IncorrectExternalRef")
     await plane.create(of(CONFIGS, "mp", spec={}), of(INFRA_POOLS, "mp", spec={}))
     await plane.settle()
-    one = await found(plane)
-    assert one.status.phase == "Pending"
-    assert legacy(one)["BootstrapReady"] == ("False", "WaitingForDataSecret")
+    machine_pool = await found(plane)
+    assert machine_pool.status.phase == "Pending"
+    assert legacy(machine_pool)["BootstrapReady"] == ("False", "WaitingForDataSecret")
     for resource in (CONFIGS, INFRA_POOLS):
         metadata = (await plane.provider(resource, "mp"))["metadata"]
-        assert [one["kind"] for one in metadata["ownerReferences"]] == ["MachinePool"]
+        assert [item["kind"] for item in metadata["ownerReferences"]] == ["MachinePool"]
         assert metadata["ownerReferences"][0]["controller"] is True
         assert metadata["labels"][Label.CLUSTER_NAME] == "c"
     await plane.report(
         CONFIGS, "mp", dataSecretName="boot", initialization={"dataSecretCreated": True}
     )
     await plane.settle()
-    one = await found(plane)
-    assert one.status.phase == "Provisioning"
-    assert one.spec.template.spec.bootstrap.data_secret_name == "boot"
-    assert legacy(one)["InfrastructureReady"] == ("False", "WaitingForInfrastructure")
-    assert legacy(one)["Ready"] == ("False", "WaitingForInfrastructure")
+    machine_pool = await found(plane)
+    assert machine_pool.status.phase == "Provisioning"
+    assert machine_pool.spec.template.spec.bootstrap.data_secret_name == "boot"
+    assert legacy(machine_pool)["InfrastructureReady"] == ("False", "WaitingForInfrastructure")
+    assert legacy(machine_pool)["Ready"] == ("False", "WaitingForInfrastructure")
     await plane.report(CONFIGS, "mp", dataSecretName="boot-2")
     await plane.settle()
     assert (await found(plane)).spec.template.spec.bootstrap.data_secret_name == "boot-2"
 
 
 async def test_a_pool_runs_when_its_machines_are_nodes(plane: Stage) -> None:
-    made = await cloud(plane, 1)
-    await made.have("a", nodes=False)
-    one = await found(plane)
-    assert one.status.phase == "ScalingUp"
-    await made.boot("a")
+    result = await cloud(plane, 1)
+    await result.have("a", nodes=False)
+    machine_pool = await found(plane)
+    assert machine_pool.status.phase == "ScalingUp"
+    await result.boot("a")
     await plane.settle()
-    one = await found(plane)
-    assert one.status.phase == "Running"
-    assert one.metadata.finalizers == [Finalizer.MACHINE_POOL]
-    assert [one.kind for one in one.metadata.owner_references] == ["Cluster"]
-    assert one.metadata.labels[Label.CLUSTER_NAME] == "c"
-    assert [ref.name for ref in one.status.node_refs] == ["a"]
-    assert one.status.observed_generation == one.metadata.generation
-    assert [(one.version, one.replicas) for one in one.status.versions] == [(VERSION, 1)]
-    assert counted(one) == (1, 1, 1, 1)
-    assert counted_before(one) == (1, 1, 0)
+    machine_pool = await found(plane)
+    assert machine_pool.status.phase == "Running"
+    assert machine_pool.metadata.finalizers == [Finalizer.MACHINE_POOL]
+    assert [owner_reference.kind for owner_reference in machine_pool.metadata.owner_references] == [
+        "Cluster"
+    ]
+    assert machine_pool.metadata.labels[Label.CLUSTER_NAME] == "c"
+    assert [ref.name for ref in machine_pool.status.node_refs] == ["a"]
+    assert machine_pool.status.observed_generation == machine_pool.metadata.generation
+    assert [(version.version, version.replicas) for version in machine_pool.status.versions] == [
+        (VERSION, 1)
+    ]
+    assert counted(machine_pool) == (1, 1, 1, 1)
+    assert counted_before(machine_pool) == (1, 1, 0)
     true = ("True", "")
-    assert legacy(one) == dict.fromkeys(
+    assert legacy(machine_pool) == dict.fromkeys(
         ("Ready", "BootstrapReady", "InfrastructureReady", "ReplicasReady"), true
     )
-    assert told(one) == {
+    assert told(machine_pool) == {
         "Paused": ("False", "NotPaused", ""),
         "BootstrapConfigReady": ("True", "Ready", ""),
         "InfrastructureReady": ("True", "Ready", ""),
@@ -110,23 +114,23 @@ async def test_a_pool_runs_when_its_machines_are_nodes(plane: Stage) -> None:
 async def test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0(
     plane: Stage, *, machines: bool
 ) -> None:
-    made = await cloud(plane, 0, machines=machines)
+    result = await cloud(plane, 0, machines=machines)
     for names in ((), ("a", "b", "c"), ("c",), ()):
         count = len(names)
         await plane.story.merge(MachinePool, "mp", {"spec": {"replicas": count}})
-        for gone in set(made.names) - set(names) if machines else ():
-            await plane.client.delete(Machine, Key("default", gone))
+        for name in set(result.names) - set(names) if machines else ():
+            await plane.client.delete(Machine, Key("default", name))
             await plane.settle()
-        await made.have(*names)
-        one = await found(plane)
-        assert one.status.phase == "Running"
-        assert counted(one) == ((count,) * 4)
-        assert counted_before(one) == (count, count, 0)
-        assert [ref.name for ref in one.status.node_refs] == list(names)
-        assert {one["metadata"]["name"] for one in await nodes(plane)} == set(names)
-        assert legacy(one)["ReplicasReady"] == ("True", "")
+        await result.have(*names)
+        machine_pool = await found(plane)
+        assert machine_pool.status.phase == "Running"
+        assert counted(machine_pool) == ((count,) * 4)
+        assert counted_before(machine_pool) == (count, count, 0)
+        assert [ref.name for ref in machine_pool.status.node_refs] == list(names)
+        assert {node["metadata"]["name"] for node in await nodes(plane)} == set(names)
+        assert legacy(machine_pool)["ReplicasReady"] == ("True", "")
         expected = set(names) if machines else set()
-        assert {one.metadata.name for one in await plane.story.all(Machine)} == expected
+        assert {machine.metadata.name for machine in await plane.story.all(Machine)} == expected
         cluster = await plane.story.get(Cluster, "c")
         assert cluster is not None
         assert cluster.status.workers is not None
@@ -136,11 +140,11 @@ async def test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0(
 async def test_each_machine_of_the_provider_gets_a_machine(plane: Stage) -> None:
     """With the template's metadata; one that lost its owner is adopted again."""
     template = {"metadata": {"labels": {"team": "red"}, "annotations": {"note": "hi"}}}
-    made = await cloud(plane, 1, machines=True, template=template)
-    await made.have("a", nodes=False)
+    result = await cloud(plane, 1, machines=True, template=template)
+    await result.have("a", nodes=False)
     (machine,) = await plane.story.all(Machine)
     assert machine.spec.version == ""
-    await made.boot("a", "v1.33.1")
+    await result.boot("a", "v1.33.1")
     await plane.settle()
     (machine,) = await plane.story.all(Machine)
     assert machine.spec.version == "v1.33.1"
@@ -154,10 +158,12 @@ async def test_each_machine_of_the_provider_gets_a_machine(plane: Stage) -> None
     assert machine.metadata.annotations == {"note": "hi"}
     (owner,) = machine.metadata.owner_references
     assert (owner.kind, owner.name, owner.controller) == ("MachinePool", "mp", True)
-    conditions = {one.type: one.status for one in machine.status.conditions}
+    conditions = {condition.type: condition.status for condition in machine.status.conditions}
     assert (conditions["Ready"], conditions["Available"], conditions["UpToDate"]) == ("True",) * 3
-    one = await found(plane)
-    assert [(one.version, one.replicas) for one in one.status.versions] == [("v1.33.1", 1)]
+    machine_pool = await found(plane)
+    assert [(version.version, version.replicas) for version in machine_pool.status.versions] == [
+        ("v1.33.1", 1)
+    ]
     patch = {"spec": {"template": {"metadata": {"labels": {"team": "blue"}}}}}
     await plane.story.merge(MachinePool, "mp", patch)
     await plane.settle()
@@ -166,32 +172,36 @@ async def test_each_machine_of_the_provider_gets_a_machine(plane: Stage) -> None
     await plane.story.merge(Machine, "a", {"metadata": {"ownerReferences": None}})
     await plane.settle()
     (machine,) = await plane.story.all(Machine)
-    assert [one.kind for one in machine.metadata.owner_references] == ["MachinePool"]
+    assert [owner_reference.kind for owner_reference in machine.metadata.owner_references] == [
+        "MachinePool"
+    ]
 
 
 async def test_a_machine_that_is_deleted_is_not_up_to_date_and_takes_its_node_along(
     plane: Stage,
 ) -> None:
-    made = await cloud(plane, 2, machines=True)
+    result = await cloud(plane, 2, machines=True)
     control_plane = {"metadata": {"labels": {Label.CONTROL_PLANE: ""}}}
     await plane.create(of(CONFIGS, "cp", spec={}), of(INFRA_MACHINES, "cp", spec={}))
     await plane.create(machine_of_control_plane(control_plane["metadata"]["labels"]))
-    await made.have("a", "b")
+    await result.have("a", "b")
     patch = {"metadata": {"finalizers": ["cloud.example.com/busy"]}}
     await plane.client.patch(INFRA_MACHINES, Key("default", "a"), patch)
     await plane.client.delete(Machine, Key("default", "a"))
     await plane.settle()
     machine = await plane.story.get(Machine, "a")
     assert machine is not None
-    (up_to_date,) = [one for one in machine.status.conditions if one.type == "UpToDate"]
+    (up_to_date,) = [
+        condition for condition in machine.status.conditions if condition.type == "UpToDate"
+    ]
     assert (up_to_date.status, up_to_date.message) == ("False", "Machine is being deleted")
     assert (await found(plane)).status.up_to_date_replicas == 1
     await plane.finish_deletions()
-    await made.have("b")
-    assert [one["metadata"]["name"] for one in await nodes(plane)] == ["b"]
-    one = await found(plane)
-    assert one.status.phase == "ScalingUp"
-    assert counted(one) == (1, 1, 1, 1)
+    await result.have("b")
+    assert [node["metadata"]["name"] for node in await nodes(plane)] == ["b"]
+    machine_pool = await found(plane)
+    assert machine_pool.status.phase == "ScalingUp"
+    assert counted(machine_pool) == (1, 1, 1, 1)
 
 
 def machine_of_control_plane(labels: dict[str, str]) -> Document:
@@ -211,7 +221,7 @@ def machine_of_control_plane(labels: dict[str, str]) -> Document:
 async def test_while_others_scale_a_pool_its_phase_does_not_guess_the_direction(
     plane: Stage,
 ) -> None:
-    made = await cloud(plane, 3)
+    result = await cloud(plane, 3)
     for value, names, phase in (
         (None, ("a", "b"), "ScalingUp"),
         ("", ("a", "b"), "Scaling"),
@@ -221,15 +231,15 @@ async def test_while_others_scale_a_pool_its_phase_does_not_guess_the_direction(
     ):
         patch = {"metadata": {"annotations": {Annotation.REPLICAS_MANAGED_BY: value}}}
         await plane.story.merge(MachinePool, "mp", patch)
-        await made.have(*names)
-        one = await found(plane)
-        assert one.status.phase == phase
-        assert one.spec.replicas == 3
+        await result.have(*names)
+        machine_pool = await found(plane)
+        assert machine_pool.status.phase == phase
+        assert machine_pool.spec.replicas == 3
 
 
 async def test_a_node_is_available_when_it_was_ready_for_long_enough(plane: Stage) -> None:
-    made = await cloud(plane, 1, template={"spec": {"minReadySeconds": 60}})
-    await made.have("a", nodes=False)
+    result = await cloud(plane, 1, template={"spec": {"minReadySeconds": 60}})
+    await result.have("a", nodes=False)
     node = node_of("a")
     now = plane.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
     for condition in node["status"]["conditions"]:
@@ -244,63 +254,67 @@ async def test_a_node_is_available_when_it_was_ready_for_long_enough(plane: Stag
 
 
 async def test_a_node_is_marked_lets_workloads_in_and_may_come_anew(plane: Stage) -> None:
-    made = await cloud(plane, 1)
-    await made.have("a")
+    result = await cloud(plane, 1)
+    await result.have("a")
     (node,) = await nodes(plane)
-    marks = {name: one for name, one in node["metadata"]["annotations"].items() if "/" in name}
+    marks = {
+        name: annotation
+        for name, annotation in node["metadata"]["annotations"].items()
+        if "/" in name
+    }
     assert marks == {
         Annotation.CLUSTER_NAME: "c",
         Annotation.CLUSTER_NAMESPACE: "default",
         Annotation.OWNER_KIND: "MachinePool",
         Annotation.OWNER_NAME: "mp",
     }
-    assert UNINITIALIZED not in [one["key"] for one in node["spec"].get("taints", ())]
+    assert UNINITIALIZED not in [taint["key"] for taint in node["spec"].get("taints", ())]
     (before,) = (await found(plane)).status.node_refs
     await plane.workload.delete(NODES, Key("", "a"))
     await plane.settle()
-    one = await found(plane)
-    assert one.status.node_refs == []
-    assert legacy(one)["ReplicasReady"] == ("False", "WaitingForReplicasReady")
-    await made.boot("a")
+    machine_pool = await found(plane)
+    assert machine_pool.status.node_refs == []
+    assert legacy(machine_pool)["ReplicasReady"] == ("False", "WaitingForReplicasReady")
+    await result.boot("a")
     await plane.settle()
     (after,) = (await found(plane)).status.node_refs
     assert (after.name, after.uid != before.uid) == ("a", True)
 
 
 async def test_provisioned_is_never_taken_back(plane: Stage) -> None:
-    made = await cloud(plane, 1)
-    await made.have("a")
+    result = await cloud(plane, 1)
+    await result.have("a")
     await plane.report(INFRA_POOLS, "mp", initialization={"provisioned": False})
     await plane.settle()
-    one = await found(plane)
-    assert one.status.initialization.infrastructure_provisioned is True
+    machine_pool = await found(plane)
+    assert machine_pool.status.initialization.infrastructure_provisioned is True
 
 
 async def test_a_paused_pool_does_nothing_but_say_so(plane: Stage) -> None:
-    made = await cloud(plane, 1)
-    await made.have("a")
+    result = await cloud(plane, 1)
+    await result.have("a")
     await plane.story.merge(Cluster, "c", {"spec": {"paused": True}})
     await plane.settle()
-    await made.have("a", "b")
-    one = await found(plane)
-    assert told(one)["Paused"] == ("True", "Paused", "Cluster spec.paused is set to true")
-    assert one.spec.provider_id_list == ["fake://a"]
+    await result.have("a", "b")
+    machine_pool = await found(plane)
+    assert told(machine_pool)["Paused"] == ("True", "Paused", "Cluster spec.paused is set to true")
+    assert machine_pool.spec.provider_id_list == ["fake://a"]
     await plane.story.merge(Cluster, "c", {"spec": {"paused": False}})
     await plane.settle()
-    one = await found(plane)
-    assert told(one)["Paused"][0] == "False"
-    assert len(one.status.node_refs) == 2
+    machine_pool = await found(plane)
+    assert told(machine_pool)["Paused"][0] == "False"
+    assert len(machine_pool.status.node_refs) == 2
 
 
 async def test_a_pool_goes_after_what_it_refers_to_and_takes_its_nodes_along(plane: Stage) -> None:
-    made = await cloud(plane, 2)
-    await made.have("a", "b")
+    result = await cloud(plane, 2)
+    await result.have("a", "b")
     hold = {"metadata": {"finalizers": ["cloud.example.com/busy"]}}
     await plane.client.patch(INFRA_POOLS, KEY, hold)
     await plane.client.delete(MachinePool, KEY)
     await plane.settle()
-    one = await found(plane)
-    assert one.status.phase == "Deleting"
+    machine_pool = await found(plane)
+    assert machine_pool.status.phase == "Deleting"
     assert len(await nodes(plane)) == 2
     with pytest.raises(NotFound):
         await plane.provider(CONFIGS, "mp")
@@ -311,8 +325,8 @@ async def test_a_pool_goes_after_what_it_refers_to_and_takes_its_nodes_along(pla
 
 async def test_a_silent_workload_cluster_holds_up_a_deletion_only_so_long(plane: Stage) -> None:
     spec = {"deletion": {"nodeDeletionTimeoutSeconds": 30}}
-    made = await cloud(plane, 1, template={"spec": spec})
-    await made.have("a")
+    result = await cloud(plane, 1, template={"spec": spec})
+    await result.have("a")
     plane.wire.silent = True
     await plane.client.delete(MachinePool, KEY)
     await plane.settle(20)
@@ -322,8 +336,8 @@ async def test_a_silent_workload_cluster_holds_up_a_deletion_only_so_long(plane:
 
 async def test_what_a_pool_refers_to_does_not_use_up_the_time_of_its_nodes(plane: Stage) -> None:
     spec = {"deletion": {"nodeDeletionTimeoutSeconds": 30}}
-    made = await cloud(plane, 1, template={"spec": spec})
-    await made.have("a")
+    result = await cloud(plane, 1, template={"spec": spec})
+    await result.have("a")
     hold = {"metadata": {"finalizers": ["cloud.example.com/busy"]}}
     await plane.client.patch(INFRA_POOLS, KEY, hold)
     await plane.client.delete(MachinePool, KEY)
@@ -345,8 +359,8 @@ async def test_what_a_pool_refers_to_does_not_use_up_the_time_of_its_nodes(plane
 
 
 async def test_failures_for_good_stay_told_and_lost_infrastructure_is_one(plane: Stage) -> None:
-    made = await cloud(plane, 1)
-    await made.have("a")
+    result = await cloud(plane, 1)
+    await result.have("a")
     await plane.report(INFRA_POOLS, "mp", failureReason="NoQuota", failureMessage="ask for more")
     await plane.settle()
     await plane.report(INFRA_POOLS, "mp", failureReason=None, failureMessage=None)
@@ -358,22 +372,22 @@ async def test_failures_for_good_stay_told_and_lost_infrastructure_is_one(plane:
     )
     await plane.client.delete(INFRA_POOLS, KEY)
     await plane.settle()
-    one = await found(plane)
-    gone = "FakeMachinePool has been deleted while the MachinePool still exists"
-    assert told(one)["InfrastructureReady"] == ("False", "ObjectDeleted", gone)
-    assert failure(one) == (
+    machine_pool = await found(plane)
+    removal = "FakeMachinePool has been deleted while the MachinePool still exists"
+    assert told(machine_pool)["InfrastructureReady"] == ("False", "ObjectDeleted", removal)
+    assert failure(machine_pool) == (
         "InvalidConfiguration",
         "MachinePool infrastructure resource FakeMachinePool default/mp "
         "has been deleted after being ready",
     )
 
 
-def failure(one: MachinePool) -> tuple[str | None, str | None]:
-    assert one.status.deprecated is not None
-    assert one.status.deprecated.v1beta1 is not None
+def failure(machine_pool: MachinePool) -> tuple[str | None, str | None]:
+    assert machine_pool.status.deprecated is not None
+    assert machine_pool.status.deprecated.v1beta1 is not None
     return (
-        one.status.deprecated.v1beta1.failure_reason,
-        one.status.deprecated.v1beta1.failure_message,
+        machine_pool.status.deprecated.v1beta1.failure_reason,
+        machine_pool.status.deprecated.v1beta1.failure_message,
     )
 
 
@@ -411,15 +425,15 @@ async def test_a_provider_that_breaks_the_contract_is_named_with_the_field(plane
 
 
 async def test_the_provider_s_ready_is_mirrored(plane: Stage) -> None:
-    made = await cloud(plane, 1)
-    await made.have("a")
+    result = await cloud(plane, 1)
+    await result.have("a")
     ready = {"type": "Ready", "status": "False", "reason": "Busy", "message": "wait"}
     ready["lastTransitionTime"] = "2026-01-01T00:00:00Z"
     await plane.report(INFRA_POOLS, "mp", conditions=[ready])
     await plane.settle()
-    one = await found(plane)
-    assert told(one)["InfrastructureReady"] == ("False", "Busy", "wait")
-    assert legacy(one)["InfrastructureReady"] == ("False", "Busy")
+    machine_pool = await found(plane)
+    assert told(machine_pool)["InfrastructureReady"] == ("False", "Busy", "wait")
+    assert legacy(machine_pool)["InfrastructureReady"] == ("False", "Busy")
 
 
 OLD_POOLS = Resource(
@@ -439,34 +453,34 @@ async def test_a_provider_of_the_old_contract_serves_as_well(plane: Stage) -> No
     await plane.report(OLD_POOLS, "mp", ready=True, replicas=1, conditions=[ready])
     await Cloud(plane, machines=False).boot("a")
     await plane.settle()
-    one = await found(plane)
-    assert one.status.phase == "Running"
-    assert legacy(one)["Ready"] == ("True", "")
-    assert told(one)["BootstrapConfigReady"] == ("True", "DataSecretProvided", "")
-    assert told(one)["InfrastructureReady"] == ("True", "Ready", "")
+    machine_pool = await found(plane)
+    assert machine_pool.status.phase == "Running"
+    assert legacy(machine_pool)["Ready"] == ("True", "")
+    assert told(machine_pool)["BootstrapConfigReady"] == ("True", "DataSecretProvided", "")
+    assert told(machine_pool)["InfrastructureReady"] == ("True", "Ready", "")
 
 
 async def test_a_pool_survives_the_death_of_its_controllers_at_any_write(plane: Stage) -> None:
-    made = await cloud(plane, 3, machines=True)
+    result = await cloud(plane, 3, machines=True)
     for name in ("a", "b", "c"):
-        await made.make_object(name)
-        await made.boot(name)
-    made.names = ["a", "b", "c"]
+        await result.make_object(name)
+        await result.boot(name)
+    result.names = ["a", "b", "c"]
     for writes in (1, 1, 2, 3, 1, 5):
         await plane.kill_after(writes)
-    await made.have("a", "b", "c")
+    await result.have("a", "b", "c")
     for writes in (1, 2, 1, 3):
         await plane.kill_after(writes)
     await plane.settle()
-    one = await found(plane)
-    assert one.status.phase == "Running"
-    assert counted(one) == (3, 3, 3, 3)
-    assert [one.metadata.name for one in await plane.story.all(Machine)] == ["a", "b", "c"]
+    machine_pool = await found(plane)
+    assert machine_pool.status.phase == "Running"
+    assert counted(machine_pool) == (3, 3, 3, 3)
+    assert [machine.metadata.name for machine in await plane.story.all(Machine)] == ["a", "b", "c"]
 
 
 async def test_a_settled_pool_is_looked_at_without_a_write(plane: Stage) -> None:
-    made = await cloud(plane, 2, machines=True)
-    await made.have("a", "b")
+    result = await cloud(plane, 2, machines=True)
+    await result.have("a", "b")
     await plane.settle(60)
     before = len(plane.controllers.writes)
     patch = {"metadata": {"annotations": {"look": "again"}}}

@@ -10,6 +10,8 @@ from kapy.conditions.lookup import get
 from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden, ServerError
 from kapy.kube.http import Request
+from kapy.kube.meta import owner_reference
+from kapy.kube.model import encode
 from tests.core.stage import (
     CONFIG_TEMPLATES,
     CONFIGS,
@@ -25,13 +27,17 @@ from tests.core.stage import (
 async def scaling_up(plane: Stage) -> tuple[Condition, V1Beta1Condition]:
     """What the set says of its growing, now and to readers of v1beta1."""
     (machine_set,) = await plane.story.all(MachineSet)
-    found = get(machine_set.status.conditions, "ScalingUp")
+    condition = get(machine_set.status.conditions, "ScalingUp")
     deprecated = machine_set.status.deprecated
-    assert found is not None
+    assert condition is not None
     assert deprecated is not None
     assert deprecated.v1beta1 is not None
-    (old,) = [one for one in deprecated.v1beta1.conditions if one.type == "MachinesCreated"]
-    return found, old
+    (old,) = [
+        beta1_condition
+        for beta1_condition in deprecated.v1beta1.conditions
+        if beta1_condition.type == "MachinesCreated"
+    ]
+    return condition, old
 
 
 class Refusal:
@@ -62,8 +68,8 @@ async def test_a_refused_infrastructure_is_told_and_leaves_nothing_behind(plane:
     (machine_set,) = await plane.story.all(MachineSet)
     name = machine_set.metadata.name
     why = f'admission webhook "x" denied {name}-…: too big'
-    found, old = await scaling_up(plane)
-    assert found.message == (
+    condition, old = await scaling_up(plane)
+    assert condition.message == (
         f"Scaling up from 0 to 1 replicas is blocked because:\n"
         f"* FakeMachine cannot be created: {why}"
     )
@@ -82,8 +88,8 @@ async def test_a_refused_infrastructure_is_told_and_leaves_nothing_behind(plane:
     for resource in (CONFIGS, INFRA_MACHINES):
         (clone,) = await plane.all(resource)
         assert clone["metadata"]["name"] == machine.metadata.name
-    found, old = await scaling_up(plane)
-    assert (found.status, old.status) == ("False", "True")
+    condition, old = await scaling_up(plane)
+    assert (condition.status, old.status) == ("False", "True")
 
 
 async def test_what_only_failed_is_tried_again_under_its_name(plane: Stage) -> None:
@@ -112,6 +118,23 @@ async def test_leftovers_go_when_nobody_needs_them(plane: Stage) -> None:
     assert not await plane.all(INFRA_MACHINES)
 
 
+async def test_a_clone_that_comes_late_goes_although_the_set_rests(plane: Stage) -> None:
+    """A request may be processed after its deadline, when another Machine is there."""
+    await running_cluster(plane)
+    await plane.create(*templates(), deployment(1))
+    await plane.settle(60)
+    (machine_set,) = await plane.story.all(MachineSet)
+    (config,) = await plane.all(CONFIGS)
+    owners = [encode(owner_reference(machine_set))]
+    metadata = {"name": "late", "namespace": "default", "ownerReferences": owners}
+    late = {**config, "metadata": {**metadata, "labels": config["metadata"]["labels"]}}
+    await plane.create({name: part for name, part in late.items() if name != "status"})
+    await plane.settle(5)
+    assert [one["metadata"]["name"] for one in await plane.all(CONFIGS)] == [
+        config["metadata"]["name"]
+    ]
+
+
 async def test_a_machine_of_which_a_clone_is_lost_does_not_hold_up_the_others(
     plane: Stage,
 ) -> None:
@@ -125,8 +148,8 @@ async def test_a_machine_of_which_a_clone_is_lost_does_not_hold_up_the_others(
     patch = {"spec": {"template": {"spec": {"deletion": {"nodeDrainTimeoutSeconds": 7}}}}}
     await plane.story.merge(MachineDeployment, "md", patch)
     await plane.settle()
-    found = await plane.client.get(Machine, second.key)
-    assert found.spec.deletion.node_drain_timeout_seconds == 7
+    machine = await plane.client.get(Machine, second.key)
+    assert machine.spec.deletion.node_drain_timeout_seconds == 7
 
 
 async def test_preflight_checks_are_left_out_by_the_bootstrap_template_too(plane: Stage) -> None:
@@ -154,9 +177,9 @@ async def test_a_retry_uses_the_names_of_the_attempt_before(plane: Stage) -> Non
     await plane.create(*templates(), deployment(2))
     await plane.settle(60)
     # The first failure is written to the status; nothing of the MachineSet changes after that.
-    asked = failure.names[2:]
-    assert len(asked) > 4
-    assert len(set(asked)) == 1
+    names = failure.names[2:]
+    assert len(names) > 4
+    assert len(set(names)) == 1
 
 
 async def test_clones_of_others_are_neither_used_nor_deleted(plane: Stage) -> None:
@@ -171,8 +194,8 @@ async def test_clones_of_others_are_neither_used_nor_deleted(plane: Stage) -> No
     (machine,) = await plane.story.all(Machine)
     assert machine.metadata.name != "a-foreign-one"
     for resource in (CONFIGS, INFRA_MACHINES):
-        found = await plane.provider(resource, "a-foreign-one")
-        assert found["metadata"]["ownerReferences"] == [foreign]
+        document = await plane.provider(resource, "a-foreign-one")
+        assert document["metadata"]["ownerReferences"] == [foreign]
 
 
 async def test_a_refused_machine_takes_nothing_of_anybody_else_with_it(plane: Stage) -> None:
@@ -206,7 +229,9 @@ async def test_clones_that_a_machine_has_not_taken_over_yet_stay(plane: Stage) -
     (machine,) = await plane.story.all(Machine)
     for resource in (CONFIGS, INFRA_MACHINES):
         clone = await plane.provider(resource, machine.metadata.name)
-        assert [one["kind"] for one in clone["metadata"]["ownerReferences"]] == ["MachineSet"]
+        assert [reference["kind"] for reference in clone["metadata"]["ownerReferences"]] == [
+            "MachineSet"
+        ]
 
 
 async def foreign_owner(plane: Stage) -> Document:
@@ -215,6 +240,6 @@ async def foreign_owner(plane: Stage) -> Document:
     another["kind"] = "MachineSet"
     another["metadata"]["annotations"] = {"cluster.x-k8s.io/paused": ""}
     await plane.create(another)
-    made = await plane.client.get(MachineSet.RESOURCE, Key("default", "another"))
-    names = {name: made[name] for name in ("apiVersion", "kind")}
-    return {**names, **{name: made["metadata"][name] for name in ("name", "uid")}}
+    document = await plane.client.get(MachineSet.RESOURCE, Key("default", "another"))
+    names = {name: document[name] for name in ("apiVersion", "kind")}
+    return {**names, **{name: document["metadata"][name] for name in ("name", "uid")}}

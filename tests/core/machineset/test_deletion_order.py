@@ -47,8 +47,8 @@ UNREADY = machine("unready", bad="Ready")
 @pytest.mark.parametrize("unhealthy", [NO_NODE, NODE_BAD, CHECK_BAD])
 def test_every_order_begins_with_those_that_go_anyway(order: str, unhealthy: Machine) -> None:
     machines = [YOUNG, unhealthy, UPDATING, ASKED, GOING]
-    found = [one.metadata.name for one in deletion_order(machines, order, NOW)]
-    assert found == ["going", "asked", "updating", unhealthy.metadata.name, "a-young"]
+    names = [item.metadata.name for item in deletion_order(machines, order, NOW)]
+    assert names == ["going", "asked", "updating", unhealthy.metadata.name, "a-young"]
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_every_order_begins_with_those_that_go_anyway(order: str, unhealthy: Mac
     ],
 )
 def test_healthy_machines_go_by_the_order(order: str, expected: list[str]) -> None:
-    found = deletion_order([YOUNG, OLD, AHEAD, UNREADY], order, NOW)
-    assert [one.metadata.name for one in found] == expected
+    machines = deletion_order([YOUNG, OLD, AHEAD, UNREADY], order, NOW)
+    assert [item.metadata.name for item in machines] == expected
 
 
 def test_an_unknown_order_is_refused() -> None:

@@ -45,15 +45,15 @@ def machine_set(naming: str = "", **spec: Any) -> MachineSet:
 
 
 def test_a_name_is_the_same_for_the_same_slot() -> None:
-    one = machine_set()
-    assert machine_name(one, 1).startswith("ms-")
-    assert machine_name(one, 1) == machine_name(one, 1)
-    assert machine_name(one, 1) != machine_name(one, 2)
+    value = machine_set()
+    assert machine_name(value, 1).startswith("ms-")
+    assert machine_name(value, 1) == machine_name(value, 1)
+    assert machine_name(value, 1) != machine_name(value, 2)
 
 
 def test_names_follow_the_template_and_fit() -> None:
-    one = machine_set("{{.cluster.name}}-{{ .random }}-x")
-    name = machine_name(one, 1)
+    value = machine_set("{{.cluster.name}}-{{ .random }}-x")
+    name = machine_name(value, 1)
     assert name.startswith("c-")
     assert name.endswith("-x")
     assert len(machine_name(machine_set("{{ .random }}" + "y" * 90), 1)) == 63

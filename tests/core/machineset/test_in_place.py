@@ -25,13 +25,13 @@ TAKING = {Annotation.RECEIVE_MACHINES_FROM_MACHINE_SETS: "other,old"}
 
 
 def named(name: str, replicas: int, template: str) -> Document:
-    found = machine_set(replicas)
-    found["metadata"] |= {"name": name, "labels": {UNIQUE: name}}
-    found["spec"]["selector"] = {"matchLabels": {UNIQUE: name}}
-    found["spec"]["template"]["metadata"]["labels"] = {UNIQUE: name}
-    found["spec"]["template"]["spec"]["infrastructureRef"] = reference(INFRA_TEMPLATES, template)
-    found["spec"]["template"]["spec"]["failureDomain"] = f"zone-{name}"
-    return found
+    document = machine_set(replicas)
+    document["metadata"] |= {"name": name, "labels": {UNIQUE: name}}
+    document["spec"]["selector"] = {"matchLabels": {UNIQUE: name}}
+    document["spec"]["template"]["metadata"]["labels"] = {UNIQUE: name}
+    document["spec"]["template"]["spec"]["infrastructureRef"] = reference(INFRA_TEMPLATES, template)
+    document["spec"]["template"]["spec"]["failureDomain"] = f"zone-{name}"
+    return document
 
 
 async def old_and_new(plane: Stage) -> None:
@@ -54,12 +54,12 @@ async def scale(plane: Stage, name: str, replicas: int, **annotations: str | Non
 
 async def theirs(plane: Stage, name: str) -> list[Machine]:
     """The Machines that a set controls, those with a Node first."""
-    found = [
-        one
-        for one in await plane.story.all(Machine)
-        if (owner := controller_of(one)) is not None and owner.name == name
+    machines = [
+        machine
+        for machine in await plane.story.all(Machine)
+        if (owner := controller_of(machine)) is not None and owner.name == name
     ]
-    return sorted(found, key=lambda one: one.status.node_ref is None)
+    return sorted(machines, key=lambda machine: machine.status.node_ref is None)
 
 
 async def test_machines_are_handed_over_counted_and_only_then_changed(plane: Stage) -> None:
@@ -89,11 +89,11 @@ async def test_machines_are_handed_over_counted_and_only_then_changed(plane: Sta
     assert Annotation.PENDING_ACKNOWLEDGE_MOVE not in begun.metadata.annotations
     assert begun.spec.failure_domain == "zone-new"
     for resource, kind in ((INFRA_MACHINES, "large"), (CONFIGS, "md")):
-        one = await plane.provider(resource, moved.metadata.name)
-        annotations = one["metadata"]["annotations"]
+        document = await plane.provider(resource, moved.metadata.name)
+        annotations = document["metadata"]["annotations"]
         assert annotations[Annotation.CLONED_FROM_NAME] == kind
         assert annotations[Annotation.UPDATE_IN_PROGRESS] == ""
-        assert one["metadata"]["labels"][UNIQUE] == "new"
+        assert document["metadata"]["labels"][UNIQUE] == "new"
     infra = await plane.provider(INFRA_MACHINES, moved.metadata.name)
     assert infra["spec"] == {"size": "large", "providerID": begun.spec.provider_id}
 
@@ -107,11 +107,11 @@ async def test_who_comes_up_or_is_being_updated_stays_until_that_is_over(plane: 
     await plane.story.merge(Machine, busy.metadata.name, mark)
     await scale(plane, "new", 0, **TAKING)
     await scale(plane, "old", 0, **MOVING)
-    left = {one.metadata.uid for one in await theirs(plane, "old")}
+    left = {their.metadata.uid for their in await theirs(plane, "old")}
     assert left == {busy.metadata.uid, coming.metadata.uid}
     await plane.boot_all()
     await plane.settle(30)
-    assert [one.metadata.uid for one in await theirs(plane, "old")] == [busy.metadata.uid]
+    assert [their.metadata.uid for their in await theirs(plane, "old")] == [busy.metadata.uid]
     done = dict.fromkeys((Annotation.UPDATE_IN_PROGRESS, Annotation.PENDING_HOOKS))
     await plane.story.merge(Machine, busy.metadata.name, {"metadata": {"annotations": done}})
     await plane.settle(30)
@@ -126,4 +126,6 @@ async def test_who_came_to_a_set_that_takes_no_more_is_one_too_many(plane: Stage
     await scale(plane, "old", 2, **MOVING)
     (moved,) = await theirs(plane, "new")
     await scale(plane, "new", 0, **dict.fromkeys(TAKING))
-    assert moved.metadata.uid not in {one.metadata.uid for one in await plane.story.all(Machine)}
+    assert moved.metadata.uid not in {
+        machine.metadata.uid for machine in await plane.story.all(Machine)
+    }

@@ -37,15 +37,19 @@ async def started(plane: Stage, replicas: int, **spec: Any) -> list[str]:
     await plane.settle()
     await plane.boot_all()
     await plane.settle()
-    return [one.metadata.name for one in await plane.story.all(Machine)]
+    return [item.metadata.name for item in await plane.story.all(Machine)]
 
 
 async def say(plane: Stage, name: str, **statuses: str) -> None:
     """Set conditions of a Machine, as a health check does."""
     key = Key("default", name)
     document = await plane.client.get(Machine.RESOURCE, key)
-    kept = [one for one in document["status"]["conditions"] if one["type"] not in statuses]
-    told = [
+    kept = [
+        condition
+        for condition in document["status"]["conditions"]
+        if condition["type"] not in statuses
+    ]
+    messages = [
         {
             "type": of,
             "status": status,
@@ -55,7 +59,7 @@ async def say(plane: Stage, name: str, **statuses: str) -> None:
         }
         for of, status in statuses.items()
     ]
-    patch = {"status": {"conditions": [*kept, *told]}}
+    patch = {"status": {"conditions": [*kept, *messages]}}
     await plane.client.patch(Machine.RESOURCE, key, patch, subresource="status")
 
 
@@ -73,16 +77,16 @@ async def hold(plane: Stage, *names: str) -> None:
 
 
 async def remediated(plane: Stage, name: str) -> Condition | None:
-    found = await plane.story.get(Machine, name)
-    assert found is not None
-    return get(found.status.conditions, "OwnerRemediated")
+    result = await plane.story.get(Machine, name)
+    assert result is not None
+    return get(result.status.conditions, "OwnerRemediated")
 
 
 async def of_the_set(plane: Stage, type_: str) -> Condition:
     (machine_set,) = await plane.story.all(MachineSet)
-    found = get(machine_set.status.conditions, type_)
-    assert found is not None
-    return found
+    condition = get(machine_set.status.conditions, type_)
+    assert condition is not None
+    return condition
 
 
 async def test_a_marked_machine_is_deleted_and_made_anew(plane: Stage) -> None:
@@ -91,16 +95,16 @@ async def test_a_marked_machine_is_deleted_and_made_anew(plane: Stage) -> None:
     await mark(plane, first)
     await plane.settle()
 
-    told = await remediated(plane, first)
-    assert told is not None
-    assert (told.reason, told.message) == ("MachineDeleting", "Machine is deleting")
+    condition = await remediated(plane, first)
+    assert condition is not None
+    assert (condition.reason, condition.message) == ("MachineDeleting", "Machine is deleting")
     remediating = await of_the_set(plane, "Remediating")
     assert (remediating.status, remediating.reason) == ("True", "Remediating")
     assert remediating.message == f"* Machine {first}: Machine is deleting"
 
     await plane.finish_deletions()
     await plane.settle()
-    names = {one.metadata.name for one in await plane.story.all(Machine)}
+    names = {item.metadata.name for item in await plane.story.all(Machine)}
     assert len(names) == 2
     assert first not in names
     assert second in names
@@ -112,7 +116,7 @@ async def test_a_machine_that_recovers_is_not_to_be_replaced_any_more(plane: Sta
     await say(plane, name, HealthCheckSucceeded="True", OwnerRemediated="False")
     await plane.settle()
     assert await remediated(plane, name) is None
-    assert [one.metadata.name for one in await plane.story.all(Machine)] == [name]
+    assert [item.metadata.name for item in await plane.story.all(Machine)] == [name]
 
 
 async def test_no_more_than_max_in_flight_are_replaced_at_a_time(plane: Stage) -> None:
@@ -127,16 +131,16 @@ async def test_no_more_than_max_in_flight_are_replaced_at_a_time(plane: Stage) -
     await plane.settle()
 
     for name in names:
-        told = await remediated(plane, name)
-        assert told is not None
+        condition = await remediated(plane, name)
+        assert condition is not None
         if name == chosen:
-            assert told.reason == "MachineDeleting"
+            assert condition.reason == "MachineDeleting"
         else:
-            assert (told.reason, told.message) == ("RemediationDeferred", TOO_MANY)
+            assert (condition.reason, condition.message) == ("RemediationDeferred", TOO_MANY)
 
     await plane.finish_deletions()
     await plane.settle(2)
-    deleting = [one for one in await plane.story.all(Machine) if one.deleting]
+    deleting = [item for item in await plane.story.all(Machine) if item.deleting]
     assert len(deleting) == 1
     assert deleting[0].metadata.name in names
 
@@ -149,9 +153,9 @@ async def test_machines_of_an_old_template_are_left_to_the_rollout(plane: Stage)
     await mark(plane, names[0])
     await plane.settle()
 
-    told = await remediated(plane, names[0])
-    assert told is not None
-    assert (told.reason, told.message) == (
+    condition = await remediated(plane, names[0])
+    assert condition is not None
+    assert (condition.reason, condition.message) == (
         "CannotBeRemediated",
         "Machine won't be remediated because it is pending removal due to rollout",
     )
@@ -164,17 +168,19 @@ async def test_replacing_waits_for_the_control_plane(plane: Stage) -> None:
     await plane.client.patch(CONTROL_PLANES, key, {"spec": {"version": "v1.34.5"}})
     await mark(plane, name)
     await plane.settle()
-    told = await remediated(plane, name)
-    assert told is not None
-    assert (told.reason, told.message) == (
+    condition = await remediated(plane, name)
+    assert condition is not None
+    assert (condition.reason, condition.message) == (
         "RemediationDeferred",
         '* FakeControlPlane default/c is upgrading ("ControlPlaneIsStable" preflight check failed)',
     )
-    found = await plane.client.get(Machine, Key("default", name))
-    assert found.status.deprecated is not None
-    assert found.status.deprecated.v1beta1 is not None
+    result = await plane.client.get(Machine, Key("default", name))
+    assert result.status.deprecated is not None
+    assert result.status.deprecated.v1beta1 is not None
     (old,) = [
-        one for one in found.status.deprecated.v1beta1.conditions if one.type == "OwnerRemediated"
+        beta1_condition
+        for beta1_condition in result.status.deprecated.v1beta1.conditions
+        if beta1_condition.type == "OwnerRemediated"
     ]
     assert (old.status, old.severity, old.reason) == ("False", "Warning", "WaitingForRemediation")
 
@@ -182,16 +188,16 @@ async def test_replacing_waits_for_the_control_plane(plane: Stage) -> None:
     versions = [{"version": version, "replicas": 1}]
     await plane.report(CONTROL_PLANES, "c", version=version, versions=versions)
     await plane.settle(1)
-    told = await remediated(plane, name)
-    assert told is not None
-    assert told.reason == "MachineDeleting"
+    condition = await remediated(plane, name)
+    assert condition is not None
+    assert condition.reason == "MachineDeleting"
 
 
-def machine(name: str, made: str, **annotations: str) -> Machine:
+def machine(name: str, text: str, **annotations: str) -> Machine:
     nothing = {"apiGroup": "x.example.com", "kind": "Nothing", "name": "nothing"}
     metadata: Document = {
         "name": name,
-        "creationTimestamp": f"2026-01-01T00:00:{made}Z",
+        "creationTimestamp": f"2026-01-01T00:00:{text}Z",
         "annotations": annotations,
     }
     spec = {"clusterName": "c", "bootstrap": {}, "infrastructureRef": nothing}
@@ -207,4 +213,4 @@ def machine(name: str, made: str, **annotations: str) -> Machine:
     ],
 )
 def test_who_goes_first(machines: list[Machine], expected: str) -> None:
-    assert [one.metadata.name for one in sort_for_remediation(machines)] == list(expected)
+    assert [item.metadata.name for item in sort_for_remediation(machines)] == list(expected)

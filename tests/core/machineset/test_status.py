@@ -77,11 +77,11 @@ def test_machines_are_counted_by_what_they_report() -> None:
         machine("b", "Ready"),
         machine("c", "Ready", "Available", "UpToDate", annotations=updating),
     ]
-    count(machine_set, machines, aggregation_input(machines, set()))
+    count(machine_set, machines, aggregation_input(machines, {}))
     status = machine_set.status
     assert (status.replicas, status.ready_replicas) == (3, 2)
     assert (status.available_replicas, status.up_to_date_replicas) == (1, 1)
-    assert [(one.version, one.replicas) for one in status.versions] == [("v1.34.0", 3)]
+    assert [(version.version, version.replicas) for version in status.versions] == [("v1.34.0", 3)]
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_machines_are_counted_by_what_they_report() -> None:
     ],
 )
 def test_scaling_up(given: MachineSetScope, current: int, status: str, message: str) -> None:
-    found = scaling_up(given, current)
-    assert (found.status, found.message) == (status, message)
+    result = scaling_up(given, current)
+    assert (result.status, result.message) == (status, message)
 
 
 def test_scaling_down_names_machines_that_take_long() -> None:
@@ -123,7 +123,7 @@ def test_scaling_down_names_machines_that_take_long() -> None:
 
 def test_deleting_counts_down() -> None:
     assert deleting(scope(2), []).status == "False"
-    gone = scope(2, gone=True)
-    assert deleting(gone, [machine("a"), machine("b")]).message == "Deleting 2 Machines"
-    assert deleting(gone, [machine("a")]).message == "Deleting 1 Machine"
-    assert deleting(gone, []).message == "Deletion completed"
+    removal = scope(2, gone=True)
+    assert deleting(removal, [machine("a"), machine("b")]).message == "Deleting 2 Machines"
+    assert deleting(removal, [machine("a")]).message == "Deleting 1 Machine"
+    assert deleting(removal, []).message == "Deletion completed"

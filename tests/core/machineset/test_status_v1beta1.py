@@ -12,7 +12,7 @@ from kapy.api.condition import V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet, MachineSetV1Beta1DeprecatedStatus
 from kapy.conditions import v1beta1
-from kapy.conditions.aggregation_input import AggregationInput, aggregation_input
+from kapy.conditions.aggregation_input import AggregationInput, Group, aggregation_input
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.core.machineset.status_v1beta1 import update_status_v1beta1
 from kapy.kube import Document
@@ -40,11 +40,11 @@ class Scope:
     machines: list[Machine] | None
     not_created: V1Beta1Condition | None = None
     now: datetime = NOW
-    quiet: set[int] = field(default_factory=set)
+    groups: dict[int, Group] = field(default_factory=dict)
 
     @property
     def aggregation_input(self) -> AggregationInput:
-        return aggregation_input(self.machines or (), self.quiet)
+        return aggregation_input(self.machines or (), self.groups)
 
 
 def machine(name: str, ready: Document = READY, since: str = "00", **labels: str) -> Machine:
@@ -86,8 +86,12 @@ def told(
 
 def shown(status: MachineSetV1Beta1DeprecatedStatus) -> dict[str, str]:
     return {
-        one.type: " ".join(filter(None, (one.status, one.severity, one.reason, one.message)))
-        for one in status.conditions
+        condition.type: " ".join(
+            filter(
+                None, (condition.status, condition.severity, condition.reason, condition.message)
+            )
+        )
+        for condition in status.conditions
     }
 
 
@@ -97,8 +101,8 @@ def test_machines_are_counted_by_their_nodes() -> None:
         machine("b", since="50", pool="a", other="b"),
         machine("c", since="", pool="b"),
     ]
-    found = told(3, machines)
-    counts = (found.fully_labeled_replicas, found.ready_replicas, found.available_replicas)
+    result = told(3, machines)
+    counts = (result.fully_labeled_replicas, result.ready_replicas, result.available_replicas)
     assert counts == (2, 2, 1)
 
 

@@ -59,26 +59,28 @@ async def grown(plane: Stage) -> None:
 
 
 async def found(plane: Stage) -> MachineSet:
-    one = await plane.story.get(MachineSet, "ms")
-    assert one is not None
-    return one
+    value = await plane.story.get(MachineSet, "ms")
+    assert value is not None
+    return value
 
 
 async def names(plane: Stage) -> list[str]:
-    return [one.metadata.name for one in await plane.story.all(Machine)]
+    return [machine.metadata.name for machine in await plane.story.all(Machine)]
 
 
 async def test_it_belongs_to_its_cluster_and_keeps_its_size(plane: Stage) -> None:
     machine_set = await started(plane, 2, machineNaming={"template": "x-{{ .random }}"})
-    assert [one.kind for one in machine_set.metadata.owner_references] == ["Cluster"]
+    assert [owner_reference.kind for owner_reference in machine_set.metadata.owner_references] == [
+        "Cluster"
+    ]
     assert machine_set.status.ready_replicas == 2
     assert all(name.startswith("x-") for name in await names(plane))
 
-    gone, _ = await names(plane)
-    await plane.client.delete(Machine, Key("default", gone))
+    removal, _ = await names(plane)
+    await plane.client.delete(Machine, Key("default", removal))
     await grown(plane)
     assert len(await names(plane)) == 2
-    assert gone not in await names(plane)
+    assert removal not in await names(plane)
 
 
 async def test_the_scale_subresource_and_the_annotation_choose_how_many_and_which(
@@ -93,8 +95,10 @@ async def test_the_scale_subresource_and_the_annotation_choose_how_many_and_whic
     await plane.settle(20)
     assert len(await names(plane)) == 2
     assert chosen not in await names(plane)
-    told = {one["reason"] for one in (await plane.client.list(EVENTS, "default")).items}
-    assert {"SuccessfulCreate", "SuccessfulDelete"} <= told
+    reasons = {
+        document["reason"] for document in (await plane.client.list(EVENTS, "default")).items
+    }
+    assert {"SuccessfulCreate", "SuccessfulDelete"} <= reasons
 
 
 async def test_a_machine_without_a_controller_is_adopted(plane: Stage) -> None:
@@ -116,12 +120,15 @@ async def test_a_machine_without_a_controller_is_adopted(plane: Stage) -> None:
         },
     )
     await plane.settle(20)
-    told = {one["reason"] for one in (await plane.client.list(EVENTS, "default")).items}
-    assert "SuccessfulAdopt" in told
+    reasons = {
+        document["reason"] for document in (await plane.client.list(EVENTS, "default")).items
+    }
+    assert "SuccessfulAdopt" in reasons
     (left,) = await plane.story.all(Machine)  # two were too many
-    assert [(one.kind, one.controller) for one in left.metadata.owner_references] == [
-        ("MachineSet", True)
-    ]
+    assert [
+        (owner_reference.kind, owner_reference.controller)
+        for owner_reference in left.metadata.owner_references
+    ] == [("MachineSet", True)]
 
 
 async def test_without_its_template_it_says_so_and_makes_no_more(plane: Stage) -> None:
@@ -214,11 +221,15 @@ async def test_machines_that_are_being_deleted_count_when_it_shrinks(plane: Stag
     await plane.settle()
     await plane.story.merge(MachineSet, "ms", {"spec": {"replicas": 2}})
     await plane.settle(30)
-    assert [one.metadata.name for one in await plane.story.all(Machine) if one.deleting] == going
+    assert [
+        machine.metadata.name for machine in await plane.story.all(Machine) if machine.deleting
+    ] == going
 
     await plane.story.merge(MachineSet, "ms", {"spec": {"replicas": 1}})
     await plane.settle(30)
-    left = [one.metadata.name for one in await plane.story.all(Machine) if not one.deleting]
+    left = [
+        machine.metadata.name for machine in await plane.story.all(Machine) if not machine.deleting
+    ]
     assert len(left) == 1
 
 
@@ -228,9 +239,9 @@ async def test_machines_of_another_set_are_left_alone(plane: Stage) -> None:
     await plane.create(machine_set(1, "other", selector=both))
     await plane.settle(30)
     machines = await plane.story.all(Machine)
-    owners = sorted(one.metadata.owner_references[0].name for one in machines)
+    owners = sorted(machine.metadata.owner_references[0].name for machine in machines)
     assert owners == ["ms", "ms", "other"]
-    assert not any(one.deleting for one in machines)
+    assert not any(machine.deleting for machine in machines)
 
 
 async def test_it_stays_until_its_last_machine_is_gone(plane: Stage) -> None:
@@ -254,15 +265,15 @@ async def test_it_gets_its_finalizer_before_anything_is_made(plane: Stage) -> No
     await plane.settle()
     paths = [path for _, path in plane.controllers.writes[before:]]
     own = next(place for place, path in enumerate(paths) if path.endswith("/machinesets/second"))
-    made = next(place for place, path in enumerate(paths) if "/fakeconfigs/" in path)
-    assert own < made
+    number = next(place for place, path in enumerate(paths) if "/fakeconfigs/" in path)
+    assert own < number
 
 
 async def test_it_makes_none_where_creation_is_disabled(plane: Stage) -> None:
     await started(plane, 2)
     annotations = {"cluster.x-k8s.io/disable-machine-create": "true"}
     await plane.story.merge(MachineSet, "ms", {"metadata": {"annotations": annotations}})
-    gone, left = await names(plane)
-    await plane.client.delete(Machine, Key("default", gone))
+    removal, left = await names(plane)
+    await plane.client.delete(Machine, Key("default", removal))
     await plane.settle(30)
     assert await names(plane) == [left]

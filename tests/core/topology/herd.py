@@ -22,31 +22,33 @@ CLUSTER, WORKERS, PLANE = "capybara", "capybara-md-0", "capybara-control-plane"
 
 def objects() -> list[Document]:
     """The class, its templates and the Cluster, with keys that are quick to make."""
-    found = deepcopy(class_sample())
-    for one in found:
-        if one["kind"] == "KubeadmControlPlaneTemplate":
-            config = one["spec"]["template"]["spec"]["kubeadmConfigSpec"]["clusterConfiguration"]
+    sample = deepcopy(class_sample())
+    for document in sample:
+        if document["kind"] == "KubeadmControlPlaneTemplate":
+            config = document["spec"]["template"]["spec"]["kubeadmConfigSpec"][
+                "clusterConfiguration"
+            ]
             config["encryptionAlgorithm"] = "ECDSA-P256"
-    return found
+    return sample
 
 
 def part(kind: str, name: str = "") -> Document:
     """One of these objects."""
     return next(
-        one for one in objects() if one["kind"] == kind and one["metadata"]["name"].endswith(name)
+        obj for obj in objects() if obj["kind"] == kind and obj["metadata"]["name"].endswith(name)
     )
 
 
 def class_objects() -> list[Document]:
-    return [one for one in objects() if one["kind"] != "Cluster"]
+    return [obj for obj in objects() if obj["kind"] != "Cluster"]
 
 
 def cluster(name: str = CLUSTER, **topology: Any) -> Document:
     """A Cluster of the class."""
-    found = part("Cluster")
-    found["metadata"]["name"] = name
-    found["spec"]["topology"] |= topology
-    return found
+    document = part("Cluster")
+    document["metadata"]["name"] = name
+    document["spec"]["topology"] |= topology
+    return document
 
 
 def workers(*groups: tuple[str, int]) -> Document:
@@ -73,41 +75,43 @@ class Herd(Story):
 
     async def condition(self, name: str = CLUSTER) -> Condition:
         """TopologyReconciled of a Cluster."""
-        found = await self.until(Cluster, name, lambda one: reconciled(one) is not None)
-        said = reconciled(found)
-        assert said is not None
-        return said
+        result = await self.until(Cluster, name, lambda item: reconciled(item) is not None)
+        value = reconciled(result)
+        assert value is not None
+        return value
 
     async def told(self, reason: str, name: str = CLUSTER) -> str:
         """Wait until TopologyReconciled is False for a reason; its message."""
 
-        def holds(one: Cluster) -> bool:
-            said = reconciled(one)
+        def holds(value: Cluster) -> bool:
+            said = reconciled(value)
             return said is not None and (said.status, said.reason) == ("False", reason)
 
-        said = reconciled(await self.until(Cluster, name, holds))
-        assert said is not None
-        return said.message
+        result = reconciled(await self.until(Cluster, name, holds))
+        assert result is not None
+        return result.message
 
     async def versions(self) -> dict[str, str]:
         """The state of every object, by kind and name: Events, and what says when it was last
         seen, left out."""
         return {
-            f"{kind.kind}/{one['metadata']['name']}": one["metadata"]["resourceVersion"]
+            f"{kind.kind}/{document['metadata']['name']}": document["metadata"]["resourceVersion"]
             for kind in own_kinds()
-            for one in (await self.client.list(kind, "default")).items
+            for document in (await self.client.list(kind, "default")).items
         }
 
 
-def reconciled(one: Cluster) -> Condition | None:
-    found = [each for each in one.status.conditions if each.type == "TopologyReconciled"]
-    return found[0] if found else None
+def reconciled(value: Cluster) -> Condition | None:
+    conditions = [
+        condition for condition in value.status.conditions if condition.type == "TopologyReconciled"
+    ]
+    return conditions[0] if conditions else None
 
 
-def is_settled(one: Cluster) -> bool:
-    said = {each.type: each.status for each in one.status.conditions}
+def is_settled(value: Cluster) -> bool:
+    messages = {condition.type: condition.status for condition in value.status.conditions}
     wanted = {"Available": "True", "TopologyReconciled": "True", "RollingOut": "False"}
-    return wanted.items() <= said.items() and said.get("ScalingUp") == "False"
+    return wanted.items() <= messages.items() and messages.get("ScalingUp") == "False"
 
 
 @asynccontextmanager
@@ -127,4 +131,4 @@ async def grazing() -> AsyncIterator[Herd]:
 
 
 def names(items: Iterable[Object]) -> set[str]:
-    return {one.metadata.name for one in items}
+    return {item.metadata.name for item in items}

@@ -98,9 +98,9 @@ async def test_a_patch_that_does_not_work_is_told_and_changes_nothing() -> None:
             other["spec"]["patches"].append(patch)
             await story.create([other, cluster(f"of-{name}", classRef={"name": name})])
         await story.create([cluster()])
-        for name, (_, told) in PATCHES.items():
+        for name, (_, messages) in PATCHES.items():
             message = await story.told("ReconcileFailed", f"of-{name}")
-            assert [word for word in told if word not in message] == [], message
+            assert [word for word in messages if word not in message] == [], message
         await story.until_settled()
         assert not [
             name for name in await story.versions() if "/of-" in name and name[:8] != "Cluster/"
@@ -157,9 +157,10 @@ async def what_no_topology_made_is_not_touched(story: Herd) -> None:
 
 def _without_template(documents: list[Document]) -> list[Document]:
     return [
-        one
-        for one in documents
-        if one["metadata"]["name"] != "meadow-grazer" or one["kind"] != "DevMachineTemplate"
+        document
+        for document in documents
+        if document["metadata"]["name"] != "meadow-grazer"
+        or document["kind"] != "DevMachineTemplate"
     ]
 
 
@@ -167,11 +168,13 @@ async def test_a_template_that_is_not_there_is_told_and_waited_for() -> None:
     async with herd() as story:
         await story.create([*_without_template(class_objects()), cluster()])
         await story.told("ReconcileFailed")
-        found = await story.get(ClusterClass, "meadow")
-        assert found is not None
-        said = {one.type: one for one in found.status.conditions}["RefVersionsUpToDate"]
-        assert (said.status, said.reason) == ("Unknown", "InternalError")
-        assert said.message == (
+        cluster_class = await story.get(ClusterClass, "meadow")
+        assert cluster_class is not None
+        date = {condition.type: condition for condition in cluster_class.status.conditions}[
+            "RefVersionsUpToDate"
+        ]
+        assert (date.status, date.reason) == ("Unknown", "InternalError")
+        assert date.message == (
             "DevMachineTemplate default/meadow-grazer (infrastructure.cluster.x-k8s.io/v1beta2) "
             "does not exist"
         )
@@ -190,12 +193,12 @@ async def test_values_and_workers_are_checked_again_when_the_class_comes_after_t
         await story.told("ReconcileFailed")
         await story.create(class_objects())
         await story.settle()
-        found = await story.get(Cluster, CLUSTER)
-        assert found is not None
-        said = reconciled(found)
-        assert said is not None
-        assert said.message.startswith('Cluster.cluster.x-k8s.io "capybara" is invalid: ')
-        assert "spec.topology.variables[herd]" in said.message
+        result = await story.get(Cluster, CLUSTER)
+        assert result is not None
+        condition = reconciled(result)
+        assert condition is not None
+        assert condition.message.startswith('Cluster.cluster.x-k8s.io "capybara" is invalid: ')
+        assert "spec.topology.variables[herd]" in condition.message
         message = await story.told("ReconcileFailed", "strange")
         assert "MachineDeployment class browser not found in ClusterClass default/meadow" in message
         assert not await story.all(MachineDeployment)
@@ -204,9 +207,9 @@ async def test_values_and_workers_are_checked_again_when_the_class_comes_after_t
 
 
 def _topology(change: Callable[[Document], Any]) -> Document:
-    found = cluster()
-    change(found["spec"]["topology"])
-    return found
+    document = cluster()
+    change(document["spec"]["topology"])
+    return document
 
 
 REFUSED = [
@@ -224,12 +227,12 @@ async def test_what_admission_sees_is_refused_with_its_path() -> None:
     async with herd() as story:
         await story.create(class_objects())
         await story.settle(1)
-        for change, told in REFUSED:
+        for change, message in REFUSED:
             with pytest.raises(ApiError) as caught:
                 await story.create([_topology(change)])
-            assert told in str(caught.value)
+            assert message in str(caught.value)
         await story.create([cluster()])
-        for spec, told in (
+        for spec, text in (
             ({"workers": None}, 'MachineDeploymentClass "grazer" cannot be deleted'),
             (
                 {"infrastructure": {"templateRef": {"kind": "DockerClusterTemplate"}}},
@@ -238,7 +241,7 @@ async def test_what_admission_sees_is_refused_with_its_path() -> None:
         ):
             with pytest.raises(ApiError) as caught:
                 await story.merge(ClusterClass, "meadow", {"spec": spec})
-            assert told in str(caught.value)
+            assert text in str(caught.value)
         with pytest.raises(ApiError, match="used by Cluster"):
             await story.client.delete(ClusterClass, Key("default", "meadow"))
         other = deepcopy(part("ClusterClass"))

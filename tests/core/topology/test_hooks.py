@@ -35,16 +35,16 @@ class Hooks:
 async def found(client: Client, seconds: float = 2.0) -> tuple[Cluster, str, str]:
     """The Cluster after a while, with the reason and the message of TopologyReconciled."""
     await asyncio.sleep(seconds)
-    one = await client.get(Cluster, KEY)
-    said = reconciled(one)
-    return one, said.reason if said else "", said.message if said else ""
+    cluster = await client.get(Cluster, KEY)
+    condition = reconciled(cluster)
+    return cluster, condition.reason if condition else "", condition.message if condition else ""
 
 
 async def made(client: Client) -> list[Document]:
     return [
-        one
+        document
         for kind in (INFRA_CLUSTERS, CONTROL_PLANES)
-        for one in (await client.list(kind, "default")).items
+        for document in (await client.list(kind, "default")).items
     ]
 
 
@@ -61,10 +61,10 @@ async def test_the_creation_waits_for_who_holds_it() -> None:
         del hooks.answers["before_cluster_create"]
         _, reason, _ = await found(client, 20)
         assert (reason, hooks.asked) == ("ClusterCreating", ["before_cluster_create"])
-        one, reason, _ = await found(client, 15)
+        cluster, reason, _ = await found(client, 15)
         assert reason == "ReconcileSucceeded"
         assert len(await made(client)) == 2
-        pending = one.metadata.annotations["runtime.cluster.x-k8s.io/pending-hooks"]
+        pending = cluster.metadata.annotations["runtime.cluster.x-k8s.io/pending-hooks"]
         assert pending == "AfterControlPlaneInitialized"
 
 
@@ -79,8 +79,8 @@ async def test_a_hook_that_is_owed_is_called_once() -> None:
             "message": "",
             "lastTransitionTime": "2026-01-01T00:00:00Z",
         }
-        one = await client.get(Cluster.RESOURCE, KEY)
-        conditions = [*one["status"]["conditions"], condition]
+        document = await client.get(Cluster.RESOURCE, KEY)
+        conditions = [*document["status"]["conditions"], condition]
         status = {"status": {"conditions": conditions}}
         await client.patch(Cluster.RESOURCE, KEY, status, subresource="status")
         for _ in range(2):
@@ -95,13 +95,13 @@ async def test_the_deletion_waits_for_who_holds_it() -> None:
     async with yard(hooks) as client:
         await found(client)
         await client.delete(Cluster, KEY)
-        one, reason, message = await found(client)
+        cluster, reason, message = await found(client)
         assert reason == "Deleting"
         assert message == (
             "Cluster is deleting. Following hooks are blocking delete: BeforeClusterDelete: grazing"
         )
-        assert "runtime.cluster.x-k8s.io/ok-to-delete" not in one.metadata.annotations
+        assert "runtime.cluster.x-k8s.io/ok-to-delete" not in cluster.metadata.annotations
         hooks.answers.clear()
-        one, _, message = await found(client, 35)
+        cluster, _, message = await found(client, 35)
         assert message == "Cluster is deleting"
-        assert one.metadata.annotations["runtime.cluster.x-k8s.io/ok-to-delete"] == ""
+        assert cluster.metadata.annotations["runtime.cluster.x-k8s.io/ok-to-delete"] == ""

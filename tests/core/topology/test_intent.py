@@ -22,12 +22,12 @@ CONVERSION = "cluster.x-k8s.io/conversion-data"
 
 
 def document(spec: Any = None, **metadata: Any) -> Document:
-    made = {
+    entries = {
         "apiVersion": "a/v1",
         "kind": "Herd",
         "metadata": {"name": "one", "namespace": "ns", **metadata},
     }
-    return made if spec is None else {**made, "spec": spec}
+    return entries if spec is None else {**entries, "spec": spec}
 
 
 def test_no_more_is_said_than_is_meant() -> None:
@@ -63,7 +63,7 @@ def test_an_endpoint_that_a_template_leaves_empty_is_the_providers(
     paths = undecided_endpoint_paths(desired)
     assert [path[-1] for path in paths] == unsaid
     spec = intent_of(desired, None, paths)["spec"]
-    left = {name: one for name, one in (endpoint or {}).items() if name not in unsaid}
+    left = {name: value for name, value in (endpoint or {}).items() if name not in unsaid}
     if left or not unsaid:
         assert spec == {"controlPlaneEndpoint": left if unsaid else endpoint, "region": "north"}
     else:
@@ -101,10 +101,10 @@ def test_what_only_a_dry_run_said_does_not_count() -> None:
     ]
     answer = answered(intent) | {"status": {}}
     answer["metadata"]["annotations"][CONVERSION] = "{}"
-    found = comparable(answer, [*others, ours], ())
-    assert found["metadata"]["annotations"] == {"a": "b"}
-    assert "status" not in found
-    (entry,) = found["metadata"]["managedFields"]
+    result = comparable(answer, [*others, ours], ())
+    assert result["metadata"]["annotations"] == {"a": "b"}
+    assert "status" not in result
+    (entry,) = result["metadata"]["managedFields"]
     assert entry["fieldsV1"] == {"f:metadata": {"f:annotations": {"f:a": {}}}}
     assert "time" not in entry
 

@@ -42,14 +42,14 @@ class Losing:
 async def test_what_was_made_is_found_again(times: int) -> None:
     async with yard(through=lambda transport: Losing(transport, times)) as client:
         await asyncio.sleep(60)
-        found = await client.get(Cluster, KEY)
-        said = reconciled(found)
-        assert said is not None
-        assert (said.status, said.reason) == ("True", "ReconcileSucceeded")
+        cluster = await client.get(Cluster, KEY)
+        condition = reconciled(cluster)
+        assert condition is not None
+        assert (condition.status, condition.reason) == ("True", "ReconcileSucceeded")
         for kind in (INFRA_CLUSTERS, CONTROL_PLANES):
-            (one,) = (await client.list(kind, "default")).items
-            assert one["metadata"]["labels"]["topology.cluster.x-k8s.io/owned"] == ""
-        assert found.spec.control_plane_ref is not None
-        assert found.spec.control_plane_ref.name == one["metadata"]["name"]
-        names = [one["metadata"]["name"] for one in (await client.list(SECRETS)).items]
+            (document,) = (await client.list(kind, "default")).items
+            assert document["metadata"]["labels"]["topology.cluster.x-k8s.io/owned"] == ""
+        assert cluster.spec.control_plane_ref is not None
+        assert cluster.spec.control_plane_ref.name == document["metadata"]["name"]
+        names = [item["metadata"]["name"] for item in (await client.list(SECRETS)).items]
         assert names == ["c-shim"]  # until the Cluster's controller, who is not here, owns them

@@ -20,7 +20,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def document(kind: str, *managers: str, spec: Any = None) -> Document:
-    entries = [{"manager": one, "operation": "Apply"} for one in managers]
+    entries = [{"manager": manager, "operation": "Apply"} for manager in managers]
     metadata: Document = {"name": "one", "managedFields": entries}
     return {"apiVersion": "a/v1", "kind": kind, "metadata": metadata, "spec": spec or {}}
 
@@ -45,8 +45,8 @@ def document(kind: str, *managers: str, spec: Any = None) -> Document:
 def test_there_is_an_entry_of_ours_and_none_of_nobodys(
     kind: str, before: list[str], after: list[str] | None
 ) -> None:
-    found = migrated_entries(document(kind, *before), NOW)
-    assert (None if found is None else [one["manager"] for one in found]) == after
+    entries = migrated_entries(document(kind, *before), NOW)
+    assert (None if entries is None else [item["manager"] for item in entries]) == after
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ async def test_what_lost_its_owners_can_be_changed_again(
         await story.until_settled()
         await story.topology(controlPlane={"replicas": 1, "metadata": None})
         await story.until_settled()
-        found = await story.client.get(KubeadmControlPlane.RESOURCE, Key("default", PLANE))
-        assert "a" not in found["metadata"]["labels"]
-        managers = {one["manager"] for one in found["metadata"]["managedFields"]}
+        result = await story.client.get(KubeadmControlPlane.RESOURCE, Key("default", PLANE))
+        assert "a" not in result["metadata"]["labels"]
+        managers = {field["manager"] for field in result["metadata"]["managedFields"]}
         assert "before-first-apply" not in managers
         assert "capi-topology" in managers

@@ -16,8 +16,8 @@ POOL = "capybara-mp-0"
 
 
 def class_with_pools() -> list[Document]:
-    found = [one for one in objects() if one["kind"] != "Cluster"]
-    (of_class,) = (one for one in found if one["kind"] == "ClusterClass")
+    results = [obj for obj in objects() if obj["kind"] != "Cluster"]
+    (of_class,) = (document for document in results if document["kind"] == "ClusterClass")
     (group,) = of_class["spec"]["workers"]["machineDeployments"]
     template = {
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
@@ -33,7 +33,7 @@ def class_with_pools() -> list[Document]:
         "naming": {"template": "{{ .cluster.name }}-{{ .machinePool.topologyName }}"},
     }
     of_class["spec"]["workers"]["machinePools"] = [flock]
-    return [template, *found]
+    return [template, *results]
 
 
 def pools(size: int, **more: Any) -> Document:
@@ -42,8 +42,10 @@ def pools(size: int, **more: Any) -> Document:
 
 async def sizes(story: Herd) -> tuple[int, int]:
     """How many machines of pools there are, and how many MachinePools want."""
-    machines = [one for one in await story.all(Machine) if "-mp-0" in one.metadata.name]
-    return len(machines), sum(one.spec.replicas or 0 for one in await story.all(MachinePool))
+    machines = [machine for machine in await story.all(Machine) if "-mp-0" in machine.metadata.name]
+    return len(machines), sum(
+        machine_pool.spec.replicas or 0 for machine_pool in await story.all(MachinePool)
+    )
 
 
 async def test_a_pool_comes_grows_waits_for_its_upgrade_and_goes() -> None:
@@ -57,8 +59,8 @@ async def test_a_pool_comes_grows_waits_for_its_upgrade_and_goes() -> None:
             (DevMachinePool, ["Cluster", "MachinePool"]),
             (KubeadmConfig, ["Cluster", "MachinePool"]),
         ):
-            (made,) = [one for one in await story.all(kind) if "-mp-0-" in one.metadata.name]
-            assert sorted(ref.kind for ref in made.metadata.owner_references) == owners, kind
+            (result,) = [item for item in await story.all(kind) if "-mp-0-" in item.metadata.name]
+            assert sorted(ref.kind for ref in result.metadata.owner_references) == owners, kind
         defer = {"annotations": {"topology.cluster.x-k8s.io/defer-upgrade": ""}}
         await story.topology(workers=pools(2, metadata=defer))
         await story.until_settled()
@@ -68,7 +70,7 @@ async def test_a_pool_comes_grows_waits_for_its_upgrade_and_goes() -> None:
         assert f"MachinePool {POOL} upgrade to version v1.35.0 deferred" in message
         await story.topology(workers=pools(2))
         await story.until_settled()
-        assert {one.spec.version for one in await story.all(Machine)} == {"v1.35.0"}
+        assert {machine.spec.version for machine in await story.all(Machine)} == {"v1.35.0"}
         await story.merge(Cluster, CLUSTER, {"spec": {"topology": {"workers": None}}})
         await story.until_settled()
         assert await sizes(story) == (0, 0)

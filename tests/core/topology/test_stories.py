@@ -37,27 +37,27 @@ from tests.core.topology.herd import (
 T = TypeVar("T", bound=Object)
 
 
-def owners(one: Object) -> list[str]:
-    return [f"{ref.kind}/{ref.name}" for ref in one.metadata.owner_references]
+def owners(value: Object) -> list[str]:
+    return [f"{ref.kind}/{ref.name}" for ref in value.metadata.owner_references]
 
 
 def label_of(config: KubeadmConfigTemplate) -> list[str | None]:
     """The arguments of the kubelets that a template makes."""
     registration = config.spec.template.spec.join_configuration.node_registration
-    return [one.value for one in registration.kubelet_extra_args]
+    return [arg.value for arg in registration.kubelet_extra_args]
 
 
 async def test_everything_of_a_cluster_is_made_of_its_class() -> None:
     async with grazing() as story:
-        found = await story.get(Cluster, CLUSTER)
-        assert found is not None
-        assert found.spec.infrastructure_ref is not None
-        assert found.spec.control_plane_ref is not None
-        assert found.spec.control_plane_ref.name == PLANE
+        result = await story.get(Cluster, CLUSTER)
+        assert result is not None
+        assert result.spec.infrastructure_ref is not None
+        assert result.spec.control_plane_ref is not None
+        assert result.spec.control_plane_ref.name == PLANE
         for kind in (DevCluster, KubeadmControlPlane, MachineDeployment, MachineHealthCheck):
-            (one,) = await story.all(kind)
-            assert owners(one) == [f"Cluster/{CLUSTER}"], kind
-            assert one.metadata.labels["topology.cluster.x-k8s.io/owned"] == ""
+            (value,) = await story.all(kind)
+            assert owners(value) == [f"Cluster/{CLUSTER}"], kind
+            assert value.metadata.labels["topology.cluster.x-k8s.io/owned"] == ""
         (deployment,) = await story.all(MachineDeployment)
         assert deployment.metadata.name == WORKERS
         assert len(await story.all(Machine)) == 3
@@ -65,11 +65,11 @@ async def test_everything_of_a_cluster_is_made_of_its_class() -> None:
         (config,) = await made_templates(story, KubeadmConfigTemplate)
         assert label_of(config) == ["nodefs.available<0%", "pasture=south,pool=md-0"]
         secrets = (await story.client.list(SECRETS, "default")).items
-        assert not [one for one in secrets if one["metadata"]["name"].endswith("-shim")]
+        assert not [secret for secret in secrets if secret["metadata"]["name"].endswith("-shim")]
         events = (await story.client.list(EVENTS, "default")).items
-        told = {one["message"] for one in events if one["reason"].startswith("Topology")}
-        assert f'Created KubeadmControlPlane "default/{PLANE}"' in told
-        assert f'Updated Cluster "default/{CLUSTER}"' in told
+        messages = {event["message"] for event in events if event["reason"].startswith("Topology")}
+        assert f'Created KubeadmControlPlane "default/{PLANE}"' in messages
+        assert f'Updated Cluster "default/{CLUSTER}"' in messages
         await is_left_alone(story)
 
 
@@ -77,7 +77,7 @@ async def is_left_alone(story: Herd) -> None:
     """Nothing is asked of the server about a cluster that is settled."""
     before = await story.versions()
     (controller,) = [
-        one for one in story.plane.runtime.controllers if one.name == "topology/cluster"
+        item for item in story.plane.runtime.controllers if item.name == "topology/cluster"
     ]
     client = story.plane.runtime.client
     client.transport = counted = RequestCounter(client.transport)
@@ -90,7 +90,7 @@ async def is_left_alone(story: Herd) -> None:
 
 async def made_templates(story: Herd, kind: type[T]) -> list[T]:
     """The templates of clusters, without those of the class."""
-    return [one for one in await story.all(kind) if owners(one) == [f"Cluster/{CLUSTER}"]]
+    return [item for item in await story.all(kind) if owners(item) == [f"Cluster/{CLUSTER}"]]
 
 
 async def test_what_others_change_is_put_right_and_what_nobody_meant_is_left() -> None:
@@ -152,7 +152,7 @@ async def test_groups_of_workers_and_clusters_come_and_go_with_all_that_was_made
         await story.until_gone(Cluster, CLUSTER)
         await story.settle()
         left = {name.partition("/")[0] for name in await story.versions()}
-        assert left == {one["kind"] for one in objects()} - {"Cluster"}
+        assert left == {obj["kind"] for obj in objects()} - {"Cluster"}
 
 
 async def test_a_new_value_rotates_the_template_that_says_it_and_no_other() -> None:
@@ -235,10 +235,10 @@ async def test_a_cluster_is_rebased_to_a_class_in_another_namespace() -> None:
     async with grazing() as story:
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "classes"}}
         await story.client.create(NAMESPACES, namespace)
-        for one in class_objects():
-            one["metadata"]["namespace"] = "classes"
-            one["spec"].pop("patches", None)
-            await story.create([one])
+        for obj in class_objects():
+            obj["metadata"]["namespace"] = "classes"
+            obj["spec"].pop("patches", None)
+            await story.create([obj])
         machines = names(await story.all(Machine))
         await story.topology(classRef={"name": "meadow", "namespace": "classes"})
         await story.until_settled()
@@ -264,10 +264,10 @@ async def test_an_upgrade_tells_its_steps_and_waits_for_who_is_deferred() -> Non
         assert plane.status.version == "v1.35.0"
         groups["machineDeployments"][0]["metadata"]["annotations"] = {}
         await story.topology(workers=groups)
-        found = await story.until_settled()
-        assert {one.spec.version for one in await story.all(Machine)} == {"v1.35.0"}
-        assert found.status.control_plane is not None
-        assert not found.status.control_plane.upgrade_plan
+        result = await story.until_settled()
+        assert {machine.spec.version for machine in await story.all(Machine)} == {"v1.35.0"}
+        assert result.status.control_plane is not None
+        assert not result.status.control_plane.upgrade_plan
 
 
 async def test_a_class_that_comes_after_its_cluster_is_waited_for() -> None:
@@ -276,11 +276,11 @@ async def test_a_class_that_comes_after_its_cluster_is_waited_for() -> None:
         del late["spec"]["topology"]["variables"]
         await story.create([late])
         assert "ClusterClass default/meadow" in await story.told("ReconcileFailed")
-        found = await story.get(Cluster, CLUSTER)
-        assert found is not None
-        assert reconciled(found) is not None
+        result = await story.get(Cluster, CLUSTER)
+        assert result is not None
+        assert reconciled(result) is not None
         await story.create(class_objects())
-        found = await story.until_settled()
-        assert found.spec.topology is not None
-        (value,) = found.spec.topology.variables
+        result = await story.until_settled()
+        assert result.spec.topology is not None
+        (value,) = result.spec.topology.variables
         assert value.value == {"pasture": "north"}

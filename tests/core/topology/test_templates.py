@@ -52,15 +52,15 @@ class Yard:
 
     async def group(self, name: str, template: str, *, finalizers: tuple[str, ...] = ()) -> None:
         """A MachineDeployment that a topology made."""
-        made = deployment(1, template, selector={"matchLabels": {"a": "b"}})
-        made["metadata"] |= {"name": name, "labels": OWNED, "finalizers": list(finalizers)}
-        await self.client.create(DEPLOYMENTS, made)
+        document = deployment(1, template, selector={"matchLabels": {"a": "b"}})
+        document["metadata"] |= {"name": name, "labels": OWNED, "finalizers": list(finalizers)}
+        await self.client.create(DEPLOYMENTS, document)
 
     async def set(self, name: str, group: str, template: str) -> None:
         """A MachineSet of a MachineDeployment."""
         of = await self.get(DEPLOYMENTS, group)
         assert of is not None
-        made = deployment(1, template, selector={"matchLabels": {"a": "b"}})
+        document = deployment(1, template, selector={"matchLabels": {"a": "b"}})
         owner = {
             "apiVersion": "cluster.x-k8s.io/v1beta2",
             "kind": "MachineDeployment",
@@ -68,29 +68,32 @@ class Yard:
             "uid": of["metadata"]["uid"],
             "controller": True,
         }
-        made["kind"] = "MachineSet"
-        made["metadata"] |= {
+        document["kind"] = "MachineSet"
+        document["metadata"] |= {
             "name": name,
             "labels": {**OWNED, "cluster.x-k8s.io/deployment-name": group},
             "ownerReferences": [owner],
         }
-        await self.client.create(SETS, made)
+        await self.client.create(SETS, document)
 
     async def templates(self, *names: str) -> None:
         for name in names:
-            for one, resource in zip(
+            for template, resource in zip(
                 templates(name), (INFRA_TEMPLATES, CONFIG_TEMPLATES), strict=True
             ):
-                await self.client.create(resource, one)
+                await self.client.create(resource, template)
 
     async def left(self) -> list[str]:
         """The templates that are there, each of which is two objects."""
-        found = [
-            [one["metadata"]["name"] for one in (await self.client.list(kind, "default")).items]
+        nameses = [
+            [
+                document["metadata"]["name"]
+                for document in (await self.client.list(kind, "default")).items
+            ]
             for kind in (INFRA_TEMPLATES, CONFIG_TEMPLATES)
         ]
-        assert found[0] == found[1]
-        return found[0]
+        assert nameses[0] == nameses[1]
+        return nameses[0]
 
     async def delete(self, resource: Resource, name: str) -> None:
         await self.client.delete(resource, Key("default", name))
@@ -133,9 +136,9 @@ async def test_the_last_user_takes_the_templates_along() -> None:
         await at.set("md-new", "md", "new")
         await asyncio.sleep(1)
         for resource, name, finalizer in ((DEPLOYMENTS, "md", MD), (SETS, "md-old", MS)):
-            found = await at.get(resource, name)
-            assert found is not None
-            assert found["metadata"]["finalizers"] == [finalizer]
+            document = await at.get(resource, name)
+            assert document is not None
+            assert document["metadata"]["finalizers"] == [finalizer]
         check = {
             "apiVersion": "cluster.x-k8s.io/v1beta2",
             "kind": "MachineHealthCheck",

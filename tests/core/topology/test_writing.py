@@ -157,14 +157,14 @@ def workers() -> Parts:
 async def test_until_the_cluster_owns_them_the_shim_owns_its_parts(desk: Desk) -> None:
     await desk.write(plan())
     shim = await desk.client.get(SECRETS, Key("default", "c-shim"))
-    assert [one["kind"] for one in shim["metadata"]["ownerReferences"]] == ["Cluster"]
+    assert [reference["kind"] for reference in shim["metadata"]["ownerReferences"]] == ["Cluster"]
     for resource in (INFRA_CLUSTERS, CONTROL_PLANES):
         (owner,) = (await desk.client.get(resource, Key("default", "c")))["metadata"][
             "ownerReferences"
         ]
         assert (owner["kind"], owner["uid"]) == ("Secret", shim["metadata"]["uid"])
-    found = await desk.client.get(Cluster, Key("default", "c"))
-    assert found.spec.control_plane_ref is not None
+    result = await desk.client.get(Cluster, Key("default", "c"))
+    assert result.spec.control_plane_ref is not None
 
 
 async def test_a_control_plane_that_is_refused_leaves_the_cluster_with_its_infrastructure(
@@ -173,9 +173,9 @@ async def test_a_control_plane_that_is_refused_leaves_the_cluster_with_its_infra
     desk.wire.refused = "fakecontrolplanes"
     with pytest.raises(CannotReconcile, match=r"failed to create FakeControlPlane\.controlplane"):
         await desk.write(plan())
-    found = await desk.client.get(Cluster, Key("default", "c"))
-    assert found.spec.infrastructure_ref is not None
-    assert found.spec.control_plane_ref is None
+    result = await desk.client.get(Cluster, Key("default", "c"))
+    assert result.spec.infrastructure_ref is not None
+    assert result.spec.control_plane_ref is None
     assert not await desk.there(INFRA_TEMPLATES, "c-cp")
     assert await desk.there(INFRA_CLUSTERS, "c")
 
@@ -217,9 +217,9 @@ async def test_what_is_to_go_goes_and_what_is_gone_is_no_failure(desk: Desk) -> 
 async def test_a_replaced_template_of_the_control_plane_goes_and_events_tell(desk: Desk) -> None:
     await desk.write(plan())
     before = await desk.client.get(INFRA_TEMPLATES, Key("default", "c-cp"))
-    found = await desk.client.get(CONTROL_PLANES, Key("default", "c"))
+    control_plane = await desk.client.get(CONTROL_PLANES, Key("default", "c"))
     spec = {"version": "v1.35.0"}
-    metadata = {"name": "c", "namespace": "default", "uid": found["metadata"]["uid"]}
+    metadata = {"name": "c", "namespace": "default", "uid": control_plane["metadata"]["uid"]}
     following = plan()
     following.infrastructure.effect = Effect.NOTHING
     following.control_plane = Parts(
@@ -235,7 +235,7 @@ async def test_a_replaced_template_of_the_control_plane_goes_and_events_tell(des
         object=Planned(
             CONTROL_PLANES,
             {**of(CONTROL_PLANES, "c", spec=spec), "metadata": metadata},
-            {**found, "spec": {"version": "v1.34.0"}},
+            {**control_plane, "spec": {"version": "v1.34.0"}},
             Effect.SPEC,
         ),
     )
@@ -253,13 +253,15 @@ async def test_a_replaced_template_of_the_control_plane_goes_and_events_tell(des
 
 async def test_an_object_that_was_deleted_meanwhile_is_not_made_again(desk: Desk) -> None:
     await desk.write(plan())
-    found = await desk.client.get(CONTROL_PLANES, Key("default", "c"))
+    control_plane = await desk.client.get(CONTROL_PLANES, Key("default", "c"))
     await desk.client.delete(CONTROL_PLANES, Key("default", "c"))
-    metadata = {"name": "c", "namespace": "default", "uid": found["metadata"]["uid"]}
+    metadata = {"name": "c", "namespace": "default", "uid": control_plane["metadata"]["uid"]}
     intent = {**of(CONTROL_PLANES, "c", spec={"a": 1}), "metadata": metadata}
     following = plan()
     following.infrastructure.effect = Effect.NOTHING
-    following.control_plane = Parts(object=Planned(CONTROL_PLANES, intent, found, Effect.SPEC))
+    following.control_plane = Parts(
+        object=Planned(CONTROL_PLANES, intent, control_plane, Effect.SPEC)
+    )
     with pytest.raises(CannotReconcile, match="failed to patch FakeControlPlane default/c"):
         await desk.write(following)
     assert not await desk.there(CONTROL_PLANES, "c")

@@ -51,9 +51,11 @@ async def yard(
         for crd in (*crds(), *map(crd_of, (INFRA_CLUSTERS, CONTROL_PLANES, *TEMPLATES))):
             await client.create(CRDS, crd)
         refs = []
-        for one in TEMPLATES:
-            await client.create(one, of(one, "meadow", spec={"template": {"spec": {"a": 1}}}))
-            named = {"apiVersion": one.api_version, "kind": one.kind, "name": "meadow"}
+        for resource in TEMPLATES:
+            await client.create(
+                resource, of(resource, "meadow", spec={"template": {"spec": {"a": 1}}})
+            )
+            named = {"apiVersion": resource.api_version, "kind": resource.kind, "name": "meadow"}
             refs.append({"templateRef": named})
         spec = {"infrastructure": refs[0], "controlPlane": refs[1]}
         await client.create(ClusterClass.RESOURCE, of(ClusterClass.RESOURCE, "meadow", spec=spec))

@@ -165,7 +165,7 @@ def job(draw: Draw) -> Json:
 
 def pod(draw: Draw) -> Json:
     """Contents of a Pod."""
-    one: Json = {"name": draw.one(("c", "C", "")), "image": draw.one(("i", "", " i"))}
+    value: Json = {"name": draw.one(("c", "C", "")), "image": draw.one(("i", "", " i"))}
     fields: dict[str, Callable[[], Json]] = {
         "ports": lambda: [
             {"containerPort": draw.one((80, 0, 70000)), "protocol": draw.one(("TCP", "X"))}
@@ -179,8 +179,8 @@ def pod(draw: Draw) -> Json:
         "volumeMounts": lambda: [{"name": "v", "mountPath": draw.one(("/x", ""))}],
         "livenessProbe": lambda: {"httpGet": {"path": "/", "port": draw.one((80, "http", 0))}},
     }
-    one |= {key: fields[key]() for key in draw.some(tuple(fields), 2)}
-    spec: Json = {"containers": [one] if draw.chance(0.93) else []}
+    value |= {key: fields[key]() for key in draw.some(tuple(fields), 2)}
+    spec: Json = {"containers": [value] if draw.chance(0.93) else []}
     if draw.chance(0.2):
         spec["restartPolicy"] = draw.one(("Never", "X", ""))
     if draw.chance(0.15):

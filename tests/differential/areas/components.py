@@ -58,21 +58,21 @@ KEYS: Final = ("name", "containerPort", "port", "kind")
 def released() -> tuple[Json, ...]:
     """The objects of all component files, variables with their defaults; the definitions that the
     repository keeps of them where the files are not on this machine."""
-    found: list[Json] = []
+    results: list[Json] = []
     for path in sorted(data("upstream/providers").glob(FILES)):
-        text = _VARIABLE.sub(lambda one: one[1] or _GIVEN, path.read_text())
-        objects = [one for one in yaml.load_all(text, yaml.CSafeLoader) if one]
-        found += [one for one in objects if one["kind"] in _PLURALS]
-    if not found:
+        text = _VARIABLE.sub(lambda match: match[1] or _GIVEN, path.read_text())
+        objects = [item for item in yaml.load_all(text, yaml.CSafeLoader) if item]
+        results += [obj for obj in objects if obj["kind"] in _PLURALS]
+    if not results:
         for path in sorted(DEFINITIONS.glob("*.jsonl.gz")):
-            found += map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
-    return tuple(found)
+            results += map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
+    return tuple(results)
 
 
 def generate(draw: Draw) -> Case:
     """One released object in a namespace (or under a name) of the case's own, and its patches."""
-    kind = draw.one(sorted({one["kind"] for one in released()}))
-    document = _own(draw.one([one for one in released() if one["kind"] == kind]))
+    kind = draw.one(sorted({item["kind"] for item in released()}))
+    document = _own(draw.one([item for item in released() if item["kind"] == kind]))
     plural, namespaced = _PLURALS[kind]
     version = document["apiVersion"]
     root = f"/api/{version}" if "/" not in version else f"/apis/{version}"
@@ -83,7 +83,7 @@ def generate(draw: Draw) -> Case:
     steps += [request("GET", path), request("DELETE", path)]
     if kind in ("Namespace", "CustomResourceDefinition"):  # their end is seen by controllers first
         steps[-1]["only"] = ["/kind"]
-    return {"setup": [], "steps": [_seen(one, kind) for one in steps]}
+    return {"setup": [], "steps": [_seen(step, kind) for step in steps]}
 
 
 def _seen(step: Step, kind: str) -> Step:
@@ -138,7 +138,7 @@ def _patched(draw: Draw, path: str, document: Json) -> Step:
 
 def _places(document: Json) -> list[tuple[str | int, ...]]:
     fixed = {("apiVersion",), ("kind",), ("metadata",), ("metadata", "name")}
-    return [one for one in places(document) if len(one) <= DEEP and one not in fixed]
+    return [place for place in places(document) if len(place) <= DEEP and place not in fixed]
 
 
 def _changed(draw: Draw, value: Json) -> Json:

@@ -84,20 +84,20 @@ def _scalar(draw: Draw, schema: Json, kind: str) -> Json:
 
 
 def _object(draw: Draw, schema: Json, depth: int) -> Json:
-    made: Json = {}
+    result: Json = {}
     properties, required = schema.get("properties", {}), schema.get("required", [])
     share = 0.9 if depth == 0 else 0.4 if len(properties) < 6 else 0.15
-    for name, one in properties.items():
+    for name, subschema in properties.items():
         if name in ("apiVersion", "kind", "metadata") and depth == 0:
             continue
         if draw.chance(0.95 if name in required else share):
-            made[name] = value_of(draw, one, depth + 1)
+            result[name] = value_of(draw, subschema, depth + 1)
     more = schema.get("additionalProperties")
     if isinstance(more, dict):
         for name in draw.some(("a", "b", "cpu", "memory", "x/y", ""), 3):
-            made[name] = value_of(draw, more, depth + 1)
+            result[name] = value_of(draw, more, depth + 1)
     if schema.get("x-kubernetes-embedded-resource"):
-        made |= draw.one(
+        result |= draw.one(
             (
                 {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x"}},
                 {"apiVersion": "v1", "kind": "X"},
@@ -108,8 +108,8 @@ def _object(draw: Draw, schema: Json, depth: int) -> Json:
             )
         )
     if schema.get("x-kubernetes-preserve-unknown-fields") and draw.chance(0.5):
-        made["anything"] = copy.deepcopy(draw.one(ODD))
-    return made
+        result["anything"] = copy.deepcopy(draw.one(ODD))
+    return result
 
 
 def near(draw: Draw, schema: Json, value: Json) -> Json:

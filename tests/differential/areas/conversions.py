@@ -205,7 +205,7 @@ def _version(draw: Draw, version: str, *, storage: bool) -> Json:
         fields["name"]["default"] = version
     spec: Json = {
         "type": "object",
-        "properties": {FIELDS[name][at]: one for name, one in fields.items()},
+        "properties": {FIELDS[name][at]: field for name, field in fields.items()},
     }
     if draw.chance(0.2):
         spec["x-kubernetes-preserve-unknown-fields"] = True

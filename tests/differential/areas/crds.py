@@ -263,8 +263,8 @@ def crd(draw: Draw) -> Json:
     if n > 1 and draw.chance(0.4):
         for name in ("schema", "subresources", "additionalPrinterColumns", "selectableFields"):
             if name in versions[0]:
-                for one in versions:
-                    one[name] = copy.deepcopy(versions[0][name])
+                for item in versions:
+                    item[name] = copy.deepcopy(versions[0][name])
     spec: Json = {
         "group": "x.example.dev",
         "scope": "Namespaced",

@@ -137,12 +137,12 @@ def options(draw: Draw) -> Json:
 
 def headers(draw: Draw) -> dict[str, str]:
     """Headers, mostly none."""
-    found = {}
+    result = {}
     if draw.chance(0.08):
-        found["Accept"] = draw.one(ACCEPTS)
+        result["Accept"] = draw.one(ACCEPTS)
     if draw.chance(0.06):
-        found["Content-Type"] = draw.one(MEDIA)
-    return found
+        result["Content-Type"] = draw.one(MEDIA)
+    return result
 
 
 def _object(draw: Draw, kind: Kind, name: str, **meta: Json) -> Json:

@@ -86,26 +86,26 @@ def _map(draw: Draw, *, legal: bool) -> Json:
 
 def owner(draw: Draw, *, legal: bool) -> Json:
     """An owner reference."""
-    found: Json = {
+    result: Json = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "name": draw.one(("o", "p")),
         "uid": "${uid}",
     }
     if draw.chance(0.3):
-        found["controller"] = draw.chance(0.6)
+        result["controller"] = draw.chance(0.6)
     if draw.chance(0.2):
-        found["blockOwnerDeletion"] = draw.chance(0.5)
+        result["blockOwnerDeletion"] = draw.chance(0.5)
     if legal:
-        return {**found, "uid": f"u-{found['name']}"}
+        return {**result, "uid": f"u-{result['name']}"}
     if draw.chance(0.4):
         field = draw.one(("apiVersion", "kind", "name", "uid"))
-        found[field] = draw.one(("", "a/b/c", "v1", "/", "x/"))
+        result[field] = draw.one(("", "a/b/c", "v1", "/", "x/"))
     elif draw.chance(0.2):
-        found |= draw.one(({"apiVersion": "v1", "kind": "Event"}, {"kind": "List"}, {"x": 1}))
+        result |= draw.one(({"apiVersion": "v1", "kind": "Event"}, {"kind": "List"}, {"x": 1}))
     elif draw.chance(0.3):
-        found.pop(draw.one(("apiVersion", "kind", "name", "uid")))
-    return found
+        result.pop(draw.one(("apiVersion", "kind", "name", "uid")))
+    return result
 
 
 def _metadata(draw: Draw, *, legal: bool) -> Json:

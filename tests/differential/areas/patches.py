@@ -83,17 +83,17 @@ def pointer_of(draw: Draw, path: tuple[str | int, ...]) -> str:
 
 def json_patch(draw: Draw, kind: Kind, document: Json) -> Step:
     """Operations at places that mostly exist."""
-    found = [path for path in places(document) if path[0] not in ("kind", "apiVersion")]
+    results = [path for path in places(document) if path[0] not in ("kind", "apiVersion")]
     operations: list[Json] = []
     for _ in range(draw.number(1, 3)):
         operation: Json = {
             "op": draw.weighted(OPERATIONS),
-            "path": pointer_of(draw, draw.one(found)),
+            "path": pointer_of(draw, draw.one(results)),
         }
         if operation["op"] in ("move", "copy"):
-            operation["from"] = pointer_of(draw, draw.one(found))
+            operation["from"] = pointer_of(draw, draw.one(results))
         elif operation["op"] != "remove":
-            path = draw.one(found)
+            path = draw.one(results)
             value = document
             for key in path:
                 value = value[key]
@@ -154,8 +154,8 @@ def _directives(draw: Draw, node: Json) -> Json:
 
 def _dicts(node: Json) -> list[Json]:
     values = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    found = [value for value in values if isinstance(value, dict)]
-    return found + [one for value in values for one in _dicts(value)]
+    results = [value for value in values if isinstance(value, dict)]
+    return results + [item for value in values for item in _dicts(value)]
 
 
 def strategic(draw: Draw, kind: Kind) -> Step:

@@ -33,32 +33,32 @@ def _rolling(draw: Draw, *names: str) -> Json:
 
 def _strategy(draw: Draw, plural: str) -> Json:
     names = ("maxUnavailable",) if plural == "statefulsets" else ("maxUnavailable", "maxSurge")
-    found: Json = {}
+    result: Json = {}
     if draw.chance(0.6):
-        found["type"] = draw.one(_TYPES)
+        result["type"] = draw.one(_TYPES)
     if draw.chance(0.8):
-        found["rollingUpdate"] = _rolling(draw, *names)
+        result["rollingUpdate"] = _rolling(draw, *names)
         if plural == "statefulsets" and draw.chance(0.5):
-            found["rollingUpdate"]["partition"] = draw.one(_NUMBERS)
-    return found
+            result["rollingUpdate"]["partition"] = draw.one(_NUMBERS)
+    return result
 
 
 def _fields(draw: Draw, plural: str) -> Json:
     field = "strategy" if plural == "deployments" else "updateStrategy"
-    found: Json = {field: _strategy(draw, plural)} if draw.chance(0.8) else {}
+    result: Json = {field: _strategy(draw, plural)} if draw.chance(0.8) else {}
     names = ["minReadySeconds", "revisionHistoryLimit"]
     if plural == "deployments":
         names.append("progressDeadlineSeconds")
     for name in names:
         if draw.chance(0.2):
-            found[name] = draw.one(_NUMBERS)
+            result[name] = draw.one(_NUMBERS)
     if plural == "statefulsets":
-        found.update(_of_sets(draw))
-    return found
+        result.update(_of_sets(draw))
+    return result
 
 
 def _of_sets(draw: Draw) -> Json:
-    found: Json = {}
+    result: Json = {}
     for name, values in (
         ("podManagementPolicy", ("Parallel", "OrderedReady", "x", "")),
         ("ordinals", ({"start": 1}, {"start": -1}, {})),
@@ -66,8 +66,8 @@ def _of_sets(draw: Draw) -> Json:
         ("persistentVolumeClaimRetentionPolicy", ({"whenDeleted": "Delete"}, {"whenScaled": "x"})),
     ):
         if draw.chance(0.25):
-            found[name] = draw.one(values)
-    return found
+            result[name] = draw.one(values)
+    return result
 
 
 def _workload(draw: Draw, plural: str, name: str) -> Json:
@@ -86,28 +86,28 @@ def _workload(draw: Draw, plural: str, name: str) -> Json:
 
 
 def _port(draw: Draw) -> Json:
-    found: Json = {}
+    result: Json = {}
     for name, values in (
         ("port", (80, 0, 70000, "http", "A B", "a--b")),
         ("endPort", (90, 70, 70000)),
         ("protocol", ("TCP", "SCTP", "tcp", "")),
     ):
         if draw.chance(0.5):
-            found[name] = draw.one(values)
-    return found
+            result[name] = draw.one(values)
+    return result
 
 
 def _peer(draw: Draw) -> Json:
-    found: Json = {}
+    result: Json = {}
     if draw.chance(0.4):
-        found["podSelector"] = draw.one(_SELECTORS)
+        result["podSelector"] = draw.one(_SELECTORS)
     if draw.chance(0.4):
-        found["namespaceSelector"] = draw.one(_SELECTORS)
+        result["namespaceSelector"] = draw.one(_SELECTORS)
     if draw.chance(0.4):
-        found["ipBlock"] = {"cidr": draw.one(_CIDRS)}
+        result["ipBlock"] = {"cidr": draw.one(_CIDRS)}
         if draw.chance(0.6):
-            found["ipBlock"]["except"] = [draw.one(_CIDRS) for _ in range(draw.number(1, 2))]
-    return found
+            result["ipBlock"]["except"] = [draw.one(_CIDRS) for _ in range(draw.number(1, 2))]
+    return result
 
 
 def _policy(draw: Draw) -> Json:

@@ -27,9 +27,11 @@ def generate(draw: Draw) -> Case:
     """Objects of one of the recordings' kinds, or of a kind made for the case."""
     if draw.chance(0.12):
         return generated(draw)
-    one = draw.one([one for one in definitions() if one["spec"]["scope"] == "Namespaced"])
-    spec = one["spec"]
-    version = draw.one([one for one in spec["versions"] if one["served"]])
+    value = draw.one(
+        [definition for definition in definitions() if definition["spec"]["scope"] == "Namespaced"]
+    )
+    spec = value["spec"]
+    version = draw.one([item for item in spec["versions"] if item["served"]])
     kind = Kind(
         f"{spec['group']}/{version['name']}",
         spec["names"]["kind"],
@@ -77,9 +79,9 @@ def _steps(draw: Draw, kind: Kind, schema: Json, count: int) -> list[Step]:
 
 
 def _body(draw: Draw, kind: Kind, schema: Json, name: str) -> Json:
-    made = contents_of(draw, schema)
+    contents = contents_of(draw, schema)
     body = kind.object(draw, name) | {
-        key: made[key] for key in made if key not in ("apiVersion", "kind", "metadata")
+        key: contents[key] for key in contents if key not in ("apiVersion", "kind", "metadata")
     }
     body = near(draw, schema, body)
     return maybe_mutated(draw, body, 0.12, keep=("apiVersion", "kind"))

@@ -42,10 +42,10 @@ def schema(draw: Draw) -> Json:
     properties = {"spec": _object(draw, 0)}
     if draw.chance(0.4):
         properties["status"] = _object(draw, 1)
-    made: Json = {"type": "object", "properties": properties}
+    result: Json = {"type": "object", "properties": properties}
     if draw.chance(0.1):
-        made["required"] = ["spec"]
-    return made
+        result["required"] = ["spec"]
+    return result
 
 
 def _any(draw: Draw, depth: int) -> Json:
@@ -56,15 +56,15 @@ def _any(draw: Draw, depth: int) -> Json:
     if kind == "int-or-string":
         return {"x-kubernetes-int-or-string": True}
     if kind == "map":
-        made: Json = {
+        result: Json = {
             "type": "object",
             "additionalProperties": _any(draw, depth + 1),
             "maxProperties": 4,
         }
         if draw.chance(0.2):
-            made["minProperties"] = 1
-        return made
-    made = (
+            result["minProperties"] = 1
+        return result
+    result = (
         _object(draw, depth)
         if kind == "object"
         else _array(draw, depth)
@@ -72,83 +72,85 @@ def _any(draw: Draw, depth: int) -> Json:
         else _scalar(draw, kind)
     )
     if draw.chance(0.15):
-        made["nullable"] = True
+        result["nullable"] = True
     if draw.chance(0.12):
-        made["x-kubernetes-validations"] = [dict(draw.one(RULES[kind]))]
-    return made
+        result["x-kubernetes-validations"] = [dict(draw.one(RULES[kind]))]
+    return result
 
 
 def _scalar(draw: Draw, kind: str) -> Json:
-    made: Json = {"type": kind}
+    result: Json = {"type": kind}
     if kind == "string":
-        made["maxLength"] = draw.one((4, 10, 20))
+        result["maxLength"] = draw.one((4, 10, 20))
         if draw.chance(0.2):
-            made["minLength"] = 1
+            result["minLength"] = 1
         if draw.chance(0.15):
-            made["pattern"] = draw.one(("^[a-z]*$", "^x", "[0-9]+"))
+            result["pattern"] = draw.one(("^[a-z]*$", "^x", "[0-9]+"))
         if draw.chance(0.15):
-            made["enum"] = draw.one((["a", "b"], ["", "abc"]))
+            result["enum"] = draw.one((["a", "b"], ["", "abc"]))
         if draw.chance(0.25):
             names = [name for name in FORMATS if not name.startswith(("int", "double"))]
-            made["format"] = draw.one(names)
-            made.pop("enum", None)
+            result["format"] = draw.one(names)
+            result.pop("enum", None)
     elif kind in ("integer", "number"):
         if draw.chance(0.3):
-            made["minimum"] = draw.one((0, 1, -5))
+            result["minimum"] = draw.one((0, 1, -5))
         if draw.chance(0.3):
-            made["maximum"] = draw.one((5, 10, 100))
+            result["maximum"] = draw.one((5, 10, 100))
         if draw.chance(0.1):
-            made["multipleOf"] = draw.one((2, 5))
-        if draw.chance(0.2) and "minimum" in made:
-            made["exclusiveMinimum"] = True
+            result["multipleOf"] = draw.one((2, 5))
+        if draw.chance(0.2) and "minimum" in result:
+            result["exclusiveMinimum"] = True
         if draw.chance(0.2) and kind == "integer":
-            made["format"] = draw.one(("int32", "int64"))
+            result["format"] = draw.one(("int32", "int64"))
         if draw.chance(0.08):
-            made["enum"] = [1, 2, 3]
-    if draw.chance(0.15) and not BOUNDS & set(made):
-        made["default"] = draw.one(DEFAULTS[kind])
-    return made
+            result["enum"] = [1, 2, 3]
+    if draw.chance(0.15) and not BOUNDS & set(result):
+        result["default"] = draw.one(DEFAULTS[kind])
+    return result
 
 
 def _array(draw: Draw, depth: int) -> Json:
-    made: Json = {"type": "array", "maxItems": draw.one((3, 5))}
+    result: Json = {"type": "array", "maxItems": draw.one((3, 5))}
     how = draw.weighted({"": 2, "set": 1, "map": 1.5, "atomic": 0.5})
-    made["items"] = _any(draw, depth + 1)
+    result["items"] = _any(draw, depth + 1)
     if how == "set":
-        made["items"] = _scalar(draw, draw.one(("string", "integer")))
-        made["items"].pop("default", None)
+        result["items"] = _scalar(draw, draw.one(("string", "integer")))
+        result["items"].pop("default", None)
     elif how == "map":
         item = _object(draw, depth + 1)
         item["properties"]["k"] = {"type": "string", "maxLength": 10}
         item["required"] = sorted({"k", *item.get("required", [])})
         item.pop("nullable", None)
-        made |= {"items": item, "x-kubernetes-list-map-keys": ["k"]}
-    made["items"].pop("nullable", None)
+        result |= {"items": item, "x-kubernetes-list-map-keys": ["k"]}
+    result["items"].pop("nullable", None)
     if how:
-        made["x-kubernetes-list-type"] = how
+        result["x-kubernetes-list-type"] = how
     if draw.chance(0.2):
-        made["minItems"] = 1
-    return made
+        result["minItems"] = 1
+    return result
 
 
 def _object(draw: Draw, depth: int) -> Json:
     names = draw.some(("a", "b", "c", "d", "e"), 5) or ["a"]
-    made: Json = {
+    result: Json = {
         "type": "object",
         "properties": {name: _any(draw, depth + 1) for name in sorted(names)},
     }
     if draw.chance(0.25):
-        made["required"] = [draw.one(names)]
+        result["required"] = [draw.one(names)]
     if draw.chance(0.1):
-        made["x-kubernetes-preserve-unknown-fields"] = True
+        result["x-kubernetes-preserve-unknown-fields"] = True
     if draw.chance(0.08):
-        made["x-kubernetes-map-type"] = "atomic"
-    if draw.chance(0.1) and "required" not in made:
-        made["default"] = {}
+        result["x-kubernetes-map-type"] = "atomic"
+    if draw.chance(0.1) and "required" not in result:
+        result["default"] = {}
     if draw.chance(0.1):
-        one = names[0]
-        made["x-kubernetes-validations"] = [{"rule": f"has(self.{one})", "message": f"needs {one}"}]
-        made.pop("default", None)
+        text = names[0]
+        result["x-kubernetes-validations"] = [
+            {"rule": f"has(self.{text})", "message": f"needs {text}"}
+        ]
+        result.pop("default", None)
     if depth == 0 and draw.chance(0.1):
-        made["minProperties"] = 1
-    return made
+        result["minProperties"] = 1
+    return result

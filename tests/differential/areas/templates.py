@@ -29,14 +29,14 @@ _VALUES: Final = ("a", "", "-", "a b", "1")
 
 
 def _profile(draw: Draw) -> Json:
-    found: Json = {"type": draw.one(("RuntimeDefault", "Unconfined", "Localhost", "", "x"))}
+    result: Json = {"type": draw.one(("RuntimeDefault", "Unconfined", "Localhost", "", "x"))}
     if draw.chance(0.4):
-        found["localhostProfile"] = draw.one(_PATHS)
-    return found
+        result["localhostProfile"] = draw.one(_PATHS)
+    return result
 
 
 def _context(draw: Draw) -> Json:
-    found: Json = {}
+    result: Json = {}
     for name, make in (
         ("runAsUser", lambda: draw.one(_IDS)),
         ("runAsGroup", lambda: draw.one(_IDS)),
@@ -45,12 +45,12 @@ def _context(draw: Draw) -> Json:
         ("appArmorProfile", lambda: _profile(draw)),
     ):
         if draw.chance(0.25):
-            found[name] = make()
-    return found
+            result[name] = make()
+    return result
 
 
 def _of_pod(draw: Draw) -> Json:
-    found = _context(draw)
+    result = _context(draw)
     for name, values in (
         ("fsGroup", _IDS),
         ("supplementalGroups", ([1], [1, -1], [])),
@@ -61,12 +61,12 @@ def _of_pod(draw: Draw) -> Json:
         ("sysctls", ([{"name": "A", "value": "1"}], [{"name": "a", "value": ""}] * 2)),
     ):
         if draw.chance(0.15):
-            found[name] = draw.one(values)
-    return found
+            result[name] = draw.one(values)
+    return result
 
 
 def _of_container(draw: Draw) -> Json:
-    found = _context(draw)
+    result = _context(draw)
     for name, values in (
         ("allowPrivilegeEscalation", (False, False, True)),
         ("privileged", (True, False)),
@@ -76,15 +76,15 @@ def _of_container(draw: Draw) -> Json:
         ("seLinuxOptions", ({"level": "s0"}, {})),
     ):
         if draw.chance(0.3):
-            found[name] = draw.one(values)
-    return found
+            result[name] = draw.one(values)
+    return result
 
 
 def _expression(draw: Draw) -> Json:
-    found: Json = {"key": draw.one(_KEYS), "operator": draw.one(_OPERATORS)}
+    result: Json = {"key": draw.one(_KEYS), "operator": draw.one(_OPERATORS)}
     if draw.chance(0.7):
-        found["values"] = [draw.one(_VALUES) for _ in range(draw.number(0, 2))]
-    return found
+        result["values"] = [draw.one(_VALUES) for _ in range(draw.number(0, 2))]
+    return result
 
 
 def _selector(draw: Draw) -> Json:
@@ -94,7 +94,7 @@ def _selector(draw: Draw) -> Json:
 
 
 def _term(draw: Draw) -> Json:
-    found: Json = {"topologyKey": draw.one(_KEYS)}
+    result: Json = {"topologyKey": draw.one(_KEYS)}
     for name, make in (
         ("labelSelector", lambda: _selector(draw)),
         ("namespaceSelector", lambda: _selector(draw)),
@@ -103,8 +103,8 @@ def _term(draw: Draw) -> Json:
         ("mismatchLabelKeys", lambda: [draw.one(_KEYS)]),
     ):
         if draw.chance(0.4):
-            found[name] = make()
-    return found
+            result[name] = make()
+    return result
 
 
 def _node_term(draw: Draw) -> Json:
@@ -117,7 +117,7 @@ def _node_term(draw: Draw) -> Json:
 
 def _affinity(draw: Draw) -> Json:
     needed, wanted = (
-        f"{one}DuringSchedulingIgnoredDuringExecution" for one in ("required", "preferred")
+        f"{item}DuringSchedulingIgnoredDuringExecution" for item in ("required", "preferred")
     )
     weight = draw.one((1, 100, 0, 101))
     return draw.one(
@@ -132,7 +132,7 @@ def _affinity(draw: Draw) -> Json:
 
 
 def _spread(draw: Draw) -> Json:
-    found: Json = {
+    result: Json = {
         "maxSkew": draw.one((1, 1, 2, 0, -1)),
         "topologyKey": draw.one(_KEYS),
         "whenUnsatisfiable": draw.one(("DoNotSchedule", "ScheduleAnyway", "", "x")),
@@ -145,8 +145,8 @@ def _spread(draw: Draw) -> Json:
         ("matchLabelKeys", lambda: [draw.one(_KEYS)]),
     ):
         if draw.chance(0.3):
-            found[name] = make()
-    return found
+            result[name] = make()
+    return result
 
 
 def _items(draw: Draw) -> list[Json]:
@@ -202,12 +202,12 @@ def _volumes(draw: Draw) -> list[Json]:
 
 
 def _mounts(draw: Draw) -> list[Json]:
-    found: Json = {"name": draw.one(("cert", "data", "")), "mountPath": draw.one(("/a", "/b", ""))}
+    result: Json = {"name": draw.one(("cert", "data", "")), "mountPath": draw.one(("/a", "/b", ""))}
     if draw.chance(0.3):
-        found["subPath"] = draw.one(_PATHS)
+        result["subPath"] = draw.one(_PATHS)
     if draw.chance(0.1):
-        found["subPathExpr"] = draw.one(_PATHS)
-    return [found]
+        result["subPathExpr"] = draw.one(_PATHS)
+    return [result]
 
 
 def _env_from(draw: Draw) -> list[Json]:

@@ -78,12 +78,15 @@ def generate(draw: Draw) -> Case:
         setup.append(_configuration(draw, kind, name, mutating=mutating))
     setup.append({"sleep": 1.0})
     # Applied, a renamed object would be stored under the name that it had.
-    renames = RENAME in [one.get("patch") for one in answers.values()]
+    renames = RENAME in [answer.get("patch") for answer in answers.values()]
     steps = [_write(draw, kind, applies=not renames) for _ in range(draw.number(8, 14))]
     steps += [{"calls": name} for name in answers]
     steps += [
-        request("DELETE", one["request"]["path"] + "/" + one["request"]["body"]["metadata"]["name"])
-        for one in setup[:-1]
+        request(
+            "DELETE",
+            document["request"]["path"] + "/" + document["request"]["body"]["metadata"]["name"],
+        )
+        for document in setup[:-1]
     ]
     for step in steps[-len(setup) + 1 :]:
         step["only"] = ["/status"]

@@ -31,11 +31,11 @@ async def test_the_life_of_a_version(skipped: list[Phase], through_status: bool)
 
         await here.install(T2)
         assert await here.stored() == ["v1beta1", "v1beta2"]
-        async with here.migrator(kinds, skipped=skipped) as asked:
+        async with here.migrator(kinds, skipped=skipped) as watched:
             assert await here.stored() == (["v1beta2"] if migrates else ["v1beta1", "v1beta2"])
             assert await here.observed() == "2"
-            assert (f"{PATH}/status" in dict(asked.writes)) == (migrates and through_status)
-            assert (PATH in dict(asked.writes)) == (migrates and not through_status)
+            assert (f"{PATH}/status" in dict(watched.writes)) == (migrates and through_status)
+            assert (PATH in dict(watched.writes)) == (migrates and not through_status)
             await here.apply(KIND, "two", OTHER, bar="bar")
             await here.apply(KIND, "three", UNIT, foo="foo")
         before = {
@@ -73,14 +73,14 @@ async def goes_on(here: World) -> None:
 
 
 async def by_manager(here: World) -> dict[str, list[tuple[str, str]]]:
-    return {name: sorted(one, reverse=True) for name, one in (await here.owners()).items()}
+    return {name: sorted(owner, reverse=True) for name, owner in (await here.owners()).items()}
 
 
 async def test_nothing_runs_where_all_phases_are_skipped() -> None:
     async with world() as here:
         await here.install(T1)
-        async with here.migrator(skipped=PHASES) as asked:
-            assert asked.requests == []
+        async with here.migrator(skipped=PHASES) as watched:
+            assert watched.requests == []
         assert await here.observed() is None
 
 
@@ -88,23 +88,23 @@ async def test_a_restart_writes_nothing_and_reads_no_objects() -> None:
     async with world() as here:
         await here.install(T2)
         await here.apply(KIND, "one", UNIT, foo="foo")
-        async with here.migrator() as asked:
-            assert [path for path, _ in asked.writes] == [CRD]
+        async with here.migrator() as watched:
+            assert [path for path, _ in watched.writes] == [CRD]
         before = await here.crd()
-        async with here.migrator() as asked:
-            assert asked.writes == []
-            assert {one.path for one in asked.requests} == {CRDS.path()}  # the watch
+        async with here.migrator() as watched:
+            assert watched.writes == []
+            assert {request.path for request in watched.requests} == {CRDS.path()}  # the watch
             await here.client.patch(CRDS, NAME, {"metadata": {"labels": {"any": "one"}}})
             await asyncio.sleep(60)
-            assert asked.writes == []
+            assert watched.writes == []
         assert (await here.crd())["metadata"]["generation"] == before["metadata"]["generation"]
 
 
 async def test_crds_of_others_are_left_alone() -> None:
     async with world() as here:
         await here.install(T1)
-        async with here.migrator({"somethings.else": False}) as asked:
-            assert asked.writes == []
+        async with here.migrator({"somethings.else": False}) as watched:
+            assert watched.writes == []
         assert await here.observed() is None
 
 
@@ -113,8 +113,8 @@ async def test_whom_another_client_writes_is_stored_anew_already() -> None:
         await here.install(T1)
         was = await here.apply(OLD, "one", UNIT, foo="foo")
         await here.install(T2)
-        async with here.migrator(fails={PATH: [Conflict("somebody was quicker")]}) as asked:
-            [body] = [body for path, body in asked.writes if path == PATH]
+        async with here.migrator(fails={PATH: [Conflict("somebody was quicker")]}) as watched:
+            [body] = [body for path, body in watched.writes if path == PATH]
             version = was["metadata"]["resourceVersion"]
             identity = {"name": "one", "namespace": "default", "resourceVersion": version}
             kind = {"apiVersion": KIND.api_version, "kind": KIND.kind}
@@ -142,9 +142,9 @@ async def test_entries_are_removed_from_the_object_that_another_client_left() ->
             pass
         await here.install(T3)
         quicker: list[Exception] = [Conflict("somebody was quicker")] * 4
-        async with here.migrator(fails={PATH: quicker}) as asked:
-            assert [path for path, _ in asked.writes].count(PATH) == 5
-            reads = [one.path for one in asked.requests if one.method == "GET"]
+        async with here.migrator(fails={PATH: quicker}) as watched:
+            assert [path for path, _ in watched.writes].count(PATH) == 5
+            reads = [request.path for request in watched.requests if request.method == "GET"]
             assert reads.count(PATH) == 4
             assert (await here.owners())["one"] == [(UNIT, "v1beta2")]
             assert await here.observed() == "3"
@@ -157,8 +157,8 @@ async def test_a_migration_that_fails_in_part_goes_on_with_the_rest() -> None:
             await here.apply(OLD, name, UNIT, foo="foo")
         await here.install(T2)
         broken: list[Exception] = [ServerError("a webhook is away")]
-        async with here.migrator(fails={PATH: broken}) as asked:
-            written = [path for path, _ in asked.writes]
+        async with here.migrator(fails={PATH: broken}) as watched:
+            written = [path for path, _ in watched.writes]
             assert written.count(PATH) == 2
             assert written.count(KIND.path("default", "two")) == 1
             assert await here.stored() == ["v1beta2"]
@@ -170,9 +170,9 @@ async def test_a_crd_that_changes_meanwhile_keeps_its_stored_versions() -> None:
         await here.apply(OLD, "one", UNIT, foo="foo")
         await here.install(T2)
         status = f"{CRD}/status"
-        async with here.migrator(fails={status: [Conflict("changed")]}) as asked:
-            bodies = [body for path, body in asked.writes if path == status]
+        async with here.migrator(fails={status: [Conflict("changed")]}) as watched:
+            bodies = [body for path, body in watched.writes if path == status]
             assert len(bodies) == 2
             assert all(body["metadata"]["resourceVersion"] for body in bodies)
-            assert [path for path, _ in asked.writes].count(PATH) == 1
+            assert [path for path, _ in watched.writes].count(PATH) == 1
             assert await here.stored() == ["v1beta2"]

@@ -33,9 +33,9 @@ def test_entries_of_served_versions_are_left_alone() -> None:
 
 
 def test_entries_of_other_versions_are_removed() -> None:
-    kept, gone = entry("a", "v1beta2"), entry("b", "v1beta1")
+    kept, removals = entry("a", "v1beta2"), entry("b", "v1beta1")
     without: Document = {"manager": "c", "operation": "Update"}
-    assert remaining_entries([gone, kept, without], SERVED, KIND.api_version, NOW) == [kept]
+    assert remaining_entries([removals, kept, without], SERVED, KIND.api_version, NOW) == [kept]
 
 
 @pytest.mark.parametrize("operation", ["Apply", "Update"])

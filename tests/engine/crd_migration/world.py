@@ -50,12 +50,12 @@ def crd(versions: Mapping[str, str], resource: Resource = KIND) -> Document:
             "versions": [
                 {
                     "name": name,
-                    "served": "served" in said,
-                    "storage": "stored" in said,
+                    "served": "served" in version,
+                    "storage": "stored" in version,
                     "schema": {"openAPIV3Schema": schema},
                     "subresources": {"status": {}},
                 }
-                for name, said in versions.items()
+                for name, version in versions.items()
             ],
         },
     }
@@ -115,17 +115,17 @@ class World:
 
     async def observed(self) -> str | None:
         annotations = (await self.crd())["metadata"].get("annotations") or {}
-        found: str | None = annotations.get(OBSERVED)
-        return found
+        text: str | None = annotations.get(OBSERVED)
+        return text
 
     async def owners(self, resource: Resource = KIND) -> dict[str, list[tuple[str, str]]]:
         """Manager and version of the managedFields entries, by the object's name."""
         return {
-            one["metadata"]["name"]: [
+            document["metadata"]["name"]: [
                 (entry["manager"], entry["apiVersion"].partition("/")[2])
-                for entry in one["metadata"]["managedFields"]
+                for entry in document["metadata"]["managedFields"]
             ]
-            for one in (await self.client.list(resource)).items
+            for document in (await self.client.list(resource)).items
         }
 
     @asynccontextmanager

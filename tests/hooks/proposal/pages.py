@@ -41,24 +41,24 @@ _COLUMNS: Final = "| paragraph | what it says | held by |\n|---|---|---|\n"
 
 def page() -> str:
     """The text of the page."""
-    return "".join([_HEAD, *(line for one in SECTIONS for line in _section(one))])
+    return "".join([_HEAD, *(line for section in SECTIONS for line in _section(section))])
 
 
 def _section(section: Section) -> Iterator[str]:
     again = " (again)" if section.number > 1 else ""
     yield f"\n## {section.title}{again}\n\n{_COLUMNS}"
-    for one in section.rows:
-        first, last = one.paragraphs
+    for row in section.rows:
+        first, last = row.paragraphs
         number = str(first) if first == last else f"{first} to {last}"
-        yield f"| {number} | {one.says} | {'<br>'.join(_tests(one))} |\n"
+        yield f"| {number} | {row.says} | {'<br>'.join(_tests(row))} |\n"
 
 
-def _tests(one: Row) -> Iterator[str]:
+def _tests(row: Row) -> Iterator[str]:
     """The tests of a row; those of one file behind one link."""
-    for path, found in groupby(one.tests, key=lambda test: test.partition("::")[0]):
-        names = (test.partition("::")[2] for test in found)
-        said = ", ".join(name.removeprefix("test_").replace("_", " ") for name in names)
-        yield f"[{said}](../../tests/{path})"
+    for path, group in groupby(row.tests, key=lambda test: test.partition("::")[0]):
+        names = (test.partition("::")[2] for test in group)
+        message = ", ".join(name.removeprefix("test_").replace("_", " ") for name in names)
+        yield f"[{message}](../../tests/{path})"
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from tests.oracle.recorded import ROOT, SHARED
 PROPOSAL: Final = SHARED / "seeds" / "runtime-sdk-proposal.md"
 PAGE: Final = ROOT / "docs" / "concepts" / "runtime-sdk.md"
 each_section = pytest.mark.parametrize(
-    "section", SECTIONS, ids=lambda one: f"{one.title} {one.number}"
+    "section", SECTIONS, ids=lambda value: f"{value.title} {value.number}"
 )
 
 
@@ -29,12 +29,12 @@ def blocks(text: str) -> Iterator[str]:
         if part.startswith(("```", "#")):
             yield part
         else:
-            yield from (one.strip() for one in re.split(r"\n\s*\n", part) if one.strip())
+            yield from (item.strip() for item in re.split(r"\n\s*\n", part) if item.strip())
 
 
 def paragraphs(text: str) -> Counter[tuple[str, int]]:
     """How many paragraphs each section has; the second one of a title is number 2."""
-    found: Counter[tuple[str, int]] = Counter()
+    result: Counter[tuple[str, int]] = Counter()
     seen: Counter[str] = Counter()
     title = ""
     for block in blocks(text[text.index("## Glossary") :]):
@@ -42,13 +42,15 @@ def paragraphs(text: str) -> Counter[tuple[str, int]]:
             title = block.strip("# ")
             seen[title] += 1
         elif not re.match(r"<!--|\[[^]]+\]: ", block):
-            found[title, seen[title]] += 1
-    return found
+            result[title, seen[title]] += 1
+    return result
 
 
 @pytest.mark.recorded
 def test_every_paragraph_has_its_row() -> None:
-    covered = {(one.title, one.number): one.rows[-1].paragraphs[1] for one in SECTIONS}
+    covered = {
+        (section.title, section.number): section.rows[-1].paragraphs[1] for section in SECTIONS
+    }
     assert covered == paragraphs(PROPOSAL.read_text())
     assert len(covered) == len(SECTIONS)
 
@@ -67,7 +69,7 @@ def test_rows_follow_each_other(section: Section) -> None:
 def functions(path: str) -> frozenset[str]:
     tree = ast.parse((ROOT / "tests" / path).read_text())
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return frozenset(one.name for one in tree.body if isinstance(one, kinds))
+    return frozenset(statement.name for statement in tree.body if isinstance(statement, kinds))
 
 
 @each_section

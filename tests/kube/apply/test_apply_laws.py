@@ -37,8 +37,8 @@ HALVES = st.tuples(
 def filled(spec: Any) -> Any:
     """A spec without empty containers: ownership of those follows rules of their own."""
     if isinstance(spec, dict):
-        kept = {key: filled(one) for key, one in spec.items()}
-        return {key: one for key, one in kept.items() if one not in ({}, [])}
+        kept = {key: filled(value) for key, value in spec.items()}
+        return {key: value for key, value in kept.items() if value not in ({}, [])}
     return spec
 
 
@@ -62,10 +62,10 @@ def test_an_apply_is_idempotent(live: Any, spec: Any) -> None:
 
 @given(SPECS, HALVES)
 def test_disjoint_appliers_commute(live: Any, halves: tuple[Any, Any]) -> None:
-    one, two = halves
+    value, two = halves
     start = made(live)
-    forwards = applied(applied(start, "one", one, force=True), "two", two, force=True)
-    backwards = applied(applied(start, "two", two, force=True), "one", one, force=True)
+    forwards = applied(applied(start, "one", value, force=True), "two", two, force=True)
+    backwards = applied(applied(start, "two", two, force=True), "one", value, force=True)
     assert is_equal_json(without_times(forwards)[0], without_times(backwards)[0])
     assert owners(forwards) == owners(backwards)
 
@@ -97,7 +97,7 @@ def test_no_two_managers_own_a_field_that_an_update_changed(one: Any, two: Any, 
 def test_entries_survive_the_wire(live: Any, spec: Any) -> None:
     entries = applied(made(live), "one", spec, force=True)["metadata"]["managedFields"]
     sent = json.loads(json.dumps(entries))
-    found = parse_entries(sent)
-    assert found is not None
-    assert encode_entries(found) == entries
+    managed_entries = parse_entries(sent)
+    assert managed_entries is not None
+    assert encode_entries(managed_entries) == entries
     assert encode_entries(read(entries)) == entries

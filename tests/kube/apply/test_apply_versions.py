@@ -27,7 +27,7 @@ def types(version: str) -> Types:
 
 def seen(document: Any, version: str) -> Any:
     """An object in another version, in which fields have other names."""
-    back = {name: one for one, name in NAMES[document["apiVersion"]].items()}
+    back = {name: key for key, name in NAMES[document["apiVersion"]].items()}
     there = NAMES[version]
     spec = {
         there.get(back.get(name, name), back.get(name, name)): value
@@ -36,7 +36,7 @@ def seen(document: Any, version: str) -> Any:
     return {**document, "apiVersion": version, **({"spec": spec} if "spec" in document else {})}
 
 
-VERSIONED = Tracker({one: types(one) for one in NAMES}, seen)
+VERSIONED = Tracker({name: types(name) for name in NAMES}, seen)
 
 
 def thing(version: str, spec: Any) -> Any:
@@ -106,9 +106,9 @@ def test_a_key_that_is_left_out_is_its_default(one: Any, two: Any) -> None:
     def keys(items: Any) -> set[Any]:
         return {(item["port"], item.get("protocol", "TCP")) for item in items}
 
-    found = (again.get("spec") or {}).get("byPort") or []
-    assert keys(found) == keys(one) | keys(two)
-    assert len(found) == len(keys(found))
+    port = (again.get("spec") or {}).get("byPort") or []
+    assert keys(port) == keys(one) | keys(two)
+    assert len(port) == len(keys(port))
 
 
 DEDUCED = Tracker({"x.dev/v1": Types.deduced()})

@@ -46,9 +46,9 @@ def test_fields_of_another_version_are_let_go() -> None:
 
 
 def test_nothing_is_migrated_without_a_client_side_apply() -> None:
-    every = [
+    element = [
         entry("kubectl", "Apply", APPLIED),
         entry("edit", "Update", {"f:data": {"f:a": {}}}),
         entry("status", "Update", APPLIED, subresource="status"),
     ]
-    assert migrate_entries(every, "kubectl") is None
+    assert migrate_entries(element, "kubectl") is None

@@ -25,9 +25,9 @@ def value(rng: random.Random, depth: int) -> Any:
     return rng.choice(SCALARS)
 
 
-def misfit(node: Any, found: Any, *, repeated: bool) -> bool:
+def misfit(node: Any, values: Any, *, repeated: bool) -> bool:
     """Whether there is a sentence about a value."""
-    return any(not (repeated and _TWICE in line) for line in _type_errors(node, found, ""))
+    return any(not (repeated and _TWICE in line) for line in _type_errors(node, values, ""))
 
 
 @pytest.mark.parametrize("repeated", [False, True])
@@ -35,9 +35,9 @@ def test_what_fits_has_no_sentence_and_what_has_none_fits(repeated: bool) -> Non
     rng, node, good = random.Random(7), type_of_schema(SPEC), 0
     properties = list(SPEC["properties"])
     for _ in range(20_000):
-        found = {rng.choice(properties): value(rng, DEPTH)}
-        fitting = fits(node, found, repeated=repeated)
-        assert fitting is not misfit(node, found, repeated=repeated), found
+        results = {rng.choice(properties): value(rng, DEPTH)}
+        fitting = fits(node, results, repeated=repeated)
+        assert fitting is not misfit(node, results, repeated=repeated), results
         good += fitting
     assert 1_000 < good < 19_000
 

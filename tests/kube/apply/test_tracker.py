@@ -309,7 +309,7 @@ def test_kubectl_does_not_take_what_was_changed_since() -> None:
     live = client_side({"name": "x", "count": 1}, {"name": "z", "count": 1})
     with pytest.raises(Conflict) as refused:
         applied(live, "kubectl", {"name": "y", "count": 2})
-    assert [one["field"] for one in (refused.value.details or {})["causes"]] == [".spec.name"]
+    assert [cause["field"] for cause in (refused.value.details or {})["causes"]] == [".spec.name"]
 
 
 def test_nobody_else_takes_over_from_kubectl() -> None:
@@ -326,9 +326,9 @@ ALPHA = {
 
 def converted(document: Any, api_version: str) -> Any:
     """`spec.name` of v1 is `spec.title` of v1alpha1."""
-    one, two = ("name", "title") if api_version == OLD else ("title", "name")
+    text, two = ("name", "title") if api_version == OLD else ("title", "name")
     spec = {
-        two if key == one else key: value for key, value in (document.get("spec") or {}).items()
+        two if key == text else key: value for key, value in (document.get("spec") or {}).items()
     }
     return {**document, "apiVersion": api_version, "spec": spec}
 
@@ -455,7 +455,7 @@ def test_metadata_of_a_wrong_type_is_no_configuration() -> None:
 def test_fields_that_the_same_manager_owned_before_stay_one_object() -> None:
     live = made({"name": "x", "count": 1})
     again = updated(live, {"name": "y", "count": 1}, "maker", LATER)
-    (before,), (after,) = (one["metadata"]["managedFields"] for one in (live, again))
+    (before,), (after,) = (item["metadata"]["managedFields"] for item in (live, again))
     assert after["time"] == LATER
     assert after["fieldsV1"] is before["fieldsV1"]
     less = updated(again, {"name": "z"}, "maker", LATER)

@@ -25,8 +25,8 @@ def carried_out(case: Case, folder: Path, *, together: bool) -> tuple[dict[str, 
     together: whether files that follow each other are written by one command.
     """
     root, tools, owners = folder / "root", folder / "tools", folder / "owners"
-    for made in (root / "usr/local/bin", tools):
-        made.mkdir(parents=True)
+    for path in (root / "usr/local/bin", tools):
+        path.mkdir(parents=True)
     (tools / "chown").write_text(_CHOWN)
     (tools / "chown").chmod(0o755)
     owners.touch()
@@ -60,16 +60,16 @@ def _below(step: Step, root: Path) -> Step:
 
 
 def _moved(text: str, root: Path) -> str:
-    return _PLACES.sub(lambda found: f"{root}{found[0]}", text)
+    return _PLACES.sub(lambda match: f"{root}{match[0]}", text)
 
 
 def _files(root: Path, owners: Path) -> dict[str, Any]:
-    asked = dict(line.split(" ", 1)[::-1] for line in owners.read_text().splitlines())
+    partses = dict(line.split(" ", 1)[::-1] for line in owners.read_text().splitlines())
     return {
         str(path).removeprefix(str(root)): {
             "content": _content(path, root),
             "mode": f"{path.stat().st_mode & 0o7777:04o}",
-            "owner": _owner(asked.get(str(path), "")),
+            "owner": _owner(partses.get(str(path), "")),
         }
         for path in sorted(root.rglob("*"))
         if path.is_file()
@@ -84,8 +84,8 @@ def _content(path: Path, root: Path) -> Any:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def _owner(asked: str) -> str:
-    user, colon, group = asked.partition(":")
+def _owner(request: str) -> str:
+    user, colon, group = request.partition(":")
     if colon and not group:
         group = user  # as chown understands it, for users whose group has their name
     return f"{user or 'root'}:{group or 'root'}"

@@ -151,7 +151,7 @@ def test_ignition() -> None:
         f"set -e\nmkdir -p /run/cluster-api && {STARTED} && kubeadm init"
         " --ignore-preflight-errors=all --config x\n"
     )
-    assert [one["kind"] for one in load_all(configuration.content)] == [
+    assert [item["kind"] for item in load_all(configuration.content)] == [
         "InitConfiguration",
         "KubeProxyConfiguration",
     ]
@@ -176,7 +176,9 @@ def test_a_kubelet_in_a_user_namespace(path: str, given: str, gates: str) -> Non
     content = f"kind: InitConfiguration\nnodeRegistration: {{{given}}}\n"
     registered = load_all(_kubeadm_file(path, content, user_namespace=True).encode())[0]
     arguments = registered["nodeRegistration"]["kubeletExtraArgs"]
-    assert [one["value"] for one in arguments if one["name"] == "feature-gates"] == [gates]
+    assert [argument["value"] for argument in arguments if argument["name"] == "feature-gates"] == [
+        gates
+    ]
 
 
 def test_an_old_kubelet_in_a_user_namespace() -> None:

@@ -41,8 +41,8 @@ def _source(source: str) -> dict[str, str]:
 )
 def test_a_file(fields: Any, expected: tuple[bytes, int, str, bool] | None) -> None:
     (step,) = _files({"path": "/etc/a", **fields})
-    found = (step.content, step.mode, step.owner, step.append)
-    assert found == (expected or (b"a", 0o644, "root:root", False))
+    results = (step.content, step.mode, step.owner, step.append)
+    assert results == (expected or (b"a", 0o644, "root:root", False))
 
 
 def test_contents_that_are_packed_and_checked() -> None:

@@ -27,7 +27,7 @@ def with_rule(schema: Document, rule: str = "true", **more: Any) -> Document:
     return {**schema, "x-kubernetes-validations": [{"rule": rule, **more}]}
 
 
-@pytest.mark.parametrize("definition", crds(), ids=lambda one: str(one["metadata"]["name"]))
+@pytest.mark.parametrize("definition", crds(), ids=lambda value: str(value["metadata"]["name"]))
 def test_the_rules_of_our_own_kinds_are_good(definition: Document) -> None:
     for version in definition["spec"]["versions"]:
         assert rule_errors(version["schema"]["openAPIV3Schema"], "schema") == []
@@ -68,8 +68,8 @@ def test_the_rules_of_our_own_kinds_are_good(definition: Document) -> None:
 )
 def test_what_a_rule_may_say(more: Document, error: str) -> None:
     rule = {"rule": "true", **more}
-    found = said({"type": "object", "x-kubernetes-validations": [rule]})
-    assert error in found
+    results = said({"type": "object", "x-kubernetes-validations": [rule]})
+    assert error in results
 
 
 def shown(rule: str, expression: str = "", optional: str = "null") -> str:
@@ -87,9 +87,9 @@ def test_a_rule_must_be_true_or_false() -> None:
 
 
 def test_a_message_must_be_a_text() -> None:
-    found = said(with_rule({"type": "integer"}, "self > 0", messageExpression="self"))
+    results = said(with_rule({"type": "integer"}, "self > 0", messageExpression="self"))
     rule = shown("self \\u003e 0", "self")
-    assert found == [
+    assert results == [
         f"[0].messageExpression: Invalid value: {rule}: messageExpression must evaluate to a string"
     ]
 
@@ -112,11 +112,11 @@ def test_a_rule_must_compile() -> None:
 )
 def test_old_values_must_be_found(list_type: Document, refused: bool) -> None:
     item = with_rule({"type": "object", "properties": {"k": STRING}}, "self == oldSelf")
-    found = said({"type": "array", "maxItems": 5, "items": item, **list_type})
-    assert bool(found) is refused
+    results = said({"type": "array", "maxItems": 5, "items": item, **list_type})
+    assert bool(results) is refused
     if refused:
-        assert "oldSelf cannot be used on the uncorrelatable portion" in found[0]
-        assert found[0].endswith("within s.properties[a]")
+        assert "oldSelf cannot be used on the uncorrelatable portion" in results[0]
+        assert results[0].endswith("within s.properties[a]")
 
 
 ADVICE = (
@@ -126,12 +126,12 @@ ADVICE = (
 
 
 def test_what_has_no_bound_costs_too_much() -> None:
-    found = said(
+    results = said(
         with_rule(
             {"type": "array", "items": {"type": "string"}}, "self.all(x, self.all(y, x == y))"
         )
     )
-    assert found == [
+    assert results == [
         "[0].rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x "
         f"{ADVICE}",
         "[0].rule: Forbidden: contributed to estimated rule cost total exceeding cost limit for "

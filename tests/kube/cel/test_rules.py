@@ -25,7 +25,7 @@ def found(
 
 
 def ruled(kind: str, *rules: Document | str, **more: Any) -> Document:
-    written = [{"rule": one} if isinstance(one, str) else one for one in rules]
+    written = [{"rule": rule} if isinstance(rule, str) else rule for rule in rules]
     return {"type": kind, "x-kubernetes-validations": written, **more}
 
 
@@ -167,9 +167,9 @@ def test_a_rule_without_a_value_is_broken(rule: str, error: str) -> None:
 def test_a_rule_cannot_speak_of_a_value_of_another_type(
     schema: Document, new: Any, old: Any, error: str
 ) -> None:
-    (said,) = found(schema, new, old)
-    assert f"invalid data, {error}" in said
-    assert said.endswith(f"evaluating rule: {schema['x-kubernetes-validations'][0]['rule']}")
+    (message,) = found(schema, new, old)
+    assert f"invalid data, {error}" in message
+    assert message.endswith(f"evaluating rule: {schema['x-kubernetes-validations'][0]['rule']}")
 
 
 def test_a_rule_that_speaks_of_nothing_holds_for_everything() -> None:
@@ -187,8 +187,8 @@ def test_a_rule_that_costs_too_much_ends_all_rules() -> None:
 
 def test_a_rule_that_was_stored_unchecked_refuses_every_value() -> None:
     (error,) = found(ruled("integer", "self == 'x'"), 1)
-    said = 'spec.f: Invalid value: "integer": rule compile error: compilation failed:'
-    assert error.startswith(said)
+    message = 'spec.f: Invalid value: "integer": rule compile error: compilation failed:'
+    assert error.startswith(message)
 
 
 @pytest.mark.parametrize(

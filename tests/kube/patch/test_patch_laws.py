@@ -43,14 +43,14 @@ def operations(before: Any, after: Any, path: str = "") -> list[Document]:
         return []
     if not (isinstance(before, dict) and isinstance(after, dict)):
         return [{"op": "replace", "path": path, "value": after}]
-    found = [{"op": "remove", "path": f"{path}/{escaped(n)}"} for n in before if n not in after]
+    results = [{"op": "remove", "path": f"{path}/{escaped(n)}"} for n in before if n not in after]
     for name, value in after.items():
         where = f"{path}/{escaped(name)}"
         if name in before:
-            found += operations(before[name], value, where)
+            results += operations(before[name], value, where)
         else:
-            found.append({"op": "add", "path": where, "value": value})
-    return found
+            results.append({"op": "add", "path": where, "value": value})
+    return results
 
 
 @given(DOCUMENTS, DOCUMENTS)
@@ -100,16 +100,16 @@ def difference(before: Document, after: Document) -> Document:
 
 def listed(name: str, before: list[Document], after: list[Document]) -> Document:
     """The part of a patch about a list whose items have names."""
-    old = {one["name"]: one for one in before}
-    wanted = [one["name"] for one in after]
+    old = {document["name"]: document for document in before}
+    wanted = [document["name"] for document in after]
     items = [
-        {"name": one["name"], **difference(old.get(one["name"], {}), one)}
-        for one in after
-        if not is_equal_json(old.get(one["name"]), one)
+        {"name": document["name"], **difference(old.get(document["name"], {}), document)}
+        for document in after
+        if not is_equal_json(old.get(document["name"]), document)
     ]
-    gone = [{"$patch": "delete", "name": one} for one in old if one not in wanted]
-    order = [{"name": one} for one in wanted]
-    return {f"$setElementOrder/{name}": order, name: [*items, *gone]}
+    removals = [{"$patch": "delete", "name": item} for item in old if item not in wanted]
+    order = [{"name": item} for item in wanted]
+    return {f"$setElementOrder/{name}": order, name: [*items, *removals]}
 
 
 @given(PODS, PODS)

@@ -32,10 +32,10 @@ def patch(kind: str, original: Document, modified: Document, current: Document) 
 def test_patches_are_those_of_upstream() -> None:
     cases = [json.loads(line) for line in RECORDED.read_text().splitlines()]
     wrong = [
-        one
-        for one in cases
-        if _text(patch(one["kind"], one["original"], one["modified"], one["current"]))
-        != _text(one["patch"])
+        case
+        for case in cases
+        if _text(patch(case["kind"], case["original"], case["modified"], case["current"]))
+        != _text(case["patch"])
     ]
     assert len(cases) == 100
     assert not wrong
@@ -49,17 +49,17 @@ def test_containers_of_others_stay_and_own_ones_merge() -> None:
     own = {"name": "own", "image": "a"}
     injected = {"name": "injected", "image": "b"}
     live = pod({**own, "env": [{"name": "OTHER", "value": "1"}]}, injected)
-    found = patch("Pod", pod(own), pod({**own, "image": "c"}), live)
-    after = strategic.apply(live, found, facts()["structs"], STRUCTS["Pod"])
+    document = patch("Pod", pod(own), pod({**own, "image": "c"}), live)
+    after = strategic.apply(live, document, facts()["structs"], STRUCTS["Pod"])
     assert after == pod({**live["spec"]["containers"][0], "image": "c"}, injected)
 
 
 def test_what_was_applied_and_is_not_any_more_goes_by_its_key() -> None:
     both = [{"name": "a"}, {"name": "b"}]
     live = pod(*both, {"name": "other"})
-    found = patch("Pod", pod(*both), pod(both[1]), live)
-    after = strategic.apply(live, found, facts()["structs"], STRUCTS["Pod"])
-    assert [one["name"] for one in after["spec"]["containers"]] == ["b", "other"]
+    document = patch("Pod", pod(*both), pod(both[1]), live)
+    after = strategic.apply(live, document, facts()["structs"], STRUCTS["Pod"])
+    assert [container["name"] for container in after["spec"]["containers"]] == ["b", "other"]
 
 
 def test_an_item_without_its_key_is_refused() -> None:

@@ -34,9 +34,10 @@ def test_a_patch_sets_what_is_wanted_and_removes_what_was_applied(
 def test_patches_are_those_of_upstream() -> None:
     cases = [json.loads(line) for line in RECORDED.read_text().splitlines()]
     wrong = [
-        one
-        for one in cases
-        if _text(three_way(one["original"], one["modified"], one["current"])) != _text(one["patch"])
+        case
+        for case in cases
+        if _text(three_way(case["original"], case["modified"], case["current"]))
+        != _text(case["patch"])
     ]
     assert cases
     assert not wrong

@@ -59,15 +59,15 @@ class Steps:
         if kind is op.SUBPATTERN:
             return self._items(list(value[3]), 0, at, rest)
         if kind is op.BRANCH:
-            return any(self._items(list(one), 0, at, rest) for one in value[1])
+            return any(self._items(list(item), 0, at, rest) for item in value[1])
         if kind in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
             return self._repeat(kind, value, at, rest)
         if kind is op.AT:
             beginning = value in (op.AT_BEGINNING, op.AT_BEGINNING_STRING)
             return rest(at) if at == (0 if beginning else len(self._text)) else False
         if kind in (op.ASSERT, op.ASSERT_NOT):
-            found = value[0] < 0 or self._items(list(value[1]), 0, at, lambda _: True)
-            return rest(at) if found or kind is op.ASSERT_NOT else False
+            result = value[0] < 0 or self._items(list(value[1]), 0, at, lambda _: True)
+            return rest(at) if result or kind is op.ASSERT_NOT else False
         return rest(at)
 
     def _repeat(self, kind: Any, value: Any, at: int, rest: Rest) -> bool:
@@ -118,7 +118,7 @@ def _fits(kind: Any, value: Any, character: str) -> bool:
         return character != "\n"
     negated = value[0][0] is op.NEGATE
     return (
-        any(_member(one[0], one[1], code) for one in value if one[0] is not op.NEGATE)
+        any(_member(item[0], item[1], code) for item in value if item[0] is not op.NEGATE)
         is not negated
     )
 
@@ -144,10 +144,10 @@ _OF_CATEGORY: Final = {op.CATEGORY_DIGIT: "1", op.CATEGORY_SPACE: " ", op.CATEGO
 
 def characters(pattern: str) -> list[str]:
     """Characters that a pattern looks at, a few."""
-    found: dict[str, None] = {}
-    for one in _characters(parser.parse(pattern)):
-        found[one] = None
-    return [*found][:7]
+    results: dict[str, None] = {}
+    for character in _characters(parser.parse(pattern)):
+        results[character] = None
+    return [*results][:7]
 
 
 def _characters(tree: Any) -> Iterator[str]:
@@ -159,8 +159,8 @@ def _characters(tree: Any) -> Iterator[str]:
         elif kind is op.SUBPATTERN:
             yield from _characters(value[3])
         elif kind is op.BRANCH:
-            for one in value[1]:
-                yield from _characters(one)
+            for item in value[1]:
+                yield from _characters(item)
         elif kind in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
             yield from _characters(value[2])
         elif kind is op.ANY:

@@ -97,14 +97,14 @@ _LETTERS: Final = "aaabbbkKéß\u017fЖж漢😀 09-_.A\n\tzZ\u0378"
 
 def pattern(random: Random) -> str:
     """A pattern; one of five has something in it that is likely wrong."""
-    made = _alternatives(random, 3)
+    text = _alternatives(random, 3)
     if random.random() < 0.2:
-        at = random.randrange(len(made) + 1)
-        made = made[:at] + random.choice(_BROKEN) + made[at:]
-    if random.random() < 0.05 and made:
-        at = random.randrange(len(made))
-        made = made[:at] + made[at + 1 :]
-    return made
+        at = random.randrange(len(text) + 1)
+        text = text[:at] + random.choice(_BROKEN) + text[at:]
+    if random.random() < 0.05 and text:
+        at = random.randrange(len(text))
+        text = text[:at] + text[at + 1 :]
+    return text
 
 
 def _alternatives(random: Random, depth: int) -> str:
@@ -118,10 +118,10 @@ def _row(random: Random, depth: int) -> str:
 def _piece(random: Random, depth: int) -> str:
     if depth and random.random() < 0.3:
         start = random.choice(("(", "(", "(?:", "(?P<n>", "(?<x>", "(?i:", "(?s-m:"))
-        made = f"{start}{_alternatives(random, depth - 1)})"
+        text = f"{start}{_alternatives(random, depth - 1)})"
     else:
-        made = random.choice(_ATOMS)
-    return made + random.choice(_REPEATS) if random.random() < 0.3 else made
+        text = random.choice(_ATOMS)
+    return text + random.choice(_REPEATS) if random.random() < 0.3 else text
 
 
 def texts(random: Random) -> list[str]:
@@ -140,14 +140,14 @@ def questions(seed: int, count: int) -> list[dict[str, Any]]:
 def verdict(question: dict[str, Any]) -> dict[str, Any]:
     """What kapy says, in the judge's form."""
     try:
-        found = compile_pattern(question["pattern"])
+        regexp = compile_pattern(question["pattern"])
         answers = [
             {
-                "matches": found.matches(text),
-                "all": found.submatches(text) or None,
-                "replaced": found.replace(text, question["with"]),
-                "literal": found.replace_literal(text, question["with"]),
-                "split": found.split(text),
+                "matches": regexp.matches(text),
+                "all": regexp.submatches(text) or None,
+                "replaced": regexp.replace(text, question["with"]),
+                "literal": regexp.replace_literal(text, question["with"]),
+                "split": regexp.split(text),
             }
             for text in question["texts"]
         ]

@@ -25,12 +25,12 @@ def test_patterns_are_judged_as_go_judges_them() -> None:
     records = list(map(json.loads, (_DATA / "verdicts.jsonl").read_text().splitlines()))
     assert len(records) > 900
     wrong, unsupported = [], 0
-    for one in records:
-        said = verdict(one["question"])
-        if _UNSUPPORTED in said.get("error", ""):
+    for record in records:
+        document = verdict(record["question"])
+        if _UNSUPPORTED in document.get("error", ""):
             unsupported += 1
-        elif said != one["verdict"]:
-            wrong.append((one["question"], one["verdict"], said))
+        elif document != record["verdict"]:
+            wrong.append((record["question"], record["verdict"], document))
     assert wrong == []
     assert unsupported <= 1
 
@@ -41,12 +41,13 @@ def test_made_up_patterns_are_judged_as_go_judges_them(tmp_path: Path) -> None:
     assert compiler is not None
     judge = tmp_path / "judge"
     subprocess.run([compiler, "build", "-o", judge, _DATA / "judge.go"], check=True)
-    asked = questions(Random().randrange(1 << 32), int(os.environ["KAPY_TEST_GO_REGEXP"]))
-    lines = "\n".join(map(json.dumps, asked))
+    request = questions(Random().randrange(1 << 32), int(os.environ["KAPY_TEST_GO_REGEXP"]))
+    lines = "\n".join(map(json.dumps, request))
     out = subprocess.run([judge], input=lines, capture_output=True, text=True, check=True).stdout
     wrong = [
-        (question["pattern"], given, said)
-        for question, given in zip(asked, map(json.loads, out.splitlines()), strict=True)
-        if (said := verdict(question)) != given and _UNSUPPORTED not in said.get("error", "")
+        (question["pattern"], given, document)
+        for question, given in zip(request, map(json.loads, out.splitlines()), strict=True)
+        if (document := verdict(question)) != given
+        and _UNSUPPORTED not in document.get("error", "")
     ]
     assert wrong == []

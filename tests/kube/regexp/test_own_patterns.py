@@ -23,6 +23,9 @@ FUNCTIONS: Final = frozenset(
 )
 SEARCHING: Final = ("search", "sub", "subn", "split", "findall", "finditer")
 
+IMPORT: Final = re.compile(r"^\s*(import re\b|from re import\b)", re.MULTILINE)
+"""To parse the modules that do not import `re` would take seconds."""
+
 GIVEN: Final = frozenset(
     (
         "conditions/foreign.py",  # the elements of a time, from a table beside the call
@@ -67,22 +70,25 @@ class Call(NamedTuple):
 
 
 def _calls(path: Path) -> Iterator[Call]:
-    tree = ast.parse(path.read_text())
+    text = path.read_text()
+    if not IMPORT.search(text):
+        return
+    nodes = list(ast.walk(ast.parse(text)))
     module = str(path.relative_to(SOURCE))
     aliases = {
         alias.asname or alias.name: alias.name
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ImportFrom) and node.module == "re"
         for alias in node.names
     }
     names = {
         id(node.value): target.id
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.Call) or not node.args:
             continue
         function = _function(node.func, aliases)
@@ -116,15 +122,15 @@ def _is_ours(source: ast.expr) -> bool:
 
 @cache
 def all_calls() -> tuple[Call, ...]:
-    return tuple(one for path in sorted(SOURCE.rglob("*.py")) for one in _calls(path))
+    return tuple(call for path in sorted(SOURCE.rglob("*.py")) for call in _calls(path))
 
 
 def test_no_pattern_of_others_comes_to_python_s_engine() -> None:
     assert len(all_calls()) > 100
     foreign = [
-        f"{one.module}:{one.line}"
-        for one in all_calls()
-        if not _is_ours(one.source) and one.module not in GIVEN
+        f"{call.module}:{call.line}"
+        for call in all_calls()
+        if not _is_ours(call.source) and call.module not in GIVEN
     ]
     assert foreign == []
 
@@ -135,24 +141,24 @@ def _given_elsewhere() -> Iterator[tuple[str, str, bool]]:
             yield f"api/patterns.py {name}", value, not value.startswith("^")
     from kapy.conditions import foreign
 
-    for _, one in foreign._ELEMENTS:
-        yield "conditions/foreign.py", one.pattern, False
+    for _, item in foreign._ELEMENTS:
+        yield "conditions/foreign.py", item.pattern, False
 
 
 def _cases() -> list[Any]:
-    found: dict[tuple[str, str], bool] = {}
-    for one in all_calls():
-        if (one.module, one.name) in NOT_OF_OTHERS or not _is_ours(one.source):
+    cases: dict[tuple[str, str], bool] = {}
+    for call in all_calls():
+        if (call.module, call.name) in NOT_OF_OTHERS or not _is_ours(call.source):
             continue
-        if (text := _text(one)) is None:
+        if (text := _text(call)) is None:
             continue
-        where = f"{one.module} {text}"
-        found[where, text] = found.get((where, text), False) or _searches(one)
+        where = f"{call.module} {text}"
+        cases[where, text] = cases.get((where, text), False) or _searches(call)
     for where, text, searches in _given_elsewhere():
-        found[where, text] = searches
+        cases[where, text] = searches
     return [
         pytest.param(where, text, searches, id=where.replace("::", ":"))
-        for (where, text), searches in found.items()
+        for (where, text), searches in cases.items()
     ]
 
 

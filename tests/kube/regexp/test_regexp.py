@@ -116,7 +116,7 @@ def test_patterns_are_kept_within_bounds() -> None:
         compile_pattern(f"^{number}$").matches("1")
     assert program._cached_bytes <= program._CACHE_BYTES
     assert len(program._CACHE) < 1000
-    assert sum(one.memory for one in program._CACHE.values()) == program._cached_bytes
+    assert sum(regexp.memory for regexp in program._CACHE.values()) == program._cached_bytes
 
 
 def test_a_quoted_text_stands_for_itself() -> None:

@@ -10,22 +10,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any
 
 from kapy.containers import (
     CommandResult,
     Container,
-    Engine,
     EngineInfo,
-    EngineUnreachable,
     File,
     Network,
-    NoSuchObject,
 )
-from kapy.containers.engine import Progress
-from kapy.containers.errors import pull_failed, request_error
+from kapy.containers.errors import request_error
 from kapy.kube.boot import STARTED, SUCCEEDED
 from kapy.providers.docker.boot_log import WITH_LOG
+from tests.containers.memory_engine import MemoryEngine
 
 BOOT_TIME = 3.0
 KUBEADM_TIME = 5.0
@@ -49,28 +46,24 @@ class PaperContainer:
     logged: list[str] = field(default_factory=list)
 
 
-class PaperEngine(Engine):
+class PaperEngine(MemoryEngine[PaperContainer]):
     """images: in the engine; registry: what can be pulled. failing: results of commands by a part
-    of them. down: whether nobody answers. output_of_systemd: of a container once it has booted;
+    of them. output_of_systemd: of a container once it has booted;
     early: commands that were run in one before. on_command: called before a command runs."""
 
     def __init__(self) -> None:
         super().__init__("unix:///paper.sock")
         self.images: set[str] = set()
         self.registry: set[str] = set()
-        self.networks: dict[str, Network] = {}
-        self.made: dict[str, PaperContainer] = {}
         self.failing: dict[str, CommandResult] = {}
         self.initial_files: dict[str, bytes] = {}
         self.security: tuple[str, ...] = ()
         self.output_of_systemd = BOOTED
         self.boot_time = BOOT_TIME
         self.early: list[str] = []
-        self.down = False
-        self.diary: list[str] = []
         self.events: asyncio.Queue[Container | None] = asyncio.Queue()
         self.on_command: Callable[[str], Awaitable[None]] | None = None
-        self._addresses = 2
+        self._count = 2
 
     def names(self) -> list[str]:
         """The containers that there are."""
@@ -78,14 +71,14 @@ class PaperEngine(Engine):
 
     def put(self, name: str, labels: Mapping[str, str], *, state: str = "running") -> None:
         """A container that somebody else has made."""
-        self._addresses += 1
+        self._count += 1
         record = Container(
-            id=f"id-{self._addresses}",
+            id=f"id-{self._count}",
             name=name,
             image="kindest/node:other",
             state=state,
             labels=labels,
-            addresses={"kind": (f"172.18.0.{self._addresses}", "")},
+            addresses={"kind": (f"172.18.0.{self._count}", "")},
         )
         self.made[name] = PaperContainer({}, record)
 
@@ -95,12 +88,12 @@ class PaperEngine(Engine):
 
     def halt(self, name: str) -> None:
         """End a container from outside."""
-        found = self.made[name]
-        found.record = replace(found.record, state="exited", exit_code=137, addresses={})
-        self.events.put_nowait(replace(found.record, state="die"))
+        result = self.made[name]
+        result.record = replace(result.record, state="exited", exit_code=137, addresses={})
+        self.events.put_nowait(replace(result.record, state="die"))
 
     async def info(self) -> EngineInfo:
-        self._answers()
+        self.check_answers()
         memory = 16 << 30
         return EngineInfo(
             name="paper",
@@ -114,25 +107,11 @@ class PaperEngine(Engine):
     async def containers(
         self, labels: Mapping[str, str] | None = None, *, name: str = ""
     ) -> Sequence[Container]:
-        self._answers()
-        wanted = labels or {}
-        return [
-            self.made[one].record
-            for one in self.names()
-            if all(
-                key in self.made[one].record.labels
-                and value in ("", self.made[one].record.labels[key])
-                for key, value in wanted.items()
-            )
-        ]
-
-    async def container(self, name: str) -> Container | None:
-        self._answers()
-        found = self.made.get(name)
-        return None if found is None else found.record
+        result = await super().containers(labels, name=name)
+        return sorted(result, key=lambda container: container.name)
 
     async def create(self, name: str, config: Mapping[str, Any]) -> str:
-        self._answers()
+        self.check_answers()
         if name in self.made:
             raise request_error(
                 f"create container {name}", 409, f'The name "/{name}" is already in use'
@@ -141,42 +120,35 @@ class PaperEngine(Engine):
             raise request_error(
                 f"create container {name}", 404, f"No such image: {config['Image']}"
             )
-        self._addresses += 1
-        record = Container(
-            id=f"id-{self._addresses}",
-            name=name,
-            image=config["Image"],
-            state="created",
-            labels=config["Labels"],
-        )
+        record = self.new_record(name, config, image=config["Image"])
         self.made[name] = PaperContainer(config, record, files=dict(self.initial_files))
         self.diary.append(f"create {name}")
         return record.id
 
     async def start(self, name: str) -> None:
-        self._answers()
-        found = self._found(name)
-        self._addresses += 1
-        addresses = {"kind": (f"172.18.0.{self._addresses}", "")}
-        bound = found.config.get("HostConfig", {}).get("PortBindings", {})
-        ports = {port: str(32768 + self._addresses) for port in bound}
-        found.record = replace(found.record, state="running", addresses=addresses, ports=ports)
-        found.started = asyncio.get_running_loop().time()
+        self.check_answers()
+        result = self.known(name)
+        self._count += 1
+        addresses = {"kind": (f"172.18.0.{self._count}", "")}
+        bound = result.config.get("HostConfig", {}).get("PortBindings", {})
+        ports = {port: str(32768 + self._count) for port in bound}
+        result.record = replace(result.record, state="running", addresses=addresses, ports=ports)
+        result.started = asyncio.get_running_loop().time()
         self.diary.append(f"start {name}")
 
     async def kill(self, name: str, signal: str = "SIGKILL") -> None:
-        self._answers()
-        self._found(name).signals.append(signal)
+        self.check_answers()
+        self.known(name).signals.append(signal)
 
     async def remove(self, name: str) -> bool:
-        self._answers()
+        self.check_answers()
         self.diary.append(f"remove {name}")
         return self.made.pop(name, None) is not None
 
     async def put_files(self, name: str, files: Iterable[File]) -> None:
-        self._answers()
+        self.check_answers()
         for file in files:
-            self._found(name).files[file.path] = file.content
+            self.known(name).files[file.path] = file.content
 
     def output(
         self,
@@ -191,11 +163,11 @@ class PaperEngine(Engine):
 
     @asynccontextmanager
     async def _output(self, name: str) -> AsyncIterator[AsyncIterator[bytes]]:
-        self._answers()
+        self.check_answers()
 
         async def pieces() -> AsyncIterator[bytes]:
             yield b"INFO: starting init\r\n"
-            age = asyncio.get_running_loop().time() - self._found(name).started
+            age = asyncio.get_running_loop().time() - self.known(name).started
             booted = asyncio.get_running_loop().time() + self.boot_time - age + 0.01
             while (left := booted - asyncio.get_running_loop().time()) > 0:
                 await asyncio.sleep(min(left, 1.0))
@@ -206,101 +178,70 @@ class PaperEngine(Engine):
 
         yield pieces()
 
-    async def run(
-        self,
-        name: str,
-        command: Sequence[str],
-        *,
-        stdin: bytes | BinaryIO = b"",
-        environment: Mapping[str, str] | None = None,
-        privileged: bool = True,
+    async def carry_out(
+        self, name: str, command: Sequence[str], content: bytes, *, privileged: bool
     ) -> CommandResult:
-        self._answers()
         if tuple(command[: len(WITH_LOG)]) == WITH_LOG:
             entry, *command = command[len(WITH_LOG) :]
-            self._found(name).logged.append(entry)
-        found, text = self._found(name), " ".join(command)
-        age = asyncio.get_running_loop().time() - found.started
+            self.known(name).logged.append(entry)
+        result, text = self.known(name), " ".join(command)
+        age = asyncio.get_running_loop().time() - result.started
         if age < self.boot_time:
             self.early.append(text)
         if "multi-user.target" in text:
             return DONE if age >= self.boot_time else CommandResult(3, "", "")
         if text.startswith("/bin/sh -c test -e "):
-            return DONE if command[2].split()[-1] in found.files else CommandResult(1, "", "")
+            return DONE if command[2].split()[-1] in result.files else CommandResult(1, "", "")
         if self.on_command is not None:
             await self.on_command(text)
-        found.ran.append(text)
-        failed = next((one for part, one in self.failing.items() if part in text), None)
+        result.ran.append(text)
+        failed = next((item for part, item in self.failing.items() if part in text), None)
         if f"> {STARTED}" in text:
-            found.files[STARTED] = b"started"
+            result.files[STARTED] = b"started"
         if failed is not None:
             return failed
-        return await self._carried_out(found, command, stdin)
+        return await self._carry_out(result, command, content)
 
-    async def _carried_out(
-        self, found: PaperContainer, command: Sequence[str], stdin: bytes | BinaryIO
+    async def _carry_out(
+        self, result: PaperContainer, command: Sequence[str], content: bytes
     ) -> CommandResult:
-        content = stdin if isinstance(stdin, bytes) else stdin.read()
         if command[0] == "ctr":
-            found.images.append(content)
+            result.images.append(content)
         elif command[1] == "-s":
-            found.files |= _files_of(content.decode())
+            result.files |= _files_of(content.decode())
         elif "mkdir -p" in command[2] and len(command) > 5:
-            before = found.files.get(command[5], b"") if ">>" in command[2] else b""
-            found.files[command[5]] = before + content
+            before = result.files.get(command[5], b"") if ">>" in command[2] else b""
+            result.files[command[5]] = before + content
         elif "kubeadm" in command[2]:
             # A command goes on when nobody waits for it any more.
-            finish = partial(found.files.__setitem__, SUCCEEDED, b"success")
+            finish = partial(result.files.__setitem__, SUCCEEDED, b"success")
             asyncio.get_running_loop().call_later(KUBEADM_TIME, finish)
             await asyncio.sleep(KUBEADM_TIME)
         return DONE
 
     async def has_image(self, image: str) -> bool:
-        self._answers()
+        self.check_answers()
         return image in self.images
 
-    async def pull(
-        self,
-        image: str,
-        progress: Progress | None = None,
-        *,
-        login: Mapping[str, str] | None = None,
-    ) -> None:
-        self._answers()
-        if progress is not None:
-            progress(f"pulling image {image}: 1 of 2 layers")
+    def is_in_registry(self, image: str) -> bool:
+        return image in self.registry
+
+    async def take_in(self, image: str, login: Mapping[str, str] | None) -> None:
         await asyncio.sleep(2)
-        if image not in self.registry:
-            raise pull_failed(image, "manifest unknown")
-        self.images.add(image)
+        if image in self.registry:
+            self.images.add(image)
 
     def save(self, image: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         return _pieces(image)
 
     async def follow(self, label: str, told: Callable[[Container], None]) -> None:
-        self._answers()
+        self.check_answers()
         while (event := await self.events.get()) is not None:
             if label in event.labels:
                 told(event)
 
-    async def network(self, name: str) -> Network | None:
-        self._answers()
-        return self.networks.get(name)
-
     async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
         self.networks[name] = Network(name, ("172.18.0.0/16",), config.get("Labels", {}))
-
-    async def remove_network(self, name: str) -> bool:
-        return self.networks.pop(name, None) is not None
-
-    def _answers(self) -> None:
-        if self.down:
-            raise EngineUnreachable("no container engine answers at unix:///paper.sock: start it")
-
-    def _found(self, name: str) -> PaperContainer:
-        if name not in self.made:
-            raise NoSuchObject(f"No such container: {name}")
-        return self.made[name]
 
 
 def _files_of(script: str) -> dict[str, bytes]:

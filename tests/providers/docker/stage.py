@@ -27,7 +27,7 @@ from kapy.providers.docker import Host, add_to
 from kapy.providers.docker.load_balancer_config import PATH
 from kapy.providers.docker.node_images import node_image
 from kapy.remote.cluster_cache import ClusterCache
-from kapy.sdk import WorkloadClusters
+from kapy.sdk.workload_clusters import WorkloadClusters
 from kapy.testing.provider_bench import NAMESPACE, ProviderBench, key, provider_bench
 from tests.providers.docker.paper_engine import PaperEngine
 from tests.remote.setting import secret
@@ -152,7 +152,7 @@ class Stage:
 
     async def booted(self, name: str) -> Document:
         """Wait until a machine has carried out its boot data."""
-        return await self.until(name, lambda one: status(one, "BootstrapCompleted") == "True")
+        return await self.until(name, lambda value: status(value, "BootstrapCompleted") == "True")
 
     async def initialized(self) -> None:
         """Let core say that the control plane answers; its kubeconfig is there."""
@@ -171,9 +171,9 @@ class Stage:
         """A Node that joined the workload cluster."""
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": spec}
         addresses = [{"type": "Hostname", "address": name}]
-        made = await self.nodes.create(NODES, node)
+        document = await self.nodes.create(NODES, node)
         patch = {"status": {"addresses": addresses}}
-        await self.nodes.patch(NODES, Key.of(made), patch, subresource="status")
+        await self.nodes.patch(NODES, Key.of(document), patch, subresource="status")
 
     async def delete_machine(self, name: str) -> None:
         """Delete a Machine and, as core does at the end, its infrastructure."""
@@ -190,9 +190,9 @@ async def playing(
 ) -> AsyncIterator[Stage]:
     """A stage whose controllers run. follow: runs them, and may end them, too."""
     resources = [
-        one
+        resource
         for family in (DEV, DOCKER)
-        for one in (family.cluster, family.machine, family.pool, template_of(family.machine))
+        for resource in (family.cluster, family.machine, family.pool, template_of(family.machine))
     ]
     async with provider_bench(resources) as bench:
         engine = engine or PaperEngine()
@@ -228,8 +228,8 @@ def is_provisioned(document: Document) -> bool:
 
 def conditions(document: Document) -> dict[str, tuple[str, str, str]]:
     return {
-        one["type"]: (one["status"], one["reason"], one["message"])
-        for one in (document.get("status") or {}).get("conditions", ())
+        condition["type"]: (condition["status"], condition["reason"], condition["message"])
+        for condition in (document.get("status") or {}).get("conditions", ())
     }
 
 

@@ -25,7 +25,7 @@ from kapy.providers.docker.boot_log import (
 
 def of_folder(folder: Path, argv: Sequence[str]) -> list[str]:
     """A command whose log is in a folder."""
-    return [one.replace(PATH, f"{folder}/log/boot.log") for one in argv]
+    return [text.replace(PATH, f"{folder}/log/boot.log") for text in argv]
 
 
 def run(folder: Path, script: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -67,10 +67,10 @@ def test_a_command_that_prints_without_an_end_does_not_fill_the_disk(tmp_path: P
     assert done.stdout.count(b"\n") == lines
     newer, older = (tmp_path / "log" / name for name in ("boot.log", "boot.log.1"))
     assert OLDER.removeprefix(PATH) == ".1"
-    for one in (newer, older):
-        assert one.stat().st_size <= MOST + (3 << 20)
-        assert one.stat().st_mode & 0o777 == 0o600
-    assert sorted(one.name for one in newer.parent.iterdir()) == ["boot.log", "boot.log.1"]
+    for path in (newer, older):
+        assert path.stat().st_size <= MOST + (3 << 20)
+        assert path.stat().st_mode & 0o777 == 0o600
+    assert sorted(item.name for item in newer.parent.iterdir()) == ["boot.log", "boot.log.1"]
     *_, last, end = newer.read_text().splitlines()
     assert (last, end.rpartition(" ")[2]) == (f"{lines:07}", "0")
     assert ": goes on after a rotation\n" in newer.read_text()
@@ -141,7 +141,7 @@ def test_the_last_lines(number: int, lines: bytes) -> None:
 
 
 def marked(*lines: str) -> str:
-    return "".join(f"{one}\n" for one in lines)
+    return "".join(f"{line}\n" for line in lines)
 
 
 LOG: Sequence[str] = (

@@ -29,16 +29,16 @@ async def test_a_cluster_has_a_load_balancer_and_its_failure_domains(kinds: Kind
     async with playing(kinds) as stage:
         domains = [{"name": "a", "controlPlane": True}, {"name": "b", "controlPlane": False}]
         await stage.cluster({"failureDomains": domains})
-        found = await stage.bench.get(kinds.cluster, "blue")
-        assert found is not None
+        document = await stage.bench.get(kinds.cluster, "blue")
+        assert document is not None
         balancer = stage.engine.made["blue-lb"]
         host = balancer.record.address()[0]
-        assert found["spec"]["controlPlaneEndpoint"] == {"host": host, "port": 6443}
-        assert [one["name"] for one in found["status"]["failureDomains"]] == ["a", "b"]
-        assert conditions(found)["LoadBalancerAvailable"] == ("True", "Available", "")
-        assert conditions(found)["Ready"] == ("True", "Ready", "")
-        legacy = found["status"]["deprecated"]["v1beta1"]["conditions"]
-        assert {one["type"]: one["status"] for one in legacy} == {
+        assert document["spec"]["controlPlaneEndpoint"] == {"host": host, "port": 6443}
+        assert [domain["name"] for domain in document["status"]["failureDomains"]] == ["a", "b"]
+        assert conditions(document)["LoadBalancerAvailable"] == ("True", "Available", "")
+        assert conditions(document)["Ready"] == ("True", "Ready", "")
+        legacy = document["status"]["deprecated"]["v1beta1"]["conditions"]
+        assert {item["type"]: item["status"] for item in legacy} == {
             "LoadBalancerAvailable": "True",
             "Ready": "True",
         }
@@ -97,7 +97,7 @@ async def test_what_happened_while_the_engine_was_not_followed_is_found() -> Non
         while not stage.engine.events.empty():
             stage.engine.events.get_nowait()
         stage.engine.down = False
-        await stage.until("worker-0", lambda one: "not running" in message(one, "Ready"))
+        await stage.until("worker-0", lambda value: "not running" in message(value, "Ready"))
         assert stage.engine.made["blue-lb"].record.is_running
 
 
@@ -105,10 +105,10 @@ async def test_a_load_balancer_of_upstreams_manager_is_taken_over() -> None:
     async with playing() as stage:
         stage.engine.put("blue-lb", BALANCER_LABELS)
         await stage.cluster()
-        found = await stage.bench.get(DEV.cluster, "blue")
-        assert found is not None
+        document = await stage.bench.get(DEV.cluster, "blue")
+        assert document is not None
         host = stage.engine.made["blue-lb"].record.address()[0]
-        assert found["spec"]["controlPlaneEndpoint"]["host"] == host
+        assert document["spec"]["controlPlaneEndpoint"]["host"] == host
         assert "create blue-lb" not in stage.engine.diary
         await stage.machine("cp-0", control_plane=True)
         await stage.until("cp-0", is_provisioned)
@@ -119,10 +119,10 @@ async def test_two_clusters_of_one_name_do_not_share_a_load_balancer() -> None:
     async with playing() as stage:
         stage.engine.put("blue-lb", {**BALANCER_LABELS, NAMESPACE_LABEL: "elsewhere"})
         await stage.bench.cluster("blue", DEV.infra())
-        found = await stage.bench.until(
-            DEV.cluster, "blue", lambda one: "elsewhere/blue" in message(one, "Ready")
+        document = await stage.bench.until(
+            DEV.cluster, "blue", lambda item: "elsewhere/blue" in message(item, "Ready")
         )
-        assert conditions(found)["LoadBalancerAvailable"][:2] == ("False", "NotAvailable")
+        assert conditions(document)["LoadBalancerAvailable"][:2] == ("False", "NotAvailable")
         await stage.bench.client.delete(DEV.cluster, key("blue"))
         await stage.bench.until_gone(DEV.cluster, "blue")
         assert stage.engine.names() == ["blue-lb"]
@@ -132,15 +132,20 @@ async def test_a_missing_image_or_engine_is_explained() -> None:
     async with playing() as stage:
         stage.engine.images.remove(BALANCER_IMAGE)
         await stage.bench.cluster("blue", DEV.infra())
-        found = await stage.bench.until(
-            DEV.cluster, "blue", lambda one: "docker load" in message(one, "LoadBalancerAvailable")
+        document = await stage.bench.until(
+            DEV.cluster,
+            "blue",
+            lambda item: "docker load" in message(item, "LoadBalancerAvailable"),
         )
-        legacy = found["status"]["deprecated"]["v1beta1"]["conditions"]
-        told = next(one for one in legacy if one["type"] == "LoadBalancerAvailable")
-        assert (told["reason"], told["severity"]) == ("LoadBalancerProvisioningFailed", "Warning")
+        legacy = document["status"]["deprecated"]["v1beta1"]["conditions"]
+        result = next(item for item in legacy if item["type"] == "LoadBalancerAvailable")
+        assert (result["reason"], result["severity"]) == (
+            "LoadBalancerProvisioningFailed",
+            "Warning",
+        )
         stage.engine.down = True
         await stage.bench.until(
-            DEV.cluster, "blue", lambda one: "no container engine" in message(one, "Ready")
+            DEV.cluster, "blue", lambda item: "no container engine" in message(item, "Ready")
         )
         stage.engine.down = False
         stage.engine.registry.add(BALANCER_IMAGE)
@@ -161,9 +166,9 @@ async def test_image_and_template_of_ones_own() -> None:
         await stage.bench.until(
             DEV.cluster,
             "blue",
-            lambda one: (
+            lambda document: (
                 "names ConfigMap default/haproxy, which does not exist"
-                in message(one, "LoadBalancerAvailable")
+                in message(document, "LoadBalancerAvailable")
             ),
         )
         config_map: Document = {

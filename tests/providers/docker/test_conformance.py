@@ -12,7 +12,8 @@ from kapy.kube import Document
 from kapy.kube.http import Transport
 from kapy.providers.docker import Host, add_to
 from kapy.remote.cluster_cache import ClusterCache
-from kapy.sdk import Runtime, WorkloadClusters
+from kapy.sdk import Runtime
+from kapy.sdk.workload_clusters import WorkloadClusters
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.in_process import InProcess
@@ -51,19 +52,19 @@ def containers(kinds: Kinds, engine: PaperEngine) -> ProviderUnderTest:
         "infra-machine": (kinds.machine, kinds.machine_of()),
         "infra-machinepool": (kinds.pool, pool),
     }
-    found = [
+    results = [
         Kind(role, resource, example, template=template_of(resource))
         for role, (resource, example) in examples.items()
     ]
-    return ProviderUnderTest("docker", tuple(found), InProcess(add))
+    return ProviderUnderTest("docker", tuple(results), InProcess(add))
 
 
 @pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=["dev", "docker"])
 async def test_the_docker_backend_keeps_every_rule(kinds: Kinds) -> None:
     engine = PaperEngine()
     report = await run_checks(containers(kinds, engine), BEHAVIOUR)
-    assert {one.rule.id: one.findings for one in report.with_state(State.BROKEN)} == {}
-    not_run = {one.rule.id: one.reason for one in report.with_state(State.NOT_RUN)}
-    looked = {one.rule for one in BEHAVIOUR if one.role in DOCUMENTS}
+    assert {item.rule.id: item.findings for item in report.with_state(State.BROKEN)} == {}
+    not_run = {item.rule.id: item.reason for item in report.with_state(State.NOT_RUN)}
+    looked = {check.rule for check in BEHAVIOUR if check.role in DOCUMENTS}
     assert looked & set(not_run) == set(), not_run
     assert engine.names() == []

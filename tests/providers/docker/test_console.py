@@ -21,7 +21,7 @@ from kapy.providers.docker.boot_log import PATH
 from kapy.providers.docker.console import LARGEST, ContainerConsole
 from kapy.providers.docker.containers import BelongsToAnother
 from kapy.providers.docker.published import published_at
-from kapy.sdk import CommandStreams, ConsoleUnavailable, LogRequest, MachineTarget
+from kapy.sdk.console import CommandStreams, ConsoleUnavailable, LogRequest, MachineTarget
 from tests.containers.engine_server import RECORDED, EngineServer, Ran
 
 pytestmark = pytest.mark.sockets
@@ -64,7 +64,7 @@ def target(*, provider_id: str = "docker:////t1", cluster: str = "c") -> Machine
 
 async def read(console: ContainerConsole, source: str, **wanted: Any) -> str:
     pieces = console.logs(target(), LogRequest(source=source, **wanted))
-    return b"".join([one async for one in pieces]).decode()
+    return b"".join([piece async for piece in pieces]).decode()
 
 
 def archive(text: str) -> bytes:
@@ -88,7 +88,7 @@ async def test_a_journal_is_read_by_journalctl(
     assert "--follow" not in ran.command
     await read(console, "journal", follow=True)
     assert "--follow" in server.ran[1].command
-    assert not [one for one in server.ran[1].command if "--unit" in one]
+    assert not [text for text in server.ran[1].command if "--unit" in text]
 
 
 class Log:
@@ -99,7 +99,7 @@ class Log:
 
     def run(self, ran: Ran) -> tuple[int, bytes, bytes]:
         """Run a command, which does not follow the log."""
-        command = [one.replace(PATH, str(self.path)) for one in ran.command]
+        command = [text.replace(PATH, str(self.path)) for text in ran.command]
         follow, command[-1] = command[-1], ""
         done = subprocess.run(command, capture_output=True, check=False, timeout=60)
         return done.returncode, done.stdout + (b"new\n" if follow else b""), done.stderr
@@ -134,8 +134,8 @@ async def test_of_a_large_log_the_end_is_shown(
         server.answer("GET .*/containers/t1/json", "exited")
         server.answer("GET .*/archive", archive(whole))
         server.answer("GET .*/archive .*[.]1$", "no-container")
-    shown = await read(console, "bootstrap")
-    first, _, rest = shown.partition("\n")
+    name = await read(console, "bootstrap")
+    first, _, rest = name.partition("\n")
     assert re.fullmatch(r"== only the last 12 MiB of \S+ are shown; read the rest .*", first)
     assert rest == whole[-LARGEST:]
     assert await read(console, "bootstrap", tail=3) == text * 3
@@ -210,7 +210,7 @@ async def test_a_terminal_has_the_size_of_the_users(
     )
     assert await console.execute(target(), ["bash"], streams) == 0
     assert (out.getvalue(), server.ran[0].tty) == (b"bye", True)
-    (resized,) = [one for one in server.asked if one.path.endswith("/resize")]
+    (resized,) = [entry for entry in server.asked if entry.path.endswith("/resize")]
     assert (resized.query["h"], resized.query["w"]) == (["24"], ["80"])
 
 

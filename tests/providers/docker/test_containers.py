@@ -72,10 +72,10 @@ def test_a_control_plane_node() -> None:
 
 def test_podman_is_asked_for_a_volume_with_devices() -> None:
     podman = EngineInfo(name="e", version="1", storage_driver="overlay", is_podman=True)
-    found = configured(engine=podman)
-    assert found["Volumes"] == {}
-    assert found["HostConfig"]["Binds"][0] == "blue-cp-var:/var:suid,exec,dev"
-    assert found["HostConfig"]["PidsLimit"] == -1, "Podman allows 2048 processes otherwise"
+    document = configured(engine=podman)
+    assert document["Volumes"] == {}
+    assert document["HostConfig"]["Binds"][0] == "blue-cp-var:/var:suid,exec,dev"
+    assert document["HostConfig"]["PidsLimit"] == -1, "Podman allows 2048 processes otherwise"
 
 
 def test_podman_without_cgroup_namespaces_is_refused() -> None:
@@ -136,8 +136,8 @@ def test_a_worker_with_mounts_of_its_own_on_a_host_with_selinux() -> None:
         ip_family="DualStack",
         labels={"io.x-k8s.cluster.failureDomain": "a"},
     )
-    found = configured(wanted, selinux=True, runtime="runc-nores")
-    host = found["HostConfig"]
+    document = configured(wanted, selinux=True, runtime="runc-nores")
+    host = document["HostConfig"]
     assert host["Binds"] == [
         "/run/docker.sock:/var/run/docker.sock:Z",
         "/srv:/data:Z,ro",
@@ -146,14 +146,14 @@ def test_a_worker_with_mounts_of_its_own_on_a_host_with_selinux() -> None:
     assert host["Sysctls"]["net.ipv6.conf.all.disable_ipv6"] == "0"
     assert host["Runtime"] == "runc-nores"
     assert "CgroupnsMode" not in host
-    assert (host["PortBindings"], found["Env"]) == ({}, [])
-    assert found["Labels"]["io.x-k8s.cluster.failureDomain"] == "a"
+    assert (host["PortBindings"], document["Env"]) == ({}, [])
+    assert document["Labels"]["io.x-k8s.cluster.failureDomain"] == "a"
 
 
 def test_a_load_balancer() -> None:
     wanted = Wanted(name="b", cluster=BLUE, role="external-load-balancer", image="i")
-    found = configured(wanted)
-    assert found["Entrypoint"] == [
+    document = configured(wanted)
+    assert document["Entrypoint"] == [
         "haproxy",
         "-W",
         "-db",
@@ -161,7 +161,7 @@ def test_a_load_balancer() -> None:
         "/usr/local/etc/haproxy/haproxy.cfg",
     ]
     free = [{"HostIp": "0.0.0.0", "HostPort": "0"}]
-    assert found["HostConfig"]["PortBindings"] == {"6443/tcp": free, "8404/tcp": free}
+    assert document["HostConfig"]["PortBindings"] == {"6443/tcp": free, "8404/tcp": free}
 
 
 @pytest.mark.parametrize(
@@ -200,10 +200,10 @@ def test_proxies_are_passed_on_and_the_cluster_is_reached_without() -> None:
     environment = {"https_proxy": "http://proxy:3128", "NO_PROXY": "example.com"}
     networks = cluster_subnets(cluster(["192.168.0.0/16"], ["10.128.0.0/12", "fd00::/112"]))
     wanted = replace(NODE, cluster_subnets=networks)
-    found = configured(wanted, environment=environment, subnets=["172.18.0.0/16"])["Env"]
+    env = configured(wanted, environment=environment, subnets=["172.18.0.0/16"])["Env"]
     inside = "172.18.0.0/16,192.168.0.0/16,10.128.0.0/12,fd00::/112"
     direct = f"{inside},example.com,blue-cp,.svc,.svc.cluster,.svc.cluster.local"
-    assert found[1:] == [
+    assert env[1:] == [
         "HTTPS_PROXY=http://proxy:3128",
         "https_proxy=http://proxy:3128",
         f"NO_PROXY={direct}",
@@ -247,10 +247,10 @@ def test_a_container_without_our_labels_is_somebody_elses() -> None:
     ],
 )
 def test_images_of_nodes(version: str, custom: str, name: str, private: bool) -> None:
-    found = node_image(version, custom)
-    assert found.name.startswith(name)
-    assert ("@" in found.name) is ("@" in name)
-    assert found.has_private_cgroups is private
+    image = node_image(version, custom)
+    assert image.name.startswith(name)
+    assert ("@" in image.name) is ("@" in name)
+    assert image.has_private_cgroups is private
 
 
 def test_a_known_custom_image_is_run_as_it_needs() -> None:
@@ -307,7 +307,7 @@ def test_the_load_balancers_configuration() -> None:
     ]
     assert "timeout tunnel" in text, "idle watches end with the other timeouts"
     settings = dict(line.split() for line in text.splitlines() if line.startswith("  srvtcpka-"))
-    idle, interval = (int(settings[f"srvtcpka-{one}"].rstrip("s")) for one in ("idle", "intvl"))
+    idle, interval = (int(settings[f"srvtcpka-{item}"].rstrip("s")) for item in ("idle", "intvl"))
     noticed = idle + interval * int(settings["srvtcpka-cnt"])
     assert noticed < 30, "connections to a machine that was killed stay open until kubelets ask"
     assert "  bind :::6443\n" in config_text(Balancing(ipv6=True))

@@ -152,12 +152,12 @@ async def live(engine: Faulty) -> None:
 async def create(stage: Stage, name: str, *, control_plane: bool = False) -> None:
     """A machine, until its boot data has been carried out."""
     await stage.machine(name, control_plane=control_plane)
-    found = await stage.booted(name)
-    assert is_provisioned(found)
+    document = await stage.booted(name)
+    assert is_provisioned(document)
     container = stage.engine.made[f"blue-{name}"]
-    assert sum("kubeadm init" in one for one in container.ran) == 1
-    found = await stage.until(name, lambda one: status(one, "Ready") == "True")
-    assert found["spec"]["providerID"] == f"docker:////blue-{name}"
+    assert sum("kubeadm init" in text for text in container.ran) == 1
+    document = await stage.until(name, lambda value: status(value, "Ready") == "True")
+    assert document["spec"]["providerID"] == f"docker:////blue-{name}"
 
 
 @pytest.mark.parametrize(("fault", "number"), CHOSEN)

@@ -39,29 +39,29 @@ async def test_a_control_plane_machine_from_container_to_node(kinds: Kinds) -> N
         provisioned: list[bool] = []
 
         async def note(_: str) -> None:
-            found = await stage.bench.get(kinds.machine, "cp-0")
-            provisioned.append(found is not None and is_provisioned(found))
+            result = await stage.bench.get(kinds.machine, "cp-0")
+            provisioned.append(result is not None and is_provisioned(result))
 
         stage.engine.on_command = note
         await stage.cluster()
         await stage.machine("cp-0", control_plane=True)
-        found = await stage.until("cp-0", is_provisioned)
+        document = await stage.until("cp-0", is_provisioned)
         name = "blue-cp-0"
-        assert found["spec"]["providerID"] == f"docker:////{name}"
+        assert document["spec"]["providerID"] == f"docker:////{name}"
         ipv4 = stage.engine.made[name].record.address()[0]
-        assert found["status"]["addresses"] == [
+        assert document["status"]["addresses"] == [
             {"type": "Hostname", "address": name},
             {"type": "InternalIP", "address": ipv4},
             {"type": "ExternalIP", "address": ipv4},
         ]
-        assert found["metadata"]["annotations"][Annotation.LOAD_BALANCER_WEIGHT] == "100"
+        assert document["metadata"]["annotations"][Annotation.LOAD_BALANCER_WEIGHT] == "100"
         assert f"server {name} {ipv4}:6443 weight 100 check" in stage.balancer
-        found = await stage.booted("cp-0")
-        assert status(found, "Ready") == "True"
+        document = await stage.booted("cp-0")
+        assert status(document, "Ready") == "True"
         assert len(provisioned) == 4
         assert all(provisioned)
         ran = stage.engine.made[name].ran
-        assert [one.split(" ")[-1] for one in ran[-3:]] == ["before", "/run/done", "after"]
+        assert [text.split(" ")[-1] for text in ran[-3:]] == ["before", "/run/done", "after"]
         assert f"echo started > {STARTED} && kubeadm init --ignore-preflight-errors=" in ran[-2]
         files = stage.engine.made[name].files
         assert b"KubeProxyConfiguration" in files["/run/kubeadm/kubeadm.yaml"]
@@ -70,7 +70,7 @@ async def test_a_control_plane_machine_from_container_to_node(kinds: Kinds) -> N
         await asyncio.sleep(1)
         node = await stage.nodes.get(NODES, Key("", name))
         assert node["spec"]["providerID"] == f"docker:////{name}"
-        assert [one["key"] for one in node["spec"]["taints"]] == ["other"]
+        assert [taint["key"] for taint in node["spec"]["taints"]] == ["other"]
         assert {"type": "InternalIP", "address": ipv4} in node["status"]["addresses"]
 
 
@@ -112,31 +112,33 @@ async def test_says_how_far_it_is() -> None:
     async with playing() as stage:
         await stage.bench.cluster("blue", DEV.infra())
         await stage.machine("worker-0")
-        found = await stage.until("worker-0", lambda one: status(one, "ContainerProvisioned"))
+        document = await stage.until(
+            "worker-0", lambda value: status(value, "ContainerProvisioned")
+        )
         reason = "WaitingForClusterInfrastructureReady"
-        assert conditions(found)["ContainerProvisioned"] == ("False", reason, "")
+        assert conditions(document)["ContainerProvisioned"] == ("False", reason, "")
         for waiting in ("CGroupsReady", "PreLoadedImagesReady", "BootstrapCompleted"):
-            assert conditions(found)[waiting] == ("False", "WaitingForContainer", "")
-        legacy = found["status"]["deprecated"]["v1beta1"]["conditions"]
-        old = {one["type"]: one.get("reason") for one in legacy}
+            assert conditions(document)[waiting] == ("False", "WaitingForContainer", "")
+        legacy = document["status"]["deprecated"]["v1beta1"]["conditions"]
+        old = {item["type"]: item.get("reason") for item in legacy}
         assert old["ContainerProvisioned"] == "WaitingForClusterInfrastructure"
         await stage.bench.cluster_provisioned("blue")
-        found = await stage.until(
-            "worker-0", lambda one: conditions(one)["CGroupsReady"][1] == "NotReady"
+        document = await stage.until(
+            "worker-0", lambda value: conditions(value)["CGroupsReady"][1] == "NotReady"
         )
-        assert message(found, "CGroupsReady") == "Waiting for cgroups ready (1 of 1)"
-        assert conditions(found)["PreLoadedImagesReady"][1] == "WaitingForCGroups"
-        assert conditions(found)["BootstrapCompleted"][1] == "WaitingForCGroups"
-        assert "providerID" not in found["spec"]
-        found = await stage.until(
-            "worker-0", lambda one: "runcmd[1]" in message(one, "BootstrapCompleted")
+        assert message(document, "CGroupsReady") == "Waiting for cgroups ready (1 of 1)"
+        assert conditions(document)["PreLoadedImagesReady"][1] == "WaitingForCGroups"
+        assert conditions(document)["BootstrapCompleted"][1] == "WaitingForCGroups"
+        assert "providerID" not in document["spec"]
+        document = await stage.until(
+            "worker-0", lambda value: "runcmd[1]" in message(value, "BootstrapCompleted")
         )
-        assert conditions(found)["BootstrapCompleted"] == (
+        assert conditions(document)["BootstrapCompleted"] == (
             "False",
             "NotReady",
             "Running bootstrap command [ runcmd[1] ] (3 of 4)",
         )
-        assert is_provisioned(found)
+        assert is_provisioned(document)
 
 
 async def test_a_failed_command_is_shown_and_not_tried_again() -> None:
@@ -146,19 +148,20 @@ async def test_a_failed_command_is_shown_and_not_tried_again() -> None:
         stage.engine.failing["kubeadm init"] = result
         await stage.cluster()
         await stage.machine("cp-0", control_plane=True)
-        found = await stage.until(
-            "cp-0", lambda one: conditions(one).get("BootstrapCompleted", ("",) * 3)[1] == "Failed"
+        document = await stage.until(
+            "cp-0",
+            lambda value: conditions(value).get("BootstrapCompleted", ("",) * 3)[1] == "Failed",
         )
-        said = message(found, "BootstrapCompleted")
-        assert said.startswith(
+        text = message(document, "BootstrapCompleted")
+        assert text.startswith(
             "Running bootstrap command [ runcmd[1] ]\nERROR: exited with status: 2"
         )
-        assert "  * line 39\nSTDERR: no route to host" in said
-        assert "line 29\n" not in said
-        assert "\x1b" not in said
-        assert is_provisioned(found)
+        assert "  * line 39\nSTDERR: no route to host" in text
+        assert "line 29\n" not in text
+        assert "\x1b" not in text
+        assert is_provisioned(document)
         ran = list(stage.engine.made["blue-cp-0"].ran)
-        assert sum("kubeadm init" in one for one in ran) == 1
+        assert sum("kubeadm init" in name for name in ran) == 1
         await asyncio.sleep(3600)
         assert stage.engine.made["blue-cp-0"].ran == ran
 
@@ -174,17 +177,19 @@ async def test_a_file_that_cannot_be_written_is_tried_again() -> None:
         stage.engine.failing.clear()
         await stage.booted("cp-0")
         ran = stage.engine.made["blue-cp-0"].ran
-        assert sum("mkdir -p" in one for one in ran) == 3
+        assert sum("mkdir -p" in text for text in ran) == 3
 
 
 async def test_a_machine_that_is_deleted_stops_booting() -> None:
     async with playing() as stage:
         await stage.cluster()
         await stage.machine("worker-0")
-        await stage.until("worker-0", lambda one: "runcmd[1]" in message(one, "BootstrapCompleted"))
+        await stage.until(
+            "worker-0", lambda value: "runcmd[1]" in message(value, "BootstrapCompleted")
+        )
         await stage.delete_machine("worker-0")
         await stage.bench.until_gone(DEV.machine, "worker-0")
-        names = [getattr(one.get_coro(), "__qualname__", "") for one in asyncio.all_tasks()]
+        names = [getattr(task.get_coro(), "__qualname__", "") for task in asyncio.all_tasks()]
         assert "_work" not in names
 
 
@@ -194,13 +199,13 @@ async def test_boot_data_that_another_program_began_is_waited_for() -> None:
         stage.engine.initial_files[STARTED] = b"started"
         await stage.machine("cp-0", control_plane=True)
         await asyncio.sleep(60)
-        container, found = (
+        container, document = (
             stage.engine.made["blue-cp-0"],
             await stage.bench.get(DEV.machine, "cp-0"),
         )
-        assert found is not None
+        assert document is not None
         waits = "Waiting for kubeadm, which was started before (1 of 1)"
-        assert message(found, "BootstrapCompleted") == waits
+        assert message(document, "BootstrapCompleted") == waits
         container.files[SUCCEEDED] = b"success"
         await stage.booted("cp-0")
         assert not container.ran
@@ -215,9 +220,9 @@ async def test_a_machine_that_is_adopted_needs_no_boot_data(kinds: Kinds) -> Non
         stage.engine.made["blue-cp-0"].files |= {STARTED: b"", SUCCEEDED: b""}
         known = "docker:////blue-cp-0"
         await stage.machine("cp-0", control_plane=True, data=None, provider_id=known)
-        found = await stage.booted("cp-0")
-        assert is_provisioned(found)
-        assert found["status"]["addresses"]
+        document = await stage.booted("cp-0")
+        assert is_provisioned(document)
+        assert document["status"]["addresses"]
         assert not stage.engine.made["blue-cp-0"].ran
 
 
@@ -226,10 +231,10 @@ async def test_a_machine_waits_for_its_boot_data_in_its_container() -> None:
         await stage.cluster()
         await stage.machine("cp-0", control_plane=True, data=None)
         reason = "WaitingForBootstrapData"
-        found = await stage.until(
-            "cp-0", lambda one: conditions(one).get("BootstrapCompleted", ("",) * 3)[1] == reason
+        document = await stage.until(
+            "cp-0", lambda item: conditions(item).get("BootstrapCompleted", ("",) * 3)[1] == reason
         )
-        assert is_provisioned(found)
+        assert is_provisioned(document)
         assert not stage.engine.made["blue-cp-0"].ran
         value = b64encode(BOOT_DATA).decode()
         await stage.bench.client.patch(SECRETS, key("cp-0"), {"data": {"value": value}})
@@ -241,13 +246,13 @@ async def test_an_image_is_pulled_with_progress_or_the_condition_says_what_to_do
         await stage.cluster()
         stage.engine.images.remove(NODE_IMAGE)
         await stage.machine("worker-0")
-        found = await stage.until(
-            "worker-0", lambda one: "layers" in message(one, "ContainerProvisioned")
+        document = await stage.until(
+            "worker-0", lambda value: "layers" in message(value, "ContainerProvisioned")
         )
-        found = await stage.until(
-            "worker-0", lambda one: "docker load" in message(one, "ContainerProvisioned")
+        document = await stage.until(
+            "worker-0", lambda value: "docker load" in message(value, "ContainerProvisioned")
         )
-        assert conditions(found)["ContainerProvisioned"][:2] == ("False", "NotProvisioned")
+        assert conditions(document)["ContainerProvisioned"][:2] == ("False", "NotProvisioned")
         stage.engine.registry.add(NODE_IMAGE)
         await stage.booted("worker-0")
 
@@ -257,10 +262,10 @@ async def test_an_engine_that_is_away_is_waited_for() -> None:
         await stage.cluster()
         stage.engine.down = True
         await stage.machine("worker-0")
-        found = await stage.until(
-            "worker-0", lambda one: "no container engine" in message(one, "Ready")
+        document = await stage.until(
+            "worker-0", lambda value: "no container engine" in message(value, "Ready")
         )
-        assert conditions(found)["ContainerProvisioned"][1] == "NotProvisioned"
+        assert conditions(document)["ContainerProvisioned"][1] == "NotProvisioned"
         stage.engine.down = False
         await stage.booted("worker-0")
 
@@ -280,8 +285,10 @@ async def test_a_container_of_another_cluster_is_not_touched() -> None:
         stage.engine.put("blue-worker-0", labels)
         await stage.cluster()
         await stage.machine("worker-0")
-        found = await stage.until("worker-0", lambda one: "elsewhere/blue" in message(one, "Ready"))
-        assert "need different names" in message(found, "ContainerProvisioned")
+        document = await stage.until(
+            "worker-0", lambda value: "elsewhere/blue" in message(value, "Ready")
+        )
+        assert "need different names" in message(document, "ContainerProvisioned")
         await stage.delete_machine("worker-0")
         await stage.bench.until_gone(DEV.machine, "worker-0")
         assert "blue-worker-0" in stage.engine.names()
@@ -295,7 +302,7 @@ async def test_a_container_that_was_not_started_is_made_anew() -> None:
         stage.engine.put("blue-worker-0", labels, state="created")
         await stage.machine("worker-0")
         await stage.booted("worker-0")
-        diary = [one for one in stage.engine.diary if "worker" in one]
+        diary = [text for text in stage.engine.diary if "worker" in text]
         assert diary == ["remove blue-worker-0", "create blue-worker-0", "start blue-worker-0"]
 
 
@@ -310,10 +317,10 @@ async def test_a_machine_that_upstreams_manager_made_is_taken_over() -> None:
         await stage.bench.client.patch(
             Machine.RESOURCE, key("worker-0"), patch, subresource="status"
         )
-        found = await stage.until("worker-0", lambda one: status(one, "Ready") == "True")
-        assert is_provisioned(found)
+        document = await stage.until("worker-0", lambda value: status(value, "Ready") == "True")
+        assert is_provisioned(document)
         assert not stage.engine.made["blue-worker-0"].ran
-        assert not [one for one in stage.engine.diary if "worker" in one]
+        assert not [text for text in stage.engine.diary if "worker" in text]
 
 
 async def test_a_killed_container_is_reported_and_not_replaced() -> None:
@@ -322,11 +329,11 @@ async def test_a_killed_container_is_reported_and_not_replaced() -> None:
         await stage.machine("worker-0")
         await stage.booted("worker-0")
         stage.engine.halt("blue-worker-0")
-        found = await stage.until("worker-0", lambda one: status(one, "Ready") == "False")
-        said = "Container blue-worker-0 is not running anymore"
-        assert conditions(found)["ContainerProvisioned"] == ("False", "NotProvisioned", said)
-        assert is_provisioned(found)
-        assert found["status"]["addresses"]
+        document = await stage.until("worker-0", lambda value: status(value, "Ready") == "False")
+        text = "Container blue-worker-0 is not running anymore"
+        assert conditions(document)["ContainerProvisioned"] == ("False", "NotProvisioned", text)
+        assert is_provisioned(document)
+        assert document["status"]["addresses"]
         assert stage.engine.diary.count("create blue-worker-0") == 1
 
 
@@ -341,7 +348,7 @@ async def test_deletion_leaves_the_load_balancer_first() -> None:
         await stage.bench.client.patch(Machine.RESOURCE, key("cp-1"), hold)
         await stage.bench.client.delete(Machine.RESOURCE, key("cp-1"))
         await asyncio.sleep(1)
-        (line,) = (one for one in stage.balancer.splitlines() if "server blue-cp-1" in one)
+        (line,) = (text for text in stage.balancer.splitlines() if "server blue-cp-1" in text)
         assert " weight 0 " in line
         await stage.bench.client.delete(DEV.machine, key("cp-1"))
         await stage.bench.until_gone(DEV.machine, "cp-1")
@@ -357,10 +364,10 @@ async def test_a_machine_in_memory_is_nobodys_business_here() -> None:
         infra["spec"] = {"backend": {"inMemory": {}}}
         await stage.bench.machine("blue", "worker-0", infra, bootstrap_data=b"x")
         await asyncio.sleep(60)
-        found = await stage.bench.get(DEV.machine, "worker-0")
-        assert found is not None
-        assert "status" not in found
-        assert "finalizers" not in found["metadata"]
+        document = await stage.bench.get(DEV.machine, "worker-0")
+        assert document is not None
+        assert "status" not in document
+        assert "finalizers" not in document["metadata"]
         assert CLUSTER.name not in " ".join(stage.engine.names())
 
 
@@ -381,9 +388,9 @@ runcmd: ['kubeadm join']
         assert (ran.files["/etc/one"], ran.files["/etc/two"]) == (b"1", b"2")
         assert len(ran.ran) == 2  # both files take one command
         (event,) = [
-            one
-            for one in (await stage.bench.client.list(EVENTS, NAMESPACE)).items
-            if one["reason"] == "BootDataIgnored"
+            document
+            for document in (await stage.bench.client.list(EVENTS, NAMESPACE)).items
+            if document["reason"] == "BootDataIgnored"
         ]
         assert event["type"] == "Warning"
         assert event["involvedObject"]["name"] == "worker-0"
@@ -402,8 +409,8 @@ async def test_templates_tell_the_capacity_of_the_engine(kinds: Kinds) -> None:
         }
         resource = template_of(kinds.machine)
         await stage.bench.client.create(resource, template)
-        found = await stage.bench.until(resource, "small", lambda one: "status" in one)
-        assert found["status"]["capacity"] == {"cpu": "4", "memory": "16Gi"}
+        document = await stage.bench.until(resource, "small", lambda item: "status" in item)
+        assert document["status"]["capacity"] == {"cpu": "4", "memory": "16Gi"}
         of_memory = {**template, "metadata": {"name": "other", "namespace": NAMESPACE}}
         of_memory["spec"] = {"template": {"spec": {"backend": {"inMemory": {}}}}}
         if kinds is DEV:
@@ -425,8 +432,9 @@ async def test_a_failure_of_the_engines_machine_has_a_remedy(said: str, remedy: 
         stage.engine.failing["kubeadm init"] = CommandResult(1, "", f"{said}\n")
         await stage.cluster()
         await stage.machine("cp-0", control_plane=True)
-        found = await stage.until(
-            "cp-0", lambda one: conditions(one).get("BootstrapCompleted", ("", ""))[1] == "Failed"
+        document = await stage.until(
+            "cp-0",
+            lambda value: conditions(value).get("BootstrapCompleted", ("", ""))[1] == "Failed",
         )
-        assert message(found, "BootstrapCompleted").splitlines()[-1].startswith("REMEDY: ")
-        assert remedy in message(found, "BootstrapCompleted").splitlines()[-1]
+        assert message(document, "BootstrapCompleted").splitlines()[-1].startswith("REMEDY: ")
+        assert remedy in message(document, "BootstrapCompleted").splitlines()[-1]

@@ -53,8 +53,12 @@ def is_full(document: Document, count: int = 2) -> bool:
 
 def images(stage: Stage) -> list[str]:
     """The images of all containers but the load balancer."""
-    found = stage.engine.made.values()
-    return sorted(one.record.image for one in found if one.record.name != "blue-lb")
+    result = stage.engine.made.values()
+    return sorted(
+        paper_container.record.image
+        for paper_container in result
+        if paper_container.record.name != "blue-lb"
+    )
 
 
 @BOTH
@@ -63,15 +67,15 @@ async def test_a_pool_is_provisioned_when_all_its_machines_are(kinds: Kinds) -> 
         await a_pool(stage, failureDomains=["a", "b"])
         pool = await stage.bench.until(kinds.pool, "pool", is_full)
         pool = await stage.bench.until(
-            kinds.pool, "pool", lambda one: status(one, "ReplicasReady") == "True"
+            kinds.pool, "pool", lambda document: status(document, "ReplicasReady") == "True"
         )
         scheme = "dev" if kinds is DEV else "docker"
         assert pool["spec"]["providerID"] == f"{scheme}:////blue-dmp-pool"
-        names = [one.rpartition("/")[2] for one in pool["spec"]["providerIDList"]]
+        names = [item.rpartition("/")[2] for item in pool["spec"]["providerIDList"]]
         labels = [stage.engine.made[name].record.labels for name in names]
-        assert {one[LABELS[kinds.pool.kind]] for one in labels} == {"pool"}
-        assert sorted(one[FAILURE_DOMAIN_LABEL] for one in labels) == ["a", "b"]
-        assert {one[ROLE_LABEL] for one in labels} == {"worker"}
+        assert {label[LABELS[kinds.pool.kind]] for label in labels} == {"pool"}
+        assert sorted(label[FAILURE_DOMAIN_LABEL] for label in labels) == ["a", "b"]
+        assert {label[ROLE_LABEL] for label in labels} == {"worker"}
         machines = (await stage.bench.client.list(kinds.machine, namespace=NAMESPACE)).items
         spec = machines[0]["spec"]["backend"]["docker"] if kinds.nested else machines[0]["spec"]
         assert spec["customImage"] == "node:1"

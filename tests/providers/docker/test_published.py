@@ -42,9 +42,12 @@ def test_the_certificate_stays_that_of_the_address() -> None:
     addresses = PublishedAddresses()
     addresses.learn(balancer("32768"), *PUBLISHED)
     access = Kubeconfig("https://172.18.0.2:6443", token="t")
-    found = with_url_override(addresses.instead_of, access)
-    assert (found.server, found.tls_server_name) == ("https://127.0.0.1:32768", "172.18.0.2")
-    assert found.token == "t"
+    kubeconfig = with_url_override(addresses.instead_of, access)
+    assert (kubeconfig.server, kubeconfig.tls_server_name) == (
+        "https://127.0.0.1:32768",
+        "172.18.0.2",
+    )
+    assert kubeconfig.token == "t"
     named = replace(access, tls_server_name="other")
     assert with_url_override(addresses.instead_of, named).tls_server_name == "other"
     elsewhere = Kubeconfig("https://10.0.0.1:6443")
@@ -66,11 +69,11 @@ async def test_the_way_to_a_rootless_engines_load_balancer(
     async with playing(DEV) as stage:
         stage.engine.security = security
         await stage.cluster()
-        found = await stage.bench.get(DEV.cluster, "blue")
-        assert found is not None
+        document = await stage.bench.get(DEV.cluster, "blue")
+        assert document is not None
         assert stage.host is not None
         instead_of = stage.host.published.instead_of
-        url = f"https://{found['spec']['controlPlaneEndpoint']['host']}:6443"
+        url = f"https://{document['spec']['controlPlaneEndpoint']['host']}:6443"
         assert instead_of(url) == (published_at(stage) if published else "")
         stage.engine.halt("blue-lb")
         await asyncio.sleep(60)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from typing import Final
 
 from kapy._aio.clock import system_clock
 from kapy.api.dev_cluster import DevCluster
@@ -28,8 +30,9 @@ POOLS = DevMachinePool.RESOURCE
 UPSTREAM: dict[str, str] = {"vm": "10s", "node": "2s", "etcd": "2s", "apiServer": "2s"}
 """Start-up durations of upstream's sample: 16 s for a control plane machine and a worker."""
 
-# One CA for all tests: a key takes its time.
+# One CA for all tests: a key takes its time. It is older than any test's clock, virtual or not.
 _CA: list[KeyPair] = []
+_CA_TIME: Final = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 def dev_cluster(name: str, **backend: Document) -> Document:
@@ -57,8 +60,8 @@ def dev_machine(durations: Mapping[str, str] | None = None, jitter: str = "") ->
 
 
 def conditions(document: Document) -> dict[str, tuple[str, str]]:
-    found = document.get("status", {}).get("conditions", [])
-    return {one["type"]: (one["status"], one["reason"]) for one in found}
+    result = document.get("status", {}).get("conditions", [])
+    return {item["type"]: (item["status"], item["reason"]) for item in result}
 
 
 def is_ready(document: Document) -> bool:
@@ -75,16 +78,16 @@ class Plane:
         self.in_memory = InMemoryClusters(clock=bench.clock)
         self._running = AsyncExitStack()
 
-    async def cluster(self, name: str) -> Document:
+    async def cluster(self, name: str, infra: Document | None = None) -> Document:
         """A Cluster with its DevCluster and its CA, provisioned."""
-        await self.bench.cluster(name, dev_cluster(name))
+        await self.bench.cluster(name, infra or dev_cluster(name))
         secret = certificate_secret(key(name), CLUSTER_CA, self.authority)
         await self.bench.client.create(SECRETS, secret)
-        found = await self.bench.until(
-            CLUSTERS, name, lambda one: "initialization" in one.get("status", {})
+        document = await self.bench.until(
+            CLUSTERS, name, lambda item: "initialization" in item.get("status", {})
         )
         await self.bench.cluster_provisioned(name)
-        return found
+        return document
 
     async def machine(
         self,
@@ -107,9 +110,9 @@ class Plane:
         for name in names:
             await self.bench.until(MACHINES, name, is_ready)
 
-    async def running(self, name: str, workers: int = 0) -> None:
+    async def running(self, name: str, workers: int = 0, infra: Document | None = None) -> None:
         """A cluster of one control plane machine and some workers, up."""
-        await self.cluster(name)
+        await self.cluster(name, infra)
         await self.machine(name, f"{name}-cp", control_plane=True)
         for number in range(workers):
             await self.machine(name, f"{name}-{number}")
@@ -118,7 +121,7 @@ class Plane:
     @property
     def authority(self) -> KeyPair:
         if not _CA:
-            _CA.append(new_ca("kubernetes", now=self.bench.clock(), algorithm="ECDSA-P256"))
+            _CA.append(new_ca("kubernetes", now=_CA_TIME, algorithm="ECDSA-P256"))
         return _CA[0]
 
     async def kubeconfig(self, name: str, ca: KeyPair | None = None) -> Kubeconfig:

@@ -14,7 +14,7 @@ DOCUMENTS: Final = ("infra-cluster", "infra-machine", "infra-machinepool", "clus
 
 async def test_the_in_memory_provider_keeps_every_rule() -> None:
     report = await run_checks(in_memory(), BEHAVIOUR)
-    assert {one.rule.id: one.findings for one in report.with_state(State.BROKEN)} == {}
-    not_run = {one.rule.id: one.reason for one in report.with_state(State.NOT_RUN)}
-    looked = {one.rule for one in BEHAVIOUR if one.role in DOCUMENTS}
+    assert {item.rule.id: item.findings for item in report.with_state(State.BROKEN)} == {}
+    not_run = {item.rule.id: item.reason for item in report.with_state(State.NOT_RUN)}
+    looked = {check.rule for check in BEHAVIOUR if check.role in DOCUMENTS}
     assert looked & set(not_run) == set(), not_run

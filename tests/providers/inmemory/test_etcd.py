@@ -33,7 +33,7 @@ def three() -> Etcd:
 async def test_members_have_ids_as_decimal_strings_and_the_first_leads() -> None:
     etcd = three()
     listed = await ask(etcd.dial("b"), LIST)
-    ids = {one["name"]: one["ID"] for one in listed["members"]}
+    ids = {member["name"]: member["ID"] for member in listed["members"]}
     assert set(ids) == {"a", "b", "c"}
     assert all(value.isdecimal() and int(value) > 0 for value in ids.values())
     assert listed["header"]["member_id"] == ids["b"]
@@ -57,15 +57,15 @@ async def test_leadership_is_handed_over_by_the_leader_only() -> None:
 
 async def test_a_removed_member_answers_no_more_and_stays_away() -> None:
     etcd = three()
-    gone = str(etcd.members["a"])
-    left = await ask(etcd.dial("b"), REMOVE, ID=gone)
-    assert [one["name"] for one in left["members"]] == ["b", "c"]
+    removal = str(etcd.members["a"])
+    left = await ask(etcd.dial("b"), REMOVE, ID=removal)
+    assert [member["name"] for member in left["members"]] == ["b", "c"]
     with pytest.raises(Unreachable):
         await ask(etcd.dial("a"), LIST)
     etcd.join("a", "uid-a")
     assert "a" not in etcd.members
     assert (await ask(etcd.dial("c"), STATUS))["leader"] == str(etcd.members["b"])
-    again = await ask(etcd.dial("b"), REMOVE, ID=gone)
+    again = await ask(etcd.dial("b"), REMOVE, ID=removal)
     assert (again["status"], again["code"]) == (404, 5)
 
 
@@ -87,6 +87,10 @@ async def test_each_control_plane_machine_is_a_member() -> None:
         listed = await ask(
             plane.in_memory.etcd_dial(Key("default", "blue"), access, "blue-cp3"), LIST
         )
-        assert [one["name"] for one in listed["members"]] == ["blue-cp", "blue-cp2", "blue-cp3"]
+        assert [member["name"] for member in listed["members"]] == [
+            "blue-cp",
+            "blue-cp2",
+            "blue-cp3",
+        ]
         with pytest.raises(Unreachable):
             await ask(plane.in_memory.etcd_dial(Key("default", "blue"), access, "blue-0"), LIST)

@@ -26,8 +26,8 @@ SLOWER = {"spec": {"backend": {"inMemory": {"vm": {"provisioning": {"startupDura
 
 @pytest_asyncio.fixture
 async def plane() -> AsyncIterator[Plane]:
-    async with in_memory_plane() as found:
-        yield found
+    async with in_memory_plane() as result:
+        yield result
 
 
 async def test_a_machine_that_is_changed_in_place_does_not_start_anew(plane: Plane) -> None:
@@ -35,15 +35,17 @@ async def test_a_machine_that_is_changed_in_place_does_not_start_anew(plane: Pla
     await plane.machine("blue", "cp", dev_machine(UPSTREAM), control_plane=True)
     begun = asyncio.get_running_loop().time()
     before = await plane.bench.until(
-        MACHINES, "cp", lambda one: conditions(one).get("VMProvisioned", ("", ""))[0] == "True"
+        MACHINES,
+        "cp",
+        lambda document: conditions(document).get("VMProvisioned", ("", ""))[0] == "True",
     )
     after = await plane.bench.client.patch(MACHINES, key("cp"), SLOWER)
     assert after["metadata"]["generation"] > before["metadata"]["generation"]
     await plane.ready("cp")
     assert round(asyncio.get_running_loop().time() - begun) == 14  # as if nothing had changed
-    found = await plane.bench.get(MACHINES, "cp")
-    assert found is not None
-    assert found["spec"]["providerID"] == "in-memory://cp"
+    machine = await plane.bench.get(MACHINES, "cp")
+    assert machine is not None
+    assert machine["spec"]["providerID"] == "in-memory://cp"
 
 
 def test_validation_lets_a_machine_change() -> None:

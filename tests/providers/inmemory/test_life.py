@@ -44,22 +44,22 @@ MACHINE = Machine.RESOURCE
 
 @pytest_asyncio.fixture
 async def plane() -> AsyncIterator[Plane]:
-    async with in_memory_plane() as found:
-        yield found
+    async with in_memory_plane() as result:
+        yield result
 
 
 async def machine(plane: Plane, name: str) -> Document:
-    found = await plane.bench.get(MACHINES, name)
-    assert found is not None
-    return found
+    document = await plane.bench.get(MACHINES, name)
+    assert document is not None
+    return document
 
 
 async def test_a_cluster_gets_an_address_of_its_own(plane: Plane) -> None:
     blue, red = await plane.cluster("blue"), await plane.cluster("red")
-    endpoints = [one["spec"]["controlPlaneEndpoint"] for one in (blue, red)]
-    assert {one["port"] for one in endpoints} == {20000}
-    assert len({one["host"] for one in endpoints}) == 2
-    assert all(one["host"].startswith("127.") for one in endpoints)
+    endpoints = [document["spec"]["controlPlaneEndpoint"] for document in (blue, red)]
+    assert {endpoint["port"] for endpoint in endpoints} == {20000}
+    assert len({endpoint["host"] for endpoint in endpoints}) == 2
+    assert all(endpoint["host"].startswith("127.") for endpoint in endpoints)
     assert blue["metadata"]["finalizers"] == ["dockercluster.infrastructure.cluster.x-k8s.io"]
     assert blue["metadata"]["annotations"] == {
         "inmemorycluster.infrastructure.cluster.x-k8s.io/listener": "default/blue"
@@ -74,14 +74,14 @@ async def test_a_control_plane_machine_starts_step_by_step_in_upstreams_time(pla
     start = asyncio.get_running_loop().time()
     times: list[float] = []
     while True:
-        found = await plane.bench.get(MACHINES, "cp")
-        told = {type_: reason for type_, (_, reason) in conditions(found or {}).items()}
-        told.pop("Paused", None)
-        told.pop("Ready", None)
-        if told and (not seen or seen[-1] != told):
-            seen.append(told)
+        document = await plane.bench.get(MACHINES, "cp")
+        messages = {type_: reason for type_, (_, reason) in conditions(document or {}).items()}
+        messages.pop("Paused", None)
+        messages.pop("Ready", None)
+        if messages and (not seen or seen[-1] != messages):
+            seen.append(messages)
             times.append(asyncio.get_running_loop().time() - start)
-        if found is not None and is_ready(found):
+        if document is not None and is_ready(document):
             break
         await asyncio.sleep(0.1)
     vm, node = "WaitingForVMProvisioned", "WaitingForNodeProvisioned"
@@ -101,8 +101,8 @@ async def test_what_a_machine_waits_for_before_it_starts(plane: Plane) -> None:
     await plane.machine("blue", "cp", control_plane=True, bootstrap_data=None)
     await plane.machine("blue", "worker", bootstrap_data=None)
     await settled()
-    found = conditions(await machine(plane, "worker"))
-    assert found == {
+    results = conditions(await machine(plane, "worker"))
+    assert results == {
         "Ready": ("False", "NotReady"),
         "VMProvisioned": ("False", "WaitingForClusterInfrastructureReady"),
         "NodeProvisioned": ("False", "WaitingForVMProvisioned"),
@@ -136,9 +136,9 @@ async def test_without_a_ca_no_api_server_starts_until_there_is_one(plane: Plane
     await plane.bench.cluster("blue", dev_cluster("blue"), provisioned=True)
     await plane.machine("blue", "cp", control_plane=True)
     await settled()
-    found = conditions(await machine(plane, "cp"))
-    assert found["EtcdProvisioned"] == ("True", "Provisioned")
-    assert found["APIServerProvisioned"] == ("False", "InternalError")
+    results = conditions(await machine(plane, "cp"))
+    assert results["EtcdProvisioned"] == ("True", "Provisioned")
+    assert results["APIServerProvisioned"] == ("False", "InternalError")
     secret = certificate_secret(key("blue"), CLUSTER_CA, plane.authority)
     await plane.bench.client.create(SECRETS, secret)
     await plane.ready("cp")
@@ -156,10 +156,12 @@ async def test_a_ca_that_a_person_has_stored_without_our_label_is_used(plane: Pl
 async def test_machines_are_identified_and_the_bootstrapped_ones_marked(plane: Plane) -> None:
     await plane.running("blue", workers=1)
     for name in ("blue-cp", "blue-0"):
-        found = await machine(plane, name)
-        assert found["spec"]["providerID"] == f"in-memory://{name}"
-        assert found["status"]["initialization"] == {"provisioned": True}
-        assert found["metadata"]["finalizers"] == ["dockermachine.infrastructure.cluster.x-k8s.io"]
+        document = await machine(plane, name)
+        assert document["spec"]["providerID"] == f"in-memory://{name}"
+        assert document["status"]["initialization"] == {"provisioned": True}
+        assert document["metadata"]["finalizers"] == [
+            "dockermachine.infrastructure.cluster.x-k8s.io"
+        ]
         owner = await plane.bench.get(MACHINE, name)
         assert owner is not None
         assert owner["metadata"]["annotations"] == {BOOTSTRAPPED: ""}
@@ -168,7 +170,9 @@ async def test_machines_are_identified_and_the_bootstrapped_ones_marked(plane: P
 async def test_the_workload_cluster_holds_what_kubelets_and_kubeadm_write(plane: Plane) -> None:
     await plane.running("blue", workers=1)
     client = await plane.workload("blue")
-    nodes = {one["metadata"]["name"]: one for one in (await client.list(NODES)).items}
+    nodes = {
+        document["metadata"]["name"]: document for document in (await client.list(NODES)).items
+    }
     assert set(nodes) == {"blue-cp", "blue-0"}
     control_plane = nodes["blue-cp"]
     assert control_plane["spec"]["providerID"] == "in-memory://blue-cp"
@@ -177,8 +181,8 @@ async def test_the_workload_cluster_holds_what_kubelets_and_kubeadm_write(plane:
     assert control_plane["status"]["nodeInfo"]["kubeletVersion"] == "v1.34.0"
     assert control_plane["status"]["conditions"][0]["type"] == "Ready"
     assert "taints" not in nodes["blue-0"]["spec"]
-    found = (await client.list(PODS, "kube-system")).items
-    pods = {one["metadata"]["name"]: one for one in found}
+    results = (await client.list(PODS, "kube-system")).items
+    pods = {document["metadata"]["name"]: document for document in results}
     static = {name for name in pods if name.endswith("-blue-cp")}
     assert static == {
         f"{component}-blue-cp"
@@ -187,9 +191,13 @@ async def test_the_workload_cluster_holds_what_kubelets_and_kubeadm_write(plane:
     addons = [pods[name]["metadata"]["labels"]["k8s-app"] for name in sorted({*pods} - static)]
     assert addons == ["kube-dns", "kube-dns", "kube-proxy", "kube-proxy"]
     for pod in pods.values():
-        states = {one["type"]: one["status"] for one in pod["status"]["conditions"]}
+        states = {
+            condition["type"]: condition["status"] for condition in pod["status"]["conditions"]
+        }
         assert states["Ready"] == "True"
-    namespaces = [one["metadata"]["name"] for one in (await client.list(NAMESPACES)).items]
+    namespaces = [
+        document["metadata"]["name"] for document in (await client.list(NAMESPACES)).items
+    ]
     assert namespaces == ["default", "kube-node-lease", "kube-public", "kube-system"]
     proxy = await client.get(DAEMON_SETS, Key("kube-system", "kube-proxy"))
     (container,) = proxy["spec"]["template"]["spec"]["containers"]
@@ -248,8 +256,8 @@ async def test_kubeadms_configuration_comes_from_the_bootstrap_data(plane: Plane
     await plane.machine("blue", "cp", control_plane=True, bootstrap_data=INIT)
     await plane.ready("cp")
     client = await plane.workload("blue")
-    found = await client.get(CONFIG_MAPS, Key("kube-system", "kubeadm-config"))
-    assert found["data"]["ClusterConfiguration"] == (
+    config_maps = await client.get(CONFIG_MAPS, Key("kube-system", "kubeadm-config"))
+    assert config_maps["data"]["ClusterConfiguration"] == (
         "apiVersion: kubeadm.k8s.io/v1beta4\n"
         "clusterName: blue\n"
         "kind: ClusterConfiguration\n"
@@ -289,29 +297,29 @@ async def test_add_ons_have_the_images_that_the_configuration_names(
     await plane.machine("blue", "cp", control_plane=True, bootstrap_data=data)
     await plane.ready("cp")
     client = await plane.workload("blue")
-    found = {}
+    images = {}
     for resource, name in ((DEPLOYMENTS, "coredns"), (DAEMON_SETS, "kube-proxy")):
         workload = await client.get(resource, Key("kube-system", name))
         (container,) = workload["spec"]["template"]["spec"]["containers"]
-        found[name] = container["image"]
-    assert found == {"coredns": dns, "kube-proxy": proxy}
+        images[name] = container["image"]
+    assert images == {"coredns": dns, "kube-proxy": proxy}
 
 
 async def test_the_api_server_answers_only_while_a_control_plane_machine_runs(plane: Plane) -> None:
-    told: list[Key] = []
-    plane.in_memory.subscribe(told.append)
+    keys: list[Key] = []
+    plane.in_memory.subscribe(keys.append)
     await plane.cluster("blue")
     access = await plane.kubeconfig("blue")
     with pytest.raises(Unreachable):
         plane.in_memory.dial(access)
     await plane.machine("blue", "cp", control_plane=True)
     await plane.ready("cp")
-    assert told == [key("blue")]
+    assert keys == [key("blue")]
     transport = plane.in_memory.dial(access)
     assert (await transport(Request("GET", "/api/v1/nodes"))).status == 200
     await plane.bench.client.delete(MACHINES, key("cp"))
     await plane.bench.until_gone(MACHINES, "cp")
-    assert told == [key("blue"), key("blue")]
+    assert keys == [key("blue"), key("blue")]
     with pytest.raises(Unreachable):
         await transport(Request("GET", "/api/v1/nodes"))
 
@@ -339,7 +347,9 @@ async def test_a_deleted_pod_and_a_deleted_node_are_gone_at_once(plane: Plane) -
     assert not (await client.list(PODS, "default")).items
     await plane.bench.client.delete(MACHINES, key("blue-0"))
     await plane.bench.until_gone(MACHINES, "blue-0")
-    assert [one["metadata"]["name"] for one in (await client.list(NODES)).items] == ["blue-cp"]
+    assert [document["metadata"]["name"] for document in (await client.list(NODES)).items] == [
+        "blue-cp"
+    ]
 
 
 async def test_deletion_leaves_nothing_behind(plane: Plane) -> None:
@@ -370,19 +380,21 @@ async def test_objects_with_another_backend_are_left_to_others(plane: Plane) -> 
     await plane.machine("blue", "worker", infra)
     await settled()
     for resource, name in ((CLUSTERS, "blue"), (MACHINES, "worker")):
-        found = await plane.bench.get(resource, name)
-        assert found is not None
-        assert "conditions" not in found.get("status", {})
-        assert "finalizers" not in found["metadata"]
+        document = await plane.bench.get(resource, name)
+        assert document is not None
+        assert "conditions" not in document.get("status", {})
+        assert "finalizers" not in document["metadata"]
 
 
 async def test_a_duration_that_is_none_is_said_in_a_condition(plane: Plane) -> None:
     await plane.cluster("blue")
     await plane.machine("blue", "worker", dev_machine({"vm": "soon"}))
     await settled()
-    found = await machine(plane, "worker")
-    told = {one["type"]: one["message"] for one in found["status"]["conditions"]}
-    assert 'invalid duration "soon"' in told["VMProvisioned"]
+    document = await machine(plane, "worker")
+    entries = {
+        condition["type"]: condition["message"] for condition in document["status"]["conditions"]
+    }
+    assert 'invalid duration "soon"' in entries["VMProvisioned"]
 
 
 async def test_a_hundred_clusters_live_side_by_side(plane: Plane) -> None:
@@ -428,12 +440,14 @@ async def test_a_workload_cluster_collects_garbage_and_empties_namespaces(plane:
     await client.create(CONFIG_MAPS, config_map("other"))
     await client.delete(CONFIG_MAPS, Key("shop", "owner"))
     await settled()
-    left = [one["metadata"]["name"] for one in (await client.list(CONFIG_MAPS, "shop")).items]
+    left = [
+        document["metadata"]["name"] for document in (await client.list(CONFIG_MAPS, "shop")).items
+    ]
     assert left == ["other"]
     await client.delete(NAMESPACES, Key("", "shop"))
     await settled()
     assert not (await client.list(CONFIG_MAPS, "shop")).items
-    names = [one["metadata"]["name"] for one in (await client.list(NAMESPACES)).items]
+    names = [document["metadata"]["name"] for document in (await client.list(NAMESPACES)).items]
     assert "shop" not in names
 
 

@@ -63,21 +63,27 @@ def pool(replicas: int, backend: Document | None = None, **spec: Any) -> list[Do
 
 async def begin(story: Story, replicas: int, **parts: Any) -> None:
     """A cluster without other workers, and the pool."""
-    documents = [one for one in sample() if not one["metadata"]["name"].endswith("md-0")]
+    documents = [
+        document for document in sample() if not document["metadata"]["name"].endswith("md-0")
+    ]
     await story.create([*documents, *pool(replicas, **parts)])
 
 
 def runs(replicas: int, version: str = OLD) -> Any:
     """Whether the pool has come to rest with so many machines of a version."""
 
-    def holds(one: MachinePool) -> bool:
-        status = one.status
+    def holds(machine_pool: MachinePool) -> bool:
+        status = machine_pool.status
         counters = (status.replicas, status.ready_replicas, status.available_replicas)
         versions = [(version, replicas)] if replicas else []
         return (
             status.phase == "Running"
             and counters == ((replicas,) * 3)
-            and [(found.version, found.replicas) for found in status.versions] == versions
+            and [
+                (status_version.version, status_version.replicas)
+                for status_version in status.versions
+            ]
+            == versions
             and len(status.node_refs) == replicas
         )
 
@@ -85,30 +91,30 @@ def runs(replicas: int, version: str = OLD) -> Any:
 
 
 async def machines(story: Story) -> list[Machine]:
-    found = await story.all(Machine)
-    return [one for one in found if Label.POOL_NAME in one.metadata.labels]
+    results = await story.all(Machine)
+    return [machine for machine in results if Label.POOL_NAME in machine.metadata.labels]
 
 
 async def scaled(story: Story, replicas: int) -> MachinePool:
     scale: Document = {"spec": {"replicas": replicas}}
     await story.client.patch(MachinePool.RESOURCE, Key("default", "mp"), scale, subresource="scale")
-    one = await story.until(MachinePool, "mp", runs(replicas))
+    machine_pool = await story.until(MachinePool, "mp", runs(replicas))
     await story.settle(5)
     assert len(await machines(story)) == len(await story.all(DevMachine)) - 1 == replicas
-    return one
+    return machine_pool
 
 
 async def test_a_pool_goes_from_0_to_3_to_1_to_0_and_away() -> None:
     async with running_plane() as story:
         await begin(story, 0)
         for replicas in (0, 3, 1, 0):
-            one = await scaled(story, replicas)
+            machine_pool = await scaled(story, replicas)
             infra = await story.get(DevMachinePool, "mp")
             assert infra is not None
-            assert infra.spec.provider_id_list == one.spec.provider_id_list
+            assert infra.spec.provider_id_list == machine_pool.spec.provider_id_list
             assert infra.status.replicas == len(infra.status.instances) == replicas
             assert infra.status.infrastructure_machine_kind == "DevMachine"
-            conditions = {one.type: one.status for one in infra.status.conditions}
+            conditions = {condition.type: condition.status for condition in infra.status.conditions}
             assert conditions == {"Ready": "True", "ReplicasReady": "True", "Paused": "False"}
         await scaled(story, 2)
         await story.client.delete(MachinePool, Key("default", "mp"))
@@ -123,53 +129,53 @@ async def test_an_upgrade_replaces_the_machines_and_never_has_fewer_ready() -> N
     async with running_plane() as story:
         await begin(story, 2, backend={"vm": {"provisioning": {"startupDuration": "10s"}}})
         await story.until(MachinePool, "mp", runs(2))
-        before = {one.metadata.name for one in await machines(story)}
+        before = {machine.metadata.name for machine in await machines(story)}
         patch = {"spec": {"template": {"spec": {"version": NEW}}}}
         await story.merge(MachinePool, "mp", patch)
         fewest = 2
-        while not runs(2, NEW)(one := await found(story)):
-            fewest = min(fewest, one.status.ready_replicas or 0)
+        while not runs(2, NEW)(machine_pool := await found(story)):
+            fewest = min(fewest, machine_pool.status.ready_replicas or 0)
             await story.settle(0.5)
         assert fewest == 2
-        assert not before & {one.metadata.name for one in await machines(story)}
-        assert {one.spec.version for one in await machines(story)} == {NEW}
+        assert not before & {machine.metadata.name for machine in await machines(story)}
+        assert {machine.spec.version for machine in await machines(story)} == {NEW}
 
 
 async def found(story: Story) -> MachinePool:
-    one = await story.get(MachinePool, "mp")
-    assert one is not None
-    return one
+    machine_pool = await story.get(MachinePool, "mp")
+    assert machine_pool is not None
+    return machine_pool
 
 
 async def test_a_machine_that_is_deleted_is_replaced() -> None:
     async with running_plane() as story:
         await begin(story, 2)
         await story.until(MachinePool, "mp", runs(2))
-        kept, gone = sorted(one.metadata.name for one in await machines(story))
-        await story.client.delete(Machine, Key("default", gone))
-        await story.until_gone(Machine, gone)
+        kept, removal = sorted(machine.metadata.name for machine in await machines(story))
+        await story.client.delete(Machine, Key("default", removal))
+        await story.until_gone(Machine, removal)
         await story.until(MachinePool, "mp", runs(2))
-        names = {one.metadata.name for one in await machines(story)}
+        names = {machine.metadata.name for machine in await machines(story)}
         assert kept in names
-        assert gone not in names
+        assert removal not in names
 
 
 async def test_the_machine_that_an_autoscaler_chose_goes_first() -> None:
     async with running_plane() as story:
         await begin(story, 3)
         await story.until(MachinePool, "mp", runs(3))
-        *kept, chosen = sorted(one.metadata.name for one in await machines(story))
+        *kept, chosen = sorted(machine.metadata.name for machine in await machines(story))
         patch = {"metadata": {"annotations": {Annotation.DELETE_MACHINE: "yes"}}}
         await story.merge(Machine, chosen, patch)
         await scaled(story, 2)
-        assert sorted(one.metadata.name for one in await machines(story)) == kept
+        assert sorted(machine.metadata.name for machine in await machines(story)) == kept
 
 
 async def test_machines_are_spread_over_the_failure_domains() -> None:
     async with running_plane() as story:
         await begin(story, 4, failureDomains=["a", "b"])
         await story.until(MachinePool, "mp", runs(4))
-        domains = sorted(one.status.failure_domain for one in await machines(story))
+        domains = sorted(machine.status.failure_domain for machine in await machines(story))
         assert domains == ["a", "a", "b", "b"]
 
 
@@ -178,10 +184,10 @@ async def test_a_cluster_takes_its_pools_along() -> None:
         await begin(story, 2)
         cluster = await story.until(MachinePool, "mp", runs(2))
         await story.settle(5)
-        found = await story.get(Cluster, "capybara")
-        assert found is not None
-        assert found.status.workers is not None
-        assert found.status.workers.replicas == found.status.workers.available_replicas == 2
+        result = await story.get(Cluster, "capybara")
+        assert result is not None
+        assert result.status.workers is not None
+        assert result.status.workers.replicas == result.status.workers.available_replicas == 2
         await story.client.delete(Cluster, Key("default", "capybara"))
         await story.until_gone(Cluster, "capybara")
         with pytest.raises(NotFound):
@@ -201,6 +207,6 @@ async def test_a_machine_keeps_what_its_pool_made_it_for_over_a_restart() -> Non
         await settled()
         node = await (await plane.workload("blue")).get(NODES, Key("", "mp-1"))
         assert node["status"]["nodeInfo"]["kubeletVersion"] == NEW
-        found = await plane.bench.get(DevMachine.RESOURCE, "mp-1")
-        assert found is not None
-        assert found["status"]["failureDomain"] == "b"
+        document = await plane.bench.get(DevMachine.RESOURCE, "mp-1")
+        assert document is not None
+        assert document["status"]["failureDomain"] == "b"

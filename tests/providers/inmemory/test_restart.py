@@ -22,15 +22,15 @@ async def test_a_restart_builds_the_workload_cluster_again() -> None:
     async with in_memory_plane() as plane:
         await plane.running("blue", workers=2)
         before = await plane.kubeconfig("blue")
-        told = (await (await plane.workload("blue")).list(NODES)).resource_version
+        version = (await (await plane.workload("blue")).list(NODES)).resource_version
         await asyncio.sleep(1)
         await plane.restart()
         await asyncio.sleep(1)
         assert (await plane.kubeconfig("blue")).server == before.server
         client = await plane.workload("blue")
-        nodes = [one["metadata"]["name"] for one in (await client.list(NODES)).items]
+        nodes = [document["metadata"]["name"] for document in (await client.list(NODES)).items]
         assert nodes == ["blue-0", "blue-1", "blue-cp"]
-        async with client.watch(NODES, resource_version=told) as events:
+        async with client.watch(NODES, resource_version=version) as events:
             with pytest.raises(Expired):
                 await anext(events)
 
@@ -55,7 +55,7 @@ async def test_after_a_restart_no_address_is_given_twice() -> None:
         await plane.cluster("new")
         await settled()
         listed = (await plane.bench.client.list(CLUSTERS, "default")).items
-        hosts = {one["spec"]["controlPlaneEndpoint"]["host"] for one in listed}
+        hosts = {document["spec"]["controlPlaneEndpoint"]["host"] for document in listed}
         assert len(hosts) == len(listed) == 21
 
 

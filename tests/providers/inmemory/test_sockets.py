@@ -14,18 +14,26 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from kapy._aio.clock import system_clock
 from kapy.client.client import Client
 from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.names import NODES
 from kapy.kube.pki import new_ca
-from kapy.providers.inmemory import front
+from kapy.providers.inmemory import InMemoryClusters, front
 from kapy.providers.inmemory.addresses import has_many_loopback_addresses
 from kapy.sdk import Endpoint
 from kapy.testing.provider_bench import key
-from tests.providers.inmemory.plane import CLUSTERS, MACHINES, Plane, in_memory_plane
+from tests.providers.inmemory.plane import (
+    CLUSTERS,
+    MACHINES,
+    Plane,
+    conditions,
+    dev_cluster,
+    in_memory_plane,
+)
 from tests.real.servers import free_port
 from tests.waiting import LIMIT
 
@@ -200,3 +208,87 @@ async def test_an_address_that_another_process_has_is_waited_for(
         await asyncio.sleep(0.5)
         with pytest.raises(OSError, match="in use"), socket.socket() as another:
             another.bind(("0.0.0.0", endpoint.port))
+
+
+def blue_at(endpoint: Endpoint) -> Document:
+    """A DevCluster that has its address already, as after a restart."""
+    document = dev_cluster("blue")
+    place = {"host": endpoint.host, "port": endpoint.port}
+    return {**document, "spec": {**document["spec"], "controlPlaneEndpoint": place}}
+
+
+@pytest.mark.skipif(not has_many_loopback_addresses(), reason="needs all of 127.0.0.0/8")
+async def test_planes_that_trade_a_port_share_it() -> None:
+    """The clusters of the plane that comes later answer at their own addresses."""
+    async with listening() as first, listening() as later:
+        await first.running("red")
+        port = urlsplit((await first.kubeconfig("red")).server).port
+        assert port is not None
+        await later.running("blue", infra=blue_at(Endpoint("127.77.7.7", port)))
+        for plane, name in ((later, "blue"), (first, "red")):
+            access = await plane.kubeconfig(name)
+            assert urlsplit(access.server).port == port
+            assert await node_names(access) == [f"{name}-cp"]
+        for resource, name in ((MACHINES, "blue-cp"), (CLUSTERS, "blue")):
+            await later.bench.client.delete(resource, key(name))
+            await later.bench.until_gone(resource, name)
+        with pytest.raises((OSError, ssl.SSLError)):
+            await asyncio.open_connection("127.77.7.7", port, ssl=_unverified())
+        assert await node_names(await first.kubeconfig("red")) == ["red-cp"]
+
+
+async def node_names(access: Kubeconfig) -> list[str]:
+    """The Nodes of a cluster, as soon as it is reached."""
+    async with asyncio.timeout(LIMIT), https(access) as client:
+        while True:
+            try:
+                return [node["metadata"]["name"] for node in (await client.list(NODES)).items]
+            except Unreachable:
+                await asyncio.sleep(0.05)
+
+
+@pytest.mark.skipif(not has_many_loopback_addresses(), reason="needs all of 127.0.0.0/8")
+async def test_the_address_of_a_cluster_of_another_plane_is_left_alone() -> None:
+    async with listening() as first, listening() as later:
+        await first.running("red")
+        access = await first.kubeconfig("red")
+        url = urlsplit(access.server)
+        assert url.hostname is not None
+        assert url.port is not None
+        await later.cluster("blue", blue_at(Endpoint(url.hostname, url.port)))
+        await later.bench.until(CLUSTERS, "blue", lambda item: _is_available(item) == "False")
+        assert await node_names(access) == ["red-cp"]
+
+
+async def test_a_lost_address_is_a_condition_until_it_is_free() -> None:
+    endpoint = Endpoint("127.0.0.1", free_port())
+    async with listening() as plane:
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            other.bind(("0.0.0.0", endpoint.port))
+            other.listen()
+            await plane.running("blue", infra=blue_at(endpoint))
+            lost = await plane.bench.until(
+                CLUSTERS, "blue", lambda item: _is_available(item) == "False"
+            )
+            (message,) = [
+                item["message"]
+                for item in lost["status"]["conditions"]
+                if item["type"] == "LoadBalancerAvailable"
+            ]
+            assert f"another process of this machine has 127.0.0.1:{endpoint.port}" in message
+            assert f"ss -ltnp 'sport = :{endpoint.port}'" in message
+        await plane.bench.until(CLUSTERS, "blue", lambda item: _is_available(item) == "True")
+        assert await node_names(await plane.kubeconfig("blue")) == ["blue-cp"]
+
+
+def _is_available(document: Document) -> str:
+    return conditions(document).get("LoadBalancerAvailable", ("", ""))[0]
+
+
+def test_clusters_of_one_name_have_several_addresses() -> None:
+    clusters = InMemoryClusters(clock=system_clock)
+    name = key("capybara")
+    hosts = {clusters.free_endpoint(name, uid, lambda _: False).host for uid in "abcd"}
+    assert len(hosts) == 4
+    assert clusters.free_endpoint(name, "a", lambda _: False).host in hosts

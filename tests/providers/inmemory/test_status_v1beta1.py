@@ -28,8 +28,8 @@ STARTS = ("False", "WaitingForStartupTimeout", INFO)
 
 @pytest_asyncio.fixture
 async def plane() -> AsyncIterator[Plane]:
-    async with in_memory_plane() as found:
-        yield found
+    async with in_memory_plane() as result:
+        yield result
 
 
 def told(document: Document | None) -> Told:
@@ -37,7 +37,7 @@ def told(document: Document | None) -> Told:
     deprecated = (document or {}).get("status", {}).get("deprecated")
     listed = deprecated["v1beta1"]["conditions"] if deprecated else []
     fields = ("status", "reason", "severity", "message")
-    return {one["type"]: tuple(one[name] for name in fields if name in one) for one in listed}
+    return {item["type"]: tuple(item[name] for name in fields if name in item) for item in listed}
 
 
 def waits(reason: str, of: int) -> Told:
@@ -51,11 +51,11 @@ async def seen_until_ready(plane: Plane, name: str) -> list[Told]:
     """All that was told, and nothing else in between."""
     seen: list[Told] = []
     while True:
-        found = await plane.bench.get(MACHINES, name)
-        now = told(found)
+        machine = await plane.bench.get(MACHINES, name)
+        now = told(machine)
         if now and (not seen or seen[-1] != now):
             seen.append(now)
-        if found is not None and is_ready(found):
+        if machine is not None and is_ready(machine):
             return seen
         await asyncio.sleep(0.1)
 

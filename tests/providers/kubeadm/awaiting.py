@@ -20,13 +20,18 @@ async def until(hands: Hands, holds: Callable[[KubeadmControlPlane], Any]) -> Ku
         kcp = await hands.control_plane()
         if holds(kcp):
             return kcp
-        told = [f"{one.type}={one.status} {one.message}" for one in kcp.status.conditions]
-        assert asyncio.get_running_loop().time() < deadline, told
+        messages = [
+            f"{condition.type}={condition.status} {condition.message}"
+            for condition in kcp.status.conditions
+        ]
+        assert asyncio.get_running_loop().time() < deadline, messages
         await asyncio.sleep(0.05)
 
 
 def status_of(kcp: KubeadmControlPlane, type_: str) -> str:
-    return next((one.status for one in kcp.status.conditions if one.type == type_), "")
+    return next(
+        (condition.status for condition in kcp.status.conditions if condition.type == type_), ""
+    )
 
 
 def at(replicas: int, version: str = "v1.34.0") -> Callable[[KubeadmControlPlane], bool]:
@@ -37,7 +42,7 @@ def at(replicas: int, version: str = "v1.34.0") -> Callable[[KubeadmControlPlane
         counts = (status.replicas, status.ready_replicas, status.up_to_date_replicas)
         return (
             counts == (replicas, replicas, replicas)
-            and [one.version for one in status.versions] == [version]
+            and [status_version.version for status_version in status.versions] == [version]
             and status_of(kcp, "Available") == "True"
             and status.observed_generation == kcp.metadata.generation
         )
@@ -50,15 +55,17 @@ async def change(hands: Hands, spec: Document) -> None:
 
 
 async def names(hands: Hands) -> set[str]:
-    return {one.metadata.name for one in await hands.machines()}
+    return {machine.metadata.name for machine in await hands.machines()}
 
 
 async def replaced(hands: Hands, name: str, replicas: int) -> str:
     """Wait until another Machine stands in the place of that one; its name."""
-    before = {one.metadata.uid: one.metadata.name for one in await hands.machines()}
+    before = {machine.metadata.uid: machine.metadata.name for machine in await hands.machines()}
     async with asyncio.timeout(300):
         while True:
-            now = {one.metadata.uid: one.metadata.name for one in await hands.machines()}
+            now = {
+                machine.metadata.uid: machine.metadata.name for machine in await hands.machines()
+            }
             went = [before[uid] for uid in before if uid not in now]
             if went == [name] and len(now) == replicas:
                 (new,) = [now[uid] for uid in now if uid not in before]

@@ -19,9 +19,7 @@ from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.sdk import (
     conditions,
 )
-from kapy.sdk.internals import (
-    Draft,
-)
+from kapy.sdk.controllers import Draft
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HEALTHY = (
@@ -56,7 +54,7 @@ def machine(
 ) -> Document:
     """A Machine `age` seconds old; with a node, and all components healthy, unless told not to."""
     created = stamp(NOW - timedelta(seconds=age))
-    found = [
+    results = [
         {
             "type": type_,
             "status": "True",
@@ -85,7 +83,7 @@ def machine(
             "bootstrap": {},
             "infrastructureRef": {"apiGroup": "i", "kind": "FakeMachine", "name": name},
         },
-        "status": {"conditions": found, **({"nodeRef": {"name": name}} if node else {})},
+        "status": {"conditions": results, **({"nodeRef": {"name": name}} if node else {})},
     }
 
 
@@ -99,21 +97,23 @@ def plane(
     cluster = {
         "metadata": {"name": "c1", "namespace": "ns"},
         "spec": {},
-        "status": {"failureDomains": [{"name": one, "controlPlane": True} for one in domains]},
+        "status": {
+            "failureDomains": [{"name": domain, "controlPlane": True} for domain in domains]
+        },
     }
     document = {**_control_plane(spec), "status": dict(status or {})}
     return ControlPlane(
         draft=Draft(_CLIENT, KubeadmControlPlane, document),
         cluster=decode(cluster, Cluster),
         now=NOW,
-        drafts=[Draft(_CLIENT, Machine, one) for one in machines],
+        drafts=[Draft(_CLIENT, Machine, item) for item in machines],
     )
 
 
 def say(found: ControlPlane, name: str, condition: Condition, *, ago: float = 3600) -> None:
     """A Machine reports a condition since `ago` seconds."""
-    (one,) = [one for one in found.machines if one.metadata.name == name]
-    conditions.set_condition(one, condition, found.now - timedelta(seconds=ago))
+    (value,) = [item for item in found.machines if item.metadata.name == name]
+    conditions.set_condition(value, condition, found.now - timedelta(seconds=ago))
 
 
 def _control_plane(spec: Document | None, **metadata: Any) -> Document:

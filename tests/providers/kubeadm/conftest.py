@@ -13,8 +13,8 @@ from tests.providers.kubeadm.plane import running
 
 @pytest_asyncio.fixture
 async def hands() -> AsyncIterator[Hands]:
-    made: list[Hands] = []
-    async with running(controllers(made)), asyncio.TaskGroup() as group:
-        work = group.create_task(made[0].work())
-        yield made[0]
+    handses: list[Hands] = []
+    async with running(controllers(handses)), asyncio.TaskGroup() as group:
+        work = group.create_task(handses[0].work())
+        yield handses[0]
         work.cancel()

@@ -73,7 +73,7 @@ class FakeEtcd:
                 return _failure(404, "Not Found")
 
     def _name_of(self, number: str) -> str | None:
-        return next((name for name, one in self.members.items() if one["ID"] == number), None)
+        return next((name for name, member in self.members.items() if member["ID"] == number), None)
 
 
 def _failure(status: int, message: str) -> Reply:

@@ -110,7 +110,7 @@ class Hands:
         }
         control_plane = _control_plane(owner, replicas)
         whole = control_plane["spec"] | spec
-        control_plane["spec"] = {name: one for name, one in whole.items() if one is not None}
+        control_plane["spec"] = {name: value for name, value in whole.items() if value is not None}
         await client.create(KubeadmControlPlane.RESOURCE, control_plane)
 
     async def work(self) -> None:
@@ -123,8 +123,8 @@ class Hands:
 
     async def machines(self) -> list[Machine]:
         """The Machines by age."""
-        found = (await self.plane.client.list(Machine)).items
-        return sorted(found, key=lambda one: str(one.metadata.creation_timestamp))
+        results = (await self.plane.client.list(Machine)).items
+        return sorted(results, key=lambda machine: str(machine.metadata.creation_timestamp))
 
     async def control_plane(self) -> KubeadmControlPlane:
         """The control plane as the server has it."""
@@ -134,9 +134,14 @@ class Hands:
         """A Machine says something new of itself."""
         now = stamp(self.plane.clock())
         machine = await self.plane.client.get(Machine.RESOURCE, key)
-        said = {one["type"]: one for one in (machine.get("status") or {}).get("conditions") or ()}
-        said |= {one["type"]: {**one, "lastTransitionTime": now} for one in conditions}
-        patch = {"status": {"conditions": list(said.values()), **status}}
+        entries = {
+            condition["type"]: condition
+            for condition in (machine.get("status") or {}).get("conditions") or ()
+        }
+        entries |= {
+            condition["type"]: {**condition, "lastTransitionTime": now} for condition in conditions
+        }
+        patch = {"status": {"conditions": list(entries.values()), **status}}
         await self.plane.client.patch(Machine.RESOURCE, key, patch, subresource="status")
 
     async def certificate_expiry(self, _: Kubeconfig, node: str) -> datetime:
@@ -255,9 +260,13 @@ class Hands:
         if self.hold_old:
             return
         client, key = self.plane.client, machine.key
-        hooks = [one for one in machine.metadata.annotations if one.startswith("pre-terminate")]
+        hooks = [
+            annotation
+            for annotation in machine.metadata.annotations
+            if annotation.startswith("pre-terminate")
+        ]
         if hooks:
-            if all(one.type != "Deleting" for one in machine.status.conditions):
+            if all(condition.type != "Deleting" for condition in machine.status.conditions):
                 waiting = _condition("Deleting", "True", "WaitingForPreTerminateHook")
                 await self.report(key, waiting)
             return
@@ -265,12 +274,12 @@ class Hands:
             self.outlived.append(key.name)
         for kind in (DevMachine, KubeadmConfig):
             await client.delete(kind, key)
-        for resource, gone in (
+        for resource, removals in (
             (NODES, Key("", key.name)),
-            *((PODS, Key("kube-system", f"{one}-{key.name}")) for one in COMPONENTS),
+            *((PODS, Key("kube-system", f"{component}-{key.name}")) for component in COMPONENTS),
         ):
             try:
-                await self.plane.workload.delete(resource, gone)
+                await self.plane.workload.delete(resource, removals)
             except NotFound:
                 continue
         await client.patch(Machine.RESOURCE, key, {"metadata": {"finalizers": None}})
@@ -280,16 +289,16 @@ def controllers(hands: list[Hands]) -> Callable[[Plane], None]:
     """What `running` adds: both providers, with the etcd of these hands."""
 
     def add(plane: Plane) -> None:
-        made = Hands(plane)
-        hands.append(made)
+        result = Hands(plane)
+        hands.append(result)
         plane.reachable = False
         add_bootstrap(plane.runtime, plane.remote)
         add_control_plane(
             plane.runtime,
             plane.remote,
-            etcd_dial=made.etcd.dial,
-            certificate_expiry=made.certificate_expiry,
-            updates=made.updates,
+            etcd_dial=result.etcd.dial,
+            certificate_expiry=result.certificate_expiry,
+            updates=result.updates,
         )
 
     return add

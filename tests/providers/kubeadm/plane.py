@@ -114,14 +114,14 @@ class Plane:
 
     async def _create(self, document: Document) -> Document:
         resource = _RESOURCES[document["kind"]]
-        made = await self.client.create(resource, document)
+        patch = await self.client.create(resource, document)
         status = document.get("status")
         if status and resource.group:
-            key = (made["metadata"].get("namespace", ""), made["metadata"]["name"])
-            made = await self.client.patch(
+            key = (patch["metadata"].get("namespace", ""), patch["metadata"]["name"])
+            patch = await self.client.patch(
                 resource, Key(*key), {"status": status}, subresource="status"
             )
-        return made
+        return patch
 
 
 _RESOURCES = {
@@ -167,8 +167,8 @@ async def running(*add: Callable[[Plane], Any], strict: bool = True) -> AsyncIte
         clock,
         counted,
     )
-    for one in add:
-        one(plane)
+    for item in add:
+        item(plane)
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(service())

@@ -144,10 +144,10 @@ async def _reconcile(record: Record) -> tuple[Document, Document | None]:
         machine["spec"].setdefault(
             "infrastructureRef", {"apiGroup": "example.com", "kind": "Any", "name": "any"}
         )
-        (made,) = await plane.create(machine)
+        (document,) = await plane.create(machine)
         config = json.loads(json.dumps(record["kubeadmConfig"]))
         for owner in config["metadata"]["ownerReferences"]:
-            owner["uid"] = made["metadata"]["uid"]
+            owner["uid"] = document["metadata"]["uid"]
         await plane.create(config)
         await settled(0.5)
         after = await plane.client.get(KubeadmConfig.RESOURCE, CONFIG)
@@ -160,8 +160,8 @@ async def _reconcile(record: Record) -> tuple[Document, Document | None]:
 def _conditions(config: Document) -> dict[str, Any]:
     reported = config["status"].get("conditions") or []
     return {
-        one["type"]: {name: one[name] for name in ("status", "reason", "message")}
-        for one in reported
+        item["type"]: {name: item[name] for name in ("status", "reason", "message")}
+        for item in reported
     }
 
 

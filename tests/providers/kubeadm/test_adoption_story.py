@@ -52,11 +52,11 @@ def _reference(kind: type[KubeadmConfig] | type[DevMachine]) -> Document:
 
 async def controllers_of_secrets(hands: Hands) -> dict[str, str]:
     """The kind that controls each of the cluster's Secrets."""
-    found = (await hands.plane.client.list(SECRETS, "default")).items
+    results = (await hands.plane.client.list(SECRETS, "default")).items
     return {
-        one["metadata"]["name"]: owner["kind"]
-        for one in found
-        for owner in one["metadata"].get("ownerReferences") or ()
+        document["metadata"]["name"]: owner["kind"]
+        for document in results
+        for owner in document["metadata"].get("ownerReferences") or ()
         if owner.get("controller")
     }
 
@@ -69,7 +69,9 @@ async def test_it_takes_over_the_machines_and_their_secrets(hands: Hands) -> Non
     await hands.take_charge()
     kcp = await until(hands, lambda kcp: at(1)(kcp) or kcp.status.replicas == 2)
     machine = await hands.plane.client.get(Machine, LONE)
-    (owner,) = [one for one in machine.metadata.owner_references if one.controller]
+    (owner,) = [
+        reference for reference in machine.metadata.owner_references if reference.controller
+    ]
     assert (owner.kind, owner.uid) == ("KubeadmControlPlane", kcp.metadata.uid)
     assert "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup" in (
         machine.metadata.annotations
@@ -87,14 +89,14 @@ async def test_a_version_too_far_away_is_not_taken_over(hands: Hands) -> None:
     machine = await hands.plane.client.get(Machine, LONE)
     assert machine.metadata.owner_references == []
     events = (await hands.plane.client.list(EVENTS, "default")).items
-    assert {(one["reason"], one["message"]) for one in events} == {
+    assert {(event["reason"], event["message"]) for event in events} == {
         (
             "AdoptionFailed",
             'Could not adopt Machine default/lone: its version ("v1.32.0") is outside supported'
             ' +/- one minor version skew from KCP\'s ("v1.34.0")',
         )
     }
-    assert [one.metadata.name for one in await hands.machines()] == ["lone"]
+    assert [item.metadata.name for item in await hands.machines()] == ["lone"]
 
 
 async def test_somebody_elses_machines_keep_it_from_working(hands: Hands) -> None:
@@ -102,13 +104,13 @@ async def test_somebody_elses_machines_keep_it_from_working(hands: Hands) -> Non
     await hands.start_cluster()
     await lone_machine(hands, owner=other)
     await hands.take_charge()
-    said = (
+    message = (
         "not all control plane machines are owned by this KubeadmControlPlane, refusing to operate"
         " in mixed management mode: lone"
     )
 
     def told(kcp: KubeadmControlPlane) -> bool:
-        return any(said in one.message for one in kcp.status.conditions)
+        return any(message in condition.message for condition in kcp.status.conditions)
 
     kcp = await until(hands, told)
     assert kcp.status.replicas is None

@@ -55,11 +55,11 @@ def after(ago: timedelta | None, retries: int = 0) -> Machine:
     ],
 )
 def test_how_often_a_slot_is_tried(spec: dict[str, Any], before: Machine, expected: Any) -> None:
-    found = next_attempt(Spec(**spec), before, NOW)
+    attempt = next_attempt(Spec(**spec), before, NOW)
     if isinstance(expected, int):
-        assert found == Attempt("m", NOW, expected)
+        assert attempt == Attempt("m", NOW, expected)
     else:
-        assert found == expected
+        assert attempt == expected
 
 
 def test_an_attempt_reads_as_it_was_written() -> None:
@@ -77,7 +77,7 @@ def test_what_is_no_attempt(text: str) -> None:
 
 def test_the_most_broken_machine_goes_first() -> None:
     marked = {Annotation.REMEDIATE_MACHINE: ""}
-    found = plane(
+    control_plane = plane(
         machine("well", age=9000),
         machine("marked", annotations=marked),
         machine("no-node", node=False),
@@ -86,15 +86,33 @@ def test_the_most_broken_machine_goes_first() -> None:
         machine("older", age=7200),
         machine("newer"),
     )
-    say(found, "no-etcd", conditions.false("EtcdMemberHealthy", "NotHealthy", ""))
-    say(found, "no-scheduler", conditions.unknown("SchedulerPodHealthy", "InspectionFailed", ""))
-    for one in found.machines:
-        say(found, one.metadata.name, conditions.true("NodeKubeadmLabelsAndTaintsSet", "Set", ""))
-        if one.metadata.name != "well":
-            say(found, one.metadata.name, conditions.false("HealthCheckSucceeded", "Bad", ""))
-            say(found, one.metadata.name, conditions.false("OwnerRemediated", "Waiting", ""))
+    say(control_plane, "no-etcd", conditions.false("EtcdMemberHealthy", "NotHealthy", ""))
+    say(
+        control_plane,
+        "no-scheduler",
+        conditions.unknown("SchedulerPodHealthy", "InspectionFailed", ""),
+    )
+    for item in control_plane.machines:
+        say(
+            control_plane,
+            item.metadata.name,
+            conditions.true("NodeKubeadmLabelsAndTaintsSet", "Set", ""),
+        )
+        if item.metadata.name != "well":
+            say(
+                control_plane,
+                item.metadata.name,
+                conditions.false("HealthCheckSucceeded", "Bad", ""),
+            )
+            say(
+                control_plane,
+                item.metadata.name,
+                conditions.false("OwnerRemediated", "Waiting", ""),
+            )
     order = []
-    while (first := most_broken(found)) is not None:
+    while (first := most_broken(control_plane)) is not None:
         order.append(first.metadata.name)
-        found.drafts = [draft for draft in found.drafts if draft.object is not first]
+        control_plane.drafts = [
+            draft for draft in control_plane.drafts if draft.object is not first
+        ]
     assert order == ["marked", "no-node", "no-etcd", "no-scheduler", "older", "newer"]

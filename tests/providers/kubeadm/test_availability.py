@@ -35,20 +35,20 @@ def status(*, since: float = 3600, certificates: bool = True) -> Document:
 
 
 def three(**given: bool) -> ControlPlane:
-    found = plane(machine("a"), machine("b"), machine("c"), status=status(**given))
-    found.etcd = EtcdState(members=[A, B, C], matches_machines=True)
-    return found
+    control_plane = plane(machine("a"), machine("b"), machine("c"), status=status(**given))
+    control_plane.etcd = EtcdState(members=[A, B, C], matches_machines=True)
+    return control_plane
 
 
-def break_(found: ControlPlane, *names: str, ago: float = 60, type_: str = "") -> None:
+def break_(control_plane: ControlPlane, *names: str, ago: float = 60, type_: str = "") -> None:
     for name in names:
-        for one in [type_] if type_ else ["APIServerPodHealthy", "EtcdMemberHealthy"]:
-            say(found, name, conditions.false(one, "NotHealthy", "why"), ago=ago)
+        for text in [type_] if type_ else ["APIServerPodHealthy", "EtcdMemberHealthy"]:
+            say(control_plane, name, conditions.false(text, "NotHealthy", "why"), ago=ago)
 
 
-def told(found: ControlPlane) -> tuple[str, str]:
-    one = available(found)
-    return one.status, one.message
+def told(control_plane: ControlPlane) -> tuple[str, str]:
+    condition = available(control_plane)
+    return condition.status, condition.message
 
 
 def test_all_is_well() -> None:
@@ -67,9 +67,9 @@ def test_certificates_are_needed() -> None:
 
 
 def test_one_of_three_may_be_broken() -> None:
-    found = three()
-    break_(found, "b")
-    assert told(found) == (
+    control_plane = three()
+    break_(control_plane, "b")
+    assert told(control_plane) == (
         "True",
         "* 2 of 3 etcd members are healthy, at least 2 healthy member required for etcd quorum\n"
         "* 2 of 3 Machines have healthy control plane components, at least 1 required",
@@ -77,22 +77,22 @@ def test_one_of_three_may_be_broken() -> None:
 
 
 def test_a_new_issue_is_not_told_while_all_is_well_enough() -> None:
-    found = three()
-    break_(found, "b", ago=4)
-    assert told(found) == ("True", "")
-    assert next_report_after(found) == timedelta(seconds=7)
+    control_plane = three()
+    break_(control_plane, "b", ago=4)
+    assert told(control_plane) == ("True", "")
+    assert next_report_after(control_plane) == timedelta(seconds=7)
     assert next_report_after(three()) is None
 
 
 def test_without_a_quorum_it_is_not_available() -> None:
-    found = three()
-    break_(found, "b", "c", type_="EtcdMemberHealthy")
-    assert told(found) == (
+    control_plane = three()
+    break_(control_plane, "b", "c", type_="EtcdMemberHealthy")
+    assert told(control_plane) == (
         "False",
         "* 1 of 3 etcd members is healthy, at least 2 healthy member required for etcd quorum",
     )
-    break_(found, "a")
-    assert told(found) == (
+    break_(control_plane, "a")
+    assert told(control_plane) == (
         "False",
         "* There are no healthy etcd member, at least 2 healthy member required for etcd quorum\n"
         "* There are no Machines with healthy control plane components, at least 1 required",
@@ -100,10 +100,14 @@ def test_without_a_quorum_it_is_not_available() -> None:
 
 
 def test_learners_are_named() -> None:
-    found = three()
-    found.etcd.members = [A, Member(2, "b", is_learner=True), Member(3, "c", is_learner=True)]
-    break_(found, "a", "b", "c")
-    assert told(found)[1].startswith(
+    control_plane = three()
+    control_plane.etcd.members = [
+        A,
+        Member(2, "b", is_learner=True),
+        Member(3, "c", is_learner=True),
+    ]
+    break_(control_plane, "a", "b", "c")
+    assert told(control_plane)[1].startswith(
         "* There are no healthy etcd member, 2 learner etcd member, at least 1 healthy member"
     )
 
@@ -116,14 +120,14 @@ def test_learners_are_named() -> None:
     ],
 )
 def test_etcd_has_some_time_to_answer(since: float, expected: tuple[str, str]) -> None:
-    found = plane(machine("a"), status=status(since=since))
-    assert told(found) == expected
+    control_plane = plane(machine("a"), status=status(since=since))
+    assert told(control_plane) == expected
 
 
 def test_members_must_be_those_of_the_machines() -> None:
-    found = three()
-    found.etcd.matches_machines = False
-    assert told(found) == (
+    control_plane = three()
+    control_plane.etcd.matches_machines = False
+    assert told(control_plane) == (
         "False",
         "The list of etcd members does not match the list of Machines and Nodes",
     )
@@ -139,6 +143,6 @@ def test_external_etcd_does_not_count() -> None:
         }
     }
     spec = {"kubeadmConfigSpec": {"clusterConfiguration": {"etcd": external}}}
-    found = plane(machine("a"), spec=spec, status=status())
-    break_(found, "a", type_="EtcdMemberHealthy")
-    assert told(found) == ("True", "")
+    control_plane = plane(machine("a"), spec=spec, status=status())
+    break_(control_plane, "a", type_="EtcdMemberHealthy")
+    assert told(control_plane) == ("True", "")

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
 from kapy.api.cluster import Cluster
@@ -138,8 +139,8 @@ async def give_access(plane: Plane, ca: KeyPair) -> None:
 
 
 def told(config: KubeadmConfig, type_: str = "DataSecretAvailable") -> tuple[str, str]:
-    (one,) = [one for one in config.status.conditions if one.type == type_]
-    return one.status, one.message
+    (item,) = [condition for condition in config.status.conditions if condition.type == type_]
+    return item.status, item.message
 
 
 async def until(plane: Plane, name: str, holds: Callable[[KubeadmConfig], bool]) -> KubeadmConfig:
@@ -159,8 +160,8 @@ async def user_data(plane: Plane, name: str) -> str:
 
 async def tokens(plane: Plane) -> list[Document]:
     """The bootstrap tokens in the workload cluster."""
-    found = (await plane.workload.list(SECRETS, "kube-system")).items
-    return [dict(one) for one in found if one["type"] == "bootstrap.kubernetes.io/token"]
+    result = (await plane.workload.list(SECRETS, "kube-system")).items
+    return [dict(item) for item in result if item["type"] == "bootstrap.kubernetes.io/token"]
 
 
 def end_of(token: Document) -> datetime:
@@ -172,7 +173,7 @@ async def test_nothing_happens_before_the_infrastructure_is_there(plane: Plane) 
     config = await machine(plane, "cp1", control_plane=True, **EC)
     assert told(config) == ("False", "Waiting for Cluster status.infrastructureReady to be true")
     await cluster(plane)
-    config = await until(plane, "cp1", lambda one: bool(one.status.data_secret_name))
+    config = await until(plane, "cp1", lambda item: bool(item.status.data_secret_name))
     assert told(config, "Ready") == ("True", "")
 
 
@@ -182,7 +183,7 @@ async def test_exactly_one_machine_runs_init(plane: Plane) -> None:
         machine(plane, "cp1", control_plane=True, **EC),
         machine(plane, "cp2", control_plane=True, **EC),
     )
-    winner, loser = sorted((first, second), key=lambda one: not one.status.data_secret_name)
+    winner, loser = sorted((first, second), key=lambda item: not item.status.data_secret_name)
     assert (winner.status.data_secret_name, loser.status.data_secret_name) == (
         winner.metadata.name,
         "",
@@ -199,7 +200,7 @@ async def test_the_lock_of_a_machine_that_is_gone_is_free(plane: Plane) -> None:
     assert first.status.data_secret_name == "cp1"
     await machine(plane, "cp2", control_plane=True, **EC)
     await plane.client.delete(Machine, Key("default", "cp1"))
-    await until(plane, "cp2", lambda one: bool(one.status.data_secret_name))
+    await until(plane, "cp2", lambda item: bool(item.status.data_secret_name))
     lock = await plane.client.get(CONFIG_MAPS, Key("default", "c1-lock"))
     assert lock["data"]["lock-information"] == '{"machineName":"cp2"}'
 
@@ -234,7 +235,7 @@ async def test_a_worker_waits_until_the_cluster_is_initialized(plane: Plane) -> 
     assert told(config) == ("False", WAITING)
     assert await tokens(plane) == []
     await cluster(plane, initialized=True)
-    config = await until(plane, "w1", lambda one: bool(one.status.data_secret_name))
+    config = await until(plane, "w1", lambda item: bool(item.status.data_secret_name))
     (token,) = await tokens(plane)
     discovery = config.spec.join_configuration.discovery.bootstrap_token
     token_id = b64decode(token["data"]["token-id"]).decode()
@@ -259,13 +260,13 @@ async def test_a_second_control_plane_machine_joins(plane: Plane) -> None:
     secret = await plane.client.get(SECRETS, Key("default", "c1-ca"))
     await give_access(plane, key_pair(secret))
     await cluster(plane, initialized=True)
-    config = await until(plane, "cp2", lambda one: bool(one.status.data_secret_name))
+    config = await until(plane, "cp2", lambda item: bool(item.status.data_secret_name))
     assert config.spec.join_configuration.control_plane is not None
     text = await user_data(plane, "cp2")
     assert "kubeadm join" in text
     assert text.count("BEGIN EC PRIVATE KEY") == 4
     locks = (await plane.client.list(CONFIG_MAPS, "default")).items
-    assert [one for one in locks if one["metadata"]["name"] == "c1-lock"] == []
+    assert [lock for lock in locks if lock["metadata"]["name"] == "c1-lock"] == []
 
 
 async def test_a_token_lives_until_the_node_is_there(plane: Plane) -> None:
@@ -295,7 +296,7 @@ async def test_a_cluster_that_cannot_be_reached_keeps_a_worker_waiting(plane: Pl
     await asyncio.sleep(600)
     assert plane.counted.requests[before:] == []  # what it waits for is watched
     await give_access(plane, ca)
-    config = await until(plane, "w1", lambda one: bool(one.status.data_secret_name))
+    config = await until(plane, "w1", lambda item: bool(item.status.data_secret_name))
     assert told(config, "Ready") == ("True", "")
 
 
@@ -304,7 +305,7 @@ async def test_boot_data_in_the_form_of_ignition(plane: Plane) -> None:
     additions = {"additionalConfig": "systemd: {units: [{name: a.service, mask: true}]}"}
     ignition = {"containerLinuxConfig": additions}
     await machine(plane, "cp1", control_plane=True, **EC, format="ignition", ignition=ignition)
-    await until(plane, "cp1", lambda one: bool(one.status.data_secret_name))
+    await until(plane, "cp1", lambda item: bool(item.status.data_secret_name))
     secret = await plane.client.get(SECRETS, Key("default", "cp1"))
     assert b64decode(secret["data"]["format"]) == b"ignition"
     plan = read_boot_data(b64decode(secret["data"]["value"]), "ignition")
@@ -326,7 +327,7 @@ async def test_ignition_that_cannot_be_made_is_an_event(plane: Plane) -> None:
     )
     assert config.status.data_secret_name == ""
     events = (await plane.client.list(EVENTS, "default")).items
-    (told_of,) = {one["message"] for one in events if one["reason"] == "BootstrapDataFailed"}
+    (told_of,) = {event["message"] for event in events if event["reason"] == "BootstrapDataFailed"}
     assert told_of == (
         "spec.ignition.containerLinuxConfig.additionalConfig:"
         " storage.files[0].path: 'x' is not an absolute path"
@@ -338,7 +339,7 @@ async def test_a_worker_must_not_be_told_to_join_the_control_plane(plane: Plane)
     await certificates(plane)
     config = await machine(plane, "w1", joinConfiguration={"controlPlane": {}})
     assert config.status.data_secret_name == ""
-    names = {one["metadata"]["name"] for one in (await plane.client.list(SECRETS)).items}
+    names = {item["metadata"]["name"] for item in (await plane.client.list(SECRETS)).items}
     assert "c1-ca" in names
     assert "w1" not in names
 
@@ -350,7 +351,7 @@ async def test_a_paused_cluster_gives_no_boot_data(plane: Plane) -> None:
     assert told(config, "Paused")[0] == "True"
     assert config.status.data_secret_name == ""
     await plane.client.patch(Cluster.RESOURCE, CLUSTER, {"spec": {"paused": False}})
-    config = await until(plane, "cp1", lambda one: bool(one.status.data_secret_name))
+    config = await until(plane, "cp1", lambda item: bool(item.status.data_secret_name))
     assert told(config, "Paused")[0] == "False"
 
 
@@ -380,7 +381,7 @@ async def test_a_config_that_is_changed_in_place_keeps_its_boot_data(plane: Plan
     await plane.client.patch(KubeadmConfig.RESOURCE, before.key, files)
     await settled()
     after = await config_of(plane, "cp1")
-    assert [one.path for one in after.spec.files] == ["/etc/herd"]
+    assert [file.path for file in after.spec.files] == ["/etc/herd"]
     assert after.status.observed_generation > before.status.observed_generation
     assert await user_data(plane, "cp1") == data
 
@@ -391,7 +392,7 @@ async def test_what_was_lost_is_taken_from_the_machine(plane: Plane) -> None:
     spec = {"bootstrap": {"dataSecretName": "kept"}}
     await plane.client.patch(Machine.RESOURCE, Key("default", "w1"), {"spec": spec})
     await cluster(plane)
-    config = await until(plane, "w1", lambda one: bool(one.status.data_secret_name))
+    config = await until(plane, "w1", lambda item: bool(item.status.data_secret_name))
     assert config.status.data_secret_name == "kept"
     assert config.status.initialization.data_secret_created
 
@@ -402,8 +403,8 @@ def legacy(config: KubeadmConfig) -> dict[str, tuple[str, str, str, str]]:
     assert deprecated is not None
     assert deprecated.v1beta1 is not None
     return {
-        one.type: (one.status, one.reason, one.severity, one.message)
-        for one in deprecated.v1beta1.conditions
+        condition.type: (condition.status, condition.reason, condition.severity, condition.message)
+        for condition in deprecated.v1beta1.conditions
     }
 
 
@@ -428,9 +429,30 @@ async def test_readers_of_v1beta1_are_told_too(plane: Plane) -> None:
     }
     secret = {"metadata": {"name": "none", "namespace": "default"}, "data": {"k": "aGVsbG8="}}
     await plane.client.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", **secret})
-    config = await until(plane, "w1", lambda one: bool(one.status.data_secret_name))
-    assert {one[:2] for one in legacy(config).values()} == {("True", "")}
+    config = await until(plane, "w1", lambda item: bool(item.status.data_secret_name))
+    assert {item[:2] for item in legacy(config).values()} == {("True", "")}
 
 
 def _secret(name: str) -> Document:
     return {"secret": {"name": name, "key": "k"}}
+
+
+async def test_who_joins_a_cluster_that_cannot_be_reached_says_so(
+    plane: Plane, caplog: pytest.LogCaptureFixture
+) -> None:
+    plane.reachable = False
+    await cluster(plane, initialized=True)
+    await certificates(plane)
+    for name, control_plane in (("w1", False), ("cp2", True)):
+        await machine(plane, name, control_plane=control_plane, format="cloud-config")
+        config = await until(plane, name, lambda item: "connection" in str(item.status.conditions))
+        status, message = told(config)
+        assert status == "False"
+        assert message.startswith("Waiting for the connection to the workload cluster: ")
+        assert "the workload cluster is not up" in message
+    await asyncio.sleep(3600)
+    logged = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert sum("Waiting for the connection" in item for item in logged) == 2
+    plane.reachable = True
+    for name in ("w1", "cp2"):
+        await until(plane, name, lambda item: told(item)[0] == "True")

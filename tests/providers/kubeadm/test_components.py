@@ -37,25 +37,25 @@ def pods(*names: str, **statuses: Document) -> dict[str, Document]:
     }
 
 
-def told(found: ControlPlane) -> tuple[str, str, str]:
-    one = conditions.get(found.kcp.status.conditions, "ControlPlaneComponentsHealthy")
-    assert one is not None
-    return one.status, one.reason, one.message
+def told(control_plane: ControlPlane) -> tuple[str, str, str]:
+    condition = conditions.get(control_plane.kcp.status.conditions, "ControlPlaneComponentsHealthy")
+    assert condition is not None
+    return condition.status, condition.reason, condition.message
 
 
-def said(found: ControlPlane, type_: str) -> tuple[str, str, str]:
-    one = conditions.get(found.machines[0].status.conditions, type_)
-    assert one is not None
-    return one.status, one.reason, one.message
+def said(control_plane: ControlPlane, type_: str) -> tuple[str, str, str]:
+    condition = conditions.get(control_plane.machines[0].status.conditions, type_)
+    assert condition is not None
+    return condition.status, condition.reason, condition.message
 
 
 def test_all_is_well() -> None:
-    found = plane(machine("a"), machine("b"))
-    observe_components(found, {"a": node("a"), "b": node("b")}, pods("a", "b"))
-    assert told(found) == ("True", "Healthy", "")
-    assert said(found, "NodeKubeadmLabelsAndTaintsSet") == ("True", "Set", "")
-    assert found.nodes is not None
-    assert sorted(found.nodes) == ["a", "b"]
+    control_plane = plane(machine("a"), machine("b"))
+    observe_components(control_plane, {"a": node("a"), "b": node("b")}, pods("a", "b"))
+    assert told(control_plane) == ("True", "Healthy", "")
+    assert said(control_plane, "NodeKubeadmLabelsAndTaintsSet") == ("True", "Set", "")
+    assert control_plane.nodes is not None
+    assert sorted(control_plane.nodes) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ def test_all_is_well() -> None:
     ],
 )
 def test_what_a_pod_says(status: Document, expected: tuple[str, str, str]) -> None:
-    found = plane(machine("a"))
-    observe_components(found, {"a": node("a")}, pods("a", kube_scheduler=status))
-    assert said(found, "SchedulerPodHealthy") == expected
-    assert told(found) == (
+    control_plane = plane(machine("a"))
+    observe_components(control_plane, {"a": node("a")}, pods("a", kube_scheduler=status))
+    assert said(control_plane, "SchedulerPodHealthy") == expected
+    assert told(control_plane) == (
         "False",
         "NotHealthy",
         f"* Machine a:\n  * SchedulerPodHealthy: {expected[2]}",
@@ -112,10 +112,12 @@ def test_what_a_pod_says(status: Document, expected: tuple[str, str, str]) -> No
 
 
 def test_a_pod_that_is_not_there_is_missed() -> None:
-    found = plane(machine("a"))
-    observe_components(found, {"a": node("a")}, {})
-    assert said(found, "EtcdPodHealthy") == ("False", "DoesNotExist", "Pod does not exist")
-    assert told(found)[2] == "* Machine a:\n  * Control plane components: Pod does not exist"
+    control_plane = plane(machine("a"))
+    observe_components(control_plane, {"a": node("a")}, {})
+    assert said(control_plane, "EtcdPodHealthy") == ("False", "DoesNotExist", "Pod does not exist")
+    assert (
+        told(control_plane)[2] == "* Machine a:\n  * Control plane components: Pod does not exist"
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,11 +137,11 @@ def test_a_pod_that_is_not_there_is_missed() -> None:
 def test_nothing_is_known_of_a_machine_whose_node_is_lost(
     nodes: dict[str, Document], message: str
 ) -> None:
-    found = plane(machine("a"))
-    observe_components(found, nodes, pods("a"))
+    control_plane = plane(machine("a"))
+    observe_components(control_plane, nodes, pods("a"))
     for type_ in ("APIServerPodHealthy", "NodeKubeadmLabelsAndTaintsSet"):
-        assert said(found, type_) == ("Unknown", "InspectionFailed", message)
-    assert told(found) == (
+        assert said(control_plane, type_) == ("Unknown", "InspectionFailed", message)
+    assert told(control_plane) == (
         "Unknown",
         "HealthUnknown",
         f"* Machine a:\n  * Control plane components: {message}",
@@ -147,9 +149,9 @@ def test_nothing_is_known_of_a_machine_whose_node_is_lost(
 
 
 def test_pods_of_a_silent_kubelet_may_be_stale() -> None:
-    found = plane(machine("a"))
-    observe_components(found, {"a": node("a", ready="Unknown")}, pods("a"))
-    assert said(found, "APIServerPodHealthy") == (
+    control_plane = plane(machine("a"))
+    observe_components(control_plane, {"a": node("a", ready="Unknown")}, pods("a"))
+    assert said(control_plane, "APIServerPodHealthy") == (
         "Unknown",
         "InspectionFailed",
         "Node Ready condition is Unknown, Pod data might be stale",
@@ -157,28 +159,28 @@ def test_pods_of_a_silent_kubelet_may_be_stale() -> None:
 
 
 def test_a_machine_that_comes_up_is_no_issue() -> None:
-    found = plane(machine("a"), machine("b", node=False, healthy=False))
-    observe_components(found, {"a": node("a")}, pods("a"))
-    assert told(found) == ("True", "Healthy", "")
-    one = conditions.get(found.machines[1].status.conditions, "APIServerPodHealthy")
-    assert one is not None
-    assert one.message == "Waiting for FakeMachine to report spec.providerID"
+    control_plane = plane(machine("a"), machine("b", node=False, healthy=False))
+    observe_components(control_plane, {"a": node("a")}, pods("a"))
+    assert told(control_plane) == ("True", "Healthy", "")
+    condition = conditions.get(control_plane.machines[1].status.conditions, "APIServerPodHealthy")
+    assert condition is not None
+    assert condition.message == "Waiting for FakeMachine to report spec.providerID"
 
 
 def test_machines_that_say_the_same_are_named_together() -> None:
-    found = plane(*(machine(name) for name in "abcde"))
+    control_plane = plane(*(machine(name) for name in "abcde"))
     nodes = {name: node(name) for name in "abcde"}
-    observe_components(found, nodes, pods("a"))
-    assert told(found)[2] == (
+    observe_components(control_plane, nodes, pods("a"))
+    assert told(control_plane)[2] == (
         "* Machines b, c, d, ... (1 more):\n  * Control plane components: Pod does not exist"
     )
 
 
 def test_a_node_without_a_machine_is_told() -> None:
-    found = plane(machine("a"))
+    control_plane = plane(machine("a"))
     nodes = {"a": node("a"), "x": node("x"), "worker": node("worker", role=False)}
-    observe_components(found, nodes, pods("a"))
-    assert told(found) == (
+    observe_components(control_plane, nodes, pods("a"))
+    assert told(control_plane) == (
         "False",
         "NotHealthy",
         "* Control plane Node x does not have a corresponding Machine",
@@ -186,9 +188,9 @@ def test_a_node_without_a_machine_is_told() -> None:
 
 
 def test_label_and_taint_of_the_node_are_looked_at() -> None:
-    found = plane(machine("a"))
-    observe_components(found, {"a": node("a", role=False, taints=[])}, pods("a"))
-    assert said(found, "NodeKubeadmLabelsAndTaintsSet") == (
+    control_plane = plane(machine("a"))
+    observe_components(control_plane, {"a": node("a", role=False, taints=[])}, pods("a"))
+    assert said(control_plane, "NodeKubeadmLabelsAndTaintsSet") == (
         "False",
         "NotSet",
         f"Node a does not have the {ROLE} label",
@@ -197,15 +199,19 @@ def test_label_and_taint_of_the_node_are_looked_at() -> None:
 
 def test_a_machine_that_goes_says_so() -> None:
     going = machine("a", deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["f"])
-    found = plane(going, machine("b"))
-    observe_components(found, {"b": node("b")}, pods("b"))
-    assert said(found, "APIServerPodHealthy") == ("False", "Deleting", "Machine is deleting")
+    control_plane = plane(going, machine("b"))
+    observe_components(control_plane, {"b": node("b")}, pods("b"))
+    assert said(control_plane, "APIServerPodHealthy") == (
+        "False",
+        "Deleting",
+        "Machine is deleting",
+    )
 
 
 def test_no_machines_report_nothing() -> None:
-    found = plane()
-    observe_components(found, {}, {})
-    assert told(found) == (
+    control_plane = plane()
+    observe_components(control_plane, {}, {})
+    assert told(control_plane) == (
         "Unknown",
         "HealthUnknown",
         "No Machines reporting control plane status",

@@ -78,10 +78,10 @@ async def keeps_every_rule(
     subject: ProviderUnderTest, *documents: str, seeds: Sequence[int]
 ) -> None:
     report = await run_checks(subject, BEHAVIOUR, seeds=seeds)
-    assert {one.rule.id: one.findings for one in report.with_state(State.BROKEN)} == {}
-    not_run = {one.rule.id: one.reason for one in report.with_state(State.NOT_RUN)}
-    unseen = {one for one in not_run if one.startswith(documents)}
-    assert unseen == (set() if seeds else {f"{one}/{ONCE}" for one in documents}), not_run
+    assert {item.rule.id: item.findings for item in report.with_state(State.BROKEN)} == {}
+    not_run = {item.rule.id: item.reason for item in report.with_state(State.NOT_RUN)}
+    unseen = {text for text in not_run if text.startswith(documents)}
+    assert unseen == (set() if seeds else {f"{document}/{ONCE}" for document in documents}), not_run
 
 
 async def test_the_bootstrap_provider_keeps_every_rule() -> None:

@@ -32,12 +32,16 @@ async def test_a_broken_component_is_told(hands: Hands) -> None:
     await hands.plane.workload.patch(PODS, pod, {"status": status}, subresource="status")
     kcp = await until(hands, lambda kcp: status_of(kcp, "ControlPlaneComponentsHealthy") == "False")
     (message,) = [
-        one.message for one in kcp.status.conditions if one.type == "ControlPlaneComponentsHealthy"
+        condition.message
+        for condition in kcp.status.conditions
+        if condition.type == "ControlPlaneComponentsHealthy"
     ]
     assert message == f"* Machine {name}:\n  * SchedulerPodHealthy: CrashLoopBackOff"
     (machine,) = await hands.machines()
     (reason,) = [
-        one.reason for one in machine.status.conditions if one.type == "SchedulerPodHealthy"
+        condition.reason
+        for condition in machine.status.conditions
+        if condition.type == "SchedulerPodHealthy"
     ]
     assert reason == "Failed"
 
@@ -53,7 +57,11 @@ async def test_an_etcd_that_cannot_be_reached_is_unknown(hands: Hands) -> None:
             and kcp.status.ready_replicas
         ),
     )
-    (message,) = [one.message for one in kcp.status.conditions if one.type == "EtcdClusterHealthy"]
+    (message,) = [
+        condition.message
+        for condition in kcp.status.conditions
+        if condition.type == "EtcdClusterHealthy"
+    ]
     assert "Failed to connect to etcd: no etcd answers on" in message
     assert status_of(kcp, "ControlPlaneComponentsHealthy") == "True"
 
@@ -63,7 +71,7 @@ async def test_the_end_of_each_api_servers_certificate_is_noted_once(hands: Hand
     await until(hands, at(3))
     await asyncio.sleep(5)
     configs = (await hands.plane.client.list(KubeadmConfig, "default")).items
-    noted = {one.metadata.annotations.get(Annotation.CERTIFICATES_EXPIRY) for one in configs}
+    noted = {config.metadata.annotations.get(Annotation.CERTIFICATES_EXPIRY) for config in configs}
     assert noted == {stamp(EXPIRY)}
     assert sorted(hands.asked) == sorted(await names(hands))
 
@@ -98,11 +106,13 @@ async def test_an_etcd_that_falls_ill_in_silence_is_noticed_within_ten_minutes(
     await until(hands, at(1))
     hands.pace = 300
     await asyncio.sleep(5)
-    (number,) = [one["ID"] for one in hands.etcd.members.values()]
+    (number,) = [member["ID"] for member in hands.etcd.members.values()]
     requests, calls = len(hands.plane.counted.requests), len(hands.etcd.calls)
     await asyncio.sleep(500)
     assert hands.etcd.calls[calls:] == []
-    assert not [one for one in hands.plane.counted.requests[requests:] if "GET" not in one]
+    assert not [
+        request for request in hands.plane.counted.requests[requests:] if "GET" not in request
+    ]
     hands.etcd.alarms = [{"memberID": number, "alarm": "CORRUPT"}]
     await asyncio.sleep(120)
     assert status_of(await hands.control_plane(), "EtcdClusterHealthy") == "False"

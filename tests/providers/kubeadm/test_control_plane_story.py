@@ -22,7 +22,10 @@ from tests.providers.kubeadm.hands import CLUSTER, Hands, template
 async def test_the_first_machine_runs_init(hands: Hands) -> None:
     await hands.start()
     kcp = await until(hands, at(1))
-    conditions = {one.type: (one.status, one.reason, one.message) for one in kcp.status.conditions}
+    conditions = {
+        condition.type: (condition.status, condition.reason, condition.message)
+        for condition in kcp.status.conditions
+    }
     assert conditions == {
         "Available": ("True", "Available", ""),
         "CertificatesAvailable": ("True", "Available", ""),
@@ -64,25 +67,32 @@ def legacy(kcp: KubeadmControlPlane) -> dict[str, tuple[str, str, str]]:
     """What readers of v1beta1 are told, by type."""
     assert kcp.status.deprecated is not None
     assert kcp.status.deprecated.v1beta1 is not None
-    found = kcp.status.deprecated.v1beta1.conditions
-    return {one.type: (one.status, one.reason, one.message) for one in found}
+    conditions = kcp.status.deprecated.v1beta1.conditions
+    return {
+        beta1_condition.type: (
+            beta1_condition.status,
+            beta1_condition.reason,
+            beta1_condition.message,
+        )
+        for beta1_condition in conditions
+    }
 
 
 async def test_readers_of_v1beta1_are_told_too(hands: Hands) -> None:
     hands.hold_new = True
     await hands.start()
     await asyncio.sleep(5)
-    told = legacy(await hands.control_plane())
-    assert told["Available"] == ("False", "WaitingForKubeadmInit", "")
+    messages = legacy(await hands.control_plane())
+    assert messages["Available"] == ("False", "WaitingForKubeadmInit", "")
     hands.hold_new = False
     await until(hands, at(1))
     hands.hold_new = True
     await change(hands, {"replicas": 3})
     kcp = await until(hands, lambda kcp: kcp.status.replicas == 2)
-    told = legacy(kcp)
+    messages = legacy(kcp)
     scaling = ("False", "ScalingUp", "Scaling up control plane to 3 replicas (actual 2)")
-    assert told["Resized"] == told["Ready"] == scaling
-    assert told["Available"] == told["ControlPlaneComponentsHealthy"] == ("True", "", "")
+    assert messages["Resized"] == messages["Ready"] == scaling
+    assert messages["Available"] == messages["ControlPlaneComponentsHealthy"] == ("True", "", "")
     assert kcp.status.deprecated is not None
     counters = kcp.status.deprecated.v1beta1
     assert counters is not None
@@ -131,7 +141,7 @@ async def test_a_machine_and_its_belongings_are_made_as_upstream_makes_them(hand
     }
     assert config.spec.cluster_configuration.feature_gates == {"ControlPlaneKubeletLocalMode": True}
     template = await hands.plane.client.get(DevMachineTemplate, Key("default", "small"))
-    assert [one.kind for one in template.metadata.owner_references] == ["Cluster"]
+    assert [reference.kind for reference in template.metadata.owner_references] == ["Cluster"]
 
 
 async def test_fields_belong_to_upstreams_managers(hands: Hands) -> None:
@@ -140,9 +150,9 @@ async def test_fields_belong_to_upstreams_managers(hands: Hands) -> None:
     (machine,) = await hands.machines()
     config = await hands.plane.client.get(KubeadmConfig.RESOURCE, machine.key)
     owned = {
-        one["manager"]: one["fieldsV1"]
-        for one in config["metadata"]["managedFields"]
-        if one["operation"] == "Apply"
+        field["manager"]: field["fieldsV1"]
+        for field in config["metadata"]["managedFields"]
+        if field["operation"] == "Apply"
     }
     assert sorted(owned) == ["capi-kubeadmcontrolplane", "capi-kubeadmcontrolplane-metadata"]
     assert "f:labels" not in owned["capi-kubeadmcontrolplane"].get("f:metadata", {})
@@ -158,7 +168,7 @@ async def test_every_secret_is_made_once(hands: Hands) -> None:
     kcp = await until(hands, at(1))
     secrets = (await hands.plane.client.list(SECRETS, "default")).items
     (machine,) = await hands.machines()
-    assert {one["metadata"]["name"]: sorted(one["data"]) for one in secrets} == {
+    assert {document["metadata"]["name"]: sorted(document["data"]) for document in secrets} == {
         "c1-ca": ["tls.crt", "tls.key"],
         "c1-etcd": ["tls.crt", "tls.key"],
         "c1-proxy": ["tls.crt", "tls.key"],
@@ -173,13 +183,20 @@ async def test_every_secret_is_made_once(hands: Hands) -> None:
         assert owner["controller"]
         if secret["metadata"]["name"] != machine.metadata.name:
             assert owner["uid"] == kcp.metadata.uid
-    posts = [one for one in hands.plane.counted.requests if one.startswith("POST")]
+    posts = [request for request in hands.plane.counted.requests if request.startswith("POST")]
     assert posts.count("POST /api/v1/namespaces/default/secrets") == len(secrets)
 
 
 async def test_a_template_that_is_missing_or_unreadable_is_told(hands: Hands) -> None:
     def scaling(kcp: KubeadmControlPlane) -> str:
-        return next((one.message for one in kcp.status.conditions if one.type == "ScalingUp"), "")
+        return next(
+            (
+                condition.message
+                for condition in kcp.status.conditions
+                if condition.type == "ScalingUp"
+            ),
+            "",
+        )
 
     client = hands.plane.client
     await hands.start_cluster()
@@ -200,9 +217,12 @@ async def test_nobody_is_made_before_the_infrastructure_is_there(hands: Hands) -
     await hands.start(provisioned=False)
     await asyncio.sleep(5)
     kcp = await hands.control_plane()
-    told = {one.type: one.message for one in kcp.status.conditions}
-    assert told["EtcdClusterHealthy"] == "Waiting for Cluster status.infrastructureReady to be true"
-    assert told["ScalingUp"] == "Scaling up from 0 to 1 replicas"
+    messages = {condition.type: condition.message for condition in kcp.status.conditions}
+    assert (
+        messages["EtcdClusterHealthy"]
+        == "Waiting for Cluster status.infrastructureReady to be true"
+    )
+    assert messages["ScalingUp"] == "Scaling up from 0 to 1 replicas"
     assert await hands.machines() == []
 
 
@@ -216,9 +236,11 @@ async def test_it_grows_one_machine_at_a_time(hands: Hands) -> None:
     await until(hands, at(3))
     assert len(hands.etcd.members) == 3
     configs = (await hands.plane.client.list(KubeadmConfig, "default")).items
-    joins = [one for one in configs if one.spec.join_configuration.control_plane is not None]
+    joins = [
+        config for config in configs if config.spec.join_configuration.control_plane is not None
+    ]
     assert len(joins) == 2
-    assert all(one.spec.join_configuration.discovery.bootstrap_token.token for one in joins)
+    assert all(join.spec.join_configuration.discovery.bootstrap_token.token for join in joins)
 
 
 async def test_a_machine_that_does_not_come_up_keeps_the_next_one_waiting(hands: Hands) -> None:
@@ -229,14 +251,16 @@ async def test_a_machine_that_does_not_come_up_keeps_the_next_one_waiting(hands:
     await asyncio.sleep(30)
     kcp = await hands.control_plane()
     assert len(await hands.machines()) == 2
-    (scaling,) = [one.message for one in kcp.status.conditions if one.type == "ScalingUp"]
+    (scaling,) = [
+        condition.message for condition in kcp.status.conditions if condition.type == "ScalingUp"
+    ]
     assert scaling == (
         "Scaling up from 2 to 3 replicas is blocked because:\n"
         "* waiting for control plane components to become healthy\n"
         "* waiting for etcd cluster to become healthy"
     )
     events = (await hands.plane.client.list(EVENTS, "default")).items
-    assert [(one["reason"], one["count"]) for one in events] == [("ControlPlaneUnhealthy", 1)]
+    assert [(event["reason"], event["count"]) for event in events] == [("ControlPlaneUnhealthy", 1)]
 
 
 async def test_it_shrinks_without_losing_etcd(hands: Hands) -> None:
@@ -260,10 +284,10 @@ async def test_the_machine_that_a_person_chose_goes_first(hands: Hands) -> None:
     chosen = (await hands.machines())[1]
     mark = {"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": ""}}}
     await hands.plane.client.patch(Machine.RESOURCE, chosen.key, mark)
-    before = {one.metadata.name for one in await hands.machines()}
+    before = {machine.metadata.name for machine in await hands.machines()}
     await change(hands, {"replicas": 1})
     await until(hands, lambda kcp: kcp.status.replicas == 2)
-    after = {one.metadata.name for one in await hands.machines()}
+    after = {machine.metadata.name for machine in await hands.machines()}
     assert before - after == {chosen.metadata.name}
 
 
@@ -286,7 +310,7 @@ async def test_labels_and_timeouts_change_in_place(hands: Hands) -> None:
     assert machine.metadata.labels["team"] == "blue"
     assert machine.spec.deletion.node_drain_timeout_seconds == 30
     assert machine.spec.readiness_gates[-1].condition_type == "Mine"
-    assert [one.key for one in machine.spec.taints] == ["mine"]
+    assert [taint.key for taint in machine.spec.taints] == ["mine"]
     config = await hands.plane.client.get(KubeadmConfig, machine.key)
     infrastructure = await hands.plane.client.get(DevMachine, machine.key)
     assert config.metadata.labels["team"] == infrastructure.metadata.labels["team"] == "blue"
@@ -308,19 +332,23 @@ async def test_machines_spread_over_failure_domains(hands: Hands) -> None:
     ]
     await hands.start(replicas=3, failure_domains=domains)
     await until(hands, at(3))
-    assert sorted(one.spec.failure_domain for one in await hands.machines()) == ["a", "b", "c"]
+    assert sorted(machine.spec.failure_domain for machine in await hands.machines()) == [
+        "a",
+        "b",
+        "c",
+    ]
 
 
 async def test_a_new_machine_comes_where_the_fewest_are_that_go(hands: Hands) -> None:
     domains = [{"name": name, "controlPlane": True} for name in ("a", "b")]
     await hands.start(replicas=3, failure_domains=domains)
     await until(hands, at(3))
-    counted = Counter(one.spec.failure_domain for one in await hands.machines())
+    counted = Counter(machine.spec.failure_domain for machine in await hands.machines())
     (_, most), (fewest, least) = counted.most_common()
     assert (most, least) == (2, 1)
     await change(hands, {"version": "v1.35.0"})
     await until(hands, lambda kcp: kcp.status.replicas == 4)
-    (new,) = (one for one in await hands.machines() if one.spec.version == "v1.35.0")
+    (new,) = (machine for machine in await hands.machines() if machine.spec.version == "v1.35.0")
     assert new.spec.failure_domain == fewest
 
 
@@ -336,8 +364,8 @@ async def test_an_update_in_place_keeps_everything_else_waiting(hands: Hands) ->
         if value is not None:
             await change(hands, {"replicas": 3})
             kcp = await until(hands, lambda kcp: status_of(kcp, "MachinesUpToDate") == "False")
-            told = {one.type: one.message for one in kcp.status.conditions}
-            assert told["RollingOut"].endswith("* In-place update in progress")
+            messages = {condition.type: condition.message for condition in kcp.status.conditions}
+            assert messages["RollingOut"].endswith("* In-place update in progress")
             assert len(await hands.machines()) == 1
     await until(hands, at(3))
 
@@ -361,8 +389,8 @@ async def test_a_certificate_that_gets_lost_is_not_made_again(hands: Hands) -> N
     await until(hands, at(1))
     await hands.plane.client.delete(SECRETS, Key("default", "c1-sa"))
     kcp = await until(hands, lambda kcp: status_of(kcp, "CertificatesAvailable") == "False")
-    told = {one.type: one.message for one in kcp.status.conditions}
-    assert told["CertificatesAvailable"] == (
+    messages = {condition.type: condition.message for condition in kcp.status.conditions}
+    assert messages["CertificatesAvailable"] == (
         "Cluster certificate for sa is not available, please check cluster certificate secrets"
     )
-    assert told["Available"] == "* Control plane certificates are not available"
+    assert messages["Available"] == "* Control plane certificates are not available"

@@ -21,7 +21,9 @@ from tests.providers.kubeadm.plane import Plane
 
 
 def message_of(kcp: KubeadmControlPlane, type_: str) -> str:
-    return next((one.message for one in kcp.status.conditions if one.type == type_), "")
+    return next(
+        (condition.message for condition in kcp.status.conditions if condition.type == type_), ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,8 +59,8 @@ async def test_the_first_machine_inits_and_the_others_join(hands: Hands) -> None
     await until(hands, at(3))
     configs = (await hands.plane.client.list(KubeadmConfig, "default")).items
     phases = [
-        (one.spec.init_configuration.skip_phases, one.spec.join_configuration.skip_phases)
-        for one in configs
+        (config.spec.init_configuration.skip_phases, config.spec.join_configuration.skip_phases)
+        for config in configs
     ]
     assert sorted(phases) == [([], ["join-phase"])] * 2 + [(["init-phase"], [])]
 
@@ -86,14 +88,14 @@ async def test_a_refused_machine_is_told_and_leaves_nothing_behind(
     refusal = Refusal(hands.plane, kind.RESOURCE, Forbidden)
     await hands.start()
     await asyncio.sleep(30)
-    said = (
+    message = (
         "Scaling up from 0 to 1 replicas is blocked because:\n"
         f"* {kind.RESOURCE.kind} cannot be created: "
         'admission webhook "x" denied c1-control-plane-…: too big'
     )
-    assert message_of(await hands.control_plane(), "ScalingUp") == said
-    for one in (DevMachine, KubeadmConfig, Machine):
-        assert (await hands.plane.client.list(one.RESOURCE, "default")).items == []
+    assert message_of(await hands.control_plane(), "ScalingUp") == message
+    for item in (DevMachine, KubeadmConfig, Machine):
+        assert (await hands.plane.client.list(item.RESOURCE, "default")).items == []
 
     refusal.on = False
     kcp = await until(hands, at(1))
@@ -105,8 +107,8 @@ async def test_a_refused_machine_of_a_rollout_is_told(hands: Hands) -> None:
     await until(hands, at(1))
     refusal = Refusal(hands.plane, KubeadmConfig.RESOURCE, Forbidden)
     await change(hands, {"version": "v1.35.0"})
-    said = "* KubeadmConfig cannot be created: admission webhook"
-    await until(hands, lambda kcp: said in message_of(kcp, "RollingOut"))
+    message = "* KubeadmConfig cannot be created: admission webhook"
+    await until(hands, lambda kcp: message in message_of(kcp, "RollingOut"))
     refusal.on = False
     await until(hands, at(1, "v1.35.0"))
 
@@ -145,8 +147,8 @@ async def test_a_kubeadm_config_of_somebody_else_is_left_alone(hands: Hands) -> 
     await until(hands, at(1))
     (machine,) = await hands.machines()
     assert machine.metadata.name != name
-    found = await hands.plane.client.get(KubeadmConfig.RESOURCE, Key("default", name))
-    assert (found["spec"], found["metadata"]["labels"]) == (
+    document = await hands.plane.client.get(KubeadmConfig.RESOURCE, Key("default", name))
+    assert (document["spec"], document["metadata"]["labels"]) == (
         theirs["spec"],
         theirs["metadata"]["labels"],
     )

@@ -20,7 +20,7 @@ async def test_deletion_waits_for_the_workers(hands: Hands) -> None:
     await hands.plane.create(_worker(), _pool())
     await hands.plane.client.delete(KubeadmControlPlane.RESOURCE, CONTROL_PLANE)
     kcp = await until(hands, lambda kcp: status_of(kcp, "Deleting") == "True")
-    (condition,) = [one for one in kcp.status.conditions if one.type == "Deleting"]
+    (condition,) = [item for item in kcp.status.conditions if item.type == "Deleting"]
     assert (condition.reason, condition.message) == (
         "WaitingForWorkersDeletion",
         "KubeadmControlPlane deletion blocked because following objects still exist:\n"
@@ -47,7 +47,7 @@ async def test_it_stays_until_its_last_machine_is_gone(hands: Hands) -> None:
     hands.hold_old = True
     await hands.plane.client.delete(KubeadmControlPlane, CONTROL_PLANE)
     await asyncio.sleep(30)
-    assert [one.deleting for one in await hands.machines()] == [True]
+    assert [machine.deleting for machine in await hands.machines()] == [True]
     assert (await hands.control_plane()).deleting
     hands.hold_old = False
     await asyncio.sleep(30)

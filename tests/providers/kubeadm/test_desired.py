@@ -71,10 +71,14 @@ def test_readiness_gates_are_ours_then_theirs() -> None:
     machine = desired_machines(kcp, "c1").new_machine(
         "m", "", version="v1.34.0", infrastructure=REFERENCE, config=REFERENCE
     )
-    found = [
+    results = [
         (gate["conditionType"], "polarity" in gate) for gate in machine["spec"]["readinessGates"]
     ]
-    assert found[-3:] == [("EtcdPodHealthy", False), ("EtcdMemberHealthy", False), ("Mine", False)]
+    assert results[-3:] == [
+        ("EtcdPodHealthy", False),
+        ("EtcdMemberHealthy", False),
+        ("Mine", False),
+    ]
     assert "failureDomain" not in machine["spec"]
 
 

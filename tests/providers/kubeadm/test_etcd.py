@@ -105,20 +105,21 @@ async def test_no_answer_is_unreachable() -> None:
 def observed(
     *machines: Document, members: list[Member] | None, alarms: tuple[Alarm, ...] = ()
 ) -> ControlPlane:
-    found = plane(*machines)
+    control_plane = plane(*machines)
     old = "2025-01-01T00:00:00Z"
-    found.nodes = {
-        one.metadata.name: {"metadata": {"creationTimestamp": old}} for one in found.machines
+    control_plane.nodes = {
+        item.metadata.name: {"metadata": {"creationTimestamp": old}}
+        for item in control_plane.machines
     }
     failure = "" if members is not None else "Failed to connect to etcd: why"
-    observe_etcd(found, EtcdState(members=members, alarms=alarms, failure=failure))
-    return found
+    observe_etcd(control_plane, EtcdState(members=members, alarms=alarms, failure=failure))
+    return control_plane
 
 
-def told(found: ControlPlane) -> tuple[str, str]:
-    one = conditions.get(found.kcp.status.conditions, "EtcdClusterHealthy")
-    assert one is not None
-    return one.status, one.message
+def told(control_plane: ControlPlane) -> tuple[str, str]:
+    condition = conditions.get(control_plane.kcp.status.conditions, "EtcdClusterHealthy")
+    assert condition is not None
+    return condition.status, condition.message
 
 
 A, B, C = Member(1, "a"), Member(2, "b"), Member(3, "c")
@@ -158,24 +159,26 @@ A, B, C = Member(1, "a"), Member(2, "b"), Member(3, "c")
 def test_what_etcd_says(
     members: list[Member] | None, alarms: tuple[Alarm, ...], expected: tuple[str, str]
 ) -> None:
-    found = observed(
+    control_plane = observed(
         machine("a", healthy=False), machine("b", healthy=False), members=members, alarms=alarms
     )
-    status, message = told(found)
+    status, message = told(control_plane)
     assert status == expected[0]
     assert message.startswith(expected[1])
-    matches = members is not None and {one.name for one in members} == {"a", "b"}
-    assert found.etcd.matches_machines is matches
+    matches = members is not None and {member.name for member in members} == {"a", "b"}
+    assert control_plane.etcd.matches_machines is matches
 
 
 def test_a_member_may_be_there_before_its_node() -> None:
-    found = observed(machine("a"), machine("b", node=False, healthy=False), members=[A, B])
-    assert told(found) == ("False", "* Etcd member b does not have a corresponding Machine")
-    assert found.etcd.matches_machines  # so the control plane stays available
+    control_plane = observed(machine("a"), machine("b", node=False, healthy=False), members=[A, B])
+    assert told(control_plane) == ("False", "* Etcd member b does not have a corresponding Machine")
+    assert control_plane.etcd.matches_machines  # so the control plane stays available
 
 
 def test_healthy_members_are_asked_first() -> None:
     going = machine("d", deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["f"])
-    found = plane(machine("a", healthy=False), machine("b"), going, machine("e", node=False))
-    found.nodes = {"a": {}, "b": {}, "d": {}}
-    assert nodes_to_query(found) == ["b", "a"]
+    control_plane = plane(
+        machine("a", healthy=False), machine("b"), going, machine("e", node=False)
+    )
+    control_plane.nodes = {"a": {}, "b": {}, "d": {}}
+    assert nodes_to_query(control_plane) == ["b", "a"]

@@ -38,8 +38,9 @@ async def test_a_change_that_is_covered_leaves_all_machines_where_they_are(hands
     await change(hands, {**files("meadow"), "machineTemplate": large})
     kcp = await until(
         hands,
-        lambda one: (
-            "be updated in-place: the extension" in message_of(one.status.conditions, "RollingOut")
+        lambda control_plane: (
+            "be updated in-place: the extension"
+            in message_of(control_plane.status.conditions, "RollingOut")
         ),
     )
     assert "Rolling out 3 not up-to-date replicas" in message_of(
@@ -52,22 +53,22 @@ async def test_a_change_that_is_covered_leaves_all_machines_where_they_are(hands
     for machine in await hands.machines():
         assert not is_updating_in_place(machine)
         config = await hands.plane.client.get(KubeadmConfig, machine.key)
-        assert [one.path for one in config.spec.files] == ["/etc/herd"]
+        assert [file.path for file in config.spec.files] == ["/etc/herd"]
         assert config.spec.join_configuration.control_plane is not None
         joined = await hands.plane.client.get(KubeadmConfig.RESOURCE, machine.key)
         assert "initConfiguration" not in joined["spec"]
-        made = await hands.plane.client.get(DevMachine, machine.key)
-        annotations = made.metadata.annotations
+        dev_machine = await hands.plane.client.get(DevMachine, machine.key)
+        annotations = dev_machine.metadata.annotations
         assert annotations[Annotation.CLONED_FROM_NAME] == "large"
         assert Annotation.UPDATE_IN_PROGRESS in annotations  # core takes it away
     events = (await hands.plane.client.list(EVENTS)).items
-    begun = [one for one in events if one["reason"] == "SuccessfulStartInPlaceUpdate"]
-    assert {one["involvedObject"]["name"] for one in begun} == before
+    begun = [event for event in events if event["reason"] == "SuccessfulStartInPlaceUpdate"]
+    assert {document["involvedObject"]["name"] for document in begun} == before
 
 
 async def test_whoever_is_ill_or_not_wanted_any_more_goes_all_the_same(hands: Hands) -> None:
     await three(hands)
-    ill, unwanted, kept = [one.key for one in await hands.machines()]
+    ill, unwanted, kept = [machine.key for machine in await hands.machines()]
     pod = Key("kube-system", f"kube-scheduler-{ill.name}")
     status = {"conditions": [{"type": "Ready", "status": "False"}]}
     await hands.plane.workload.patch(PODS, pod, {"status": status}, subresource="status")

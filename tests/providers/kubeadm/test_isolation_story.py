@@ -19,12 +19,14 @@ UNREACHABLE = "* the workload cluster cannot be reached ("
 
 
 def message_of(kcp: KubeadmControlPlane, type_: str = "ScalingUp") -> str:
-    return next((one.message for one in kcp.status.conditions if one.type == type_), "")
+    return next(
+        (condition.message for condition in kcp.status.conditions if condition.type == type_), ""
+    )
 
 
 async def told(hands: Hands) -> list[str]:
     events = (await hands.plane.client.list(EVENTS, "default")).items
-    return [one["message"] for one in events if one["reason"] == "ControlPlaneUnreachable"]
+    return [event["message"] for event in events if event["reason"] == "ControlPlaneUnreachable"]
 
 
 async def lost(hands: Hands) -> None:
@@ -58,8 +60,8 @@ async def test_a_control_plane_without_machines_tells_what_can_be_done(
         await asyncio.sleep(3600)
     events = await told(hands)
     assert 1 <= len(events) <= 2  # at first, and when the connection counts as down
-    assert all(UNRECOVERABLE in one for one in events)
-    assert sum(UNRECOVERABLE in one.getMessage() for one in caplog.records) == len(events)
+    assert all(UNRECOVERABLE in event for event in events)
+    assert sum(UNRECOVERABLE in record.getMessage() for record in caplog.records) == len(events)
     assert await hands.machines() == []
 
     await hands.plane.client.delete(KubeadmControlPlane, CONTROL_PLANE)

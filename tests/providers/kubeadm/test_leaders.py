@@ -8,7 +8,7 @@ from tests.providers.kubeadm.building import machine, plane, say
 
 
 def test_the_most_reliable_first() -> None:
-    found = plane(
+    control_plane = plane(
         machine("going"),
         machine("no-node", node=False),
         machine("leaving", deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["f"]),
@@ -18,12 +18,15 @@ def test_the_most_reliable_first() -> None:
         machine("old", age=7200),
         machine("young", age=60),
     )
-    for one in found.machines:
-        name = one.metadata.name
-        say(found, name, conditions.true("HealthCheckSucceeded", "HealthCheckSucceeded"))
-        say(found, name, conditions.true("UpToDate", "UpToDate"))
-    say(found, "sick-etcd", conditions.false("EtcdMemberHealthy", "NotHealthy", ""))
-    say(found, "unhealthy", conditions.false("HealthCheckSucceeded", "UnhealthyNode", ""))
-    say(found, "outdated", conditions.false("UpToDate", "NotUpToDate", ""))
-    order = [one.metadata.name for one in leader_candidates(found, found.machines[0])]
+    for item in control_plane.machines:
+        name = item.metadata.name
+        say(control_plane, name, conditions.true("HealthCheckSucceeded", "HealthCheckSucceeded"))
+        say(control_plane, name, conditions.true("UpToDate", "UpToDate"))
+    say(control_plane, "sick-etcd", conditions.false("EtcdMemberHealthy", "NotHealthy", ""))
+    say(control_plane, "unhealthy", conditions.false("HealthCheckSucceeded", "UnhealthyNode", ""))
+    say(control_plane, "outdated", conditions.false("UpToDate", "NotUpToDate", ""))
+    order = [
+        candidate.metadata.name
+        for candidate in leader_candidates(control_plane, control_plane.machines[0])
+    ]
     assert order == ["young", "old", "outdated", "unhealthy", "sick-etcd"]

@@ -62,17 +62,19 @@ CHOSEN: dict[str, Any] = {"annotations": {"cluster.x-k8s.io/delete-machine": ""}
     ],
 )
 def test_who_goes(machines: list[Document], outdated: list[str], expected: str) -> None:
-    found = plane(*machines, domains=["x", "y"] if machines[0]["spec"]["failureDomain"] else [])
-    candidates = [one for one in found.machines if one.metadata.name in outdated]
-    going = leaving_machine(found, candidates)
+    control_plane = plane(
+        *machines, domains=["x", "y"] if machines[0]["spec"]["failureDomain"] else []
+    )
+    candidates = [item for item in control_plane.machines if item.metadata.name in outdated]
+    going = leaving_machine(control_plane, candidates)
     assert going is not None
     assert going.metadata.name == expected
 
 
 def test_of_the_outdated_a_broken_one_goes_first() -> None:
-    found = plane(machine("a", age=30), machine("b", age=20))
-    say(found, "b", conditions.false("EtcdMemberHealthy", "NotHealthy", "it has an alarm"))
-    going = leaving_machine(found, found.machines)
+    control_plane = plane(machine("a", age=30), machine("b", age=20))
+    say(control_plane, "b", conditions.false("EtcdMemberHealthy", "NotHealthy", "it has an alarm"))
+    going = leaving_machine(control_plane, control_plane.machines)
     assert going is not None
     assert going.metadata.name == "b"
 

@@ -46,7 +46,7 @@ async def pool(plane: Plane, *, replicas: int = 2) -> None:
         "infrastructureRef": {"apiGroup": "i", "kind": "FakeMachinePool", "name": "pool"},
     }
     metadata: Document = {"name": POOL.name, "namespace": POOL.namespace, "labels": LABELS}
-    (made,) = await plane.create(
+    (document,) = await plane.create(
         {
             "apiVersion": MachinePool.RESOURCE.api_version,
             "kind": MachinePool.RESOURCE.kind,
@@ -58,7 +58,7 @@ async def pool(plane: Plane, *, replicas: int = 2) -> None:
         "apiVersion": MachinePool.RESOURCE.api_version,
         "kind": MachinePool.RESOURCE.kind,
         "name": POOL.name,
-        "uid": made["metadata"]["uid"],
+        "uid": document["metadata"]["uid"],
         "controller": True,
     }
     await plane.create(
@@ -85,7 +85,7 @@ async def test_a_pool_waits_for_the_control_plane_and_joins(plane: Plane) -> Non
     await pool(plane)
     assert told(await config_of(plane, "pool")) == ("False", WAITING)
     await cluster(plane, initialized=True)
-    await until(plane, "pool", lambda one: bool(one.status.data_secret_name))
+    await until(plane, "pool", lambda kubeadm_config: bool(kubeadm_config.status.data_secret_name))
     text = await user_data(plane, "pool")
     assert "kubeadm join" in text
     assert "BEGIN" not in text
@@ -103,13 +103,13 @@ async def test_the_token_lives_until_all_nodes_are_there_and_is_then_rotated(pla
     assert end_of(kept) > plane.clock()
     await nodes(plane, 2)
     await settled(4 * HALF)
-    found = {one["metadata"]["name"]: end_of(one) for one in await tokens(plane)}
+    times = {document["metadata"]["name"]: end_of(document) for document in await tokens(plane)}
     config = await config_of(plane, "pool")
     token = config.spec.join_configuration.discovery.bootstrap_token.token
-    end = found[f"bootstrap-token-{token.partition('.')[0]}"]
-    assert len(found) > 1
+    end = times[f"bootstrap-token-{token.partition('.')[0]}"]
+    assert len(times) > 1
     assert end - plane.clock() >= timedelta(seconds=HALF) - timedelta(minutes=5)
-    assert end == max(found.values())
+    assert end == max(times.values())
     assert token in await user_data(plane, "pool")
 
 
@@ -122,6 +122,6 @@ async def test_a_token_that_got_lost_is_replaced(plane: Plane) -> None:
     name = Key("kube-system", lost["metadata"]["name"])
     await plane.workload.delete(SECRETS, name)
     await settled(2 * HALF)
-    found = await tokens(plane)
-    assert found
-    assert lost["metadata"]["name"] not in {one["metadata"]["name"] for one in found}
+    results = await tokens(plane)
+    assert results
+    assert lost["metadata"]["name"] not in {document["metadata"]["name"] for document in results}

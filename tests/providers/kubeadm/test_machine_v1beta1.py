@@ -23,14 +23,19 @@ UNREACHABLE: dict[str, Any] = {
 A = Member(1, "a")
 
 
-def said(found: ControlPlane, type_: str, *, of_machine: bool = True) -> Said:
+def said(control_plane: ControlPlane, type_: str, *, of_machine: bool = True) -> Said:
     """Status, reason, severity and message; None when it is not reported."""
-    reported = v1beta1_conditions_of(found.machines[0] if of_machine else found.kcp)
+    reported = v1beta1_conditions_of(control_plane.machines[0] if of_machine else control_plane.kcp)
     return next(
         (
-            (one.status, one.reason, one.severity, one.message)
-            for one in reported
-            if one.type == type_
+            (
+                beta1_condition.status,
+                beta1_condition.reason,
+                beta1_condition.severity,
+                beta1_condition.message,
+            )
+            for beta1_condition in reported
+            if beta1_condition.type == type_
         ),
         None,
     )
@@ -113,11 +118,11 @@ def test_components(
     expected: Said,
     summed_up: str | None,
 ) -> None:
-    found = plane(machine("a", **of_machine))
+    control_plane = plane(machine("a", **of_machine))
     statuses = {} if scheduler is None else {"kube_scheduler": scheduler}
-    observe_components(found, nodes, pods("a", **statuses))
-    assert said(found, "SchedulerPodHealthy") == expected
-    all_in_all = said(found, "ControlPlaneComponentsHealthy", of_machine=False)
+    observe_components(control_plane, nodes, pods("a", **statuses))
+    assert said(control_plane, "SchedulerPodHealthy") == expected
+    all_in_all = said(control_plane, "ControlPlaneComponentsHealthy", of_machine=False)
     if summed_up is None:
         assert all_in_all is None
     elif not summed_up:
@@ -131,10 +136,10 @@ def test_components(
 
 
 def test_a_missing_pod_is_named() -> None:
-    found = plane(machine("a"))
-    observe_components(found, {"a": node("a")}, {})
+    control_plane = plane(machine("a"))
+    observe_components(control_plane, {"a": node("a")}, {})
     missing = bad("PodMissing", "Error", "Pod kube-scheduler-a is missing")
-    assert said(found, "SchedulerPodHealthy") == missing
+    assert said(control_plane, "SchedulerPodHealthy") == missing
 
 
 def unhealthy(message: str) -> Said:
@@ -173,15 +178,15 @@ def unhealthy(message: str) -> Said:
     ],
 )
 def test_members(one: Document, state: EtcdState, expected: Said) -> None:
-    found = plane(one)
-    observe_etcd(found, state)
-    assert said(found, "EtcdMemberHealthy") == expected
+    control_plane = plane(one)
+    observe_etcd(control_plane, state)
+    assert said(control_plane, "EtcdMemberHealthy") == expected
 
 
 def test_what_etcd_as_a_whole_lacks_comes_first() -> None:
-    found = plane(machine("a"))
-    observe_etcd(found, EtcdState(members=[Member(2, "b")]))
-    assert said(found, "EtcdClusterHealthy", of_machine=False) == (
+    control_plane = plane(machine("a"))
+    observe_etcd(control_plane, EtcdState(members=[Member(2, "b")]))
+    assert said(control_plane, "EtcdClusterHealthy", of_machine=False) == (
         "False",
         "EtcdClusterUnhealthy",
         "Error",

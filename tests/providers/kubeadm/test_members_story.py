@@ -75,7 +75,7 @@ async def test_it_is_not_removed_when_the_quorum_could_be_lost(hands: Hands) -> 
     await until(hands, at(3))
     sick = sorted(await names(hands))[:2]
     numbers = [hands.etcd.members[name]["ID"] for name in sick]
-    hands.etcd.alarms = [{"memberID": one, "alarm": "NOSPACE"} for one in numbers]
+    hands.etcd.alarms = [{"memberID": number, "alarm": "NOSPACE"} for number in numbers]
     hands.etcd.join("nobody")
     await wake(hands)
     await wake(hands)
@@ -92,7 +92,9 @@ async def test_another_member_leads_before_the_machine_is_drained(hands: Hands) 
     await until(hands, at(3))
     leader = hands.etcd.leader
     await one_is_deleted(hands, leader)
-    assert [one.metadata.name for one in await hands.machines() if one.deleting] == [leader]
+    assert [machine.metadata.name for machine in await hands.machines() if machine.deleting] == [
+        leader
+    ]
     assert hands.etcd.leader != leader
     assert leader in hands.etcd.members  # until its Node is drained
     assert len(await hands.machines()) == 3  # and nothing else is done meanwhile
@@ -127,8 +129,8 @@ async def test_machines_that_go_anyway_are_not_rolled_out_as_well(hands: Hands) 
     await hands.plane.client.delete(Machine, (await hands.machines())[0].key)
     await change(hands, {"version": "v1.35.0"})
     await asyncio.sleep(10)
-    found = [(one.deleting, one.spec.version) for one in await hands.machines()]
-    assert sorted(found) == [(False, "v1.34.0"), (False, "v1.34.0"), (True, "v1.34.0")]
+    results = [(machine.deleting, machine.spec.version) for machine in await hands.machines()]
+    assert sorted(results) == [(False, "v1.34.0"), (False, "v1.34.0"), (True, "v1.34.0")]
     hands.hold_old = False
     await until(hands, at(3, "v1.35.0"))
 
@@ -154,10 +156,10 @@ async def test_the_last_member_is_never_removed(etcd: FakeEtcd) -> None:
 
 
 async def test_a_member_is_not_asked_to_remove_itself(etcd: FakeEtcd) -> None:
-    asked = list[str]()
+    request = list[str]()
 
     def dial(cluster: Key, access: Kubeconfig, node: str) -> Transport:
-        asked.append(node)
+        request.append(node)
         return etcd.dial(cluster, access, node)
 
     for name in ("a", "b"):
@@ -165,5 +167,5 @@ async def test_a_member_is_not_asked_to_remove_itself(etcd: FakeEtcd) -> None:
     going = Member(int(etcd.members["a"]["ID"]), "a")
     dependencies = cast(Dependencies, SimpleNamespace(etcd_dial=dial))
     await remove_member(dependencies, plane(), going, ["a", "b"])
-    assert asked == ["b"]
+    assert request == ["b"]
     assert set(etcd.members) == {"b"}

@@ -17,9 +17,9 @@ from tests.providers.kubeadm.building import machine, plane
 GOING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["f"]}
 
 
-def tools(told: list[str]) -> Dependencies:
+def tools(messages: list[str]) -> Dependencies:
     """Tools that keep the events."""
-    recorder = SimpleNamespace(warning=lambda _, __, message: told.append(message))
+    recorder = SimpleNamespace(warning=lambda _, __, message: messages.append(message))
     return cast(
         Dependencies, SimpleNamespace(cache=SimpleNamespace(last_event={}), recorder=recorder)
     )
@@ -29,8 +29,8 @@ def found(*machines: Document, certificates: bool = True) -> ControlPlane:
     of = plane(*machines)
     set_ = conditions.true if certificates else conditions.false
     of.set(set_("CertificatesAvailable", "R"))
-    for one in of.machines:
-        of.set_on(one, conditions.true("NodeKubeadmLabelsAndTaintsSet", "R"))
+    for item in of.machines:
+        of.set_on(item, conditions.true("NodeKubeadmLabelsAndTaintsSet", "R"))
     return of
 
 
@@ -43,7 +43,7 @@ def found(*machines: Document, certificates: bool = True) -> ControlPlane:
         (found(machine("a"), machine("b", node=False)), "components_not_healthy"),
         (found(machine("a"), machine("b", healthy=False)), "etcd_not_healthy"),
     ],
-    ids=lambda one: one if isinstance(one, str) else "",
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_one_thing_at_a_time(of: ControlPlane, blocker: str, *, scale_up: bool) -> None:
     assert is_stable(tools([]), of, scale_up=scale_up) is not bool(blocker)
@@ -58,8 +58,8 @@ def test_only_a_new_machine_needs_the_certificates(*, scale_up: bool) -> None:
 
 
 def test_the_same_finding_is_told_once() -> None:
-    told: list[str] = []
-    with_memory = tools(told)
+    messages: list[str] = []
+    with_memory = tools(messages)
     for _ in range(3):
         assert not is_stable(with_memory, found(machine("a", node=False)), scale_up=True)
-    assert len(told) == 1
+    assert len(messages) == 1

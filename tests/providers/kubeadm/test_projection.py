@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from kapy.api.names import Annotation
 from kapy.providers.kubeadm.controlplane.etcd import Alarm, Member
 from kapy.providers.kubeadm.controlplane.projection import components_survive, etcd_survives
 from kapy.providers.kubeadm.controlplane.scope import EtcdState
@@ -38,18 +41,46 @@ LEARNER, NAMELESS, STRANGER = Member(3, "c", is_learner=True), Member(3, ""), Me
 def test_etcd_keeps_its_quorum(
     members: list[Member], bad: str, without: str, *, adding: bool, survives: bool
 ) -> None:
-    found = plane(machine("a"), machine("b"), machine("c"))
-    found.etcd = EtcdState(members=members)
+    result = plane(machine("a"), machine("b"), machine("c"))
+    result.etcd = EtcdState(members=members)
     if bad:
-        say(found, bad, conditions.false("EtcdMemberHealthy", "NotHealthy", "why"))
-    assert etcd_survives(found, without=without, adding=adding) is survives
+        say(result, bad, conditions.false("EtcdMemberHealthy", "NotHealthy", "why"))
+    assert etcd_survives(result, without=without, adding=adding) is survives
 
 
 def test_a_member_without_a_machine_is_judged_by_its_alarms() -> None:
-    found = plane(machine("a"))
-    found.etcd = EtcdState(members=[A, STRANGER], alarms=[Alarm(9, "CORRUPT")])
+    result = plane(machine("a"))
+    result.etcd = EtcdState(members=[A, STRANGER], alarms=[Alarm(9, "CORRUPT")])
+    assert not etcd_survives(result, without="a")
+    assert etcd_survives(result, without="x")
+
+
+def test_a_member_without_a_name_is_that_of_the_only_machine_that_has_none() -> None:
+    found = plane(machine("a"), machine("b"), machine("c"))
+    found.etcd = EtcdState(members=[A, B, NAMELESS])
+    assert etcd_survives(found, without="c")
     assert not etcd_survives(found, without="a")
-    assert etcd_survives(found, without="x")
+
+
+def test_a_member_of_a_machine_without_a_node_is_not_known_to_be_healthy() -> None:
+    found = plane(machine("a"), machine("b"), machine("c", node=False))
+    found.etcd = EtcdState(members=[A, B, C])
+    assert not etcd_survives(found, without="a")
+
+
+@pytest.mark.parametrize(("ready", "survives"), [("True", True), ("Unknown", False)])
+def test_a_machine_in_deletion_runs_until_our_hook_goes(ready: str, survives: bool) -> None:
+    """Two Machines that are deleted at the same time do not wait for each other."""
+    going: dict[str, Any] = {
+        "deletionTimestamp": "2026-01-01T00:00:00Z",
+        "annotations": {Annotation.KCP_CLEANUP_HOOK: ""},
+    }
+    result = plane(machine("a", **going), machine("b", **going), machine("c"))
+    for name in ("a", "b"):
+        say(result, name, conditions.false("EtcdMemberHealthy", "Deleting", "Machine is deleting"))
+    node = {"status": {"conditions": [{"type": "Ready", "status": ready}]}}
+    result.etcd, result.nodes = EtcdState(members=[A, B, C]), {"a": node, "b": node, "c": node}
+    assert etcd_survives(result, without="a") is survives
 
 
 @pytest.mark.parametrize(
@@ -67,7 +98,7 @@ def test_a_member_without_a_machine_is_judged_by_its_alarms() -> None:
 def test_one_full_set_of_components_stays(
     names: str, broken: str, without: str, *, adding: bool, survives: bool
 ) -> None:
-    found = plane(*(machine(name) for name in names))
+    result = plane(*(machine(name) for name in names))
     if broken:
-        say(found, broken, conditions.unknown("SchedulerPodHealthy", "InspectionFailed", ""))
-    assert components_survive(found, without=without, adding=adding) is survives
+        say(result, broken, conditions.unknown("SchedulerPodHealthy", "InspectionFailed", ""))
+    assert components_survive(result, without=without, adding=adding) is survives

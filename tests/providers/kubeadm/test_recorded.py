@@ -12,11 +12,11 @@ from tests.providers.kubeadm.recorded import FILES
 def test_the_samples_pass() -> None:
     results = list(replayed(FILES, SAMPLES / "cloudinit"))
     assert len(results) >= 50
-    assert [one for one in results if not one.passed] == []
+    assert [item for item in results if not item.passed] == []
 
 
 @pytest.mark.recorded
 def test_every_recorded_case_passes() -> None:
     results = list(replayed(FILES, RECORDED / "cloudinit"))
     assert len(results) == 818
-    assert [one for one in results if not one.passed] == []
+    assert [item for item in results if not item.passed] == []

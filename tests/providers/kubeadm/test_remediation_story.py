@@ -26,13 +26,15 @@ def key(name: str) -> Key:
 async def owner_says(hands: Hands, name: str) -> tuple[str, str]:
     """Reason and message of a Machine's OwnerRemediated; both "" when it has none."""
     machine = await hands.plane.client.get(Machine, key(name))
-    found = [one for one in machine.status.conditions if one.type == "OwnerRemediated"]
-    return (found[0].reason, found[0].message) if found else ("", "")
+    conditions = [
+        condition for condition in machine.status.conditions if condition.type == "OwnerRemediated"
+    ]
+    return (conditions[0].reason, conditions[0].message) if conditions else ("", "")
 
 
 def remediating(kcp: KubeadmControlPlane) -> tuple[str, str]:
-    (one,) = [one for one in kcp.status.conditions if one.type == "Remediating"]
-    return one.status, one.message
+    (condition,) = [item for item in kcp.status.conditions if item.type == "Remediating"]
+    return condition.status, condition.message
 
 
 async def test_an_unhealthy_machine_is_replaced(hands: Hands) -> None:
@@ -59,10 +61,10 @@ async def test_the_last_machine_is_kept(hands: Hands) -> None:
     await until(hands, at(1))
     (only,) = await names(hands)
     await hands.find_unhealthy(only)
-    said = "KubeadmControlPlane can't remediate if current replicas are less or equal to 1"
-    kcp = await until(hands, lambda kcp: said in remediating(kcp)[1])
-    assert remediating(kcp) == ("True", f"* Machine {only}: {said}")
-    assert await owner_says(hands, only) == ("CannotBeRemediated", said)
+    message = "KubeadmControlPlane can't remediate if current replicas are less or equal to 1"
+    kcp = await until(hands, lambda kcp: message in remediating(kcp)[1])
+    assert remediating(kcp) == ("True", f"* Machine {only}: {message}")
+    assert await owner_says(hands, only) == ("CannotBeRemediated", message)
     assert await names(hands) == {only}
     await hands.find_healthy(only)
     await until(hands, lambda kcp: remediating(kcp) == ("False", ""))
@@ -95,22 +97,22 @@ async def test_a_replacement_that_fails_too_is_a_retry_and_those_are_limited(han
     second = await replaced(hands, first, 3)
     await until(hands, at(3))
     await hands.find_unhealthy(second)
-    said = (
+    message = (
         "KubeadmControlPlane can't remediate this machine because the operation already failed in"
         " the latest 1m0s (RetryPeriodSeconds)"
     )
-    await until(hands, lambda kcp: said in remediating(kcp)[1])
-    assert await owner_says(hands, second) == ("RemediationDeferred", said)
+    await until(hands, lambda kcp: message in remediating(kcp)[1])
+    assert await owner_says(hands, second) == ("RemediationDeferred", message)
     third = await replaced(hands, second, 3)  # by the end of the minute, which wakes nobody else
     machine = await hands.plane.client.get(Machine, key(third))
     assert json.loads(machine.metadata.annotations[Annotation.REMEDIATION_FOR])["retryCount"] == 1
     await hands.find_unhealthy(third)
-    said = (
+    message = (
         "KubeadmControlPlane can't remediate this machine because the operation already failed 1"
         " times (MaxRetry)"
     )
-    await until(hands, lambda kcp: said in remediating(kcp)[1])
-    assert await owner_says(hands, third) == ("CannotBeRemediated", said)
+    await until(hands, lambda kcp: message in remediating(kcp)[1])
+    assert await owner_says(hands, third) == ("CannotBeRemediated", message)
 
 
 async def test_etcds_quorum_comes_first(hands: Hands) -> None:
@@ -122,12 +124,12 @@ async def test_etcds_quorum_comes_first(hands: Hands) -> None:
         for name in (sick, also_sick)
     ]
     await hands.find_unhealthy(sick)
-    said = (
+    message = (
         "KubeadmControlPlane can't remediate this Machine because this could result in loosing"
         " Kubernetes control plane components or in etcd quorum loss"
     )
-    await until(hands, lambda kcp: said in remediating(kcp)[1])
-    assert await owner_says(hands, sick) == ("CannotBeRemediated", said)
+    await until(hands, lambda kcp: message in remediating(kcp)[1])
+    assert await owner_says(hands, sick) == ("CannotBeRemediated", message)
     assert len(await names(hands)) == 3
 
 
@@ -139,12 +141,12 @@ async def test_nobody_is_replaced_while_another_machine_comes_up(hands: Hands) -
     await change(hands, {"replicas": 5})
     await until(hands, lambda kcp: kcp.status.replicas == 4)
     await hands.find_unhealthy(sick)
-    said = (
+    message = (
         "KubeadmControlPlane waiting for control plane Machine provisioning to complete before"
         " triggering remediation"
     )
-    await until(hands, lambda kcp: said in remediating(kcp)[1])
-    assert await owner_says(hands, sick) == ("RemediationDeferred", said)
+    await until(hands, lambda kcp: message in remediating(kcp)[1])
+    assert await owner_says(hands, sick) == ("RemediationDeferred", message)
     hands.hold_new = False
     await until(hands, lambda kcp: at(5)(kcp) and remediating(kcp)[0] == "False")
     assert sick not in await names(hands)
@@ -153,12 +155,12 @@ async def test_nobody_is_replaced_while_another_machine_comes_up(hands: Hands) -
 async def test_a_replacement_is_made_although_something_else_is_broken(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
-    gone, broken, _ = sorted(await names(hands))
+    removal, broken, _ = sorted(await names(hands))
     pod = Key("kube-system", f"kube-scheduler-{broken}")
     failed = {"phase": "Failed", "conditions": []}
     await hands.plane.workload.patch(PODS, pod, {"status": failed}, subresource="status")
-    await hands.find_unhealthy(gone)
-    await replaced(hands, gone, 3)
+    await hands.find_unhealthy(removal)
+    await replaced(hands, removal, 3)
     assert broken in await names(hands)
 
 
@@ -169,12 +171,12 @@ async def test_an_upgrade_that_is_about_to_come_goes_first(hands: Hands) -> None
     topology = {"classRef": {"name": "class"}, "version": "v1.35.0"}
     await hands.plane.client.patch(Cluster.RESOURCE, CLUSTER, {"spec": {"topology": topology}})
     await hands.find_unhealthy(sick)
-    said = (
+    message = (
         "KubeadmControlPlane can't remediate while waiting for a version upgrade to v1.35.0 to be"
         " propagated from Cluster.spec.topology"
     )
-    await until(hands, lambda kcp: said in remediating(kcp)[1])
-    assert await owner_says(hands, sick) == ("RemediationDeferred", said)
+    await until(hands, lambda kcp: message in remediating(kcp)[1])
+    assert await owner_says(hands, sick) == ("RemediationDeferred", message)
     step = {"topology.internal.cluster.x-k8s.io/upgrade-step": "v1.34.0"}
     await hands.plane.client.patch(Cluster.RESOURCE, CLUSTER, {"metadata": {"annotations": step}})
     await replaced(hands, sick, 3)
@@ -198,8 +200,8 @@ async def test_an_unreadable_note_stops_remediation_only(hands: Hands) -> None:
     note = {"metadata": {"annotations": {Annotation.REMEDIATION_FOR: "{"}}}
     await hands.plane.client.patch(Machine.RESOURCE, key(sick), note)
     await hands.find_unhealthy(sick)
-    said = f"annotation {Annotation.REMEDIATION_FOR} cannot be read"
-    await until(hands, lambda kcp: said in remediating(kcp)[1])
+    message = f"annotation {Annotation.REMEDIATION_FOR} cannot be read"
+    await until(hands, lambda kcp: message in remediating(kcp)[1])
     assert (await owner_says(hands, sick))[0] == "CannotBeRemediated"
     await change(hands, {"replicas": 5})
     await until(hands, lambda kcp: kcp.status.replicas == 5)

@@ -18,7 +18,7 @@ async def test_an_upgrade_replaces_one_machine_at_a_time(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
     await hands.plane.workload.create(DAEMON_SETS, _kube_proxy())
-    old = {one.metadata.name for one in await hands.machines()}
+    old = {machine.metadata.name for machine in await hands.machines()}
     most: list[int] = []
 
     def upgraded(kcp: KubeadmControlPlane) -> bool:
@@ -29,9 +29,9 @@ async def test_an_upgrade_replaces_one_machine_at_a_time(hands: Hands) -> None:
     await until(hands, upgraded)
     assert set(most) <= {3, 4}
     machines = await hands.machines()
-    assert not old & {one.metadata.name for one in machines}
-    assert {one.spec.version for one in machines} == {"v1.35.0"}
-    assert sorted(hands.etcd.members) == sorted(one.metadata.name for one in machines)
+    assert not old & {machine.metadata.name for machine in machines}
+    assert {machine.spec.version for machine in machines} == {"v1.35.0"}
+    assert sorted(hands.etcd.members) == sorted(machine.metadata.name for machine in machines)
     assert hands.outlived == []
     workload = hands.plane.workload
     stored = await workload.get(CONFIG_MAPS, Key("kube-system", "kubeadm-config"))
@@ -48,12 +48,12 @@ async def test_without_surge_a_machine_goes_before_the_next_one_comes(
 ) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
-    old = {one.metadata.name for one in await hands.machines()}
+    old = {machine.metadata.name for machine in await hands.machines()}
     rollout = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge}}}
     seen = len(hands.plane.counted.requests)
     await change(hands, {"version": "v1.35.0", "rollout": rollout})
     await until(hands, at(3, "v1.35.0"))
-    new = {one.metadata.name for one in await hands.machines()}
+    new = {machine.metadata.name for machine in await hands.machines()}
     steps: list[str] = []
     for request in hands.plane.counted.requests[seen:]:
         verb, path = request.split(" ", 1)

@@ -28,8 +28,8 @@ def messages(
 ) -> tuple[str, ...]:
     document = machine("m")
     document["status"].update(status or {})
-    one = decode(document, Machine)
-    return outdated(kcp, one, config, infrastructure, NOW).messages
+    value = decode(document, Machine)
+    return outdated(kcp, value, config, infrastructure, NOW).messages
 
 
 def config_of(kcp: KubeadmControlPlane, *, join: bool, **changes: Any) -> KubeadmConfig:
@@ -185,5 +185,5 @@ def test_who_may_be_updated_in_place(
 ) -> None:
     document = machine("m", annotations=annotations)
     document["status"]["certificatesExpiryDate"] = stamp(NOW + timedelta(days=20))
-    one = decode(document, Machine)
-    assert outdated(control_plane(spec), one, None, None, NOW).may_be_updated is may
+    value = decode(document, Machine)
+    assert outdated(control_plane(spec), value, None, None, NOW).may_be_updated is may

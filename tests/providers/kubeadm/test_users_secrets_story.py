@@ -104,7 +104,7 @@ async def test_our_own_kubeconfig_is_renewed_at_half_of_its_life(hands: Hands) -
     assert next_renewal(after) - hands.plane.clock() > timedelta(days=182)
     assert access(after).server == access(before).server
     owners = after["metadata"]["ownerReferences"]
-    assert [one["uid"] for one in owners if one.get("controller")] == [kcp.metadata.uid]
+    assert [item["uid"] for item in owners if item.get("controller")] == [kcp.metadata.uid]
 
 
 async def test_an_etcd_of_their_own_is_used_and_not_looked_after(hands: Hands) -> None:
@@ -116,15 +116,15 @@ async def test_an_etcd_of_their_own_is_used_and_not_looked_after(hands: Hands) -
     assert status_of(kcp, "EtcdClusterHealthy") == ""
     texts = []
     for machine in await hands.machines():
-        types = {one.type for one in machine.status.conditions}
-        assert not {one for one in types if one.startswith("Etcd")}
-        gates = {one.condition_type for one in machine.spec.readiness_gates}
-        assert not {one for one in gates if one.startswith("Etcd")}
+        types = {condition.type for condition in machine.status.conditions}
+        assert not {name for name in types if name.startswith("Etcd")}
+        gates = {gate.condition_type for gate in machine.spec.readiness_gates}
+        assert not {gate for gate in gates if gate.startswith("Etcd")}
         text = await user_data(hands, machine)
         assert f"path: {EXTERNAL['keyFile']}" in text
         assert "etcd/ca.key" not in text
         texts.append(text)
-    (first,) = [one for one in texts if "kubeadm init" in one]
+    (first,) = [name for name in texts if "kubeadm init" in name]
     assert "external:" in first
     assert "https://etcd.example.com:2379" in first
     await change(hands, {"replicas": 1})
@@ -137,12 +137,12 @@ async def test_without_their_secrets_nothing_is_made_in_their_place(hands: Hands
     kcp = await until(hands, lambda kcp: status_of(kcp, "CertificatesAvailable") == "Unknown")
     assert kcp.status.deprecated is not None
     assert kcp.status.deprecated.v1beta1 is not None
-    (said,) = [
-        one.message
-        for one in kcp.status.deprecated.v1beta1.conditions
-        if one.type == "CertificatesAvailable"
+    (message,) = [
+        condition.message
+        for condition in kcp.status.deprecated.v1beta1.conditions
+        if condition.type == "CertificatesAvailable"
     ]
-    assert "Secret default/c1-apiserver-etcd-client" in said
+    assert "Secret default/c1-apiserver-etcd-client" in message
     assert await hands.machines() == []
     await bring(hands, "etcd", authority(), key=False)
     await bring(hands, "apiserver-etcd-client", authority())
@@ -192,8 +192,12 @@ def kubeconfig_with(text: bytes | None) -> Document:
 
 def unavailable(kcp: KubeadmControlPlane) -> str:
     """Why the certificates are not available, in the words of the condition."""
-    found = [one for one in kcp.status.conditions if one.type == "CertificatesAvailable"]
-    return found[0].message if found and found[0].status == "False" else ""
+    conditions = [
+        condition
+        for condition in kcp.status.conditions
+        if condition.type == "CertificatesAvailable"
+    ]
+    return conditions[0].message if conditions and conditions[0].status == "False" else ""
 
 
 async def corrected(hands: Hands, secret: Document, data: Document) -> None:
@@ -216,7 +220,7 @@ async def test_an_authority_that_cannot_be_used_is_told_before_anything_is_made(
     await asyncio.sleep(60)
     assert await hands.machines() == []
     secrets = (await hands.plane.client.list(SECRETS, "default")).items
-    assert [one["metadata"]["name"] for one in secrets] == ["c1-ca"]
+    assert [secret["metadata"]["name"] for secret in secrets] == ["c1-ca"]
 
     await corrected(hands, broken, certificate_secret(CLUSTER, "ca", ca)["data"])
     await until(hands, at(1))
@@ -231,7 +235,7 @@ async def test_all_that_cannot_be_used_is_named(hands: Hands) -> None:
     await hands.plane.client.patch(SECRETS, Key.of(proxy), {"data": {"tls.crt": None}})
     await hands.start()
     kcp = await until(hands, unavailable)
-    lines = [one.removesuffix(f" {LABEL}") for one in unavailable(kcp).splitlines()]
+    lines = [line.removesuffix(f" {LABEL}") for line in unavailable(kcp).splitlines()]
     assert lines == [
         "Secrets of the cluster cannot be used:",
         "* Secret default/c1-ca: tls.crt holds no certificate in PEM form that can be read",
@@ -348,4 +352,6 @@ async def test_a_secret_that_gets_spoilt_is_told_and_stops_nothing_else(hands: H
     assert len(await hands.machines()) == 1
     await change(hands, {"replicas": 3})
     blocked = "* cluster certificates are missing or unknown"
-    await until(hands, lambda kcp: any(blocked in one.message for one in kcp.status.conditions))
+    await until(
+        hands, lambda kcp: any(blocked in condition.message for condition in kcp.status.conditions)
+    )

@@ -86,16 +86,16 @@ class Dialect:
     def condition(self, status: str, reason: str, message: str, now: str) -> Document:
         """The condition that says how the object is."""
         of = "Available" if reason == "Running" else "Ready"
-        found = {"type": of, "status": status, "message": message}
+        results = {"type": of, "status": status, "message": message}
         match self.style:
             case "legacy":
                 severity = {} if status == "True" else {"severity": "Info", "reason": reason}
-                return {**found, **severity, "lastTransitionTime": now}
+                return {**results, **severity, "lastTransitionTime": now}
             case "metav1":
                 seen = {"observedGeneration": 1, "lastTransitionTime": now}
-                return {**found, "reason": reason, **seen}
+                return {**results, "reason": reason, **seen}
             case "custom":
-                return {**found, "mood": "cheerful", "since": 7}
+                return {**results, "mood": "cheerful", "since": 7}
 
     @property
     def failure_domains(self) -> Any:
@@ -120,7 +120,9 @@ class Dialect:
 
     def crds(self) -> list[Document]:
         """The CRDs, with schemas that have the contract's fields and nothing to spare."""
-        return [self._crd(one, schema) for one, schema in self._schemas() if one in self.resources]
+        return [
+            self._crd(item, schema) for item, schema in self._schemas() if item in self.resources
+        ]
 
     def _schemas(self) -> Sequence[tuple[Resource, Document]]:
         endpoint = _object(host=TEXT, port=COUNT)

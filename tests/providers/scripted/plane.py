@@ -95,9 +95,11 @@ async def plane(
         async with asyncio.TaskGroup() as group:
             workloads = Workloads(clock, group)
             runtime = Runtime.on(Frozen(server.transport(user)), clock=clock, random=Random(seed))
-            providers = {one.name: Provider(one, admin, workloads, clock) for one in dialects}
+            providers = {
+                dialect.name: Provider(dialect, admin, workloads, clock) for dialect in dialects
+            }
             services = [server.run, runtime.run, _controllers(runtime, workloads).run]
-            services += [one.work for one in providers.values()]
+            services += [provider.work for provider in providers.values()]
             tasks = [group.create_task(service()) for service in services]
             served = [*own_resources(), *map(_stored, crds), SECRETS, EVENTS]
             yield Plane(Story(admin, served), admin, workloads, providers, clock)
@@ -129,5 +131,5 @@ def _controllers(runtime: Runtime, workloads: Workloads) -> ClusterCache:
 
 def _stored(crd: Document) -> Resource:
     spec = crd["spec"]
-    version = next(one["name"] for one in spec["versions"] if one["storage"])
+    version = next(item["name"] for item in spec["versions"] if item["storage"])
     return Resource(spec["group"], version, spec["names"]["plural"], spec["names"]["kind"])

@@ -88,7 +88,7 @@ class Provider:
         if resource == self.dialect.machines and (where := self._workload(document)):
             await where.power_off(metadata["name"])
         self.deleted.append(resource.kind.removeprefix(self.dialect.name))
-        left = [one for one in metadata["finalizers"] if one != FINALIZER]
+        left = [finalizer for finalizer in metadata["finalizers"] if finalizer != FINALIZER]
         await self.client.patch(resource, Key.of(document), {"metadata": {"finalizers": left}})
 
     async def _cluster(self, document: Document, _: Document) -> None:
@@ -203,9 +203,9 @@ class Provider:
         return await self._get(CLUSTERS, labels[CLUSTER_NAME])
 
     async def _owner(self, resource: Resource, document: Document) -> Document | None:
-        for one in document["metadata"].get("ownerReferences") or ():
-            if one["kind"] == resource.kind:
-                return await self._get(resource, one["name"])
+        for reference in document["metadata"].get("ownerReferences") or ():
+            if reference["kind"] == resource.kind:
+                return await self._get(resource, reference["name"])
         return None
 
     async def _get(self, resource: Resource, name: str) -> Document | None:

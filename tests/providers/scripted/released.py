@@ -61,16 +61,19 @@ class Cloud:
     def crds(self) -> list[Document]:
         """The CRDs that a cluster needs, as they were released."""
         known = {
-            one["metadata"]["name"]: one for one in released_crds(f"infrastructure-{self.name}")
+            crd["metadata"]["name"]: crd for crd in released_crds(f"infrastructure-{self.name}")
         }
-        return [known[one.group_resource] for one in (self.clusters, self.machines, self.templates)]
+        return [
+            known[resource.group_resource]
+            for resource in (self.clusters, self.machines, self.templates)
+        ]
 
     def objects(self) -> list[Document]:
         """The cluster template of the release with its variables filled in."""
         text = _VARIABLE.sub(self._value, self._file("cluster-template.yaml"))
         documents = yaml.load_all(text)
-        for one in documents:
-            one["metadata"]["namespace"] = "default"
+        for document in documents:
+            document["metadata"]["namespace"] = "default"
         return documents
 
     def _value(self, variable: re.Match[str]) -> str:
@@ -102,7 +105,7 @@ def resource_of(document: Document) -> Resource:
     if not group:
         return {"Secret": SECRETS, "ConfigMap": CONFIG_MAPS}[document["kind"]]
     kind = GroupKind(group, document["kind"])
-    own = {one.type_of().RESOURCE.group_kind: one.type_of().RESOURCE for one in KINDS}
+    own = {entry.type_of().RESOURCE.group_kind: entry.type_of().RESOURCE for entry in KINDS}
     if kind in own:
         return replace(own[kind], version=version)
     return Resource(group, version, f"{kind.kind.lower()}s", kind.kind)
@@ -113,8 +116,8 @@ def _legacy(status: str, **more: Any) -> list[Document]:
 
 
 def _metav1(status: str, reason: str, message: str = "") -> list[Document]:
-    told = {"reason": reason, "message": message, "observedGeneration": 1}
-    return [{"type": "Ready", "status": status, "lastTransitionTime": SINCE, **told}]
+    messages = {"reason": reason, "message": message, "observedGeneration": 1}
+    return [{"type": "Ready", "status": status, "lastTransitionTime": SINCE, **messages}]
 
 
 ADDRESSES: Final = [

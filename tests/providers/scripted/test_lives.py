@@ -96,8 +96,8 @@ def of(resource: Resource, name: str, **spec: Any) -> Document:
 
 
 def condition(obj: Cluster | Machine, of_type: str) -> Condition:
-    (one,) = [one for one in obj.status.conditions or () if one.type == of_type]
-    return one
+    (value,) = [item for item in obj.status.conditions or () if item.type == of_type]
+    return value
 
 
 def available(replicas: int) -> Callable[[Cluster], bool]:
@@ -105,8 +105,8 @@ def available(replicas: int) -> Callable[[Cluster], bool]:
         workers = cluster.status.workers
         return (
             any(
-                one.type == "Available" and one.status == "True"
-                for one in cluster.status.conditions
+                item.type == "Available" and item.status == "True"
+                for item in cluster.status.conditions
             )
             and workers is not None
             and workers.available_replicas == workers.up_to_date_replicas == replicas
@@ -117,12 +117,12 @@ def available(replicas: int) -> Callable[[Cluster], bool]:
 
 
 async def workers(at: Plane, cluster: str) -> list[Machine]:
-    found = await at.story.all(Machine)
+    machines = await at.story.all(Machine)
     return [
-        one
-        for one in found
-        if one.spec.cluster_name == cluster
-        and "cluster.x-k8s.io/control-plane" not in one.metadata.labels
+        machine
+        for machine in machines
+        if machine.spec.cluster_name == cluster
+        and "cluster.x-k8s.io/control-plane" not in machine.metadata.labels
     ]
 
 
@@ -153,17 +153,19 @@ async def life(at: Plane, dialect: Dialect) -> None:
 async def scale_and_replace(at: Plane, dialect: Dialect, name: str) -> None:
     await at.story.merge(MachineDeployment, name, {"spec": {"replicas": 2}})
     await at.story.until(Cluster, name, available(2))
-    before = {one.metadata.name for one in await workers(at, name)}
+    before = {worker.metadata.name for worker in await workers(at, name)}
     bigger = of(dialect.machine_templates, f"{name}-2", template={"spec": {"size": "big"}})
     await at.story.create([bigger])
     template = {"spec": {"infrastructureRef": {"name": f"{name}-2"}}}
     await at.story.merge(MachineDeployment, name, {"spec": {"template": template}})
     await at.story.settle(5)
     await at.story.until(Cluster, name, available(2))
-    assert before.isdisjoint(one.metadata.name for one in await workers(at, name))
+    assert before.isdisjoint(worker.metadata.name for worker in await workers(at, name))
     sizes = {
-        one["metadata"]["annotations"]["cluster.x-k8s.io/cloned-from-name"]: one["spec"]["size"]
-        for one in await at.all(dialect.machines)
+        document["metadata"]["annotations"]["cluster.x-k8s.io/cloned-from-name"]: document["spec"][
+            "size"
+        ]
+        for document in await at.all(dialect.machines)
     }
     assert sizes[f"{name}-2"] == "big"
 
@@ -172,11 +174,11 @@ async def check_what_core_says(at: Plane, dialect: Dialect, cluster: Cluster) ->
     name = cluster.metadata.name
     endpoint = cluster.spec.control_plane_endpoint
     assert (endpoint.host, endpoint.port) == (host_of(name), 6443)
-    domains = [(one.name, one.control_plane) for one in cluster.status.failure_domains]
+    domains = [(domain.name, domain.control_plane) for domain in cluster.status.failure_domains]
     assert domains == sorted(DOMAINS.items())
     ready = condition(cluster, "InfrastructureReady")
-    told = {"legacy": "Ready", "metav1": "NetworkUp", "custom": "Ready"}[dialect.style]
-    assert (ready.status, ready.reason) == ("True", told)
+    message = {"legacy": "Ready", "metav1": "NetworkUp", "custom": "Ready"}[dialect.style]
+    assert (ready.status, ready.reason) == ("True", message)
     assert condition(cluster, "ControlPlaneInitialized").status == "True"
     assert cluster.status.control_plane is not None
     assert cluster.status.control_plane.replicas == 1
@@ -185,7 +187,7 @@ async def check_what_core_says(at: Plane, dialect: Dialect, cluster: Cluster) ->
     for machine in await workers(at, name):
         assert machine.status.phase == "Running"
         assert machine.spec.provider_id == f"{name}:///{machine.metadata.name}"
-        assert [one.type for one in machine.status.addresses] == list(ADDRESS_TYPES)
+        assert [address.type for address in machine.status.addresses] == list(ADDRESS_TYPES)
         assert machine.spec.failure_domain == "west"
         placed = "west" if dialect.contract == "v1beta2" else ""
         assert (machine.status.failure_domain or "") == placed
@@ -197,10 +199,10 @@ async def check_what_core_wrote(at: Plane, dialect: Dialect, name: str) -> None:
     infra = await at.one(dialect.clusters, name)
     assert infra["spec"]["region"] == "moon"
     assert infra["status"]["network"] == "10.0.0.0/8"
-    assert [one["kind"] for one in infra["metadata"]["ownerReferences"]] == ["Cluster"]
+    assert [item["kind"] for item in infra["metadata"]["ownerReferences"]] == ["Cluster"]
     assert infra["metadata"]["labels"] == {"cluster.x-k8s.io/cluster-name": name}
-    core = [one for one in infra["metadata"]["managedFields"] if one["manager"] == "kapy"]
-    assert [set(one["fieldsV1"]) for one in core] == [{"f:metadata"}]
+    core = [field for field in infra["metadata"]["managedFields"] if field["manager"] == "kapy"]
+    assert [set(item["fieldsV1"]) for item in core] == [{"f:metadata"}]
     for machine in await at.all(dialect.machines):
         (owner,) = machine["metadata"]["ownerReferences"]
         assert (owner["apiVersion"], owner["kind"]) == ("cluster.x-k8s.io/v1beta2", "Machine")
@@ -219,13 +221,15 @@ async def upgrade(at: Plane, dialect: Dialect, name: str) -> None:
     await at.story.merge(MachineDeployment, name, {"spec": {"template": template}})
     await at.story.settle(5)
     await at.story.until(Cluster, name, available(2))
-    assert {one.spec.version for one in await workers(at, name)} == {NEW}
+    assert {worker.spec.version for worker in await workers(at, name)} == {NEW}
 
 
 def _controls(version: str) -> Callable[[Cluster], bool]:
     def holds(cluster: Cluster) -> bool:
         status = cluster.status.control_plane
-        return status is not None and [one.version for one in status.versions] == [version]
+        return status is not None and [
+            status_version.version for status_version in status.versions
+        ] == [version]
 
     return holds
 
@@ -234,7 +238,9 @@ async def check_the_end(at: Plane, dialect: Dialect, name: str) -> None:
     await at.story.settle(30)
     for resource in dialect.resources:
         assert not await at.all(resource), resource.kind
-    assert not [one for one in await at.story.all(Machine) if one.spec.cluster_name == name]
+    assert not [
+        machine for machine in await at.story.all(Machine) if machine.spec.cluster_name == name
+    ]
     label = f"cluster.x-k8s.io/cluster-name={name}"
     assert not (await at.client.list(SECRETS, "default", labels=label)).items
     # Machines before the control plane, and that before the network.

@@ -42,7 +42,7 @@ LABEL = "cluster.x-k8s.io/cluster-name"
 CONTROL_PLANE = "cluster.x-k8s.io/control-plane"
 
 
-@pytest.mark.parametrize("cloud", CLOUDS, ids=lambda one: one.name)
+@pytest.mark.parametrize("cloud", CLOUDS, ids=lambda value: value.name)
 async def test_a_released_provider_is_moved_through_its_life(cloud: Cloud) -> None:
     async with plane(crds=cloud.crds()) as at:
         for document in cloud.objects():
@@ -64,46 +64,46 @@ ROLES: Final[dict[str, type[View]]] = {
 
 
 @pytest.mark.parametrize(
-    "provider", sorted(one.name.partition(".")[0] for one in DEFINITIONS.iterdir())
+    "provider", sorted(path.name.partition(".")[0] for path in DEFINITIONS.iterdir())
 )
 def test_released_definitions_have_room_for_their_contracts(provider: str) -> None:
     for crd in released_crds(provider):
         spec = crd["spec"]
         kind = GroupKind(spec["group"], spec["names"]["kind"])
-        said = f"{kind.group.partition('.')[0]} {kind.kind}"
+        message = f"{kind.group.partition('.')[0]} {kind.kind}"
         for pattern, view in ROLES.items():
-            if re.fullmatch(pattern, said):
+            if re.fullmatch(pattern, message):
                 check_definition(crd, resolve(kind, crd), view)
 
 
 async def a_network_is_made(at: Plane, cloud: Cloud) -> None:
     await at.story.settle(5)
     kind = cloud.clusters.kind
-    told = condition(await cluster_of(at.story, cloud), "InfrastructureReady")
-    assert (told.status, told.reason) == ("False", "NotReady")
-    assert told.message == f"{kind} status.initialization.provisioned is false"
+    version = condition(await cluster_of(at.story, cloud), "InfrastructureReady")
+    assert (version.status, version.reason) == ("False", "NotReady")
+    assert version.message == f"{kind} status.initialization.provisioned is false"
     infra = await at.one(cloud.clusters, cloud.name)
     assert infra["metadata"]["labels"][LABEL] == cloud.name
-    assert [one["kind"] for one in infra["metadata"]["ownerReferences"]] == ["Cluster"]
+    assert [reference["kind"] for reference in infra["metadata"]["ownerReferences"]] == ["Cluster"]
     assert not await at.story.all(Machine)
 
     await hold(at, cloud, infra)
     await at.status(cloud.clusters, cloud.name, **cloud.pending)
     await at.story.settle(1)
-    told = condition(await cluster_of(at.story, cloud), "InfrastructureReady")
-    assert (told.status, told.message) == ("False", "no DNS name yet")
+    version = condition(await cluster_of(at.story, cloud), "InfrastructureReady")
+    assert (version.status, version.message) == ("False", "no DNS name yet")
 
     spec, status = cloud.network
     await at.spec(cloud.clusters, cloud.name, **spec)
     await at.status(cloud.clusters, cloud.name, **status)
-    cluster = await at.story.until(Cluster, cloud.name, lambda one: one.status.failure_domains)
+    cluster = await at.story.until(Cluster, cloud.name, lambda value: value.status.failure_domains)
     assert cluster.spec.control_plane_endpoint.host == f"{cloud.name}.example.com"
-    domains = [(one.name, one.control_plane) for one in cluster.status.failure_domains]
+    domains = [(domain.name, domain.control_plane) for domain in cluster.status.failure_domains]
     assert domains == list(cloud.domains)
     assert condition(cluster, "InfrastructureReady").status == "True"
     old = replace(Cluster.RESOURCE, version="v1beta1")
-    told = (await at.one(old, cloud.name))["spec"]["infrastructureRef"]["apiVersion"]
-    assert told == cloud.clusters.api_version, "the version that the CRD says"
+    version = (await at.one(old, cloud.name))["spec"]["infrastructureRef"]["apiVersion"]
+    assert version == cloud.clusters.api_version, "the version that the CRD says"
 
 
 async def a_control_plane_machine_boots(at: Plane, cloud: Cloud) -> Machine:
@@ -114,9 +114,9 @@ async def a_control_plane_machine_boots(at: Plane, cloud: Cloud) -> Machine:
     template = owner.spec.machine_template.spec.infrastructure_ref.name
     await check_clone(at, cloud, machine, template)
     assert condition(machine, "InfrastructureReady").status == "False"
-    found = await boot(at, cloud, machine)
+    result = await boot(at, cloud, machine)
     await at.story.until(Cluster, cloud.name, _is_initialized)
-    return found
+    return result
 
 
 async def a_worker_boots(at: Plane, cloud: Cloud) -> Machine:
@@ -124,7 +124,7 @@ async def a_worker_boots(at: Plane, cloud: Cloud) -> Machine:
     waits = condition(machine, "InfrastructureReady")
     assert (waits.status, waits.reason) == ("False", "NotReady")
     await at.story.until(
-        Machine, machine.metadata.name, lambda one: one.spec.bootstrap.data_secret_name
+        Machine, machine.metadata.name, lambda value: value.spec.bootstrap.data_secret_name
     )
     machine = await boot(at, cloud, machine)
     cluster = await at.story.until(Cluster, cloud.name, _is_available)
@@ -147,9 +147,9 @@ async def boot(at: Plane, cloud: Cloud, machine: Machine) -> Machine:
     where = at.workloads.at(f"{cloud.name}.example.com")
     await at.story.settle(1)
     await where.boot(name, spec["providerID"], VERSION, control_plane=CONTROL_PLANE in labels)
-    running = await at.story.until(Machine, name, lambda one: one.status.phase == "Running")
+    running = await at.story.until(Machine, name, lambda value: value.status.phase == "Running")
     assert running.spec.provider_id == spec["providerID"]
-    assert [one.type for one in running.status.addresses] == [
+    assert [address.type for address in running.status.addresses] == [
         "Hostname",
         "InternalIP",
         "ExternalIP",
@@ -165,9 +165,9 @@ async def nothing_of_the_provider_was_touched(at: Plane, cloud: Cloud, worker: M
         (cloud.clusters, cloud.name, {"spec": cloud.network[0], "status": cloud.network[1]}),
         (cloud.machines, ref, {"spec": spec, "status": status}),
     ):
-        found = await at.one(resource, name)
-        assert found["status"] == expected["status"]
-        assert expected["spec"].items() <= found["spec"].items()
+        document = await at.one(resource, name)
+        assert document["status"] == expected["status"]
+        assert expected["spec"].items() <= document["spec"].items()
 
 
 async def what_goes_goes_in_order(
@@ -176,17 +176,17 @@ async def what_goes_goes_in_order(
     await at.story.client.delete(Cluster, Key("default", cloud.name))
     for machine in (worker, control_plane):
         await at.story.settle(30)
-        told = condition(await cluster_of(at.story, cloud), "Deleting")
+        result = condition(await cluster_of(at.story, cloud), "Deleting")
         role = "Workers" if machine is worker else "ControlPlane"
-        assert told.reason == f"WaitingFor{role}Deletion"
+        assert result.reason == f"WaitingFor{role}Deletion"
         await let_go(at, cloud, cloud.machines, machine.spec.infrastructure_ref.name)
         await at.workloads.at(f"{cloud.name}.example.com").power_off(machine.metadata.name)
         await at.story.until_gone(Machine, machine.metadata.name)
     await at.story.settle(1)
     assert not await at.story.all(KubeadmControlPlane)
     await at.story.settle(5)
-    told = condition(await cluster_of(at.story, cloud), "Deleting")
-    assert told.reason == "WaitingForInfrastructureDeletion"
+    result = condition(await cluster_of(at.story, cloud), "Deleting")
+    assert result.reason == "WaitingForInfrastructureDeletion"
     await let_go(at, cloud, cloud.clusters, cloud.name)
     await at.story.until_gone(Cluster, cloud.name)
 
@@ -204,14 +204,18 @@ async def check_clone(at: Plane, cloud: Cloud, machine: Machine, template: str) 
 
 async def machines(at: Plane, *, control_plane: bool) -> list[Machine]:
     await at.story.settle(2)
-    found = await at.story.all(Machine)
-    return [one for one in found if (CONTROL_PLANE in one.metadata.labels) == control_plane]
+    results = await at.story.all(Machine)
+    return [
+        machine
+        for machine in results
+        if (CONTROL_PLANE in machine.metadata.labels) == control_plane
+    ]
 
 
 async def cluster_of(story: Story, cloud: Cloud) -> Cluster:
-    found = await story.get(Cluster, cloud.name)
-    assert found is not None
-    return found
+    cluster = await story.get(Cluster, cloud.name)
+    assert cluster is not None
+    return cluster
 
 
 async def hold(at: Plane, cloud: Cloud, document: Document) -> None:
@@ -235,5 +239,5 @@ def _is_initialized(cluster: Cluster) -> bool:
 
 def _is_available(cluster: Cluster) -> bool:
     return any(
-        one.type == "Available" and one.status == "True" for one in cluster.status.conditions
+        item.type == "Available" and item.status == "True" for item in cluster.status.conditions
     )

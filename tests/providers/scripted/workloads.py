@@ -50,9 +50,9 @@ class Workload:
 
     async def power_off(self, name: str) -> None:
         """A machine is gone; what ran on it is gone with it."""
-        gone = [(NODES, Key("", name))]
-        gone += [(PODS, Key("kube-system", f"{one}-{name}")) for one in COMPONENTS]
-        for resource, key in gone:
+        keys = [(NODES, Key("", name))]
+        keys += [(PODS, Key("kube-system", f"{component}-{name}")) for component in COMPONENTS]
+        for resource, key in keys:
             with suppress(NotFound):
                 await self.client.delete(resource, key)
 
@@ -106,14 +106,14 @@ class Workloads:
         return self._reached(kubeconfig).etcd.dial(cluster, kubeconfig, node)
 
     def _reached(self, kubeconfig: Kubeconfig) -> Workload:
-        found = self._by_host.get(urlsplit(kubeconfig.server).hostname or "")
-        if found is None or not found.answers:
+        workload = self._by_host.get(urlsplit(kubeconfig.server).hostname or "")
+        if workload is None or not workload.answers:
             raise Unreachable(f"nobody answers at {kubeconfig.server}")
-        return found
+        return workload
 
     def close(self) -> None:
         """End all of them."""
         for task in self._running:
             task.cancel()
-        for one in self._by_host.values():
-            one.server.close()
+        for workload in self._by_host.values():
+            workload.server.close()

@@ -104,29 +104,29 @@ async def quiet(here: Herd) -> None:
 
 
 async def _versions(here: Herd) -> str:
-    found = [
-        one["metadata"]["resourceVersion"]
+    versions = [
+        document["metadata"]["resourceVersion"]
         for resource in OURS.values()
         if resource.namespaced
-        for one in (await here.client.list(resource, here.namespace)).items
+        for document in (await here.client.list(resource, here.namespace)).items
     ]
-    return " ".join(found)
+    return " ".join(versions)
 
 
 async def machines(here: Herd) -> dict[str, str]:
     """The uids of all Machines by name."""
-    found = [one for name in CLUSTERS.values() for one in await here.machines(name)]
-    return {one.metadata.name: one.metadata.uid for one in found}
+    results = [machine for name in CLUSTERS.values() for machine in await here.machines(name)]
+    return {machine.metadata.name: machine.metadata.uid for machine in results}
 
 
 async def generations(here: Herd) -> dict[str, int]:
     """How often each spec was changed: upstream applies every object again when it starts, which
     is many writes, and must change none."""
     return {
-        f"{resource.kind} {one['metadata']['name']}": one["metadata"]["generation"]
+        f"{resource.kind} {document['metadata']['name']}": document["metadata"]["generation"]
         for resource in OURS.values()
         if resource.namespaced
-        for one in (await here.client.list(resource, here.namespace)).items
+        for document in (await here.client.list(resource, here.namespace)).items
     }
 
 
@@ -143,13 +143,13 @@ class Log:
 
     async def of(self, *pods: str) -> list[Write]:
         """What these pods wrote in the namespace since then."""
-        found = (await writes(self._here.client, self._path))[self._before :]
+        results = (await writes(self._here.client, self._path))[self._before :]
         return [
-            one
-            for one in found
-            if one.pod in pods
-            and one.namespace == self._here.namespace
-            and one.resource != "events"
+            write
+            for write in results
+            if write.pod in pods
+            and write.namespace == self._here.namespace
+            and write.resource != "events"
         ]
 
 
@@ -161,7 +161,7 @@ async def scale(here: Herd, replicas: int) -> None:
 
     def is_done(document: Document | None) -> bool:
         status = (document or {}).get("status") or {}
-        return all(status.get(one) == replicas for one in ("replicas", "availableReplicas"))
+        return all(status.get(item) == replicas for item in ("replicas", "availableReplicas"))
 
     await eventually(here.client, resource, deployment, is_done)
 
@@ -194,9 +194,9 @@ async def test_live_clusters_change_hands_without_losing_a_machine(
                 await release(client, name)
             await asyncio.sleep(QUIET)
             await quiet(here)
-            taken = await log.of(*MOVED)
+            entries = await log.of(*MOVED)
             assert await machines(here) == before
-            assert len(taken) <= MOST, taken
+            assert len(entries) <= MOST, entries
             await log.mark()
             await asyncio.sleep(QUIET)
             assert await log.of(*MOVED) == []

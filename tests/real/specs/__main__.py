@@ -27,23 +27,23 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="specs at a time")
     parser.add_argument("--folder", type=Path, default=parts.CACHE / "runs", help="of logs")
     parser.add_argument("names", nargs="*", metavar="NAME")
-    told = parser.parse_args()
-    if told.names == ["list"]:
+    value = parser.parse_args()
+    if value.names == ["list"]:
         for name, spec in SPECS.items():
             needs = spec.needs and f"needs {spec.needs}"
             print(f"{name:26} {spec.machines:10} {needs}".rstrip())  # noqa: T201
         return 0
-    if unknown := [one for one in told.names if one not in SPECS]:
+    if unknown := [item for item in value.names if item not in SPECS]:
         sys.exit(f"no spec is called {', '.join(unknown)}; `list` prints all names")
     if lack := parts.missing():
         sys.exit(lack)
-    wanted = told.names or runnable()
-    if any(SPECS[one].autoscaler for one in wanted) and (lack := autoscaler.missing()):
+    wanted = value.names or runnable()
+    if any(SPECS[item].autoscaler for item in wanted) and (lack := autoscaler.missing()):
         sys.exit(lack)
-    if not containers.is_inside() and any(SPECS[one].is_apart for one in wanted):
-        _enter([SPECS[one] for one in wanted])
+    if not containers.is_inside() and any(SPECS[item].is_apart for item in wanted):
+        _enter([SPECS[item] for item in wanted])
     failed = []
-    with runner(told.folder, wanted) as run, ThreadPoolExecutor(told.jobs) as pool:
+    with runner(value.folder, wanted) as run, ThreadPoolExecutor(value.jobs) as pool:
         for result in pool.map(run, wanted):
             parts.tell(_line(result))
             failed += [] if result.passed else [result.name]
@@ -55,11 +55,11 @@ def _enter(wanted: Sequence[Spec]) -> NoReturn:
     if lack := needed_of_clusters():
         sys.exit(lack)
     parts.build()
-    for old in {one.old for one in wanted} - {""}:
+    for old in {spec.old for spec in wanted} - {""}:
         old_release.build(old)
-    if any(one.conformance for one in wanted):
+    if any(spec.conformance for spec in wanted):
         conformance.build()
-    containers.enter(clusters=any(one.machines == "containers" for one in wanted))
+    containers.enter(clusters=any(spec.machines == "containers" for spec in wanted))
 
 
 def _line(result: Result) -> str:

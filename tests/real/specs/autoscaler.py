@@ -59,26 +59,26 @@ class _Autoscalers:
     def look(self) -> None:
         """Begin and end what is due."""
         clusters = {
-            Key.of(one) for one in run_without_loop(self.client.list(Cluster.RESOURCE)).items
+            Key.of(item) for item in run_without_loop(self.client.list(Cluster.RESOURCE)).items
         }
         for key in self.processes.keys() - clusters:
             self.processes.pop(key).kill()
         for key in clusters - self.processes.keys():
             with suppress(KapyError):
                 self._begin(key)
-        for one in run_without_loop(self.client.list(DevMachineTemplate.RESOURCE)).items:
-            if self.capacity and not (one.get("status") or {}).get("capacity"):
+        for document in run_without_loop(self.client.list(DevMachineTemplate.RESOURCE)).items:
+            if self.capacity and not (document.get("status") or {}).get("capacity"):
                 patch = {"status": {"capacity": self.capacity}}
-                key = Key.of(one)
+                key = Key.of(document)
                 run_without_loop(
                     self.client.patch(DevMachineTemplate.RESOURCE, key, patch, subresource="status")
                 )
 
     def end(self) -> None:
         """End all of them."""
-        for one in self.processes.values():
-            one.kill()
-            one.wait()
+        for process in self.processes.values():
+            process.kill()
+            process.wait()
 
     def _begin(self, key: Key) -> None:
         secret = run_without_loop(
@@ -96,7 +96,7 @@ class _Autoscalers:
         (folder / "workload").write_bytes(text)
         (folder / "management").write_bytes(management)
         (container,) = deployment["spec"]["template"]["spec"]["containers"]
-        arguments = [one for one in container["args"] if not one.startswith(CLOUD)]
+        arguments = [arg for arg in container["args"] if not arg.startswith(CLOUD)]
         with (folder / "log").open("wb") as log:
             self.processes[key] = subprocess.Popen(
                 [

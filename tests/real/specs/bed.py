@@ -55,46 +55,46 @@ def bed(folder: Path, spec: Spec) -> Iterator[Bed]:
         if spec.machines == "containers":
             engine = stack.enter_context(containers(folder, spec))
         environment = stack.enter_context(nodes(folder)) if spec.old else {}
-        made = Bed(folder, folder / "kubeconfig", engine, environment)
-        _begin(made, stack)
+        result = Bed(folder, folder / "kubeconfig", engine, environment)
+        _begin(result, stack)
         if spec.autoscaler:
-            access = kubeconfig_files.load([made.kubeconfig], "")
+            access = kubeconfig_files.load([result.kubeconfig], "")
             stack.enter_context(autoscalers(access, folder / "autoscalers"))
-        yield made
+        yield result
 
 
-def _begin(made: Bed, stack: ExitStack) -> None:
-    folder, port = made.folder, free_port()
+def _begin(value: Bed, stack: ExitStack) -> None:
+    folder, port = value.folder, free_port()
     command = [
         *(kapy(), "up", "--name", f"specs-{folder.name}", "--data-dir", str(folder / "plane")),
-        *("--port", "0", "--kubeconfig", str(made.kubeconfig), "--feature-gates", GATES),
+        *("--port", "0", "--kubeconfig", str(value.kubeconfig), "--feature-gates", GATES),
         *("--webhook-service", f"{NAMESPACE}/{SERVICE}=127.0.0.1:{port}"),
         *("--audit-log-path", str(folder / "audit.log")),
     ]
     environment = {
         **os.environ,
-        "DOCKER_HOST": made.engine,
+        "DOCKER_HOST": value.engine,
         "POD_IP": "127.0.0.1",  # a port for each workload cluster in memory
     }
     stack.enter_context(process(folder / "plane.log", command, environment))
-    until(lambda: serves(made.kubeconfig), folder / "plane.log")
-    _furnish(made)
-    stack.enter_context(_extension(made, port))
-    access = kubeconfig_files.load([made.kubeconfig], "")
+    until(lambda: serves(value.kubeconfig), folder / "plane.log")
+    _furnish(value)
+    stack.enter_context(_extension(value, port))
+    access = kubeconfig_files.load([value.kubeconfig], "")
     stack.enter_context(machines(access, folder / "machines"))
 
 
-def _furnish(made: Bed) -> None:
+def _furnish(value: Bed) -> None:
     """Write what kubeadm and cert-manager would have made on a management cluster."""
     now = system_clock()
     authority = pki.new_ca("test-extension", now=now)
     names = (f"{SERVICE}.{NAMESPACE}.svc", "localhost")
     leaf = pki.issue(authority, names[0], now=now, names=names, usages=("server",))
-    certificates = made.folder / "certificates"
+    certificates = value.folder / "certificates"
     certificates.mkdir()
     (certificates / "tls.crt").write_bytes(leaf.certificate)
     (certificates / "tls.key").write_bytes(leaf.key)
-    access = kubeconfig_files.load([made.kubeconfig], "")
+    access = kubeconfig_files.load([value.kubeconfig], "")
     trusted = base64.b64encode(access.certificate_authority).decode()
     server = {"server": access.server, "certificate-authority-data": trusted}
     cluster = {"name": "", "cluster": server}
@@ -118,18 +118,18 @@ def _furnish(made: Bed) -> None:
     )
     transport = BlockingApiTransport(access)
     with closing(transport):
-        for resource, one in objects:
-            run_without_loop(Client(transport).create(resource, one))
+        for resource, document in objects:
+            run_without_loop(Client(transport).create(resource, document))
 
 
 @contextmanager
-def _extension(made: Bed, port: int) -> Iterator[None]:
+def _extension(value: Bed, port: int) -> Iterator[None]:
     command = [
         *(str(parts.extension()), f"--webhook-port={port}", "--health-addr=127.0.0.1:0"),
-        *(f"--webhook-cert-dir={made.folder / 'certificates'}", "--diagnostics-address=0"),
+        *(f"--webhook-cert-dir={value.folder / 'certificates'}", "--diagnostics-address=0"),
     ]
-    environment = {**os.environ, "KUBECONFIG": str(made.kubeconfig)}
-    with process(made.folder / "extension.log", command, environment):
+    environment = {**os.environ, "KUBECONFIG": str(value.kubeconfig)}
+    with process(value.folder / "extension.log", command, environment):
         yield
 
 

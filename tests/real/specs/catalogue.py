@@ -89,5 +89,5 @@ SPECS: Final = {
 
 def runnable(machines: Machines = "memory") -> list[str]:
     """The specs that planes with machines of that kind are enough for."""
-    found = {name: one for name, one in SPECS.items() if one.machines == machines}
-    return [name for name, one in found.items() if not (one.needs or one.old or one.autoscaler)]
+    specs = {name: spec for name, spec in SPECS.items() if spec.machines == machines}
+    return [name for name, spec in specs.items() if not (spec.needs or spec.old or spec.autoscaler)]

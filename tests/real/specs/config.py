@@ -33,9 +33,9 @@ def written(folder: Path, kapy: str, spec: Spec) -> Path:
     document = load((_upstream() / "config" / "docker.yaml").read_text())
     document["images"] = containers.images() if machines == "containers" else []
     document["providers"] = [
-        _provider(one, folder, kapy, spec)
-        for one in document["providers"]
-        if machines == "memory" or one["type"] != EXTENSION
+        _provider(provider, folder, kapy, spec)
+        for provider in document["providers"]
+        if machines == "memory" or provider["type"] != EXTENSION
     ]
     variables = document["variables"]
     for name in ("CNI", "KUBETEST_CONFIGURATION", "AUTOSCALER_WORKLOAD"):
@@ -59,24 +59,24 @@ def _provider(provider: dict[str, Any], folder: Path, kapy: str, spec: Spec) -> 
     """A provider's current version, and the old one that a spec begins with."""
     machines = spec.machines
     *before, current = provider["versions"]
-    old = [one for one in before if spec.old and f"@{spec.old}}}" in one["name"]]
+    old = [element for element in before if spec.old and f"@{spec.old}}}" in element["name"]]
     current["name"] = parts.VERSION  # as the inventory of a plane has it
     if release := RELEASES.get((provider["name"], provider["type"])):
-        made = folder / "components" / f"{release}.yaml"
-        made.parent.mkdir(parents=True, exist_ok=True)
+        path = folder / "components" / f"{release}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
         options = containers.components(release) if machines == "containers" else ()
         command = [kapy, "components", release, *options]
         printed = subprocess.run(command, capture_output=True, check=True)
-        made.write_bytes(printed.stdout)
-        current |= {"type": "url", "value": f"file://{made}"}
+        path.write_bytes(printed.stdout)
+        current |= {"type": "url", "value": f"file://{path}"}
     else:
         current["value"] = str(_path(current["value"]))
     current["files"] = [
-        {"sourcePath": str(_file(_path(one["sourcePath"]), folder, machines))}
-        for one in current["files"]
+        {"sourcePath": str(_file(_path(file["sourcePath"]), folder, machines))}
+        for file in current["files"]
     ]
-    for one in old:
-        one["files"] = [{"sourcePath": str(_path(each["sourcePath"]))} for each in one["files"]]
+    for item in old:
+        item["files"] = [{"sourcePath": str(_path(file["sourcePath"]))} for file in item["files"]]
     return {**provider, "versions": [*old, current]}
 
 
@@ -84,11 +84,11 @@ def _file(path: Path, folder: Path, machines: Machines) -> Path:
     """A file of the release; templates are made from upstream's bases."""
     if path.name == "metadata.yaml":
         return path
-    made = folder / "templates" / path.name
-    made.parent.mkdir(parents=True, exist_ok=True)
+    result = folder / "templates" / path.name
+    result.parent.mkdir(parents=True, exist_ok=True)
     text = path.read_text() if path.exists() else _rendered(path)
-    made.write_text(in_memory(text) if machines == "memory" else text)
-    return made
+    result.write_text(in_memory(text) if machines == "memory" else text)
+    return result
 
 
 def _rendered(path: Path) -> str:

@@ -40,8 +40,11 @@ POD_IMAGES: Final = {
 """The images of Pods, by the tags of this version of Kubernetes."""
 _TOOLS: Final = "busybox,curl,dnsutils,netcat-openbsd,iproute2,bash,procps"
 _APPLETS: Final = ("wget", "nslookup", "telnet", "httpd", "ping")
-FOCUS: Final = r"\[sig-(api-machinery|auth|network|node|storage|apps)\].*\[Conformance\]"
-"""The conformance tests that are run. Those of sig-cli need httpd's image."""
+VARIABLE: Final = "KAPY_SPECS_SIGS"
+SIGS: Final = os.environ.get(VARIABLE) or "api-machinery auth network storage"
+"""The special interest groups of Kubernetes whose conformance tests run. Those of sig-cli need
+httpd's image."""
+FOCUS: Final = rf"\[sig-({'|'.join(SIGS.split())})\].*\[Conformance\]"
 SKIP: Final = "|".join(
     (
         r"\[Serial\]",

@@ -108,16 +108,16 @@ def _archive(folder: Path, *, etcd_image: bool, tests: bool) -> Path:
     curl = folder / "curl"
     curl.write_text(_CURL)
     curl.chmod(0o755)
-    with tarfile.open(folder / "files.tar", "w") as made:
+    with tarfile.open(folder / "files.tar", "w") as result:
         if etcd_image:
             with (folder / "etcd.tar").open("wb") as archive:
                 tag = f"registry.k8s.io/etcd:{NEW.etcd}"
                 write_image(archive, tag, [layer({"usr/local/bin/etcd": etcd(NEW)})], "etcd")
-            made.add(folder / "etcd.tar", "opt/images/etcd.tar")
+            result.add(folder / "etcd.tar", "opt/images/etcd.tar")
         for name, path in (conformance.archives(folder) if tests else {}).items():
-            made.add(path, f"opt/images/{name}")
+            result.add(path, f"opt/images/{name}")
         if etcd_image or tests:
-            made.add(HERE / "node" / "prepare", "opt/prepare")
-        made.add(kubernetes(NEW), _FILE)
-        made.add(curl, "usr/local/bin/curl")
+            result.add(HERE / "node" / "prepare", "opt/prepare")
+        result.add(kubernetes(NEW), _FILE)
+        result.add(curl, "usr/local/bin/curl")
     return folder / "files.tar"

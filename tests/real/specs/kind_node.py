@@ -65,7 +65,7 @@ def _run(rest: list[str]) -> str:
     node = _folder() / rest[rest.index("--name") + 1]
     node.mkdir(parents=True)
     (node / "version").write_text(rest[-1].partition("@")[0].rpartition(":")[2])
-    labels = dict(one.partition("=")[::2] for one in rest if one.startswith(LABEL))
+    labels = dict(text.partition("=")[::2] for text in rest if text.startswith(LABEL))
     (node / "cluster").write_text(labels[LABEL])
     with (node / "log").open("wb") as log:
         started = subprocess.Popen(
@@ -109,10 +109,10 @@ def stop(node: Path) -> None:
 
 def _listed(rest: list[str]) -> str:
     """The names of nodes, or of their clusters."""
-    nodes = sorted(one.parent for one in _folder().glob("*/pid"))
-    wanted = next((one for one in rest if one.startswith("label=")), "").partition("=")[2]
+    nodes = sorted(path.parent for path in _folder().glob("*/pid"))
+    wanted = next((text for text in rest if text.startswith("label=")), "").partition("=")[2]
     cluster = wanted.partition("=")[2]
-    known = [(one.name, (one / "cluster").read_text()) for one in nodes]
+    known = [(node.name, (node / "cluster").read_text()) for node in nodes]
     return "\n".join(
         name if "{{.Names}}" in rest else of for name, of in known if cluster in ("", of)
     )
@@ -120,12 +120,12 @@ def _listed(rest: list[str]) -> str:
 
 def _inspect(rest: list[str]) -> str:
     """Fields of a node; an image is always there."""
-    asked, name = rest[1] if len(rest) > 1 else "", rest[-1]
-    if "io.x-k8s.kind.role" in asked:
+    request, name = rest[1] if len(rest) > 1 else "", rest[-1]
+    if "io.x-k8s.kind.role" in request:
         return "control-plane"
-    if "NetworkSettings.Networks" in asked:
+    if "NetworkSettings.Networks" in request:
         return "127.0.0.1,::1"
-    if "NetworkSettings.Ports" in asked:
+    if "NetworkSettings.Ports" in request:
         return "\t".join(_address(_folder() / name))
     return ""
 
@@ -144,9 +144,9 @@ def _exec(rest: list[str]) -> str:
 
 def _address(node: Path) -> tuple[str, str]:
     lines = (node / "kubeconfig").read_text().splitlines()
-    server = next(one.split()[-1] for one in lines if "server:" in one)
-    found = urlsplit(server)
-    return str(found.hostname), str(found.port)
+    server = next(line.split()[-1] for line in lines if "server:" in line)
+    results = urlsplit(server)
+    return str(results.hostname), str(results.port)
 
 
 def _folder() -> Path:

@@ -18,8 +18,8 @@ from tests.real.specs.no_engine import no_engine
 @contextmanager
 def nodes(folder: Path) -> Iterator[dict[str, str]]:
     """A folder for nodes, which end with the context; gives the environment of kind."""
-    made, programs = folder / "nodes", folder / "programs"
-    made.mkdir()
+    path, programs = folder / "nodes", folder / "programs"
+    path.mkdir()
     programs.mkdir()
     docker = programs / "docker"
     python = shlex.quote(sys.executable)
@@ -32,7 +32,7 @@ def nodes(folder: Path) -> Iterator[dict[str, str]]:
     docker.chmod(0o755)
     with no_engine(SOCKET):
         try:
-            yield {FOLDER: str(made), "PATH": f"{programs}:{os.environ['PATH']}"}
+            yield {FOLDER: str(path), "PATH": f"{programs}:{os.environ['PATH']}"}
         finally:
-            for one in made.glob("*/pid"):
-                stop(one.parent)
+            for item in path.glob("*/pid"):
+                stop(item.parent)

@@ -42,30 +42,30 @@ class _Machines:
 
     def look(self) -> None:
         """Begin, end and finish what is due."""
-        found = {
-            Key.of(one): one
-            for one in run_without_loop(self.client.list(DevMachine.RESOURCE)).items
+        results = {
+            Key.of(item): item
+            for item in run_without_loop(self.client.list(DevMachine.RESOURCE)).items
         }
-        for key in self.processes.keys() - found.keys():
+        for key in self.processes.keys() - results.keys():
             _end(self.processes.pop(key))
-        for key, one in found.items():
-            if Annotation.PAUSED not in (one["metadata"].get("annotations") or {}):
+        for key, document in results.items():
+            if Annotation.PAUSED not in (document["metadata"].get("annotations") or {}):
                 continue
-            leaves = "deletionTimestamp" in one["metadata"]
+            leaves = "deletionTimestamp" in document["metadata"]
             if not leaves and key not in self.processes:
-                self._begin(key, one)
+                self._begin(key, document)
             elif leaves or self.processes[key].poll() == 0:
                 patch = {"metadata": {"annotations": {Annotation.PAUSED: None}}}
                 run_without_loop(self.client.patch(DevMachine.RESOURCE, key, patch))
 
     def end(self) -> None:
         """End all processes."""
-        for one in self.processes.values():
-            _end(one)
+        for process in self.processes.values():
+            _end(process)
 
     def _begin(self, key: Key, document: Document) -> None:
         owners = document["metadata"].get("ownerReferences") or []
-        name = next((one["name"] for one in owners if one["kind"] == "Machine"), "")
+        name = next((owner["name"] for owner in owners if owner["kind"] == "Machine"), "")
         if not name:
             return
         machine = run_without_loop(self.client.get(Machine.RESOURCE, Key(key.namespace, name)))
@@ -88,7 +88,9 @@ def _boot(data: bytes, folder: Path) -> subprocess.Popen[bytes]:
         elif isinstance(step, RunCommand):
             commands.append(step.argv)
     script = [str(argv[-1]) for argv in commands]
-    before = script[: next((at for at, one in enumerate(script) if "kubeadm " in one), len(script))]
+    before = script[
+        : next((at for at, text in enumerate(script) if "kubeadm " in text), len(script))
+    ]
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
             ["sh", "-ec", "\n".join(before)],

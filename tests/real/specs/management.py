@@ -54,9 +54,9 @@ MANAGERS: Final = {
 
 async def serve(folder: Path) -> None:
     """Serve until a signal asks to stop."""
-    asked = asyncio.Event()
-    for one in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(one, asked.set)
+    request = asyncio.Event()
+    for item in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(item, request.set)
     kubeconfig = folder / "kubeconfig"
     command = [
         *(kapy(), "up", "--name", folder.name, "--data-dir", str(folder / "plane")),
@@ -75,7 +75,7 @@ async def serve(folder: Path) -> None:
         async with asyncio.TaskGroup() as group:
             work = group.create_task(_keep_house(client, folder / "plane"))
             (folder / "ready").touch()
-            await asked.wait()
+            await request.wait()
             work.cancel()
         await transport.aclose()
 
@@ -92,10 +92,10 @@ async def _keep_house(client: Client, plane: Path) -> None:
 async def _choose(client: Client, plane: Path) -> None:
     """The programs in place of the images of Deployments."""
     wanted = []
-    for one in (await client.list(DEPLOYMENTS)).items:
-        for container in one["spec"]["template"]["spec"]["containers"]:
+    for document in (await client.list(DEPLOYMENTS)).items:
+        for container in document["spec"]["template"]["spec"]["containers"]:
             if command := _program(container["image"]):
-                key = Key.of(one)
+                key = Key.of(document)
                 wanted.append(Program(key.namespace, key.name, container["name"], command))
     if wanted != list(programs.read(plane)):
         programs.replace(plane, wanted)
@@ -113,15 +113,15 @@ def _program(image: str) -> tuple[str, ...]:
 async def _issue(client: Client) -> None:
     """Write the Secrets of Certificates, and tell webhooks and CRDs whom to trust."""
     objects = [
-        {"apiVersion": resource.api_version, "kind": resource.kind, **one}
+        {"apiVersion": resource.api_version, "kind": resource.kind, **item}
         for resource in (ISSUERS, CERTIFICATES, *INJECTED_RESOURCES)
-        for one in await _all(client, resource)
+        for item in await _all(client, resource)
     ]
     with suppress(CertificateError):  # an Issuer that is not there yet
-        found = await with_own_authority(client, objects, now=system_clock())
-        before = {(one["kind"], Key.of(one)): one for one in objects}
-        for one in found:
-            await _write(client, before.get((one["kind"], Key.of(one))), one)
+        results = await with_own_authority(client, objects, now=system_clock())
+        before = {(obj["kind"], Key.of(obj)): obj for obj in objects}
+        for document in results:
+            await _write(client, before.get((document["kind"], Key.of(document))), document)
 
 
 async def _all(client: Client, resource: Resource) -> list[Document]:
@@ -136,7 +136,7 @@ async def _write(client: Client, before: Document | None, after: Document) -> No
         with suppress(AlreadyExists):
             await client.create(SECRETS, after)
     elif before != after:
-        (resource,) = (one for one in INJECTED_RESOURCES if one.kind == after["kind"])
+        (resource,) = (item for item in INJECTED_RESOURCES if item.kind == after["kind"])
         await client.update(resource, after)
 
 

@@ -35,7 +35,7 @@ _KINDS: Final = {"certificates": "Certificate", "issuers": "Issuer"}
 
 def build(minor: str) -> None:
     """Have the programs of a minor version."""
-    version = next(one for one in VERSIONS if one.startswith(f"{minor}."))
+    version = next(item for item in VERSIONS if item.startswith(f"{minor}."))
     parts.clusterctl(version)
     for name in parts.MANAGERS:
         parts.manager(name, version)
@@ -59,9 +59,9 @@ def _components(version: str, base: str, image: str) -> bytes:
     if not folder.exists():
         folder = source / "config" / "default"  # of core, before v1.14
     command = [str(parts.kustomize()), "build", "--load-restrictor", "LoadRestrictionsNone"]
-    made = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=True)
+    process = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=True)
     whole = rf"\g<1>registry.k8s.io/cluster-api/{image}:{version}"
-    return re.sub(r"(\n *image: )\S+", whole, made.stdout).encode()
+    return re.sub(r"(\n *image: )\S+", whole, process.stdout).encode()
 
 
 def _cert_manager() -> list[Document]:

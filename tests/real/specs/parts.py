@@ -42,17 +42,17 @@ def missing() -> str:
 
 def source(version: str = VERSION) -> Path:
     """Upstream's source tree of a version: its three Go modules in one folder."""
-    made = CACHE / version / "source"
-    if not made.exists():
-        part = made.with_name("source.part")
+    cache = CACHE / version / "source"
+    if not cache.exists():
+        part = cache.with_name("source.part")
         shutil.rmtree(part, ignore_errors=True)
         for name in ("", "api", "test"):
             module = "/".join(filter(None, (MODULE, name)))
-            if (found := _downloaded(module, version)) is not None:
-                shutil.copytree(found, part / name, dirs_exist_ok=True, copy_function=shutil.copy)
+            if (path := _downloaded(module, version)) is not None:
+                shutil.copytree(path, part / name, dirs_exist_ok=True, copy_function=shutil.copy)
                 subprocess.run(["chmod", "-R", "u+w", str(part)], check=True)
-        part.rename(made)
-    return made
+        part.rename(cache)
+    return cache
 
 
 def specs() -> Path:
@@ -110,23 +110,23 @@ def _downloaded(module: str, version: str) -> Path | None:
     command = ["go", "mod", "download", "-json", f"{module}@{version}"]
     environment = {**os.environ, "GOFLAGS": "-mod=mod"}
     ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    found = json.loads(ended.stdout or "{}")
-    if "Dir" in found:
-        return Path(found["Dir"])
+    document = json.loads(ended.stdout or "{}")
+    if "Dir" in document:
+        return Path(document["Dir"])
     if module.endswith("/api"):
         return None  # part of the main module before v1.11
-    sys.exit(f"{module}@{version} cannot be had: {found.get('Error', ended.stderr)[:500]}")
+    sys.exit(f"{module}@{version} cannot be had: {document.get('Error', ended.stderr)[:500]}")
 
 
 def _built(name: str, folder: Path, *command: str, package: str, version: str = VERSION) -> Path:
-    made = CACHE / version / name
-    if not made.exists():
+    cache = CACHE / version / name
+    if not cache.exists():
         tell(f"building {name} {version}")
-        made.parent.mkdir(parents=True, exist_ok=True)
-        part = made.with_suffix(".part")
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        part = cache.with_suffix(".part")
         _run(["go", *command, "-o", str(part), package], folder)
-        part.rename(made)
-    return made
+        part.rename(cache)
+    return cache
 
 
 def _version_flags(version: str) -> tuple[str, str]:

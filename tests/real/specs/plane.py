@@ -33,9 +33,9 @@ def process(
 ) -> Iterator[None]:
     """A process, which ends with the context."""
     with (
-        log.open("ab") as said,
+        log.open("ab") as result,
         subprocess.Popen(
-            command, env=environment, stdout=said, stderr=said, stdin=subprocess.DEVNULL
+            command, env=environment, stdout=result, stderr=result, stdin=subprocess.DEVNULL
         ) as started,
     ):
         try:

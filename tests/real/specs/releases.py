@@ -64,8 +64,8 @@ class _Handler(BaseHTTPRequestHandler):
         """A list of versions, or a file of a release."""
         if self.path == LIST:
             self._answer("\n".join(self.versions).encode())
-        elif found := DOWNLOAD.fullmatch(self.path):
-            self._answer(self.file(*found.groups()))
+        elif match := DOWNLOAD.fullmatch(self.path):
+            self._answer(self.file(*match.groups()))
         else:
             self._answer(None)
 

@@ -50,8 +50,8 @@ def runner(folder: Path, names: Iterable[str]) -> Iterator[Callable[[str], Resul
             if (count := selected(spec.focus, folder, environment)) != 1:
                 message = f"{spec.focus!r}, the pattern of {name}, selects {count} specs, not one"
                 raise ValueError(message)
-            found = settings[_settings_of(spec)]
-            return _run(name, folder / name, found, environment)
+            path = settings[_settings_of(spec)]
+            return _run(name, folder / name, path, environment)
 
         yield run
 
@@ -75,49 +75,49 @@ def selected(focus: str, folder: Path, environment: dict[str, str]) -> int:
         text=True,
         check=False,
     )
-    if (found := re.search(r"^Will run (\d+) of \d+ specs$", ended.stdout, re.MULTILINE)) is None:
+    if (match := re.search(r"^Will run (\d+) of \d+ specs$", ended.stdout, re.MULTILINE)) is None:
         message = f"upstream's specs cannot be listed: {(ended.stdout + ended.stderr)[-2000:]}"
         raise ValueError(message)
-    return int(found[1])
+    return int(match[1])
 
 
 def _run(name: str, folder: Path, settings: Path, environment: dict[str, str]) -> Result:
     shutil.rmtree(folder, ignore_errors=True)
     log, begun = folder / "spec.log", time.monotonic()
     try:
-        with bed(folder, SPECS[name]) as made:
+        with bed(folder, SPECS[name]) as result:
             begun = time.monotonic()
-            passed = _passes(name, made, log, settings, environment)
+            passed = _passes(name, result, log, settings, environment)
     except NotReady as error:
         log.write_text(f"the plane was not ready: {error}")
         passed = False
     return Result(name, passed, time.monotonic() - begun, log)
 
 
-def _passes(name: str, made: Bed, log: Path, settings: Path, environment: dict[str, str]) -> bool:
+def _passes(name: str, value: Bed, log: Path, settings: Path, environment: dict[str, str]) -> bool:
     command = [
         *(str(parts.specs()), f"--ginkgo.focus={SPECS[name].focus}", "--ginkgo.v"),
         *("--ginkgo.no-color", f"--ginkgo.timeout={LIMIT}", "--test.timeout=0"),
         f"--e2e.config={settings}",
-        f"--e2e.artifacts-folder={made.folder / 'artifacts'}",
+        f"--e2e.artifacts-folder={value.folder / 'artifacts'}",
         "--e2e.use-existing-cluster",
     ]
-    told = {
+    messages = {
         **os.environ,
         **environment,
-        "KUBECONFIG": str(made.kubeconfig),
+        "KUBECONFIG": str(value.kubeconfig),
         "CAPI_KUSTOMIZE_PATH": str(parts.kustomize()),
-        "DOCKER_HOST": made.engine,
-        "HOME": str(made.folder),
+        "DOCKER_HOST": value.engine,
+        "HOME": str(value.folder),
         parts.VARIABLE: str(parts.CACHE),
-        **made.environment,
+        **value.environment,
     }
-    with log.open("wb") as said:
+    with log.open("wb") as result:
         ended = subprocess.run(
             command,
             cwd=parts.source() / "test" / "e2e",
-            env=told,
-            stdout=said,
+            env=messages,
+            stdout=result,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             check=False,

@@ -36,9 +36,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _scalar(loader: _Loader, node: yaml.ScalarNode) -> Scalar:
-    found = Scalar(node.value)
-    found.tag, found.style = node.tag, node.style
-    return found
+    scalar = Scalar(node.value)
+    scalar.tag, scalar.style = node.tag, node.style
+    return scalar
 
 
 for _tag in ("str", "int", "bool", "float", "null", "timestamp", "merge", "value"):
@@ -50,10 +50,10 @@ _Dumper.add_representer(
 
 def in_memory(text: str) -> str:
     """The template with the in-memory backend instead of the docker backend."""
-    documents = [one for one in yaml.load_all(text, _Loader) if one]
+    documents = [item for item in yaml.load_all(text, _Loader) if item]
     for document in documents:
         _convert(document)
-    if any(_has_commands(one) for one in documents):
+    if any(_has_commands(item) for item in documents):
         for document in documents:
             _pause(document)
     return str(yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, width=2**20))
@@ -63,7 +63,7 @@ def _convert(document: dict[str, Any]) -> None:
     kind = str(document["kind"])
     if kind == "ClusterClass":
         patches = document["spec"].get("patches") or []
-        document["spec"]["patches"] = [one for one in patches if not _needs_docker(one)]
+        document["spec"]["patches"] = [patch for patch in patches if not _needs_docker(patch)]
     elif kind.removesuffix("Template") in BACKENDS:
         spec = document.setdefault("spec", {})
         if kind.endswith("Template"):
@@ -87,5 +87,5 @@ def _pause(document: dict[str, Any]) -> None:
 
 def _needs_docker(patch: dict[str, Any]) -> bool:
     definitions = patch.get("definitions") or []
-    paths = (str(one["path"]) for each in definitions for one in each["jsonPatches"])
+    paths = (str(item["path"]) for definition in definitions for item in definition["jsonPatches"])
     return any("/backend/docker" in path for path in paths)

@@ -17,12 +17,12 @@ KUBECONFIG = (
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(FOLDER, str(tmp_path))
-    made = tmp_path / "one-control-plane"
-    made.mkdir()
-    (made / "kubeconfig").write_text(KUBECONFIG)
+    path = tmp_path / "one-control-plane"
+    path.mkdir()
+    (path / "kubeconfig").write_text(KUBECONFIG)
     for name, text in {"version": "v1.34.0", "cluster": "one", "pid": "1"}.items():
-        (made / name).write_text(text)
-    return made
+        (path / name).write_text(text)
+    return path
 
 
 def test_nodes_are_listed_by_their_cluster(node: Path) -> None:

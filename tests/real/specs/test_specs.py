@@ -29,10 +29,10 @@ def run() -> Iterator[Callable[[str], Result]]:
     assert not lack, lack
     unknown = sorted(set(NAMES) - SPECS.keys())
     assert not unknown, f"no spec is called {', '.join(unknown)}; there are {', '.join(SPECS)}"
-    if any(SPECS[one].is_apart for one in NAMES):
+    if any(SPECS[name].is_apart for name in NAMES):
         assert containers.is_inside(), "these need namespaces: python -m tests.real.specs NAME"
-    with runner(parts.CACHE / "runs", NAMES) as found:
-        yield found
+    with runner(parts.CACHE / "runs", NAMES) as result:
+        yield result
 
 
 @pytest.mark.parametrize("name", NAMES)

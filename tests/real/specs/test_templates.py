@@ -76,12 +76,12 @@ def test_scalars_stay_as_they_are_quoted() -> None:
 
 
 def test_patches_that_need_containers_are_left_out() -> None:
-    (found,) = load_all(in_memory(CLASS), "class")
-    assert [one["name"] for one in found["spec"]["patches"]] == ["etcd", "external"]
+    (result,) = load_all(in_memory(CLASS), "class")
+    assert [patch["name"] for patch in result["spec"]["patches"]] == ["etcd", "external"]
 
 
 def test_machines_whose_boot_runs_commands_wait_for_them() -> None:
     documents = load_all(in_memory(TEMPLATE + CONTROL_PLANE), "template")
-    (template,) = (one for one in documents if one["kind"] == "DevMachineTemplate")
+    (template,) = (document for document in documents if document["kind"] == "DevMachineTemplate")
     annotations = template["spec"]["template"]["metadata"]["annotations"]
     assert annotations == {"cluster.x-k8s.io/paused": "true"}

@@ -140,8 +140,8 @@ class Draft:
             "clusterclass-meadow.yaml": _class("meadow"),
             "clusterclass-brook.yaml": _class("brook"),
         }
-        for one in self.components:
-            one["metadata"].setdefault("labels", {})["cluster.x-k8s.io/provider"] = self.label
+        for component in self.components:
+            component["metadata"].setdefault("labels", {})["cluster.x-k8s.io/provider"] = self.label
 
     @property
     def label(self) -> str:
@@ -156,16 +156,18 @@ class Draft:
         return self.objects[self.components_file]
 
     def crd(self, kind: str) -> dict[str, Any]:
-        return next(one for one in self.components if _defines(one) == kind)
+        return next(component for component in self.components if _defines(component) == kind)
 
     def drop(self, *kinds: str) -> None:
         """Without the CRDs of some kinds."""
-        self.components[:] = [one for one in self.components if _defines(one) not in kinds]
+        self.components[:] = [
+            component for component in self.components if _defines(component) not in kinds
+        ]
 
     def of(self, kind: str, file: str = "") -> dict[str, Any]:
         """The first object of a kind, in a file or in the components."""
         objects = self.objects[file or self.components_file]
-        return next(one for one in objects if one["kind"] == kind)
+        return next(obj for obj in objects if obj["kind"] == kind)
 
     def schema(self, kind: str, path: str, type_: str | None) -> None:
         """A field of the newest schema of a kind: of another type, or (None) not there."""
@@ -183,9 +185,7 @@ class Draft:
             (node["items"] if last == "[]" else node["properties"][last])["type"] = type_
 
     def release(self) -> Release:
-        texts = {
-            name: "\n---\n".join(map(json.dumps, every)) for name, every in self.objects.items()
-        }
+        texts = {name: "\n---\n".join(map(json.dumps, obj)) for name, obj in self.objects.items()}
         files = tuple(File(name, text) for name, text in (texts | self.extra).items())
         return Release(f"{self.label}/{self.version}", files, (self.label, self.version))
 
@@ -215,15 +215,15 @@ def crd(kind: str, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
     fields = fields or FIELDS.get(kind) or TEMPLATES[kind]
     old = {"status.ready": "boolean", **fields, **OLD.get(kind, {})}
     versions: list[dict[str, Any]] = [
-        {"name": name, "served": True, "storage": name == "v1beta2", "schema": _schema(each)}
-        for name, each in (("v1beta1", old), ("v1beta2", fields))
+        {"name": name, "served": True, "storage": name == "v1beta2", "schema": _schema(entry)}
+        for name, entry in (("v1beta1", old), ("v1beta2", fields))
     ]
-    for one in versions:
-        one["subresources"] = {"status": {}}
+    for version in versions:
+        version["subresources"] = {"status": {}}
         if kind == "MeadowControlPlane":
-            one["subresources"]["scale"] = dict(_SCALE)
+            version["subresources"]["scale"] = dict(_SCALE)
     name = crd_name(group_of(kind), kind)
-    labels = {f"cluster.x-k8s.io/{one}": one for one in ("v1beta1", "v1beta2")}
+    labels = {f"cluster.x-k8s.io/{item}": item for item in ("v1beta1", "v1beta2")}
     plural = name.partition(".")[0]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -251,8 +251,8 @@ def _schema(fields: Mapping[str, str]) -> dict[str, Any]:
     return {"openAPIV3Schema": root}
 
 
-def _defines(one: Mapping[str, Any]) -> str:
-    names: Mapping[str, str] = one.get("spec", {}).get("names", {})
+def _defines(entry: Mapping[str, Any]) -> str:
+    names: Mapping[str, str] = entry.get("spec", {}).get("names", {})
     return names.get("kind", "")
 
 
@@ -338,7 +338,7 @@ def _core(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def _class(name: str) -> list[dict[str, Any]]:
     pool = {"class": "default", "infrastructure": _ref("MeadowMachinePool", name)}
-    found = _core(
+    document = _core(
         "ClusterClass",
         name,
         {
@@ -350,10 +350,10 @@ def _class(name: str) -> list[dict[str, Any]]:
             "workers": {"machinePools": [pool]},
         },
     )
-    del found["metadata"]["namespace"]
+    del document["metadata"]["namespace"]
     api_version = f"{group_of('MeadowCluster')}/v1beta2"
     template = {"apiVersion": api_version, "kind": "MeadowClusterTemplate"}
-    return [found, {**template, "metadata": {"name": name}}]
+    return [document, {**template, "metadata": {"name": name}}]
 
 
 def _ref(kind: str, name: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ KINDS: Final[dict[str, tuple[Callable[[str], Add], Resource, Document]]] = {
 OF_ALL_PARTS: Final = {"owner-finalizers", "ssa-dry-run", "immutable", "instances"}
 """The wrong providers of machines show that these can fail: the checks are the same."""
 CHECKS: Final[dict[str, Sequence[Check]]] = {
-    role: [one for one in checks if one.name not in OF_ALL_PARTS]
+    role: [check for check in checks if check.name not in OF_ALL_PARTS]
     for role, checks in (
         ("bootstrap-config", bootstrap_config.CHECKS),
         ("control-plane", control_plane.CHECKS),
@@ -107,20 +107,20 @@ async def judge(role: str, wrong: str = "") -> Report:
 
 
 def broken(report: Report) -> set[str]:
-    return {one.rule.name for one in report.with_state(State.BROKEN)}
+    return {item.rule.name for item in report.with_state(State.BROKEN)}
 
 
 @pytest.mark.parametrize("role", KINDS)
 async def test_a_good_provider_breaks_no_rule(role: str) -> None:
     report = await judge(role)
     assert broken(report) == set()
-    wrong = [one.partition(": ")[0] for one in WRONG[role]]
-    passed = {one.rule.name for one in report.with_state(State.PASSED)}
+    wrong = [text.partition(": ")[0] for text in WRONG[role]]
+    passed = {item.rule.name for item in report.with_state(State.PASSED)}
     assert set(wrong) - passed - {"deletion"} == set()
 
 
 @pytest.mark.parametrize(
-    ("role", "wrong"), [(role, wrong) for role, every in WRONG.items() for wrong in every]
+    ("role", "wrong"), [(role, wrong) for role, entry in WRONG.items() for wrong in entry]
 )
 async def test_a_wrong_provider_breaks_exactly_its_rule(role: str, wrong: str) -> None:
     rule = wrong.partition(": ")[0]
@@ -131,4 +131,4 @@ async def test_a_wrong_provider_breaks_exactly_its_rule(role: str, wrong: str) -
 
 def test_every_check_has_a_provider_that_fails_it() -> None:
     for role, checks in CHECKS.items():
-        assert {one.name for one in checks} <= {one.partition(": ")[0] for one in WRONG[role]}
+        assert {check.name for check in checks} <= {text.partition(": ")[0] for text in WRONG[role]}

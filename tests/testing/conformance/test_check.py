@@ -19,7 +19,7 @@ from tests.testing.conformance.meadow import CONDITIONS, DOMAIN, Draft, crd, ipa
 
 
 def result(report: Report, rule: str) -> Result:
-    return next(one for one in report.results if one.rule.id == rule)
+    return next(item for item in report.results if item.rule.id == rule)
 
 
 def of(text: str, name: str = "infrastructure-components.yaml") -> Report:
@@ -27,7 +27,7 @@ def of(text: str, name: str = "infrastructure-components.yaml") -> Report:
 
 
 @pytest.mark.parametrize(
-    "rule", [one for one in RULES.values() if one.checked is not CheckMethod.STATIC]
+    "rule", [rule for rule in RULES.values() if rule.checked is not CheckMethod.STATIC]
 )
 def test_what_files_do_not_show_is_never_called_passed(rule: Any) -> None:
     state = result(GOOD, rule.id).state
@@ -51,22 +51,25 @@ GOOD = check_release(Draft().release())
 def test_kinds_that_no_document_describes_are_left_alone(
     group: str, kind: str, labelled: bool
 ) -> None:
-    one = crd("MeadowCluster")
-    one["spec"] |= {"group": group, "scope": "Cluster", "names": {"kind": kind, "plural": "a"}}
-    one["metadata"] |= {"name": "odd", "labels": {"cluster.x-k8s.io/provider": "infrastructure-a"}}
+    document = crd("MeadowCluster")
+    document["spec"] |= {"group": group, "scope": "Cluster", "names": {"kind": kind, "plural": "a"}}
+    document["metadata"] |= {
+        "name": "odd",
+        "labels": {"cluster.x-k8s.io/provider": "infrastructure-a"},
+    }
     if labelled:
-        one["metadata"]["labels"]["cluster.x-k8s.io/v1beta2"] = "v9"
-    broken = of(json.dumps(one)).with_state(State.BROKEN)
+        document["metadata"]["labels"]["cluster.x-k8s.io/v1beta2"] = "v9"
+    broken = of(json.dumps(document)).with_state(State.BROKEN)
     named = {"infra-cluster/definition", "infra-machine/definition", "clusterctl/namespace"}
-    assert {each.rule.id for each in broken} == named | {"clusterctl/manager"}
+    assert {item.rule.id for item in broken} == named | {"clusterctl/manager"}
 
 
 def test_a_kind_of_any_name_may_be_the_one_that_is_missed() -> None:
     draft = Draft()
-    one = draft.crd("MeadowMachine")
-    one["spec"]["names"] |= {"kind": "Cow", "listKind": "CowList"}
-    told = result(check_release(draft.release()), "infra-machine/definition")
-    assert (told.state, "Cow" in told.reason) == (State.NOT_RUN, True)
+    document = draft.crd("MeadowMachine")
+    document["spec"]["names"] |= {"kind": "Cow", "listKind": "CowList"}
+    value = result(check_release(draft.release()), "infra-machine/definition")
+    assert (value.state, "Cow" in value.reason) == (State.NOT_RUN, True)
 
 
 def test_without_a_contract_fields_are_not_judged() -> None:
@@ -79,11 +82,11 @@ def test_without_a_contract_fields_are_not_judged() -> None:
 
 def test_a_provider_of_the_old_contract_is_judged_by_that() -> None:
     draft = Draft()
-    one = draft.crd("MeadowMachine")
-    del one["metadata"]["labels"]["cluster.x-k8s.io/v1beta2"]
-    one["metadata"]["labels"]["cluster.x-k8s.io/v1beta1"] = "v1beta1_v1beta2"
-    told = result(check_release(draft.release()), "infra-machine/initialization")
-    assert "status.ready" in told.findings[0].evidence
+    document = draft.crd("MeadowMachine")
+    del document["metadata"]["labels"]["cluster.x-k8s.io/v1beta2"]
+    document["metadata"]["labels"]["cluster.x-k8s.io/v1beta1"] = "v1beta1_v1beta2"
+    value = result(check_release(draft.release()), "infra-machine/initialization")
+    assert "status.ready" in value.findings[0].evidence
 
 
 OLD_CONTROL_PLANE = {
@@ -115,14 +118,14 @@ def test_fields_of_the_old_contract_are_all_that_is_asked_of_who_keeps_it(
     draft = Draft()
     label = draft.crd(kind)["metadata"]["labels"]["cluster.x-k8s.io/provider"]
     draft.drop(kind)
-    one = crd(kind, fields)
-    one["metadata"]["labels"] = {
+    document = crd(kind, fields)
+    document["metadata"]["labels"] = {
         "cluster.x-k8s.io/provider": label,
         "cluster.x-k8s.io/v1beta1": "v1beta2",
     }
-    draft.components.append(one)
+    draft.components.append(document)
     assert check_release(draft.release()).with_state(State.BROKEN) == []
-    one["metadata"]["labels"]["cluster.x-k8s.io/v1beta2"] = "v1beta2"
+    document["metadata"]["labels"]["cluster.x-k8s.io/v1beta2"] = "v1beta2"
     assert len(check_release(draft.release()).with_state(State.BROKEN)) > 1
 
 
@@ -149,10 +152,10 @@ def test_what_is_not_offered_is_not_asked_for(
 
 def test_a_schema_that_keeps_all_fields_has_them_and_shows_nothing() -> None:
     draft = Draft()
-    for one in draft.crd("MeadowControlPlane")["spec"]["versions"]:
+    for version in draft.crd("MeadowControlPlane")["spec"]["versions"]:
         schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-        one["schema"] = {"openAPIV3Schema": schema}
-        one.pop("subresources", None)
+        version["schema"] = {"openAPIV3Schema": schema}
+        version.pop("subresources", None)
     report = check_release(draft.release())
     assert report.with_state(State.BROKEN) == []
     assert result(report, "control-plane/scale").state is State.NOT_APPLICABLE
@@ -180,7 +183,7 @@ def test_each_folder_with_files_is_a_release(tmp_path: Path) -> None:
         folder = tmp_path / label / "v1.0.0"
         folder.mkdir(parents=True)
         (folder / "metadata.yaml").write_text("kind: Metadata\n")
-    names = [one.name for one in check_releases(tmp_path)]
+    names = [release.name for release in check_releases(tmp_path)]
     assert names == ["infrastructure-a/v1.0.0", "infrastructure-b/v1.0.0"]
 
 
@@ -190,8 +193,8 @@ def test_a_template_may_be_yaml_only_when_its_variables_have_values(tmp_path: Pa
         "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: ${A}b ${B:=}}\n"
     )
     (tmp_path / "cluster-template.yaml").write_text(template)
-    told = result(check_releases(tmp_path)[0], "clusterctl/common-variables")
-    assert told.state is State.BROKEN
+    value = result(check_releases(tmp_path)[0], "clusterctl/common-variables")
+    assert value.state is State.BROKEN
 
 
 @pytest.mark.parametrize(
@@ -207,14 +210,14 @@ def test_a_template_may_be_yaml_only_when_its_variables_have_values(tmp_path: Pa
 def test_a_variable_in_a_template_stays_what_it_is(line: str, name: str) -> None:
     text = f"apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\n{line}\n"
     file = File("cluster-template.yaml", text)
-    assert [one.name for one in file.objects] == [name]
+    assert [obj.name for obj in file.objects] == [name]
 
 
 def test_a_template_that_cannot_be_read_leaves_the_rest_of_its_release() -> None:
     draft = Draft(extra={"cluster-template-odd.yaml": "a: ${B}\n- c\n"})
     draft.crd("MeadowMachine")["spec"]["scope"] = "Cluster"
     report = check_release(draft.release())
-    assert [one.rule.id for one in report.with_state(State.BROKEN)] == ["infra-machine/scope"]
+    assert [item.rule.id for item in report.with_state(State.BROKEN)] == ["infra-machine/scope"]
     assert "cluster-template-odd.yaml: line 2" in report.trouble
 
 
@@ -236,7 +239,7 @@ def test_a_kind_that_is_only_called_as_machines_are_is_none() -> None:
     # Where there is no other, it is the machine, and wrong.
     draft.drop("MeadowMachine", "MeadowMachineTemplate")
     assert "infra-machine/provider-id" in {
-        one.rule.id for one in check_release(draft.release()).with_state(State.BROKEN)
+        item.rule.id for item in check_release(draft.release()).with_state(State.BROKEN)
     }
 
 
@@ -255,9 +258,9 @@ def test_a_kind_that_is_only_called_as_machines_are_is_none() -> None:
 def test_kinds_of_others_in_shared_groups_are_left_alone(group: str, kind: str, told: bool) -> None:
     shared = "infrastructure.cluster.x-k8s.io"
     machine, helper = crd("MeadowMachine"), crd("MeadowThing", {"spec": "object"})
-    for one, its in ((machine, shared), (helper, "bootstrap.cluster.x-k8s.io")):
-        one["metadata"]["labels"]["cluster.x-k8s.io/provider"] = "infrastructure-meadow"
-        one["spec"]["group"] = its
+    for document, text in ((machine, shared), (helper, "bootstrap.cluster.x-k8s.io")):
+        document["metadata"]["labels"]["cluster.x-k8s.io/provider"] = "infrastructure-meadow"
+        document["spec"]["group"] = text
     cluster = {
         "apiVersion": "cluster.x-k8s.io/v1beta2",
         "kind": "Cluster",
@@ -276,28 +279,28 @@ def test_each_contract_that_a_crd_names_is_one_that_its_versions_keep() -> None:
     draft = Draft()
     old = draft.crd("MeadowCluster")["spec"]["versions"][0]
     draft.schema_of(old, "status.ready", None)
-    [found] = check_release(draft.release()).with_state(State.BROKEN)
-    assert found.rule.id == "infra-cluster/initialization"
-    assert "status.ready (contract v1beta1)" in found.findings[0].evidence
+    [value] = check_release(draft.release()).with_state(State.BROKEN)
+    assert value.rule.id == "infra-cluster/initialization"
+    assert "status.ready (contract v1beta1)" in value.findings[0].evidence
 
 
 def test_a_single_file_is_no_repository(tmp_path: Path) -> None:
     path = tmp_path / "cluster-template.yaml"
     path.write_text("apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: a}\n")
     report = check_releases(path)[0]
-    assert [one.rule.id for one in report.with_state(State.BROKEN)] == [
+    assert [item.rule.id for item in report.with_state(State.BROKEN)] == [
         "clusterctl/common-variables"
     ]
     assert result(report, "clusterctl/repository").state is State.NOT_APPLICABLE
 
 
 def test_a_part_of_a_release_is_not_asked_for_the_rest(tmp_path: Path) -> None:
-    one = crd("MeadowMachine")
-    one["metadata"]["labels"]["cluster.x-k8s.io/provider"] = "infrastructure-meadow"
-    (tmp_path / "machines.yaml").write_text(json.dumps(one))
+    document = crd("MeadowMachine")
+    document["metadata"]["labels"]["cluster.x-k8s.io/provider"] = "infrastructure-meadow"
+    (tmp_path / "machines.yaml").write_text(json.dumps(document))
     broken = check_releases(tmp_path)[0].with_state(State.BROKEN)
     # Its template and its rights are asked for beside it.
-    assert {each.rule.id for each in broken} == {"infra-machine/rights", "infra-machine/template"}
+    assert {item.rule.id for item in broken} == {"infra-machine/rights", "infra-machine/template"}
 
 
 CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\n"
@@ -324,7 +327,7 @@ NAMED = "spec: {group: infrastructure.a.example, names: {kind: ACluster}"
     ids=["no versions", "an empty list", "a map", "items that are none", "but a label", "no name"],
 )
 def test_a_crd_without_versions_is_a_finding(text: str, told: str) -> None:
-    assert told in {one.rule.id for one in of(text).with_state(State.BROKEN)}
+    assert told in {item.rule.id for item in of(text).with_state(State.BROKEN)}
 
 
 @pytest.mark.parametrize(
@@ -381,15 +384,15 @@ def test_a_release_with_anything_in_it_is_judged_or_told_to_be_unreadable(seed: 
         place = random.choice(list(node) if isinstance(node, dict) else range(len(node)))
     node[place] = random.choice(ODD)
     try:
-        told = check_release(draft.release()).name
+        name = check_release(draft.release()).name
     except ConformanceError as error:
-        told = str(error)
-    assert draft.label in told
+        name = str(error)
+    assert draft.label in name
 
 
 def test_a_folder_with_everything_in_it_is_no_release(tmp_path: Path) -> None:
-    for one in range(1001):
-        (tmp_path / str(one)).mkdir()
+    for number in range(1001):
+        (tmp_path / str(number)).mkdir()
     with pytest.raises(ConformanceError, match="more than 1000 folders"):
         check_releases(tmp_path)
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from types import SimpleNamespace
+from typing import Any, Final
 
 import pytest
 
+from kapy._aio.services import run_services
 from kapy.kube import Document
 from kapy.sdk import Runtime, add_ipam
+from kapy.testing import on_virtual_time
 from kapy.testing.conformance.behaviour import ipam
+from kapy.testing.conformance.fault_injection import FaultInjector
 from kapy.testing.conformance.findings import Report, State
 from kapy.testing.conformance.in_process import InProcess
 from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
@@ -34,8 +41,8 @@ def addresses() -> ProviderUnderTest:
         add_ipam(runtime, GlobalRangePool, Ranges(), finalizer="ipam.example.dev/global")
 
     kinds = [
-        Kind.of("ipam", one, {"kind": one.RESOURCE.kind, **POOL})
-        for one in (RangePool, GlobalRangePool)
+        Kind.of("ipam", item, {"kind": item.RESOURCE.kind, **POOL})
+        for item in (RangePool, GlobalRangePool)
     ]
     return ProviderUnderTest("addresses", tuple(kinds), InProcess(add))
 
@@ -62,9 +69,11 @@ async def on_bad_days(provider: ProviderUnderTest, *, light: bool = True) -> Rep
 @pytest.mark.parametrize("name", GOOD)
 async def test_a_good_provider_comes_through_bad_days(name: str) -> None:
     report = await on_bad_days(GOOD[name]())
-    assert {one.rule.id: one.findings for one in report.with_state(State.BROKEN)} == {}
-    passed = [one for one in report.with_state(State.PASSED) if one.rule.name in ("once", "unique")]
-    assert {int(one.reason.partition(" ")[0]) % len(SEEDS) for one in passed} == {0}
+    assert {item.rule.id: item.findings for item in report.with_state(State.BROKEN)} == {}
+    passed = [
+        item for item in report.with_state(State.PASSED) if item.rule.name in ("once", "unique")
+    ]
+    assert {int(item.reason.partition(" ")[0]) % len(SEEDS) for item in passed} == {0}
 
 
 @pytest.mark.parametrize(("role", "wrong"), WRONG)
@@ -75,11 +84,44 @@ async def test_what_only_bad_days_show(role: str, wrong: str) -> None:
 
 async def test_a_bad_day_can_be_had_again() -> None:
     run = [await on_bad_days(subject("control-plane", "once")) for _ in range(2)]
-    told = [[finding.evidence for one in day.results for finding in one.findings] for day in run]
-    assert told[0] == told[1] != []
+    evidenceses = [
+        [finding.evidence for item in day.results for finding in item.findings] for day in run
+    ]
+    assert evidenceses[0] == evidenceses[1] != []
 
 
 async def test_addresses_of_the_sdk_keep_every_rule() -> None:
     report = await run_checks(addresses(), ipam.CHECKS, light=True)
-    passed = {one.rule.id for one in report.with_state(State.PASSED)}
-    assert passed == {one.rule for one in ipam.CHECKS}
+    passed = {item.rule.id for item in report.with_state(State.PASSED)}
+    assert passed == {check.rule for check in ipam.CHECKS}
+
+
+@dataclass
+class SlowStart:
+    """A launcher whose first start never ends, because the provider is killed meanwhile."""
+
+    injector: FaultInjector
+    starts: list[str] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def running(self, environment: Any, limits: Any) -> AsyncIterator[None]:
+        self.starts.append("begun")
+        try:
+            if len(self.starts) == 1:
+                self.injector.crash.set()
+                await asyncio.Event().wait()
+            yield
+        finally:
+            self.starts.append("ended")
+
+
+@on_virtual_time
+async def test_a_provider_that_is_killed_while_it_starts_is_started_again() -> None:
+    injector = FaultInjector(SimpleNamespace(handler=None), 0, network=False)  # type: ignore[arg-type]
+    launcher, began = SlowStart(injector), asyncio.Event()
+    provider: Any = SimpleNamespace(launcher=launcher)
+    environment: Any = None
+    living = partial(injector.run_with_restarts, provider, environment, began)
+    async with asyncio.timeout(60), run_services(provider=living):
+        await began.wait()
+    assert launcher.starts == ["begun", "ended", "begun", "ended"]

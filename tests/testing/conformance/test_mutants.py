@@ -29,7 +29,7 @@ CLASS: Final = "clusterclass-meadow.yaml"
 
 
 def broken(draft: Draft) -> set[str]:
-    return {one.rule.id for one in check_release(draft.release()).with_state(State.BROKEN)}
+    return {item.rule.id for item in check_release(draft.release()).with_state(State.BROKEN)}
 
 
 def spec(kind: str, field: str, value: Any) -> Mutation:
@@ -44,11 +44,11 @@ def labels(kind: str, **wanted: str | None) -> Mutation:
     """Labels of contracts, None: not there."""
 
     def change(draft: Draft) -> None:
-        found = draft.crd(kind)["metadata"]["labels"]
+        result = draft.crd(kind)["metadata"]["labels"]
         for version, value in wanted.items():
-            found.pop(f"cluster.x-k8s.io/{version}")
+            result.pop(f"cluster.x-k8s.io/{version}")
             if value is not None:
-                found[f"cluster.x-k8s.io/{version}"] = value
+                result[f"cluster.x-k8s.io/{version}"] = value
 
     return change
 
@@ -79,10 +79,12 @@ def no_claims(verb: str, resource: str) -> Mutation:
     """The manager may do everything with claims and addresses but this."""
 
     def change(draft: Draft) -> None:
-        role = next(one for one in draft.components if one["metadata"]["name"] == "meadow")
+        role = next(
+            component for component in draft.components if component["metadata"]["name"] == "meadow"
+        )
         [rule] = role["rules"]
-        left = [one for one in rule["verbs"] if one != verb]
-        others = [one for one in rule["resources"] if one != resource]
+        left = [item for item in rule["verbs"] if item != verb]
+        others = [item for item in rule["resources"] if item != resource]
         role["rules"] = [
             {**rule, "resources": others},
             {**rule, "resources": [resource], "verbs": left},
@@ -159,7 +161,7 @@ def without(kind: str) -> Mutation:
 
 
 def shared_mutants() -> dict[str, list[Mutation]]:
-    found: dict[str, list[Mutation]] = {}
+    results: dict[str, list[Mutation]] = {}
     for document, kind in KINDS.items():
         of_template = f"{kind}Template"
         mutants: dict[str, list[Mutation]] = {
@@ -191,8 +193,8 @@ def shared_mutants() -> dict[str, list[Mutation]]:
             "template-name": [orphan(kind)],
             "template-list": [name(of_template, "listKind", "Templates")],
         }
-        found |= {f"{document}/{rule}": every for rule, every in mutants.items()}
-    return found
+        results |= {f"{document}/{rule}": mutant for rule, mutant in mutants.items()}
+    return results
 
 
 def metadata(**wanted: Any) -> Mutation:
@@ -212,10 +214,12 @@ def moved(old: str, new: str) -> Mutation:
 
 def namespace(*names: str) -> Mutation:
     def change(draft: Draft) -> None:
-        one = draft.of("Namespace")
-        draft.components.remove(one)
-        for each in names:
-            draft.components.append({**one, "metadata": {**one["metadata"], "name": each}})
+        document = draft.of("Namespace")
+        draft.components.remove(document)
+        for item in names:
+            draft.components.append(
+                {**document, "metadata": {**document["metadata"], "name": item}}
+            )
 
     return change
 
@@ -228,8 +232,8 @@ def container(**wanted: str) -> Mutation:
 
 
 def added(file: str) -> Mutation:
-    one = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "meadow"}}
-    return lambda draft: draft.objects[file].append(one)
+    entry = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "meadow"}}
+    return lambda draft: draft.objects[file].append(entry)
 
 
 def inside(kind: str, file: str, field: str, value: str) -> Mutation:
@@ -423,12 +427,14 @@ def test_every_static_rule_has_a_check_and_a_provider_that_breaks_it() -> None:
 @pytest.mark.parametrize("word", ["infrastructure", "bootstrap", "control-plane"])
 def test_a_good_provider_breaks_nothing_and_is_judged_in_everything(word: str) -> None:
     results = check_release(Draft(word).release()).results
-    told = {one.rule.id: one.state for one in results if one.rule.checked is CheckMethod.STATIC}
+    states = {
+        item.rule.id: item.state for item in results if item.rule.checked is CheckMethod.STATIC
+    }
     of_another_type = {"clusterctl/templates", "infra-machinepool/definition"}
-    expected = {one for one in told if not one.startswith("ipam/")}
+    expected = {item for item in states if not item.startswith("ipam/")}
     if word != "infrastructure":
         expected -= of_another_type
-    assert {one for one, state in told.items() if state is State.PASSED} == expected
+    assert {key for key, state in states.items() if state is State.PASSED} == expected
 
 
 def test_a_good_provider_of_addresses_breaks_nothing() -> None:
@@ -436,15 +442,15 @@ def test_a_good_provider_of_addresses_breaks_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "place"), [(rule, at) for rule, every in MUTANTS.items() for at in range(len(every))]
+    ("rule", "place"), [(rule, at) for rule, mutant in MUTANTS.items() for at in range(len(mutant))]
 )
 def test_a_wrong_provider_breaks_exactly_its_rule(rule: str, place: int) -> None:
     draft = draft_for(rule)
     MUTANTS[rule][place](draft)
     results = check_release(draft.release()).with_state(State.BROKEN)
     if rule.endswith(("/template", "/definition")):  # templates and classes name what is missing
-        results = [one for one in results if one.rule.id != "clusterctl/own-kinds"]
-    assert [one.rule.id for one in results] == [rule]
+        results = [item for item in results if item.rule.id != "clusterctl/own-kinds"]
+    assert [item.rule.id for item in results] == [rule]
     for finding in results[0].findings:
         assert finding.place, finding
         assert finding.evidence, finding

@@ -33,22 +33,23 @@ def test_the_report_is_what_is_found() -> None:
     page = PAGE.read_text()
     states = (State.PASSED, State.BROKEN, State.NOT_APPLICABLE)
     kept = {
-        (called(one), *(str(len(one.with_state(state))) for state in states)) for one in reports()
+        (called(report), *(str(len(report.with_state(state))) for state in states))
+        for report in reports()
     }
     assert set(_KEPT.findall(page)) == kept
-    found = {
-        (called(one), result.rule.id, result.rule.level.value, str(len(result.findings)))
-        for one in reports()
-        for result in one.with_state(State.BROKEN)
+    results = {
+        (called(report), result.rule.id, result.rule.level.value, str(len(result.findings)))
+        for report in reports()
+        for result in report.with_state(State.BROKEN)
     }
-    assert set(_FINDING.findall(page)) == found
+    assert set(_FINDING.findall(page)) == results
 
 
 def test_every_static_rule_of_public_providers_could_be_judged() -> None:
     not_run = {
-        (called(report), one.rule.id)
+        (called(report), item.rule.id)
         for report in reports()
-        for one in report.with_state(State.NOT_RUN)
-        if one.rule.checked is CheckMethod.STATIC
+        for item in report.with_state(State.NOT_RUN)
+        if item.rule.checked is CheckMethod.STATIC
     }
     assert not_run == set()

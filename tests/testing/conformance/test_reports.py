@@ -29,15 +29,15 @@ BROKEN = {"clusterctl/in-namespace", "clusterctl/class-variables"}
 
 def test_people_read_what_is_broken_why_where_and_what_to_do() -> None:
     text = FORMATS["text"]([REPORT])
-    for one in REPORT.with_state(State.BROKEN):
-        told = (
-            one.rule.id,
-            one.rule.says,
-            one.rule.address,
-            *(each.remedy for each in one.findings),
+    for item in REPORT.with_state(State.BROKEN):
+        remedies = (
+            item.rule.id,
+            item.rule.says,
+            item.rule.address,
+            *(finding.remedy for finding in item.findings),
         )
-        assert all(each in text for each in told), told
-        assert text.index(REPORT.name) < text.index(one.rule.id)
+        assert all(name in text for name in remedies), remedies
+        assert text.index(REPORT.name) < text.index(item.rule.id)
     assert "2 broken (1 MUST, 1 SHOULD)" in text
     assert text.index("in-namespace") < text.index("class-variables")
 
@@ -53,20 +53,20 @@ def test_people_are_told_what_could_not_be_judged() -> None:
 def test_programs_read_every_rule() -> None:
     release = json.loads(FORMATS["json"]([REPORT]))["releases"][0]
     assert (release["name"], release["worst"]) == (REPORT.name, "MUST")
-    assert {one["rule"] for one in release["results"]} == set(RULES)
-    found = {one["rule"]: one for one in release["results"] if one["state"] == "broken"}
-    assert set(found) == BROKEN
-    assert all(one["findings"][0]["file"] for one in found.values())
+    assert {item["rule"] for item in release["results"]} == set(RULES)
+    results = {item["rule"]: item for item in release["results"] if item["state"] == "broken"}
+    assert set(results) == BROKEN
+    assert all(value["findings"][0]["file"] for value in results.values())
     keys = {"file", "object", "field", "evidence", "mend"}  # others read them: they stay
-    assert {key for one in found.values() for key in one["findings"][0]} == keys
+    assert {key for value in results.values() for key in value["findings"][0]} == keys
 
 
 def test_build_servers_read_failures_and_what_was_left_out() -> None:
     suite = ElementTree.fromstring(FORMATS["junit"]([REPORT]).split("?>", 1)[1])[0]
     assert {
-        one.get("name") for one in suite.iter("testcase") if one.find("failure") is not None
+        item.get("name") for item in suite.iter("testcase") if item.find("failure") is not None
     } == (BROKEN)
-    judged = [one for one in REPORT.results if one.state is not State.AUTHOR]
+    judged = [item for item in REPORT.results if item.state is not State.AUTHOR]
     left_out = len(REPORT.with_state(State.NOT_RUN)) + len(REPORT.with_state(State.NOT_APPLICABLE))
     counts = {name: suite.get(name) for name in ("tests", "failures", "skipped")}
     expected = {"tests": len(judged), "failures": 2, "skipped": left_out}

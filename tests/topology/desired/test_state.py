@@ -46,15 +46,17 @@ def everything(state: ClusterState) -> list[Document]:
         parts.append(md.machine_health_check)
     for mp in state.machine_pools.values():
         parts += [mp.object, mp.bootstrap_object, mp.infrastructure_machine_pool_object]
-    return [written(one) if isinstance(one, Object) else one for one in parts if one is not None]
+    return [
+        written(part) if isinstance(part, Object) else part for part in parts if part is not None
+    ]
 
 
 async def test_templates_become_templates_of_the_cluster() -> None:
-    found = (await made()).machine_deployments["md"].bootstrap_template
-    assert found is not None
-    name = found["metadata"].pop("name")
+    template = (await made()).machine_deployments["md"].bootstrap_template
+    assert template is not None
+    name = template["metadata"].pop("name")
     assert name.startswith("c-md-")
-    assert found == {
+    assert template == {
         "apiVersion": "boot.io/v1",
         "kind": "BootTemplate",
         "metadata": {
@@ -156,12 +158,12 @@ NAMES: list[tuple[str, Document, Callable[[ClusterState], str]]] = [
 async def test_a_class_names_what_is_made_of_it(
     prefix: str, of_class: Document, name: Callable[[ClusterState], str]
 ) -> None:
-    found = name(await made(None, of_class))
-    assert found.startswith(prefix)
-    assert len(found) == len(prefix) + 5
-    assert found == name(await made(None, of_class)), "a retry asks for the same name"
+    text = name(await made(None, of_class))
+    assert text.startswith(prefix)
+    assert len(text) == len(prefix) + 5
+    assert text == name(await made(None, of_class)), "a retry asks for the same name"
     other = await made({"metadata": {"uid": "another"}}, of_class)
-    assert found != name(other)
+    assert text != name(other)
 
 
 async def test_names_that_are_too_long_are_cut() -> None:
@@ -213,9 +215,9 @@ async def test_workers_that_go_leave_their_templates_to_those_that_come() -> Non
     before = going.object.spec.template.spec.infrastructure_ref.name
     going.bootstrap_template = going.infrastructure_machine_template = None
     again = await Asked(first).state(blueprint(first.cluster))
-    found = again.machine_deployments["md"].object
-    assert found.metadata.name == going.object.metadata.name
-    assert found.spec.template.spec.infrastructure_ref.name != before
+    result = again.machine_deployments["md"].object
+    assert result.metadata.name == going.object.metadata.name
+    assert result.spec.template.spec.infrastructure_ref.name != before
 
 
 CHECKS = {"checks": {"nodeStartupTimeoutSeconds": 30}}
@@ -243,7 +245,7 @@ TOPOLOGY = st.fixed_dictionaries(
         "workers": st.dictionaries(WORD, WORKER, max_size=3).map(
             lambda groups: {
                 "machineDeployments": [
-                    {"class": "small", "name": name, **said} for name, said in groups.items()
+                    {"class": "small", "name": name, **group} for name, group in groups.items()
                 ]
             }
         ),

@@ -26,13 +26,13 @@ def upgrades(draw: st.DrawFn) -> tuple[list[str], str, dict[str, str]]:
     """The versions of a class, the wanted one, and what each part has: workers no more than three
     minor versions behind their control plane."""
     patches = st.lists(st.integers(0, 5), min_size=1, max_size=2, unique=True).map(sorted)
-    found = [f"v1.{one}.{patch}" for one in MINORS for patch in draw(patches)]
-    start = draw(st.integers(0, len(found) - 1))
-    plane = found[start]
-    wanted = draw(st.sampled_from(found[start:]))
-    behind = [one for one in found[: start + 1] if minor(plane) - minor(one) <= 3]
+    results = [f"v1.{number}.{patch}" for number in MINORS for patch in draw(patches)]
+    start = draw(st.integers(0, len(results) - 1))
+    plane = results[start]
+    wanted = draw(st.sampled_from(results[start:]))
+    behind = [text for text in results[: start + 1] if minor(plane) - minor(text) <= 3]
     workers = {name: draw(st.sampled_from(behind)) for name in ("a", "b", "mp")}
-    return found, wanted, {"plane": plane, **workers}
+    return results, wanted, {"plane": plane, **workers}
 
 
 def wants(version: str, most: int) -> Document:
@@ -51,16 +51,16 @@ class Machinery:
         self.running = versions(current)["plane"]
         self.busy: set[str] = set()
 
-    def take(self, asked: Asked, desired: ClusterState) -> None:
+    def take(self, request: Asked, desired: ClusterState) -> None:
         before, after = versions(self.current), versions(desired)
-        upgrades = asked.upgrades
+        upgrades = request.upgrades
         pending = upgrades.machine_deployments.pending | upgrades.machine_pools.pending
         for name, called in names(desired).items():
             if called in pending:
                 after[name] = before[name]
             elif after[name] != before[name]:
                 self.busy.add(name)
-        self.busy = {one for one in sorted(self.busy) if self.random.random() < 0.5}
+        self.busy = {text for text in sorted(self.busy) if self.random.random() < 0.5}
         if self.random.random() < 0.5:
             self.running = after["plane"]
         self.current = settled(desired, **after, running=self.running)
@@ -72,8 +72,8 @@ class Machinery:
 
 def names(state: ClusterState) -> dict[str, str]:
     """What groups of workers are called, by their names in the topology."""
-    found = {name: md.object.metadata.name for name, md in state.machine_deployments.items()}
-    return found | {name: mp.object.metadata.name for name, mp in state.machine_pools.items()}
+    results = {name: md.object.metadata.name for name, md in state.machine_deployments.items()}
+    return results | {name: mp.object.metadata.name for name, mp in state.machine_pools.items()}
 
 
 @settings(max_examples=30)
@@ -85,22 +85,22 @@ async def test_every_upgrade_comes_to_its_end_and_never_leaves_the_skew(
     klass: Document = {"spec": {"kubernetesVersions": known}}
     change = wants(wanted, most)
     current = settled(await made(change), **has)
-    machinery, taken = Machinery(current, Random(seed)), [has]
+    machinery, entries = Machinery(current, Random(seed)), [has]
     for _ in range(MOST_STEPS):
-        asked = Asked(machinery.current)
-        desired = await asked.state(blueprint(cluster(change), klass))
-        assert len(asked.upgrades.machine_deployments.upgrading) <= most
-        machinery.take(asked, desired)
+        request = Asked(machinery.current)
+        desired = await request.state(blueprint(cluster(change), klass))
+        assert len(request.upgrades.machine_deployments.upgrading) <= most
+        machinery.take(request, desired)
         now = versions(machinery.current)
-        if now != taken[-1]:
-            taken.append(now)
-        if asked.upgrades.is_settled and machinery.running == wanted:
+        if now != entries[-1]:
+            entries.append(now)
+        if request.upgrades.is_settled and machinery.running == wanted:
             break
-    assert set(taken[-1].values()) == {wanted}
-    for before, after in pairwise(taken):
+    assert set(entries[-1].values()) == {wanted}
+    for before, after in pairwise(entries):
         assert minor(after["plane"]) - minor(before["plane"]) <= 1
         for name in ("a", "b", "mp"):
             assert 0 <= minor(after["plane"]) - minor(after[name]) <= 3
     for name in has:
-        ways = [one[name] for one in taken]
+        ways = [entry[name] for entry in entries]
         assert ways == sorted(ways, key=known.index), "nothing goes back"

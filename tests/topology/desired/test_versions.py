@@ -38,8 +38,8 @@ async def asked(
 ) -> tuple[Asked, ClusterState]:
     """What is desired next, of a Cluster that wants v1.34.0."""
     current.cluster.spec.topology = cluster(change).spec.topology
-    asked = Asked(current)
-    return asked, await asked.state(blueprint(current.cluster, of_class))
+    request = Asked(current)
+    return request, await request.state(blueprint(current.cluster, of_class))
 
 
 @pytest.mark.parametrize(
@@ -57,21 +57,21 @@ async def asked(
 async def test_a_control_plane_takes_the_wanted_version_when_it_is_stable(
     has: dict[str, str], wanted: str, flags: set[str]
 ) -> None:
-    found, desired = await asked(settled(await made(), **has))
-    upgrade = found.upgrades.control_plane
+    result, desired = await asked(settled(await made(), **has))
+    upgrade = result.upgrades.control_plane
     assert versions(desired)["plane"] == wanted
     seen = {"pending", "provisioning", "upgrading", "starting", "waiting_for_workers"}
-    assert {one for one in seen if getattr(upgrade, one)} == flags
+    assert {text for text in seen if getattr(upgrade, text)} == flags
 
 
 async def test_a_control_plane_waits_for_workers_that_are_upgrading() -> None:
     for kind in ("machine_deployments", "machine_pools"):
         current = settled(await made(), plane=MIDDLE, md=MIDDLE, mp=MIDDLE)
-        for one in getattr(current, kind).values():
-            one.is_upgrading = True
-        found, desired = await asked(current)
+        for value in getattr(current, kind).values():
+            value.is_upgrading = True
+        result, desired = await asked(current)
         assert versions(desired)["plane"] == MIDDLE
-        assert found.upgrades.control_plane.pending
+        assert result.upgrades.control_plane.pending
 
 
 async def test_an_upgrade_over_several_minors_goes_on_step_by_step() -> None:
@@ -79,14 +79,14 @@ async def test_an_upgrade_over_several_minors_goes_on_step_by_step() -> None:
     current = settled(await made(), plane=OLD, md=OLD, mp=OLD)
     seen = []
     for _ in range(20):
-        found, desired = await asked(current, None, CHAIN)
+        result, desired = await asked(current, None, CHAIN)
         if versions(desired) == versions(current):
             break
-        step = {"plan": list(found.upgrades.control_plane.plan), **versions(desired)}
+        step = {"plan": list(result.upgrades.control_plane.plan), **versions(desired)}
         seen.append(step)
         annotations = desired.cluster.metadata.annotations
         assert annotations == {"topology.internal.cluster.x-k8s.io/upgrade-step": step["plane"]}
-        written = written_of(found, current, desired)
+        written = written_of(result, current, desired)
         current = settled(desired, **written, running=written["plane"])
     assert seen == [
         {"plan": [MIDDLE, NEW], "plane": MIDDLE, "md": OLD, "mp": OLD},
@@ -96,10 +96,10 @@ async def test_an_upgrade_over_several_minors_goes_on_step_by_step() -> None:
     assert desired.cluster.metadata.annotations == {}
 
 
-def written_of(found: Asked, current: ClusterState, desired: ClusterState) -> dict[str, str]:
+def written_of(value: Asked, current: ClusterState, desired: ClusterState) -> dict[str, str]:
     """The versions after a reconcile: whoever is pending is not written."""
     after, before = versions(desired), versions(current)
-    upgrades = found.upgrades
+    upgrades = value.upgrades
     for name, md in desired.machine_deployments.items():
         if md.object.metadata.name in upgrades.machine_deployments.pending:
             after[name] = before[name]
@@ -113,16 +113,16 @@ async def test_a_control_plane_waits_for_workers_before_it_runs_too_far_ahead() 
     far = ["v1.30.0", "v1.31.0", "v1.32.5", "v1.33.4", "v1.34.0"]
     chain: Document = {"spec": {"kubernetesVersions": far}}
     current = settled(await made(), plane="v1.33.4", md="v1.30.0", mp="v1.30.0")
-    found, desired = await asked(current, None, chain)
-    assert found.upgrades.machine_deployments.plan == ["v1.33.4", "v1.34.0"]
-    assert found.upgrades.control_plane.waiting_for_workers
+    result, desired = await asked(current, None, chain)
+    assert result.upgrades.machine_deployments.plan == ["v1.33.4", "v1.34.0"]
+    assert result.upgrades.control_plane.waiting_for_workers
     assert versions(desired) == {"plane": "v1.33.4", "md": "v1.33.4", "mp": "v1.33.4"}
 
     slow = settled(desired, plane="v1.33.4", md="v1.33.4", mp="v1.30.0")
-    found, desired = await asked(slow, None, chain)
+    result, desired = await asked(slow, None, chain)
     assert versions(desired) == {"plane": "v1.33.4", "md": "v1.33.4", "mp": "v1.33.4"}
-    names = {one.object.metadata.name for one in desired.machine_deployments.values()}
-    assert found.upgrades.machine_deployments.pending == names, "it waits for the slower ones"
+    names = {deployment.object.metadata.name for deployment in desired.machine_deployments.values()}
+    assert result.upgrades.machine_deployments.pending == names, "it waits for the slower ones"
 
 
 @pytest.mark.parametrize(
@@ -147,13 +147,13 @@ async def test_workers_follow_in_order_as_many_as_may_and_none_that_the_user_hol
     if most is not None:
         key = "topology.cluster.x-k8s.io/upgrade-concurrency"
         current.cluster.metadata.annotations[key] = most
-    found, desired = await asked(current, change)
+    result, desired = await asked(current, change)
     states = desired.machine_deployments
     called = {states[name].object.metadata.name: name for name in names}
-    upgrade = found.upgrades.machine_deployments
-    assert "".join(sorted(called[one] for one in upgrade.upgrading)) == upgrading
-    assert "".join(sorted(called[one] for one in upgrade.deferred)) == deferred
-    assert {called[one] for one in upgrade.pending} == set(names) - set(upgrading)
+    upgrade = result.upgrades.machine_deployments
+    assert "".join(sorted(called[text] for text in upgrade.upgrading)) == upgrading
+    assert "".join(sorted(called[text] for text in upgrade.deferred)) == deferred
+    assert {called[text] for text in upgrade.pending} == set(names) - set(upgrading)
     got = {name for name in names if versions(desired)[name] == NEW}
     assert got == set(upgrading)
 
@@ -166,17 +166,17 @@ async def test_new_workers_come_when_the_control_plane_is_stable(
     has: dict[str, str], created: bool
 ) -> None:
     current = settled(await made(groups("old")), **has)
-    found, desired = await asked(current, groups("old", "new"))
+    result, desired = await asked(current, groups("old", "new"))
     assert versions(desired)["new"] == NEW
-    assert found.upgrades.machine_deployments.pending_create == (set() if created else {"new"})
+    assert result.upgrades.machine_deployments.pending_create == (set() if created else {"new"})
 
 
 async def test_workers_wait_while_the_control_plane_is_busy() -> None:
     current = settled(await made(), plane=NEW, running=MIDDLE, md=MIDDLE, mp=MIDDLE)
-    found, desired = await asked(current)
+    result, desired = await asked(current)
     assert versions(desired) == {"plane": NEW, "md": MIDDLE, "mp": MIDDLE}
-    assert found.upgrades.machine_deployments.pending
-    assert found.upgrades.machine_pools.pending
+    assert result.upgrades.machine_deployments.pending
+    assert result.upgrades.machine_pools.pending
 
 
 @pytest.mark.parametrize(
@@ -232,12 +232,12 @@ async def test_a_control_plane_that_says_no_version_is_told() -> None:
 async def test_of_two_builds_the_control_planes_is_the_newer_one() -> None:
     change = topology(version="v1.34.0+b")
     current = settled(await made(), plane="v1.34.0+a", md="v1.34.0+a", mp="v1.34.0+a")
-    found, desired = await asked(current, change)
+    result, desired = await asked(current, change)
     assert versions(desired) == {"plane": "v1.34.0+b", "md": "v1.34.0+a", "mp": "v1.34.0+a"}
-    assert found.upgrades.workers_plan == ["v1.34.0+b"]
+    assert result.upgrades.workers_plan == ["v1.34.0+b"]
 
     for slow in ("md", "mp"):
         has = {"md": "v1.34.0+b", "mp": "v1.34.0+b", slow: "v1.34.0+a"}
-        found, after = await asked(settled(desired, plane="v1.34.0+b", **has), change)
-        assert found.upgrades.oldest_workers == "v1.34.0+a"
+        result, after = await asked(settled(desired, plane="v1.34.0+b", **has), change)
+        assert result.upgrades.oldest_workers == "v1.34.0+a"
         assert versions(after) == {"plane": "v1.34.0+b", "md": "v1.34.0+b", "mp": "v1.34.0+b"}

@@ -67,8 +67,8 @@ TAINT = [{"key": "k", "effect": "NoSchedule", "propagation": "Always"}]
 async def test_a_machine_deployment_takes_what_the_topology_says_or_else_its_class(
     said: Document, of_class: Document, path: str, expected: Any
 ) -> None:
-    found = await the_deployment(deployment(**said), deployment_class(**of_class))
-    assert at(encode(found.spec), path) == expected
+    result = await the_deployment(deployment(**said), deployment_class(**of_class))
+    assert at(encode(result.spec), path) == expected
 
 
 @pytest.mark.parametrize(
@@ -91,5 +91,5 @@ async def test_a_machine_deployment_takes_what_the_topology_says_or_else_its_cla
 async def test_a_machine_pool_takes_what_the_topology_says_or_else_its_class(
     said: Document, of_class: Document, path: str, expected: Any
 ) -> None:
-    found = await the_pool(pool(**said), pool_class(**of_class))
-    assert at(encode(found.spec), path) == expected
+    machine_pool = await the_pool(pool(**said), pool_class(**of_class))
+    assert at(encode(machine_pool.spec), path) == expected

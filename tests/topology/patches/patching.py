@@ -88,11 +88,11 @@ async def result(
 ) -> ClusterState:
     """The desired state of a cluster, which the patches of its class have changed."""
     wanted = cluster(change)
-    found = state if state is not None else await made(change)
+    cluster_state = state if state is not None else await made(change)
     await apply_patches(
-        of or blueprint(wanted, class_change), found, external=external, causes=causes
+        of or blueprint(wanted, class_change), cluster_state, external=external, causes=causes
     )
-    return found
+    return cluster_state
 
 
 class Extensions:
@@ -108,8 +108,8 @@ class Extensions:
 
     async def generate(self, extension: str, cluster: Cluster, request: Document) -> Document:
         self.generated.append({"extension": extension, **request})
-        answers = [(one["uid"], self._answer(one)) for one in request["items"]]
-        return {"items": [response(uid, one) for uid, one in answers if one is not None]}
+        answers = [(item["uid"], self._answer(item)) for item in request["items"]]
+        return {"items": [response(uid, item) for uid, item in answers if item is not None]}
 
     async def validate(self, extension: str, cluster: Cluster, request: Document) -> Document:
         self.validated.append({"extension": extension, **request})

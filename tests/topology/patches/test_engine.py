@@ -92,8 +92,8 @@ async def test_a_value_for_one_part_counts_there_and_only_what_is_defined_is_see
     ],
 )
 async def test_a_patch_counts_when_its_condition_says_true(enabled_if: str, changed: bool) -> None:
-    one = patch("p", INFRASTRUCTURE, add("spec/more", 1), enabledIf=enabled_if)
-    klass = of_class(one, variables={"on": "inline"})
+    document = patch("p", INFRASTRUCTURE, add("spec/more", 1), enabledIf=enabled_if)
+    klass = of_class(document, variables={"on": "inline"})
     state = await result(klass, topology(variables=values(on=True)))
     assert state.infrastructure_cluster is not None
     assert ("more" in state.infrastructure_cluster["spec"]) is changed
@@ -125,10 +125,10 @@ async def test_what_the_topology_decides_alone_no_patch_changes(contract: Versio
     assert metadata["annotations"] == was["metadata"]["annotations"]
     templates = [spec["machineTemplate"], was["spec"]["machineTemplate"]]
     if contract is Version.V1BETA2:
-        refs = [one["spec"]["infrastructureRef"] for one in templates]
+        refs = [template["spec"]["infrastructureRef"] for template in templates]
         assert spec["machineTemplate"]["spec"]["deletion"] == {"own": 1}
     else:
-        refs = [one["infrastructureRef"] for one in templates]
+        refs = [template["infrastructureRef"] for template in templates]
     assert refs[0] == refs[1]
 
 
@@ -236,15 +236,15 @@ async def test_extensions_and_inline_patches_take_turns() -> None:
     state = await result(klass, topology(variables=values(size=1, colour=2)), hooks, causes)
     assert state.infrastructure_cluster is not None
     assert state.infrastructure_cluster["spec"] == {"net": "x", "second": 2}
-    (asked,), (checked,) = hooks.generated, hooks.validated
-    assert asked["extension"] == "two.ext"
-    assert asked["kind"] == "GeneratePatchesRequest"
-    assert asked["settings"] == checked["settings"] == {"a": "b"}
-    assert [one["name"] for one in asked["variables"]] == ["size", "builtin"]
+    (request,), (checked,) = hooks.generated, hooks.validated
+    assert request["extension"] == "two.ext"
+    assert request["kind"] == "GeneratePatchesRequest"
+    assert request["settings"] == checked["settings"] == {"a": "b"}
+    assert [variable["name"] for variable in request["variables"]] == ["size", "builtin"]
     assert checked["extension"] == "two.check"
     assert checked["items"][0]["object"]["spec"]["template"]["spec"] == {"net": "x", "second": 2}
     assert "uid" not in checked["items"][0]
-    made_by_two = {(one.kind, one.path) for one in causes if one.patch == "two"}
+    made_by_two = {(cause.kind, cause.path) for cause in causes if cause.patch == "two"}
     assert ("ThingCluster", "/spec/second") in made_by_two
     assert ("ThingMachineTemplate", "/spec/template/spec/size") in made_by_two
 
@@ -254,7 +254,7 @@ async def test_requests_say_what_templates_are_used_for_and_leave_notes_out() ->
     await result(of_class(external("p")), external=hooks)
     items = hooks.generated[0]["items"]
     places = [
-        (one["holderReference"]["kind"], one["holderReference"]["fieldPath"]) for one in items
+        (item["holderReference"]["kind"], item["holderReference"]["fieldPath"]) for item in items
     ]
     assert places == [
         ("Cluster", "spec.infrastructureRef"),
@@ -265,11 +265,11 @@ async def test_requests_say_what_templates_are_used_for_and_leave_notes_out() ->
         ("MachinePool", "spec.template.spec.bootstrap.configRef"),
         ("MachinePool", "spec.template.spec.infrastructureRef"),
     ]
-    assert len({one["uid"] for one in items}) == len(items)
+    assert len({item["uid"] for item in items}) == len(items)
     assert "last-applied" not in str(items)
     again = Extensions()
     await result(of_class(external("p")), external=again)
-    assert [one["uid"] for one in again.generated[0]["items"]] == [one["uid"] for one in items]
+    assert [item["uid"] for item in again.generated[0]["items"]] == [item["uid"] for item in items]
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ async def test_a_patch_that_only_checks_changes_nothing() -> None:
     checks = {"name": "p", "external": {"validateTopologyExtension": "p.check"}}
     await result(of_class(checks), external=hooks)
     assert hooks.generated == []
-    assert [one["extension"] for one in hooks.validated] == ["p.check"]
+    assert [document["extension"] for document in hooks.validated] == ["p.check"]
 
 
 async def test_causes_say_what_each_value_comes_from() -> None:

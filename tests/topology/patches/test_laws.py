@@ -76,15 +76,15 @@ def _patches(drawn: list[Any]) -> list[Document]:
 
 def _objects(state: ClusterState) -> Iterator[Document]:
     md, mp = state.machine_deployments["md"], state.machine_pools["mp"]
-    for one in (
+    for document in (
         state.infrastructure_cluster,
         state.control_plane.object,
         state.control_plane.infrastructure_machine_template,
         *(md.bootstrap_template, md.infrastructure_machine_template),
         *(mp.bootstrap_object, mp.infrastructure_machine_pool_object),
     ):
-        assert one is not None
-        yield one
+        assert document is not None
+        yield document
 
 
 def _leaves(change: Any, path: str = "") -> Iterator[str]:
@@ -110,13 +110,15 @@ def test_all_is_changed_or_nothing_and_every_change_has_a_cause(drawn: list[Any]
             assert causes == []
             return
         for was, now in zip(before, _objects(state), strict=True):
-            told = {
-                one.path.removesuffix("/-").removesuffix("/0")
-                for one in causes
-                if (one.kind, one.name) == (now["kind"], now["metadata"]["name"])
+            removesuffixes = {
+                cause.path.removesuffix("/-").removesuffix("/0")
+                for cause in causes
+                if (cause.kind, cause.name) == (now["kind"], now["metadata"]["name"])
             }
             for leaf in _leaves(difference(was, now)):
-                assert not leaf or any(f"{leaf}/".startswith(f"{one}/") for one in told), leaf
+                assert not leaf or any(
+                    f"{leaf}/".startswith(f"{text}/") for text in removesuffixes
+                ), leaf
 
     asyncio.run(check())
 
@@ -125,11 +127,11 @@ def test_all_is_changed_or_nothing_and_every_change_has_a_cause(drawn: list[Any]
 @settings(max_examples=40)
 def test_an_extension_that_says_the_same_makes_the_same(drawn: list[Any]) -> None:
     """Patches whose values stand in them can be said by an extension as they are."""
-    said = [
-        (selector, [one for one in changes if "valueFrom" not in one], enabled)
+    entries = [
+        (selector, [change for change in changes if "valueFrom" not in change], enabled)
         for selector, changes, enabled in drawn
     ]
-    patches = _patches([one for one in said if one[1] and _ON[one[2]]])
+    patches = _patches([entry for entry in entries if entry[1] and _ON[entry[2]]])
 
     class Saying(Extensions):
         async def generate(self, extension: str, cluster: Any, request: Document) -> Document:
@@ -149,8 +151,8 @@ def test_an_extension_that_says_the_same_makes_the_same(drawn: list[Any]) -> Non
             return None
 
     async def check() -> None:
-        asked = [external(one["name"]) for one in patches]
-        inline, answered = await outcome(*patches), await outcome(*asked, hooks=Saying())
+        externals = [external(document["name"]) for document in patches]
+        inline, answered = await outcome(*patches), await outcome(*externals, hooks=Saying())
         assert (inline is None) is (answered is None)
         assert is_equal_json(_specs(inline), _specs(answered))
 
@@ -161,6 +163,6 @@ def _specs(objects: list[Document] | None) -> list[Any]:
     """Names of objects differ from one desired state to the next."""
     left = ("machineTemplate",)
     return [
-        {key: value for key, value in one["spec"].items() if key not in left}
-        for one in objects or ()
+        {key: value for key, value in obj["spec"].items() if key not in left}
+        for obj in objects or ()
     ]

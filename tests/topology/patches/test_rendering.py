@@ -20,15 +20,15 @@ ENDLESS = "{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}"
 @pytest.fixture
 def threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Templates that were rendered beside the event loop."""
-    found: list[str] = []
+    results: list[str] = []
     real = Rendering.full_outcome
 
     def run(self: Rendering, template: str, variables: Any) -> Any:
-        found.append(template)
+        results.append(template)
         return real(self, template, variables)
 
     monkeypatch.setattr(Rendering, "full_outcome", run)
-    return found
+    return results
 
 
 async def test_a_long_template_is_rendered_beside_the_event_loop(threads: list[str]) -> None:

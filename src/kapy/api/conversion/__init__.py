@@ -89,8 +89,8 @@ def _name(document: Document) -> str:
     meta: Any = document.get("metadata")
     meta = meta if isinstance(meta, dict) else {}
     name = "/".join(str(meta[key]) for key in ("namespace", "name") if meta.get(key))
-    shown = f"{document.get('apiVersion', '(no apiVersion)')} {document.get('kind', '(no kind)')}"
-    return f"{shown} {name}".rstrip()
+    result = f"{document.get('apiVersion', '(no apiVersion)')} {document.get('kind', '(no kind)')}"
+    return f"{result} {name}".rstrip()
 
 
 def _field(error: msgspec.ValidationError) -> str:

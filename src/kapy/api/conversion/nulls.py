@@ -15,7 +15,7 @@ def without_nulls(node: Any, hint: Any) -> Any:
     """Return a copy of decoded JSON without its nulls. hint: the type that it is decoded to."""
     hint = bare_type(hint)
     if isinstance(node, dict) and _is_part(hint):
-        types = {one.encode_name: one.type for one in msgspec.structs.fields(hint)}
+        types = {field.encode_name: field.type for field in msgspec.structs.fields(hint)}
         return {
             key: without_nulls(value, types[key])
             for key, value in node.items()

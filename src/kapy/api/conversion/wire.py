@@ -60,7 +60,7 @@ _TOKEN: Final = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}")
 
 def _quantity(amount: Any) -> str | dict[str, str]:
     if isinstance(amount, dict):
-        return {name: quantity(one) for name, one in amount.items()}
+        return {name: quantity(value) for name, value in amount.items()}
     return quantity(amount)
 
 
@@ -86,11 +86,11 @@ def normalize(document: Document, kind: type[Model]) -> Document:
     """
     shape = shape_of(kind)
     try:
-        found = msgspec.convert(document, shape)
+        model = msgspec.convert(document, shape)
     except msgspec.ValidationError:
         # Nulls are rare, and dear to look for: only when something is wrong.
-        found = msgspec.convert(without_nulls(document, shape), shape)
-    return _to_document(found)
+        model = msgspec.convert(without_nulls(document, shape), shape)
+    return _to_document(model)
 
 
 def normalize_json(text: str, kind: type[Model]) -> Document:
@@ -116,20 +116,20 @@ def shape_of(kind: type[Model]) -> type[Model]:
     fields = []
     forms = {}
     omitted = set()
-    for one in msgspec.structs.fields(kind):
-        if one.name == "metadata" and hasattr(kind, "RESOURCE"):
+    for field in msgspec.structs.fields(kind):
+        if field.name == "metadata" and hasattr(kind, "RESOURCE"):
             continue  # carried over as it is
-        rules = _rules(hints[one.name])
-        hint = _wire_type(hints[one.name], rules, kind)
-        if get_origin(hint) in (list, dict) and _is_written(kind, one, rules):
+        rules = _rules(hints[field.name])
+        hint = _wire_type(hints[field.name], rules, kind)
+        if get_origin(hint) in (list, dict) and _is_written(kind, field, rules):
             hint = hint | None
-        elif _is_part(hint) and not _is_written(kind, one, rules, part=True):
-            omitted.add(one.encode_name)
+        elif _is_part(hint) and not _is_written(kind, field, rules, part=True):
+            omitted.add(field.encode_name)
             hint = hint | None
-        fields.append((one.name, hint, _field(kind, one, rules, hint)))
+        fields.append((field.name, hint, _field(kind, field, rules, hint)))
         if "form" in rules:
-            absent = "" if one.default is NODEFAULT else one.default
-            forms[one.name] = (one.encode_name, absent, _FORMS[rules["form"]])
+            absent = "" if field.default is NODEFAULT else field.default
+            forms[field.name] = (field.encode_name, absent, _FORMS[rules["form"]])
     more: dict[str, Any] = {"__omitted__": frozenset(omitted)}
     if forms:
         more["__post_init__"] = _form_setter(forms)
@@ -186,17 +186,17 @@ def _tidier(shape: Any) -> Tidier | None:
                 if omitted and not part:
                     del document[name]
 
-    found = list(_nested_parts(shape))
-    for name, nested, many, omitted in found:
+    result = list(_nested_parts(shape))
+    for name, nested, many, omitted in result:
         if nested is shape:
             continue
         if (inner := _tidier(nested)) is not None or omitted:
             parts.append((name, inner and _each(many, inner), omitted))
-    if not parts and not any(omitted for _, _, _, omitted in found):
+    if not parts and not any(omitted for _, _, _, omitted in result):
         return None
     parts += [
         (name, _each(many, tidy), omitted)
-        for name, nested, many, omitted in found
+        for name, nested, many, omitted in result
         if nested is shape
     ]
     return tidy
@@ -206,10 +206,10 @@ def _nested_parts(shape: Any) -> Iterator[tuple[str, Any, Any, bool]]:
     """Yield the fields that hold Structs: name, Struct, whether it is a list or map of them, and
     whether an empty one is left out.
     """
-    for one in msgspec.structs.fields(shape):
-        if (nested := model_in(one.type)) is not None:
-            omitted = one.encode_name in shape.__omitted__
-            yield one.encode_name, nested, get_origin(bare_type(one.type)), omitted
+    for field in msgspec.structs.fields(shape):
+        if (nested := model_in(field.type)) is not None:
+            omitted = field.encode_name in shape.__omitted__
+            yield field.encode_name, nested, get_origin(bare_type(field.type)), omitted
 
 
 def _each(many: Any, tidy: Tidier) -> Tidier:
@@ -236,7 +236,7 @@ def _wire_type(hint: Any, rules: Document, within: type[Model]) -> Any:
     if rules.get("zero") == "kept":
         return shaped | None
     if rules.get("zero") == "omitted":
-        present = [one for one in get_args(shaped) if one is not NoneType]
+        present = [arg for arg in get_args(shaped) if arg is not NoneType]
         return present[0] if len(present) == 1 and _is_part(present[0]) else shaped
     return shaped
 
@@ -277,17 +277,17 @@ def _zero(one: msgspec.structs.FieldInfo, shaped: Any) -> tuple[Any, Any]:
     bare = get_args(shaped)[0] if get_origin(shaped) is Annotated else shaped
     if bare in _ZEROS:
         return _ZEROS[bare], None
-    made = get_origin(bare) or bare
-    return None, made if made in (list, dict) else None
+    origin = get_origin(bare) or bare
+    return None, origin if origin in (list, dict) else None
 
 
 def _rules(hint: Any) -> Document:
     """Return the `rules(…)` of a field."""
-    said: Document = {}
-    for one in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
-        if isinstance(one, msgspec.Meta):
-            said |= one.extra_json_schema or {}
-    return said
+    rules: Document = {}
+    for arg in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
+        if isinstance(arg, msgspec.Meta):
+            rules |= arg.extra_json_schema or {}
+    return rules
 
 
 def _shape_hint(hint: Any, within: type[Model]) -> Any:
@@ -296,9 +296,9 @@ def _shape_hint(hint: Any, within: type[Model]) -> Any:
     if origin is Annotated:
         return _shape_hint(get_args(hint)[0], within)
     if origin in (Union, UnionType):
-        return Union[tuple(_shape_hint(one, within) for one in get_args(hint))]  # noqa: UP007
+        return Union[tuple(_shape_hint(arg, within) for arg in get_args(hint))]  # noqa: UP007
     if origin in (list, dict):
-        inner = [_shape_hint(one, within) for one in get_args(hint)]
+        inner = [_shape_hint(arg, within) for arg in get_args(hint)]
         if origin is list and get_origin(inner[0]) is list:
             inner = [inner[0] | None]  # a list in a list is null where it is empty
         return origin[tuple(inner)]

@@ -37,7 +37,7 @@ def converter(newest: type[Model], version: str) -> Converter | None:
     if not (upgrades or downgrades or members):
         return None
     restores = any(row.restores for row in difference.rows)
-    remembers = restores or any(one.inner.remembers for one in members)
+    remembers = restores or any(member.inner.remembers for member in members)
     return Converter(
         _upgrading(upgrades, members),
         _downgrading(downgrades, members),
@@ -67,14 +67,14 @@ def _rows(difference: Difference, before: Fields) -> tuple[list[Upgrade], list[D
 
 
 def _members(newest: type[Any], before: Fields, after: Fields, version: str) -> Iterator[_Member]:
-    for name, one in before.items():
-        structs = nested_types(one.hint)
+    for name, field in before.items():
+        structs = nested_types(field.hint)
         if name not in after or not structs or structs[0] is newest:
             continue
-        hint, many = after[name].hint, _many(one.hint)
+        hint, many = after[name].hint, _many(field.hint)
         inner = converter(structs[0], version)
         if inner and structs == nested_types(hint) and many is _many(hint):
-            yield _Member(one.encoded, many, inner)
+            yield _Member(field.encoded, many, inner)
 
 
 def _many(hint: Any) -> Any:
@@ -87,11 +87,11 @@ def _upgrading(rows: list[Upgrade], members: list[_Member]) -> Upgrade:
     """
 
     def upgrade(part: Document, known: Document | None, place: Place) -> None:
-        for one in members:
-            if (found := part.get(one.name)) is not None:
-                inner, known_inner = place.of(one.name), one.known(known)
-                for each in one.parts(found):
-                    one.inner.upgrade(each, known_inner, inner)
+        for member in members:
+            if (result := part.get(member.name)) is not None:
+                inner, known_inner = place.of(member.name), member.known(known)
+                for item in member.parts(result):
+                    member.inner.upgrade(item, known_inner, inner)
         for row in rows:
             row(part, known, place)
 
@@ -102,9 +102,9 @@ def _downgrading(rows: list[Downgrade], members: list[_Member]) -> Downgrade:
     def downgrade(part: Document, place: Place) -> None:
         for row in rows:
             row(part, place)
-        for one in members:
-            if (found := part.get(one.name)) is not None:
-                for each in one.parts(found):
-                    one.inner.downgrade(each, place.of(one.name))
+        for member in members:
+            if (result := part.get(member.name)) is not None:
+                for item in member.parts(result):
+                    member.inner.downgrade(item, place.of(member.name))
 
     return downgrade

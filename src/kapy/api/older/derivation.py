@@ -53,15 +53,17 @@ def declarations(version: str, module: str) -> Mapping[type[Model], Difference]:
     homes = import_module(f"kapy.api.{version}").HOMES
     home = homes.get(module.removeprefix("kapy.api."))
     declared = import_module(f"kapy.api.{version}.{home}").DIFFERENCES if home else ()
-    return {one.newest: one for one in declared}
+    return {item.newest: item for item in declared}
 
 
 def fields_of(newest: type[Any]) -> Fields:
     """Return the fields of a Struct."""
     hints = get_type_hints(newest, include_extras=True)
     return {
-        one.name: Field(one.encode_name, hints[one.name], one.default, one.default_factory)
-        for one in msgspec.structs.fields(newest)
+        field.name: Field(
+            field.encode_name, hints[field.name], field.default, field.default_factory
+        )
+        for field in msgspec.structs.fields(newest)
     }
 
 
@@ -69,16 +71,16 @@ def _without_zeros(fields: Fields) -> Fields:
     """Return the fields without rules about zeros: which zeros are written differs by version."""
     kept = {"written", None}
     return {
-        key: one
-        if rule(one.hint, "zero") in kept
-        else one._replace(hint=without_rules(one.hint, "zero"))
-        for key, one in fields.items()
+        key: field
+        if rule(field.hint, "zero") in kept
+        else field._replace(hint=without_rules(field.hint, "zero"))
+        for key, field in fields.items()
     }
 
 
 def _differs(newest: type[Any], fields: Fields, version: str) -> bool:
     """Report whether a Struct in one of the fields differs."""
-    nested = {inner for one in fields.values() for inner in nested_types(one.hint)}
+    nested = {inner for field in fields.values() for inner in nested_types(field.hint)}
     return any(older_type(inner, version) is not inner for inner in nested - {newest})
 
 
@@ -94,16 +96,16 @@ def _built(
         constants |= difference.constants
     elif not issubclass(newest, OldModel):
         constants["SCHEMA"] = {}
-    made: type[Any] = msgspec.defstruct(
+    result: type[Any] = msgspec.defstruct(
         newest.__name__,
-        [_field(name, one, newest, version) for name, one in fields.items()],
+        [_field(name, field, newest, version) for name, field in fields.items()],
         bases=(base,),
         module=newest.__module__,
         namespace=constants,
         kw_only=True,
     )
-    setattr(made, _ITSELF, made)
-    return made
+    setattr(result, _ITSELF, result)
+    return result
 
 
 def _field(name: str, one: Field, newest: type[Any], version: str) -> Any:

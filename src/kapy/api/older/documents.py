@@ -18,10 +18,10 @@ def put(document: Document, name: str, value: Any) -> None:
 
 def value_at(document: Document | None, *path: str) -> Any:
     """Return the value at a path; None if there is none."""
-    found: Any = document
+    result: Any = document
     for part in path:
-        found = found.get(part) if isinstance(found, dict) else None
-    return found
+        result = result.get(part) if isinstance(result, dict) else None
+    return result
 
 
 def put_at(document: Document, path: Sequence[str], value: Any) -> None:

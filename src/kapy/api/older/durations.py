@@ -21,10 +21,10 @@ def seconds(duration: str) -> int:
     The field has `rules(form="duration")`: any other text was refused when it was read.
     """
     if plain := _WHOLE.fullmatch(duration):  # parsing in full costs ten times as much
-        hours, minutes, rest = (int(one or 0) for one in plain.groups())
+        hours, minutes, rest = (int(group or 0) for group in plain.groups())
         return min(hours * 3600 + minutes * 60 + rest, MAX_SECONDS)
-    whole = abs(found := parse(duration)) // _SECOND
-    return min(whole, MAX_SECONDS) if found >= timedelta(0) else -whole
+    whole = abs(result := parse(duration)) // _SECOND
+    return min(whole, MAX_SECONDS) if result >= timedelta(0) else -whole
 
 
 def duration(seconds: int) -> str:

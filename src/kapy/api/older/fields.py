@@ -63,7 +63,7 @@ def without_none(kind: Any) -> Any:
     """Return the type of a pointer field without `None`."""
     if get_origin(kind) not in (Union, UnionType):
         return kind
-    return Union[tuple(one for one in get_args(kind) if one is not NoneType)]  # noqa: UP007
+    return Union[tuple(arg for arg in get_args(kind) if arg is not NoneType)]  # noqa: UP007
 
 
 def without_rules(hint: Any, *keys: str) -> Any:
@@ -71,7 +71,7 @@ def without_rules(hint: Any, *keys: str) -> Any:
     if get_origin(hint) is not Annotated:
         return hint
     inner, *metas = get_args(hint)
-    kept = [_without_keys(one, keys) for one in metas]
+    kept = [_without_keys(meta, keys) for meta in metas]
     return Annotated[(without_rules(inner, *keys), *kept)]
 
 
@@ -89,13 +89,13 @@ def with_description(hint: Any, text: str) -> Any:
 
 def rule(hint: Any, key: str) -> Any:
     """Return what the rules of a hint say under `key`."""
-    found = None
+    result = None
     while get_origin(hint) is Annotated:
         hint, *metas = get_args(hint)
-        for one in metas:
-            if found is None and isinstance(one, msgspec.Meta):
-                found = (one.extra_json_schema or {}).get(key)
-    return found
+        for meta in metas:
+            if result is None and isinstance(meta, msgspec.Meta):
+                result = (meta.extra_json_schema or {}).get(key)
+    return result
 
 
 def nested_types(hint: Any) -> Any:
@@ -103,7 +103,7 @@ def nested_types(hint: Any) -> Any:
     if isinstance(hint, type) and issubclass(hint, Model):
         return [hint]
     inner = get_args(hint)[:1] if get_origin(hint) is Annotated else get_args(hint)
-    return [found for one in inner for found in nested_types(one)]
+    return [element for item in inner for element in nested_types(item)]
 
 
 def substitute(hint: Any, exchange: Any) -> Any:
@@ -113,9 +113,9 @@ def substitute(hint: Any, exchange: Any) -> Any:
         inner, *metas = get_args(hint)
         return Annotated[(substitute(inner, exchange), *metas)]
     if origin in (Union, UnionType):
-        return Union[tuple(substitute(one, exchange) for one in get_args(hint))]  # noqa: UP007
+        return Union[tuple(substitute(arg, exchange) for arg in get_args(hint))]  # noqa: UP007
     if origin in (list, dict):
-        return origin[tuple(substitute(one, exchange) for one in get_args(hint))]
+        return origin[tuple(substitute(arg, exchange) for arg in get_args(hint))]
     if isinstance(hint, type) and issubclass(hint, Model):
         return exchange(hint)
     return hint

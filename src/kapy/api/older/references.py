@@ -15,21 +15,21 @@ def reference(name: str) -> Row:
     """A reference with a group had a version and a namespace."""
 
     def shape(fields: Fields) -> Fields:
-        one = fields[name]
-        if get_args(plain(one.hint)):
-            return fields | {name: optional_field(one.encoded, ObjectReference | None)}
-        return fields | {name: Field(one.encoded, ObjectReference, one.default, one.factory)}
+        field = fields[name]
+        if get_args(plain(field.hint)):
+            return fields | {name: optional_field(field.encoded, ObjectReference | None)}
+        return fields | {name: Field(field.encoded, ObjectReference, field.default, field.factory)}
 
     def convert(newest: Fields) -> tuple[Upgrade, Downgrade]:
         key = newest[name].encoded
 
         def upgrade(part: Document, _: Document | None, place: Place) -> None:
-            if (found := part.get(key)) is not None:
-                part[key] = contract_reference(found, place.of(key).path)
+            if (result := part.get(key)) is not None:
+                part[key] = contract_reference(result, place.of(key).path)
 
         def downgrade(part: Document, place: Place) -> None:
-            if found := part.get(key):
-                part[key] = object_reference(found, place.of(key))
+            if result := part.get(key):
+                part[key] = object_reference(result, place.of(key))
 
         return upgrade, downgrade
 
@@ -43,12 +43,12 @@ def contract_reference(reference: Document, path: str) -> Document:
         raise CannotConvert(
             f"{path}.apiVersion", f"{api_version} is no apiVersion: it has more than one slash"
         )
-    found = {
+    result = {
         "kind": reference.get("kind", ""),
         "name": reference.get("name", ""),
         "apiGroup": api_version.rpartition("/")[0],
     }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in result.items() if value}
 
 
 def object_reference(reference: Document, place: Place) -> Document:
@@ -59,10 +59,10 @@ def object_reference(reference: Document, place: Place) -> Document:
     except LookupError as error:
         why = error.args[0] if error.args else "the version of its kind is not known"
         raise CannotConvert(place.path, f"{kind} {reference.get('name', '')}: {why}") from None
-    found = {
+    result = {
         "kind": kind.kind,
         "namespace": place.namespace,
         "name": reference.get("name", ""),
         "apiVersion": api_version,
     }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in result.items() if value}

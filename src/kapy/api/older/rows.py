@@ -71,8 +71,10 @@ def inline(part: type[Model]) -> Row:
     """The older version has the fields of `part` here."""
     hints = get_type_hints(part, include_extras=True)
     new = {
-        one.name: Field(one.encode_name, hints[one.name], one.default, one.default_factory)
-        for one in msgspec.structs.fields(part)
+        field.name: Field(
+            field.encode_name, hints[field.name], field.default, field.default_factory
+        )
+        for field in msgspec.structs.fields(part)
     }
     return Row(lambda fields: fields | new)
 
@@ -83,10 +85,10 @@ def rename(**names: str) -> Row:
 
     def shape(fields: Fields) -> Fields:
         return {
-            new_to_old.get(key, key): _called(one, camel_case(new_to_old[key]))
+            new_to_old.get(key, key): _called(field, camel_case(new_to_old[key]))
             if key in new_to_old
-            else one
-            for key, one in _known(fields, new_to_old)
+            else field
+            for key, field in _known(fields, new_to_old)
         }
 
     def convert(newest: Fields) -> tuple[Upgrade, Downgrade]:
@@ -142,8 +144,8 @@ def retype(**hints: Any) -> Row:
     """The older version has other types or rules. What is required stays required."""
 
     def exchanged(name: str, one: Field) -> Field:
-        found = optional_field(one.encoded, hints[name])
-        return Field(found.encoded, found.hint) if one.required else found
+        field = optional_field(one.encoded, hints[name])
+        return Field(field.encoded, field.hint) if one.required else field
 
     return Row(lambda fields: _each(fields, hints, exchanged))
 
@@ -162,10 +164,10 @@ def values(*names: str) -> Row:
     """The older version does not tell absent and zero apart; the annotation does."""
 
     def convert(newest: Fields) -> tuple[Upgrade, None]:
-        found = [(newest[name].encoded, _to_pointer(newest[name])) for name in names]
+        result = [(newest[name].encoded, _to_pointer(newest[name])) for name in names]
 
         def upgrade(part: Document, before: Document | None, _: Place) -> None:
-            for key, pointer in found:
+            for key, pointer in result:
                 put(part, key, pointer(part.get(key), (before or {}).get(key)))
 
         return upgrade, None
@@ -178,7 +180,7 @@ def _to_pointer(one: Field) -> Callable[[Any, Any], Any]:
 
 
 def plain_values(*names: str) -> Row:
-    """As `values`, converted by another row or not at all."""
+    """Like `values`, but another row converts the field, or none does."""
 
     def valued(_: str, one: Field) -> Field:
         hint = shapes.with_type(one.hint, without_none(plain(one.hint)))
@@ -189,12 +191,12 @@ def plain_values(*names: str) -> Row:
 
 def make_optional(*names: str) -> Row:
     """The older version does not require these fields."""
-    return _changed(names, lambda one: optional_field(one.encoded, one.hint))
+    return _changed(names, lambda field: optional_field(field.encoded, field.hint))
 
 
 def make_required(*names: str) -> Row:
     """The older version requires these fields."""
-    return _changed(names, lambda one: Field(one.encoded, one.hint))
+    return _changed(names, lambda field: Field(field.encoded, field.hint))
 
 
 def require_in_schema(*names: str) -> Row:
@@ -208,7 +210,7 @@ def write_zeros(*names: str) -> Row:
 
 
 def _ruled(names: tuple[str, ...], rule: msgspec.Meta) -> Row:
-    return _changed(names, lambda one: one._replace(hint=Annotated[one.hint, rule]))
+    return _changed(names, lambda field: field._replace(hint=Annotated[field.hint, rule]))
 
 
 def loosen(*names: str) -> Row:
@@ -223,20 +225,22 @@ def loosen(*names: str) -> Row:
 
 
 def _changed(names: tuple[str, ...], change: Callable[[Field], Field]) -> Row:
-    return Row(lambda fields: _each(fields, names, lambda _, one: change(one)))
+    return Row(lambda fields: _each(fields, names, lambda _, field: change(field)))
 
 
 def _without(names: tuple[str, ...]) -> Callable[[Fields], Fields]:
-    return lambda fields: {key: one for key, one in _known(fields, names) if key not in names}
+    return lambda fields: {key: field for key, field in _known(fields, names) if key not in names}
 
 
 def _each(fields: Fields, names: Any, change: Callable[[str, Field], Field]) -> Fields:
-    return {key: change(key, one) if key in names else one for key, one in _known(fields, names)}
+    return {
+        key: change(key, field) if key in names else field for key, field in _known(fields, names)
+    }
 
 
 def _known(fields: Fields, names: Any) -> Iterable[tuple[str, Field]]:
     """Raise LookupError if the newest version lacks a field that a declaration names."""
-    if unknown := [one for one in names if one not in fields]:
+    if unknown := [name for name in names if name not in fields]:
         raise LookupError(f"the newest version has no field {', '.join(unknown)}")
     return fields.items()
 

@@ -35,8 +35,8 @@ def conditions(
         fields = drop("deprecated").shape(fields)
         both = {name: hint for name, hint in fields_in_deprecated.items() if name in fields}
         fields = retype(conditions=V1Beta1Conditions, **both).shape(fields)
-        gone = tuple(name for name in newer if name not in both)
-        fields = drop(*gone).shape(fields)
+        removals = tuple(name for name in newer if name not in both)
+        fields = drop(*removals).shape(fields)
         only = {key: hint for key, hint in fields_in_deprecated.items() if key not in both}
         only |= {"v1beta2": group} if group is not None else {}
         return fields | {key: optional_field(camel_case(key), hint) for key, hint in only.items()}
@@ -60,7 +60,7 @@ def conditions(
 def milestones(**flags: tuple[str, Any]) -> Row:
     """Flags of the older version that are milestones in `initialization` of the newest.
 
-    flags: by the old name, the name of the milestone in documents and the type of the flag.
+    flags: by the old field name, the JSON name of the milestone and the type of the flag.
     """
     hints = {name: hint for name, (_, hint) in flags.items()}
     names = [(camel_case(name), milestone) for name, (milestone, _) in flags.items()]

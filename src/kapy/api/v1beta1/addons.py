@@ -25,12 +25,12 @@ def _upgrade_pool(spec: Document, _: Document | None, __: Place) -> None:
 
 
 def _upgrade_bindings(spec: Document, _: Document | None, __: Place) -> None:
-    spec["bindings"] = [one or {} for one in spec.get("bindings", ())]
+    spec["bindings"] = [binding or {} for binding in spec.get("bindings", ())]
 
 
 def _downgrade_bindings(spec: Document, _: Place) -> None:
     """v1beta1 has null for a binding with nothing in it."""
-    spec["bindings"] = [one or None for one in spec.get("bindings", ())]
+    spec["bindings"] = [binding or None for binding in spec.get("bindings", ())]
 
 
 _POOL: Final = custom(_upgrade_pool, None)

@@ -39,14 +39,14 @@ def upgrade_status_variables(variables: list[Any], remembered: list[Any]) -> Non
         put(variable, key, bool_to_pointer(source.get(key), value_at(old, key)))
         if variable.get("definitions") is None:
             variable.pop("definitions", None)
-        said = _last(source.get("definitions") or [])
+        result = _last(source.get("definitions") or [])
         known = _last(value_at(old, "definitions") or [])
         for place, definition in enumerate(variable.get("definitions") or []):
             from_ = definition.get("from", "")
             path = f"status.variables[{number}].definitions[{place}]"
-            if from_ not in said:
+            if from_ not in result:
                 raise CannotConvert(path, f"another variable {name} does not come from {from_}")
-            _upgrade_definition(definition, said[from_], known.get(from_), path)
+            _upgrade_definition(definition, result[from_], known.get(from_), path)
 
 
 def _upgrade_definition(
@@ -68,17 +68,17 @@ def _upgrade_flags(
     for flag in FLAGS:
         put(schema, flag, bool_to_pointer(source.get(flag), value_at(remembered, flag)))
     for name, inner in (schema.get("properties") or {}).items():
-        said = value_at(source, "properties", name)
-        _upgrade_inner(inner, said, value_at(remembered, "properties", name), f"{path}.{name}")
+        result = value_at(source, "properties", name)
+        _upgrade_inner(inner, result, value_at(remembered, "properties", name), f"{path}.{name}")
     for key in ONE_SCHEMA:
-        if (said := source.get(key)) is not None:
-            _upgrade_inner(schema.get(key), said, value_at(remembered, key), f"{path}.{key}")
+        if (result := source.get(key)) is not None:
+            _upgrade_inner(schema.get(key), result, value_at(remembered, key), f"{path}.{key}")
     for key in SEVERAL_SCHEMAS:
         before = value_at(remembered, key) or []
         for number, inner in enumerate(schema.get(key) or ()):
-            said = _at(source.get(key) or [], number)
+            result = _at(source.get(key) or [], number)
             here = f"{path}.{key}[{number}]"
-            _upgrade_inner(inner, said, _at(before, number), here)
+            _upgrade_inner(inner, result, _at(before, number), here)
 
 
 def _upgrade_inner(inner: Any, source: Any, remembered: Any, path: str) -> None:
@@ -88,14 +88,14 @@ def _upgrade_inner(inner: Any, source: Any, remembered: Any, path: str) -> None:
 
 
 def _first(named: list[Any], key: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for one in named:
-        found.setdefault(one.get(key, ""), one)
-    return found
+    result: dict[str, Any] = {}
+    for item in named:
+        result.setdefault(item.get(key, ""), item)
+    return result
 
 
 def _last(definitions: list[Any]) -> dict[str, Any]:
-    return {one.get("from", ""): one for one in definitions}
+    return {definition.get("from", ""): definition for definition in definitions}
 
 
 def _at(items: list[Any], number: int) -> Any:
@@ -104,8 +104,8 @@ def _at(items: list[Any], number: int) -> Any:
 
 def upgrade_patches(patches: list[Any], remembered: list[Any]) -> None:
     before: dict[str, list[Any]] = {}
-    for one in remembered:
-        before.setdefault(one.get("name", ""), one.get("definitions") or [])
+    for item in remembered:
+        before.setdefault(item.get("name", ""), item.get("definitions") or [])
     sources: dict[str, list[Any]] = {}
     for patch in patches:
         definitions = patch.get("definitions") or []
@@ -124,11 +124,11 @@ def _upgrade_matches(
     many."""
     for number, definition in enumerate(definitions):
         matches = definition["selector"]["matchResources"]
-        said, before = (
-            value_at(one[number], "selector", "matchResources")
-            if len(one) == len(definitions)
+        result, before = (
+            value_at(item[number], "selector", "matchResources")
+            if len(item) == len(definitions)
             else None
-            for one in (source, remembered)
+            for item in (source, remembered)
         )
         for name in ("controlPlane", "infrastructureCluster"):
-            put(matches, name, bool_to_pointer(value_at(said, name), value_at(before, name)))
+            put(matches, name, bool_to_pointer(value_at(result, name), value_at(before, name)))

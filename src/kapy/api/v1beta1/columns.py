@@ -1,4 +1,4 @@
-"""What `kubectl get` shows of each of our kinds when it asks for v1beta1."""
+"""The columns of `kubectl get` for kinds in version v1beta1."""
 
 from __future__ import annotations
 

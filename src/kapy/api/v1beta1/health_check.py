@@ -109,13 +109,13 @@ def health_check(kind: Any, description: str) -> tuple[Row, ...]:
 
 def _upgraded_conditions(old: Document, name: str) -> list[Document]:
     """Return conditions that make a Machine unhealthy, with timeouts in seconds."""
-    return [{**one, "timeoutSeconds": seconds(one["timeout"])} for one in old.get(name) or ()]
+    return [{**item, "timeoutSeconds": seconds(item["timeout"])} for item in old.get(name) or ()]
 
 
 def _downgraded_conditions(new: Document, name: str) -> list[Document]:
     """Return conditions that make a Machine unhealthy, with timeouts as durations."""
     return [
-        {**one, "timeout": duration(one.get("timeoutSeconds", 0))} for one in new.get(name) or ()
+        {**item, "timeout": duration(item.get("timeoutSeconds", 0))} for item in new.get(name) or ()
     ]
 
 

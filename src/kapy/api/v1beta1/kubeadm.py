@@ -83,11 +83,15 @@ def _arguments(name: str) -> tuple[Row, ...]:
 
     def upgrade(part: Document, _: Document | None, __: Place) -> None:
         if arguments := part.pop(key, None):
-            part[key] = [{"name": one, "value": arguments[one]} for one in sorted(arguments)]
+            part[key] = [
+                {"name": argument, "value": arguments[argument]} for argument in sorted(arguments)
+            ]
 
     def downgrade(part: Document, _: Place) -> None:
         if arguments := part.pop(key, None):
-            part[key] = {one.get("name", ""): one.get("value", "") for one in arguments}
+            part[key] = {
+                argument.get("name", ""): argument.get("value", "") for argument in arguments
+            }
 
     return retype(**{name: dict[str, str]}), custom(upgrade, downgrade)
 

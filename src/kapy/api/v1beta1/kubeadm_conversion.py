@@ -1,4 +1,4 @@
-"""What kubeadm's configurations in v1beta1 cannot say field by field.
+"""Conversions of kubeadm's configurations in v1beta1 that need more than one field.
 
 Two of kubeadm's timeouts stood elsewhere, the others nowhere; flags of files and volumes were true
 or false, not absent. Upstream: bootstrap/kubeadm/webhooks/conversion.
@@ -48,17 +48,17 @@ def _flags_of_items(items: Any, remembered: Any, key: str, name: str) -> None:
     """
     if not items:
         return
-    said, before = _by_key(items, key, name), _by_key(remembered or (), key, name)
+    result, before = _by_key(items, key, name), _by_key(remembered or (), key, name)
     for item in items:
         which = item.get(key, "")
-        put(item, name, bool_to_pointer(said[which], before.get(which)))
+        put(item, name, bool_to_pointer(result[which], before.get(which)))
 
 
 def _by_key(items: Any, key: str, name: str) -> Document:
-    found: Document = {}
+    result: Document = {}
     for item in items:
-        found.setdefault(item.get(key, ""), item.get(name))
-    return found
+        result.setdefault(item.get(key, ""), item.get(name))
+    return result
 
 
 def _upgrade_timeouts(spec: Document, remembered: Document) -> None:
@@ -84,8 +84,8 @@ def _timeouts(spec: Document, configuration: str) -> Document:
 
 def _taken(spec: Document, where: tuple[str, ...], name: str) -> int | None:
     """Remove a duration and return its seconds."""
-    found = (value_at(spec, *where) or {}).pop(name, None)
-    return None if found is None else seconds(found)
+    result = (value_at(spec, *where) or {}).pop(name, None)
+    return None if result is None else seconds(result)
 
 
 def _without_timeouts(spec: Document, name: str) -> Document:

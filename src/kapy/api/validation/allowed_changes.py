@@ -1,4 +1,4 @@
-"""What of a KubeadmControlPlane may change after it was created.
+"""The fields of a KubeadmControlPlane that may change after its creation.
 
 The rest would have to change in a running control plane, or in all of its machines at once.
 """

@@ -19,8 +19,12 @@ _UNCHECKED: Final = "healthCheck cannot be deleted because it is used by Cluster
 def in_use_errors(
     old: ClusterClass, new: ClusterClass, clusters: Sequence[Cluster]
 ) -> list[FieldError]:
-    """clusters: those that use the class."""
-    used = [(one, one.spec.topology) for one in clusters if one.spec.topology is not None]
+    """Return the errors of a change to a class in use. clusters: those that use it."""
+    used = [
+        (cluster, cluster.spec.topology)
+        for cluster in clusters
+        if cluster.spec.topology is not None
+    ]
     return [
         *_version_errors(new, used),
         *_removed_errors(old, new, used),
@@ -49,16 +53,16 @@ def _removed_errors(old: ClusterClass, new: ClusterClass, used: _Used) -> Iterat
         (
             "MachineDeployment",
             "machineDeployments",
-            {one.class_ for one in before.machine_deployments}
-            - {one.class_ for one in after.machine_deployments},
-            [(one, part) for one, top in used for part in top.workers.machine_deployments],
+            {deployment.class_ for deployment in before.machine_deployments}
+            - {deployment.class_ for deployment in after.machine_deployments},
+            [(item, part) for item, top in used for part in top.workers.machine_deployments],
         ),
         (
             "MachinePool",
             "machinePools",
-            {one.class_ for one in before.machine_pools}
-            - {one.class_ for one in after.machine_pools},
-            [(one, part) for one, top in used for part in top.workers.machine_pools],
+            {pool.class_ for pool in before.machine_pools}
+            - {pool.class_ for pool in after.machine_pools},
+            [(item, part) for item, top in used for part in top.workers.machine_pools],
         ),
     ):
         for cluster, part in parts:
@@ -84,22 +88,24 @@ def _health_check_errors(old: ClusterClass, new: ClusterClass, used: _Used) -> I
         if names:
             yield forbidden("spec.controlPlane.healthCheck", f'{_UNCHECKED} "{",".join(names)}"')
     checked = {
-        one.class_ for one in old.spec.workers.machine_deployments if is_checked(one.health_check)
+        item.class_
+        for item in old.spec.workers.machine_deployments
+        if is_checked(item.health_check)
     }
-    for one in new.spec.workers.machine_deployments:
-        if one.class_ in checked and not is_checked(one.health_check):
+    for deployment in new.spec.workers.machine_deployments:
+        if deployment.class_ in checked and not is_checked(deployment.health_check):
             names = [
                 cluster.metadata.name
                 for cluster, topology in used
                 if any(
-                    part.class_ == one.class_
+                    part.class_ == deployment.class_
                     and part.health_check.enabled
                     and not is_checked(part.health_check)
                     for part in topology.workers.machine_deployments
                 )
             ]
             if names:
-                where = f"{_WORKERS}.machineDeployments[{one.class_}].healthCheck"
+                where = f"{_WORKERS}.machineDeployments[{deployment.class_}].healthCheck"
                 yield forbidden(where, f'{_UNCHECKED} "{",".join(names)}"')
 
 

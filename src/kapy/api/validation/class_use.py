@@ -44,8 +44,8 @@ def class_use_errors(
 ) -> list[FieldError]:
     """Return an error for each part of a Cluster that its class does not define."""
     classes = cluster_class.spec.workers
-    deployments = {one.class_: one for one in classes.machine_deployments}
-    pools = {one.class_ for one in classes.machine_pools}
+    deployments = {deployment.class_: deployment for deployment in classes.machine_deployments}
+    pools = {pool.class_ for pool in classes.machine_pools}
     workers = topology.workers
     return [
         *_version_errors(topology, cluster_class),
@@ -73,22 +73,22 @@ def _worker_errors(
     cluster_class: ClusterClass,
 ) -> Iterator[FieldError]:
     names: set[str] = set()
-    for number, one in enumerate(workers):
+    for number, worker in enumerate(workers):
         where = f"{_WORKERS}.{kind[0].lower()}{kind[1:]}s[{number}]"
-        if one.class_ not in classes:
+        if worker.class_ not in classes:
             problem = (
-                f'{kind}Class with name "{one.class_}" does not exist in ClusterClass '
+                f'{kind}Class with name "{worker.class_}" does not exist in ClusterClass '
                 f'"{cluster_class.metadata.name}"'
             )
-            yield invalid(f"{where}.class", one.class_, problem)
-        if not one.name:
+            yield invalid(f"{where}.class", worker.class_, problem)
+        if not worker.name:
             yield required(f"{where}.name", "name must not be empty")
-        elif one.name in names:
+        elif worker.name in names:
             problem = (
-                f'name must be unique. {kind} with name "{one.name}" is defined more than once'
+                f'name must be unique. {kind} with name "{worker.name}" is defined more than once'
             )
-            yield invalid(f"{where}.name", one.name, problem)
-        names.add(one.name)
+            yield invalid(f"{where}.name", worker.name, problem)
+        names.add(worker.name)
 
 
 def is_checked(
@@ -119,15 +119,15 @@ def _control_plane_check_errors(
 def _worker_check_errors(
     workers: Sequence[MachineDeploymentTopology], classes: dict[str, MachineDeploymentClass]
 ) -> Iterator[FieldError]:
-    for one in workers:
-        path = f"{_WORKERS}.machineDeployments[{one.name}].healthCheck"
-        if is_checked(one.health_check):
-            remediation = one.health_check.remediation
-            yield from health_check_errors(one.health_check.checks, remediation.trigger_if, path)
+    for worker in workers:
+        path = f"{_WORKERS}.machineDeployments[{worker.name}].healthCheck"
+        if is_checked(worker.health_check):
+            remediation = worker.health_check.remediation
+            yield from health_check_errors(worker.health_check.checks, remediation.trigger_if, path)
             in_flight = remediation.max_in_flight
             yield from int_or_percent_errors(f"{path}.remediation.maxInFlight", in_flight)
-        if (class_ := classes.get(one.class_)) is not None:
-            yield from _enabled_errors(one.health_check, class_.health_check, path)
+        if (class_ := classes.get(worker.class_)) is not None:
+            yield from _enabled_errors(worker.health_check, class_.health_check, path)
 
 
 def _enabled_errors(
@@ -148,9 +148,9 @@ def autoscaler_errors(
 ) -> Iterator[FieldError]:
     """Replicas of what the class gives to an autoscaler."""
     scaled = {
-        one.class_
-        for one in cluster_class.spec.workers.machine_deployments
-        if AUTOSCALER & set(one.metadata.annotations)
+        deployment.class_
+        for deployment in cluster_class.spec.workers.machine_deployments
+        if AUTOSCALER & set(deployment.metadata.annotations)
     }
     for part in topology.workers.machine_deployments:
         if part.replicas is not None and part.class_ in scaled:

@@ -8,6 +8,7 @@ from kapy.api.cluster import Cluster, NetworkRanges
 from kapy.api.features import FeatureGates
 from kapy.api.validation.cluster_topology import topology_errors
 from kapy.api.validation.metadata import name_as_label_errors
+from kapy.kube.digits import has_only_digits
 from kapy.kube.field_errors import FieldError, forbidden, invalid
 
 
@@ -41,7 +42,7 @@ def _range_errors(ranges: NetworkRanges | None, path: str) -> list[FieldError]:
 
 
 def _is_cidr(block: str) -> bool:
-    if "/" not in block or not block.rpartition("/")[2].isdigit():
+    if "/" not in block or not has_only_digits(block.rpartition("/")[2]):
         return False
     try:
         ip_network(block, strict=False)

@@ -110,21 +110,23 @@ def _class_errors(
     classes: Sequence[MachineDeploymentClass | MachinePoolClass], kind: str
 ) -> Iterator[FieldError]:
     seen: set[str] = set()
-    for number, one in enumerate(classes):
-        if one.class_ in seen:
+    for number, cluster_class in enumerate(classes):
+        if cluster_class.class_ in seen:
             field = f"{kind[0].lower()}{kind[1:]}s"
             problem = (
                 f"{kind} class must be unique. {kind} with class "
-                f'"{one.class_}" is defined more than once'
+                f'"{cluster_class.class_}" is defined more than once'
             )
-            yield invalid(f"{_WORKERS}.{field}[{number}].class", one.class_, problem)
-        seen.add(one.class_)
+            yield invalid(f"{_WORKERS}.{field}[{number}].class", cluster_class.class_, problem)
+        seen.add(cluster_class.class_)
 
 
 def _rollout_errors(new: ClusterClass) -> Iterator[FieldError]:
-    for one in new.spec.workers.machine_deployments:
-        if (strategy := one.rollout.strategy) is not None:
-            path = f"{_WORKERS}.machineDeployments[{one.class_}].rollout.strategy.rollingUpdate"
+    for deployment in new.spec.workers.machine_deployments:
+        if (strategy := deployment.rollout.strategy) is not None:
+            path = (
+                f"{_WORKERS}.machineDeployments[{deployment.class_}].rollout.strategy.rollingUpdate"
+            )
             yield from rolling_update_errors(strategy.rolling_update, path)
 
 
@@ -137,10 +139,10 @@ def _health_check_errors(new: ClusterClass) -> Iterator[FieldError]:
         if control_plane.machine_infrastructure is None:
             problem = "can be only set if spec.controlPlane.machineInfrastructure is set"
             yield forbidden(path, problem)
-    for one in new.spec.workers.machine_deployments:
-        path = f"{_WORKERS}.machineDeployments[{one.class_}].healthCheck"
-        remediation = one.health_check.remediation
-        yield from health_check_errors(one.health_check.checks, remediation.trigger_if, path)
+    for deployment in new.spec.workers.machine_deployments:
+        path = f"{_WORKERS}.machineDeployments[{deployment.class_}].healthCheck"
+        remediation = deployment.health_check.remediation
+        yield from health_check_errors(deployment.health_check.checks, remediation.trigger_if, path)
         in_flight = remediation.max_in_flight
         yield from int_or_percent_errors(f"{path}.remediation.maxInFlight", in_flight)
 
@@ -195,7 +197,7 @@ def _version_errors(versions: Sequence[str]) -> Iterator[FieldError]:
 
 
 def compatibility_errors(old: ClusterClass, new: ClusterClass) -> Iterator[FieldError]:
-    """What stands in the way of exchanging one class for another: objects in use cannot become
+    """Return why one class cannot replace another: objects in use cannot become
     objects of another kind."""
     before, after = old.spec, new.spec
     yield from _kept_kind(
@@ -232,8 +234,10 @@ def _kept_kind(
     old: ClusterClassTemplateReference | None, new: ClusterClassTemplateReference | None, path: str
 ) -> Iterator[FieldError]:
     before, after = (
-        (split_api_version(one.api_version)[0], one.kind) if one is not None else ("", "")
-        for one in (old, new)
+        (split_api_version(reference.api_version)[0], reference.kind)
+        if reference is not None
+        else ("", "")
+        for reference in (old, new)
     )
     for was, is_, field, what in (
         (before[0], after[0], "apiVersion", "group of apiVersion"),

@@ -71,9 +71,9 @@ def _patch_errors(
     if not patch.definitions and patch.external is None:
         yield required(path, "one of definitions or external must be defined")
     if patch.definitions and patch.external is not None:
-        shown = FixedText.of(encode(patch))
-        yield invalid(path, shown, "only one of definitions or external can be defined")
-    variables = {one.name for one in new.spec.variables}
+        fixed_text = FixedText.of(encode(patch))
+        yield invalid(path, fixed_text, "only one of definitions or external can be defined")
+    variables = {variable.name for variable in new.spec.variables}
     for number, definition in enumerate(patch.definitions):
         where = f"{path}.definitions[{number}]"
         yield from _definition_errors(definition, variables, f"{where}.jsonPatches")
@@ -124,10 +124,10 @@ def _index_errors(change: JSONPatch, where: str) -> Iterator[FieldError]:
 
 
 def _value_errors(change: JSONPatch, where: str) -> Iterator[FieldError]:
-    said = change.value not in (None, UNSET)
-    if not said and change.value_from is None:
+    result = change.value not in (None, UNSET)
+    if not result and change.value_from is None:
         yield invalid(where, format_part(change), "jsonPatch must define one of value or valueFrom")
-    if said and change.value_from is not None:
+    if result and change.value_from is not None:
         yield invalid(
             where, format_part(change), "jsonPatch can not define both value and valueFrom"
         )

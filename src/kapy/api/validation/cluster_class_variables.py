@@ -35,26 +35,26 @@ def variable_errors(
     variables: Sequence[ClusterClassVariable], path: str = "spec.variables"
 ) -> list[FieldError]:
     """Return the errors of the definitions of variables."""
-    found = list(_repeated(variables, path))
+    result = list(_repeated(variables, path))
     with cost.allowance():
         try:
-            for one in variables:
-                found += _definition_errors(one, f"{path}[{one.name}]")
+            for variable in variables:
+                result += _definition_errors(variable, f"{path}[{variable.name}]")
         except cost.TooCostly:
-            found.append(forbidden(path, TOO_LARGE))
-    return found
+            result.append(forbidden(path, TOO_LARGE))
+    return result
 
 
 def _repeated(variables: Sequence[ClusterClassVariable], path: str) -> Iterator[FieldError]:
     seen: set[str] = set()
-    for one in variables:
-        if one.name in seen:
+    for variable in variables:
+        if variable.name in seen:
             problem = (
-                f'variable name must be unique. Variable with name "{one.name}" is defined more '
-                "than once"
+                f'variable name must be unique. Variable with name "{variable.name}" is defined '
+                "more than once"
             )
-            yield invalid(f"{path}[{one.name}].name", one.name, problem)
-        seen.add(one.name)
+            yield invalid(f"{path}[{variable.name}].name", variable.name, problem)
+        seen.add(variable.name)
 
 
 def _definition_errors(variable: ClusterClassVariable, path: str) -> Iterator[FieldError]:
@@ -81,8 +81,8 @@ def _metadata_errors(schema: JSONSchemaProps, path: str) -> Iterator[FieldError]
     yield from metadata_errors(noted.labels, noted.annotations, f"{path}.x-metadata")
     if schema.additional_properties is not None:
         yield from _metadata_errors(schema.additional_properties, f"{path}.additionalProperties")
-    for name, one in schema.properties.items():
-        yield from _metadata_errors(one, f"{path}.properties[{name}]")
+    for name, subschema in schema.properties.items():
+        yield from _metadata_errors(subschema, f"{path}.properties[{name}]")
     if schema.items is not None:
         yield from _metadata_errors(schema.items, f"{path}.items")
 
@@ -153,26 +153,28 @@ def _type_errors(schema: Document, path: str) -> Iterator[FieldError]:
 
 def _within(schema: Document, path: str) -> Iterator[tuple[str, Document]]:
     """Yield the schemas directly below a schema, with their paths."""
-    for name, one in (schema.get("properties") or {}).items():
-        yield f"{path}.properties[{name}]", one
+    for name, subschema in (schema.get("properties") or {}).items():
+        yield f"{path}.properties[{name}]", subschema
     for key in _ONE:
         if key in schema:
             yield f"{path}.{key}", schema[key]
     for key in _MANY:
-        for number, one in enumerate(schema.get(key) or ()):
-            yield f"{path}.{key}[{number}]", one
+        for number, item in enumerate(schema.get(key) or ()):
+            yield f"{path}.{key}[{number}]", item
 
 
 def _as_structural(schema: Document) -> Document:
     """Return the schema without the fields that a variable may have and a CRD may not."""
-    left = {key: one for key, one in schema.items() if key != "uniqueItems"}
+    left = {key: value for key, value in schema.items() if key != "uniqueItems"}
     if left.get("properties"):
         left.pop("additionalProperties", None)
-        left["properties"] = {name: _as_structural(one) for name, one in left["properties"].items()}
+        left["properties"] = {
+            name: _as_structural(subschema) for name, subschema in left["properties"].items()
+        }
     for key in _ONE:
         if key in left:
             left[key] = _as_structural(left[key])
     for key in _MANY:
         if key in left:
-            left[key] = [_as_structural(one) for one in left[key]]
+            left[key] = [_as_structural(item) for item in left[key]]
     return left

@@ -1,4 +1,4 @@
-"""Which versions of CoreDNS can follow which: its configuration must be migrated step by step
+"""The allowed upgrades of CoreDNS, whose configuration must be migrated step by step
 (`github.com/coredns/corefile-migration`)."""
 
 from __future__ import annotations

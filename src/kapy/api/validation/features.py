@@ -17,4 +17,4 @@ def closed_gate_error(gate: str, field: str = "spec") -> FieldError:
 
 def is_closed(errors: Sequence[FieldError]) -> bool:
     """Report whether the only error is the disabled feature gate of the kind."""
-    return all(one.field == "spec" and one.detail.startswith(_CLOSED) for one in errors)
+    return all(error.field == "spec" and error.detail.startswith(_CLOSED) for error in errors)

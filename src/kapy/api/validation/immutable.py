@@ -25,7 +25,7 @@ def immutability_errors(
     new: Document, old: Document, kind: type[Object], create: str
 ) -> list[FieldError]:
     """Return an error that names the changed fields of `spec.template.spec`."""
-    before, after = (_normal(one, kind) for one in (old, new))
+    before, after = (_normal(item, kind) for item in (old, new))
     changed = changed_fields(before, after)
     return [immutable_error(new["kind"], create, changed)] if changed else []
 
@@ -48,8 +48,8 @@ def _normal(template: Document, kind: type[Object]) -> Document:
         template = normalize(template, kind)
     spec: Document = value_at(template, _SPEC) or {}
     if value_at(spec, _STRATEGY) == _USUAL_STRATEGY:
-        rollout = {key: one for key, one in spec["rollout"].items() if key != "strategy"}
-        spec = {key: one for key, one in spec.items() if key != "rollout"}
+        rollout = {key: value for key, value in spec["rollout"].items() if key != "strategy"}
+        spec = {key: value for key, value in spec.items() if key != "rollout"}
         if rollout:
             spec["rollout"] = rollout
     return spec

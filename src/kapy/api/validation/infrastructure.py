@@ -1,4 +1,4 @@
-"""Infrastructure of clusters and machines, for development and of containers, and its templates."""
+"""Validation of DevClusters, DevMachines, DockerClusters, DockerMachines and their templates."""
 
 from __future__ import annotations
 
@@ -128,17 +128,17 @@ def _dev_domains(spec: DevClusterSpec) -> Sequence[FailureDomain]:
 
 
 def _domain_errors(domains: Sequence[FailureDomain], path: str) -> list[FieldError]:
-    names = [one.name for one in domains]
+    names = [domain.name for domain in domains]
     if names == sorted(names):
         return []
-    value = [encode(one) for one in domains]
+    value = [encode(domain) for domain in domains]
     return [invalid(path, value, "failure domains must be sorted by name")]
 
 
 def _new_cluster_template_errors(
     errors: list[FieldError], metadata: TemplateMeta, gates: FeatureGates
 ) -> list[FieldError]:
-    """errors: those of the template's own fields."""
+    """Add the errors of the template's metadata. errors: of its own fields."""
     if not gates.cluster_topology:
         problem = "can be set only if the ClusterTopology feature flag is enabled"
         return [forbidden("spec", problem)]

@@ -153,7 +153,7 @@ def _disks_unsupported_by_ignition(spec: KubeadmConfigSpec, path: str) -> Iterat
 
 def _disk_errors(spec: KubeadmConfigSpec, path: str) -> Iterator[FieldError]:
     for number, partition in enumerate(spec.disk_setup.partitions):
-        total = sum(one.percentage for one in partition.disk_layout)
+        total = sum(partition_spec.percentage for partition_spec in partition.disk_layout)
         if total > 100:
             where = f"{path}.diskSetup.partitions[{number}].diskLayout"
             problem = "the sum of all partition percentages must not be greater than 100"

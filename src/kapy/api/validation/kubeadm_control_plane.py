@@ -208,7 +208,10 @@ def _version_change_errors(before: str, after: str) -> list[FieldError]:
 
 
 def _coredns_errors(old: KubeadmControlPlane, new: KubeadmControlPlane) -> list[FieldError]:
-    tags = [one.spec.kubeadm_config_spec.cluster_configuration.dns.image_tag for one in (old, new)]
+    tags = [
+        control_plane.spec.kubeadm_config_spec.cluster_configuration.dns.image_tag
+        for control_plane in (old, new)
+    ]
     if not all(tags):
         return []
     versions = []

@@ -120,7 +120,7 @@ def _preflight_errors(obj: Object, gates: FeatureGates) -> list[FieldError]:
     skip = obj.metadata.annotations.get(Annotation.SKIP_PREFLIGHT_CHECKS, "")
     if not skip or not gates.machine_set_preflight_checks:
         return []
-    unknown = [name for one in skip.split(",") if (name := one.strip()) not in PREFLIGHT_CHECKS]
+    unknown = [name for part in skip.split(",") if (name := part.strip()) not in PREFLIGHT_CHECKS]
     if not unknown:
         return []
     where = f"metadata.annotations.{Annotation.SKIP_PREFLIGHT_CHECKS}"

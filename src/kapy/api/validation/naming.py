@@ -13,7 +13,10 @@ _EXAMPLE: Final = "abcde"
 
 
 def naming_errors(template: str, path: str, owner: str) -> list[FieldError]:
-    """Of Machines' names; owner: what the template calls the object that they belong to."""
+    """Return the errors of a template of Machine names.
+
+    owner: the variable for the object that the Machines belong to.
+    """
     if not template:
         return []
     where = f"{path}.template"
@@ -39,8 +42,10 @@ def naming_errors(template: str, path: str, owner: str) -> list[FieldError]:
 def class_naming_errors(
     template: str, path: str, what: str, parts: Document | None = None
 ) -> list[FieldError]:
-    """Of the names of what is made of a ClusterClass. what: how messages call it. parts: what the
-    template may name beside the cluster."""
+    """Return the errors of a naming template of a ClusterClass.
+
+    what: the named objects, for messages. parts: the allowed variables besides the cluster.
+    """
     if not template:
         return []
     where = f"{path}.template"

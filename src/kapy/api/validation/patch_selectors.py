@@ -1,4 +1,4 @@
-"""Which templates a patch of a ClusterClass changes: each of those must be there."""
+"""Errors of the selectors of patches: the class must have each template that a patch selects."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ def _worker_errors(
             yield invalid(where, name, problem)
             return
         if not any(
-            is_class_named(one.class_, name)
+            is_class_named(cluster_class.class_, name)
             and (
-                _is_meant(selector, one.infrastructure.template_ref)
-                or _is_meant(selector, one.bootstrap.template_ref)
+                _is_meant(selector, cluster_class.infrastructure.template_ref)
+                or _is_meant(selector, cluster_class.bootstrap.template_ref)
             )
-            for one in classes
+            for cluster_class in classes
         ):
             problem = (
                 f"{_ENABLED} matches neither the bootstrap ref nor the infrastructure ref of a "

@@ -31,7 +31,7 @@ def taint_errors(
         where = f"{path}[{number}].key"
         if problem := _reserved(taint.key):
             errors.append(invalid(where, taint.key, problem))
-        errors += [invalid(where, taint.key, one) for one in qualified_name_errors(taint.key)]
+        errors += [invalid(where, taint.key, error) for error in qualified_name_errors(taint.key)]
     return errors
 
 

@@ -56,7 +56,7 @@ class Equivalent:
         return await self._plugin.validate(await self._convert_review(review))
 
     async def _convert_review(self, review: Review) -> Review:
-        new, old = [await self._convert(review, one) for one in (review.new, review.old)]
+        new, old = [await self._convert(review, item) for item in (review.new, review.old)]
         return structs.replace(review, resource=self._stored, new=new, old=old)
 
     async def _convert(self, review: Review, document: Document | None) -> Document | None:

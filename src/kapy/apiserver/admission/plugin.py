@@ -71,7 +71,7 @@ def denial_message(webhook: str, why: str) -> str:
     return f"{by}: {why}" if why else f"{by} without explanation"
 
 
-def denial_reason(told: str) -> str:
+def denial_reason(value: str) -> str:
     """Return the webhook's own message from a message made by `denied`."""
-    by, said, why = told.partition(" denied the request: ")
-    return why if said and by.startswith("admission webhook ") else told
+    by, result, why = value.partition(" denied the request: ")
+    return why if result and by.startswith("admission webhook ") else value

@@ -52,10 +52,15 @@ class AuditedRequest:
     __slots__ = ("asked", "event", "received", "request", "verdict")
 
     def __init__(
-        self, request: Request, asked: Attributes, verdict: Verdict, event: Document, received: str
+        self,
+        request: Request,
+        attributes: Attributes,
+        verdict: Verdict,
+        event: Document,
+        received: str,
     ) -> None:
         self.request = request
-        self.asked = asked
+        self.asked = attributes
         self.verdict = verdict
         self.event = event
         self.received = received
@@ -108,14 +113,14 @@ class Auditor:
         """Start the audit of a request; return None if the policy does not audit it."""
         arrival = request.arrival
         assert arrival is not None
-        asked = request_info(request).attributes(arrival.user or ANONYMOUS)
-        verdict = self._policy.verdict(asked, known=arrival.user is not None)
+        attributes = request_info(request).attributes(arrival.user or ANONYMOUS)
+        verdict = self._policy.verdict(attributes, known=arrival.user is not None)
         self._counts.levels[verdict.level.shown] += 1
         if verdict.level is Level.NONE:
             return None
-        event = events.new_event(asked, request, arrival, verdict.level.shown)
+        event = events.new_event(attributes, request, arrival, verdict.level.shown)
         received = micro_time(self._clock())
-        trail = AuditedRequest(request, asked, verdict, event, received)
+        trail = AuditedRequest(request, attributes, verdict, event, received)
         if arrival.user is not None:
             self._write(trail, _RECEIVED, {}, received)
         return trail
@@ -180,7 +185,9 @@ class Auditor:
             line = _encode(event) + b"\n"
         except Exception:
             _log.exception("the audit event %s has no bodies", _id_of(trail))
-            line = _encode({key: one for key, one in event.items() if key not in _BODIES}) + b"\n"
+            line = (
+                _encode({key: value for key, value in event.items() if key not in _BODIES}) + b"\n"
+            )
         if self._log.put(line):
             self._counts.events += 1
         else:
@@ -194,8 +201,8 @@ def _id_of(trail: AuditedRequest) -> str:
 def _annotations(arrival: Arrival | None) -> Document:
     if arrival is None or not arrival.decision:
         return {}
-    said = {"decision": arrival.decision, "reason": arrival.reason}
-    return {"annotations": {f"{_ANNOTATION}{key}": value for key, value in said.items()}}
+    result = {"decision": arrival.decision, "reason": arrival.reason}
+    return {"annotations": {f"{_ANNOTATION}{key}": value for key, value in result.items()}}
 
 
 def _body_of(request: Request) -> Any:

@@ -16,7 +16,7 @@ _AGENT_LIMIT: Final = 1024
 _STATUS: Final = ("metadata", "status", "message", "reason", "details", "code")
 
 
-def new_event(asked: Attributes, request: Request, arrival: Arrival, level: str) -> Document:
+def new_event(attributes: Attributes, request: Request, arrival: Arrival, level: str) -> Document:
     """Return the event of an arriving request; `finished` derives the lines from it."""
     event: Document = {
         "kind": "Event",
@@ -25,7 +25,7 @@ def new_event(asked: Attributes, request: Request, arrival: Arrival, level: str)
         "auditID": arrival.audit_id,
         "stage": "",
         "requestURI": arrival.uri,
-        "verb": asked.verb,
+        "verb": attributes.verb,
         "user": {} if arrival.user is None else _user(arrival.user),
     }
     sources = _sources(request.headers, arrival.peer)
@@ -35,20 +35,20 @@ def new_event(asked: Attributes, request: Request, arrival: Arrival, level: str)
     if agent:
         long = len(agent) > _AGENT_LIMIT
         event["userAgent"] = f"{agent[:_AGENT_LIMIT]}...TRUNCATED" if long else agent
-    if asked.is_resource:
-        event["objectRef"] = _reference(asked)
+    if attributes.is_resource:
+        event["objectRef"] = _reference(attributes)
     return event
 
 
 def _user(user: User) -> Document:
-    found: Document = {"username": user.name}
+    result: Document = {"username": user.name}
     if user.uid:
-        found["uid"] = user.uid
+        result["uid"] = user.uid
     if user.groups:
-        found["groups"] = list(user.groups)
+        result["groups"] = list(user.groups)
     if user.extra:
-        found["extra"] = {key: list(values) for key, values in user.extra.items()}
-    return found
+        result["extra"] = {key: list(values) for key, values in user.extra.items()}
+    return result
 
 
 def set_impersonated_user(event: Document, user: User) -> None:
@@ -56,14 +56,14 @@ def set_impersonated_user(event: Document, user: User) -> None:
     event["impersonatedUser"] = _user(user)
 
 
-def _reference(asked: Attributes) -> Document:
+def _reference(attributes: Attributes) -> Document:
     named = {
-        "resource": asked.resource,
-        "namespace": asked.namespace,
-        "name": asked.name,
-        "apiGroup": asked.group,
-        "apiVersion": asked.version,
-        "subresource": asked.subresource,
+        "resource": attributes.resource,
+        "namespace": attributes.namespace,
+        "name": attributes.name,
+        "apiGroup": attributes.group,
+        "apiVersion": attributes.version,
+        "subresource": attributes.subresource,
     }
     return {key: value for key, value in named.items() if value}
 
@@ -94,7 +94,7 @@ def without_managed_fields(body: Any) -> Any:
     if not isinstance(body, dict):
         return body
     if isinstance(body.get("items"), list):
-        return {**body, "items": [without_managed_fields(one) for one in body["items"]]}
+        return {**body, "items": [without_managed_fields(item) for item in body["items"]]}
     if body.get("kind") == "Table" and isinstance(body.get("rows"), list):
         rows = [
             {**row, "object": without_managed_fields(row.get("object"))} for row in body["rows"]
@@ -112,10 +112,12 @@ def _sources(headers: Mapping[str, str], peer: str) -> list[str]:
 
     The client's claims come first; only the last one can be trusted.
     """
-    found = [one.strip() for one in headers.get("x-forwarded-for", "").split(",") if one.strip()]
+    strips = [
+        part.strip() for part in headers.get("x-forwarded-for", "").split(",") if part.strip()
+    ]
     real = headers.get("x-real-ip", "").strip()
-    if real and real not in found:
-        found.append(real)
-    if peer and (not found or found[-1] != peer):
-        found.append(peer)
-    return found
+    if real and real not in strips:
+        strips.append(real)
+    if peer and (not strips or strips[-1] != peer):
+        strips.append(peer)
+    return strips

@@ -176,11 +176,13 @@ class LogFile:
         pattern = f"{self._path.stem}-*{self._path.suffix}"
         full = sorted(self._path.parent.glob(pattern), reverse=True)
         kept, days = self._rotation.backups, self._rotation.days
-        found = full[kept:] if kept else []
+        result = full[kept:] if kept else []
         if days:
             oldest = (self._clock() - timedelta(days=days)).timestamp()
-            found += [one for one in full if one.stat().st_mtime < oldest and one not in found]
-        return found
+            result += [
+                path for path in full if path.stat().st_mtime < oldest and path not in result
+            ]
+        return result
 
 
 def _open(path: Path) -> int:

@@ -48,14 +48,14 @@ class GroupResources(msgspec.Struct, rename="camel", forbid_unknown_fields=True,
     resources: tuple[str, ...] = ()
     resource_names: tuple[str, ...] = ()
 
-    def matches(self, asked: Attributes) -> bool:
-        if self.group not in (asked.group, "*"):
+    def matches(self, attributes: Attributes) -> bool:
+        if self.group not in (attributes.group, "*"):
             return False
         if not self.resources:
             return True
-        if self.resource_names and asked.name not in self.resource_names:
+        if self.resource_names and attributes.name not in self.resource_names:
             return False
-        return any(_matches_name(one, asked) for one in self.resources)
+        return any(_matches_name(resource, attributes) for resource in self.resources)
 
 
 class Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
@@ -71,37 +71,45 @@ class Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=Tr
     omit_stages: tuple[str, ...] = ()
     omit_managed_fields: bool | None = None
 
-    def matches(self, asked: Attributes, *, known: bool) -> bool:
+    def matches(self, attributes: Attributes, *, known: bool) -> bool:
         """Report whether the rule matches a request. known: the request is authenticated."""
-        user = asked.user
+        user = attributes.user
         if self.users and not (known and user.name in self.users):
             return False
         if self.user_groups and not (known and not set(user.groups).isdisjoint(self.user_groups)):
             return False
-        if self.verbs and asked.verb not in self.verbs:
+        if self.verbs and attributes.verb not in self.verbs:
             return False
         if self.namespaces or self.resources:
-            return self._matches_resource(asked)
+            return self._matches_resource(attributes)
         if self.non_resource_urls:
-            path = asked.path
-            return path is not None and any(_covers(one, path) for one in self.non_resource_urls)
+            path = attributes.path
+            return path is not None and any(_covers(url, path) for url in self.non_resource_urls)
         return True
 
-    def _matches_resource(self, asked: Attributes) -> bool:
-        if not asked.is_resource or (self.namespaces and asked.namespace not in self.namespaces):
+    def _matches_resource(self, attributes: Attributes) -> bool:
+        if not attributes.is_resource or (
+            self.namespaces and attributes.namespace not in self.namespaces
+        ):
             return False
-        return not self.resources or any(one.matches(asked) for one in self.resources)
+        return not self.resources or any(
+            resource.matches(attributes) for resource in self.resources
+        )
 
 
-def _matches_name(pattern: str, asked: Attributes) -> bool:
+def _matches_name(pattern: str, attributes: Attributes) -> bool:
     """Report whether `pods`, `pods/log`, `pods/*`, `*/scale` or `*` matches a resource."""
-    what = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
+    what = (
+        f"{attributes.resource}/{attributes.subresource}"
+        if attributes.subresource
+        else attributes.resource
+    )
     if pattern in ("*", what):
         return True
     resource, _, subresource = pattern.partition("/")
     if resource == "*":
-        return bool(subresource) and subresource == asked.subresource
-    return subresource == "*" and resource == asked.resource
+        return bool(subresource) and subresource == attributes.subresource
+    return subresource == "*" and resource == attributes.resource
 
 
 def _covers(pattern: str, path: str) -> bool:
@@ -124,10 +132,10 @@ class Policy:
     rules: tuple[tuple[Rule, Verdict], ...]
     otherwise: Verdict
 
-    def verdict(self, asked: Attributes, *, known: bool = True) -> Verdict:
+    def verdict(self, attributes: Attributes, *, known: bool = True) -> Verdict:
         """Return the verdict for a request. known: the request is authenticated."""
         for rule, verdict in self.rules:
-            if rule.matches(asked, known=known):
+            if rule.matches(attributes, known=known):
                 return verdict
         return self.otherwise
 
@@ -161,21 +169,24 @@ def read_policy(path: Path) -> Policy:
 
 def parse_policy(document: object) -> Policy:
     """Parse a policy document. Raises InvalidPolicy."""
-    found = _decode(document)
-    _check(_problems(found))
+    policy_document = _decode(document)
+    _check(_problems(policy_document))
     return Policy(
-        tuple((rule, _verdict(found, rule)) for rule in found.rules),
-        Verdict(Level.NONE, frozenset(found.omit_stages), found.omit_managed_fields),
+        tuple((rule, _verdict(policy_document, rule)) for rule in policy_document.rules),
+        Verdict(
+            Level.NONE, frozenset(policy_document.omit_stages), policy_document.omit_managed_fields
+        ),
     )
 
 
 def _decode(document: object) -> _PolicyDocument:
     if not isinstance(document, dict):
         raise InvalidPolicy("it is no object; it begins with `apiVersion: audit.k8s.io/v1`")
-    said = (document.get("apiVersion"), document.get("kind"))
-    if said != (API_VERSION, "Policy"):
+    entries = (document.get("apiVersion"), document.get("kind"))
+    if entries != (API_VERSION, "Policy"):
         raise InvalidPolicy(
-            f"it has apiVersion {said[0]!r} and kind {said[1]!r}, not {API_VERSION} and Policy"
+            f"it has apiVersion {entries[0]!r} and kind {entries[1]!r}, "
+            f"not {API_VERSION} and Policy"
         )
     if not document.get("rules"):
         raise InvalidPolicy("it has no rules, so nothing would be written down")
@@ -188,24 +199,24 @@ def _decode(document: object) -> _PolicyDocument:
         raise InvalidPolicy(f"{place}: {why}" if place else why) from None
 
 
-def _verdict(found: _PolicyDocument, rule: Rule) -> Verdict:
+def _verdict(policy_document: _PolicyDocument, rule: Rule) -> Verdict:
     omit = rule.omit_managed_fields
     return Verdict(
         Level(_LEVELS.index(rule.level)),
-        frozenset((*found.omit_stages, *rule.omit_stages)),
-        found.omit_managed_fields if omit is None else omit,
+        frozenset((*policy_document.omit_stages, *rule.omit_stages)),
+        policy_document.omit_managed_fields if omit is None else omit,
     )
 
 
 def _check(problems: Iterable[str]) -> None:
-    said = "; ".join(problems)
-    if said:
-        raise InvalidPolicy(said)
+    result = "; ".join(problems)
+    if result:
+        raise InvalidPolicy(result)
 
 
-def _problems(found: _PolicyDocument) -> Iterable[str]:
-    yield from _stages("omitStages", found.omit_stages)
-    for number, rule in enumerate(found.rules):
+def _problems(policy_document: _PolicyDocument) -> Iterable[str]:
+    yield from _stages("omitStages", policy_document.omit_stages)
+    for number, rule in enumerate(policy_document.rules):
         yield from _rule_problems(f"rules[{number}]", rule)
 
 
@@ -215,13 +226,13 @@ def _rule_problems(where: str, rule: Rule) -> Iterable[str]:
     elif rule.level not in _LEVELS:
         yield f"{where}.level {rule.level!r} is not one of {', '.join(_LEVELS)}"
     yield from _paths(f"{where}.nonResourceURLs", rule.non_resource_urls)
-    for at, one in enumerate(rule.resources):
-        if one.resource_names and not one.resources:
+    for at, resource in enumerate(rule.resources):
+        if resource.resource_names and not resource.resources:
             yield f"{where}.resources[{at}].resourceNames needs at least one of resources"
-        if "/" in one.group:
+        if "/" in resource.group:
             yield (
-                f"{where}.resources[{at}].group {one.group!r} is no API group "
-                f"(a group has no version: {one.group.partition('/')[0]!r})"
+                f"{where}.resources[{at}].group {resource.group!r} is no API group "
+                f"(a group has no version: {resource.group.partition('/')[0]!r})"
             )
     yield from _stages(f"{where}.omitStages", rule.omit_stages)
     if rule.non_resource_urls and (rule.resources or rule.namespaces):

@@ -13,4 +13,4 @@ API_AUDIENCES: Final = (ISSUER,)
 
 def intersect_audiences(has: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
     """Return the wanted audiences that a token has, in the order of `wanted`."""
-    return tuple(one for one in wanted if one in has)
+    return tuple(item for item in wanted if item in has)

@@ -49,7 +49,7 @@ def read_tokens(path: Path) -> dict[str, User]:
         token, name, uid, *more = (cell.strip() for cell in row)
         if not token or not name:
             raise InvalidTokenFile(f"row {number} of the token file {path} has no token or no user")
-        groups = tuple(one.strip() for one in more[0].split(",") if one.strip()) if more else ()
+        groups = tuple(part.strip() for part in more[0].split(",") if part.strip()) if more else ()
         users[token] = authenticated_user(name, groups, uid)
     return users
 
@@ -98,21 +98,23 @@ class Authenticator:
         if user is not None and own:
             return Identity(user, own)
         try:
-            found = None if self.identify_issued is None else self.identify_issued(token, audiences)
+            identity = (
+                None if self.identify_issued is None else self.identify_issued(token, audiences)
+            )
         except InvalidToken as error:
             raise InvalidToken(f"[{_INVALID}, {error}]") from None
-        if found is None:
+        if identity is None:
             raise InvalidToken(_INVALID)
-        return found
+        return identity
 
     def review_token(self, token: str, audiences: Sequence[str] = API_AUDIENCES) -> Identity:
         """Return the identity that a request with a bearer token would have. Raises
         InvalidToken.
         """
-        found = bearer_token(f"Bearer {token}")
+        result = bearer_token(f"Bearer {token}")
         return (
-            self.token_identity(found, audiences)
-            if found
+            self.token_identity(result, audiences)
+            if result
             else Identity(ANONYMOUS, tuple(audiences))
         )
 
@@ -143,15 +145,15 @@ def certificate_user(certificate: Mapping[str, object] | None, encoded: bytes) -
     """
     if not certificate:
         return None
-    said: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     subject: tuple[tuple[tuple[str, str], ...], ...] = certificate.get("subject", ())  # type: ignore[assignment]
     for relative in subject:
         for key, value in relative:
-            said.setdefault(key, []).append(value)
-    names, uids = said.get("commonName"), said.get(_UID_OF_SUBJECT, [""])
+            result.setdefault(key, []).append(value)
+    names, uids = result.get("commonName"), result.get(_UID_OF_SUBJECT, [""])
     if not names or not names[-1] or len(uids) > 1:
         return None
-    groups = tuple(said.get("organizationName", ()))
+    groups = tuple(result.get("organizationName", ()))
     known = authenticated_user(names[-1], groups, uids[0])
     identity = f"X509SHA256={hashlib.sha256(encoded).hexdigest()}"
     return User(known.name, known.groups, known.uid, {CREDENTIAL: (identity,)})

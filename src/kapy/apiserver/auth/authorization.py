@@ -44,10 +44,10 @@ class Attributes(NamedTuple):
     def forbidden(self, why: str = "") -> Forbidden:
         """Return kube-apiserver's error for a user without the right."""
         why = f": {why}" if why else ""
-        said = f"{self._denial().translate(_AS_HTML)}{why}"
+        result = f"{self._denial().translate(_AS_HTML)}{why}"
         if not (self.group or self.resource):
             details: Document = {"name": self.name} if self.name else {}
-            return Forbidden(f"forbidden: {said}", details=details)
+            return Forbidden(f"forbidden: {result}", details=details)
         details = {"name": self.name} if self.name else {}
         if self.group:
             details["group"] = self.group
@@ -55,7 +55,7 @@ class Attributes(NamedTuple):
             details["kind"] = self.resource
         qualified = f"{self.resource}.{self.group}" if self.group else self.resource
         named = f" {go_quoted(self.name)}" if self.name else ""
-        return Forbidden(f"{qualified}{named} is forbidden: {said}", details=details)
+        return Forbidden(f"{qualified}{named} is forbidden: {result}", details=details)
 
     def _denial(self) -> str:
         cannot = f"User {go_quoted(self.user.name)} cannot {self.verb}"

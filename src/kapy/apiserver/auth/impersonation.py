@@ -37,10 +37,10 @@ class ImpersonationRequest:
         extra = ", ".join(
             f"{go_quoted(k)}:{_format_go_list(v)}" for k, v in sorted(self.extra.items())
         )
-        shown = f"map[string][]string{{{extra}}}" if extra else "map[string][]string(nil)"
+        result = f"map[string][]string{{{extra}}}" if extra else "map[string][]string(nil)"
         return (
             f"&user.DefaultInfo{{Name:{go_quoted(self.name)}, UID:{go_quoted(self.uid)}, "
-            f"Groups:{_format_go_list(self.groups)}, Extra:{shown}}}"
+            f"Groups:{_format_go_list(self.groups)}, Extra:{result}}}"
         )
 
 
@@ -55,12 +55,12 @@ def parse_impersonation(headers: Iterable[tuple[bytes, bytes]]) -> Impersonation
 
     Raises BadRequest if they have no user.
     """
-    asked = [(raw, value) for raw, value in headers if raw.startswith(_PREFIX)]
-    if not asked:  # as in nearly every request
+    request = [(raw, value) for raw, value in headers if raw.startswith(_PREFIX)]
+    if not request:  # as in nearly every request
         return None
     wish = ImpersonationRequest()
     single: dict[str, str] = {}
-    for raw, value in asked:
+    for raw, value in request:
         name, text = _text(raw[len(_PREFIX) :]), _text(value)
         if name in ("user", "uid"):
             single.setdefault(name, text)

@@ -71,12 +71,12 @@ class Mode:
 
 def _is_own_node(wish: ImpersonationRequest, user: User) -> bool:
     node = parse_node_user(wish.name)
-    told = user.extra.get(_NODE_OF_POD, ())
+    entries = user.extra.get(_NODE_OF_POD, ())
     return (
         wish.only_name
         and bool(node)
         and bool(parse_service_account_user(user.name))
-        and told == (node,)
+        and entries == (node,)
     )
 
 
@@ -130,37 +130,37 @@ class ImpersonationAuthorizer:
         raise first
 
     def _order(self, name: str) -> list[int]:
-        every = list(range(len(_MODES)))
+        value = list(range(len(_MODES)))
         worked = self._worked.get(name)
-        return every if worked is None else [worked, *(one for one in every if one != worked)]
+        return value if worked is None else [worked, *(item for item in value if item != worked)]
 
 
 def _check(
-    mode: Mode, wish: ImpersonationRequest, asked: Attributes, authorize: Authorizer
+    mode: Mode, wish: ImpersonationRequest, attributes: Attributes, authorize: Authorizer
 ) -> None:
     """Check that the requester may impersonate in this mode. Raises Forbidden."""
     if mode.name:
-        authorize(asked._replace(verb=f"impersonate-on:{mode.name}:{asked.verb}"))
-    authorize(_user_attributes(mode, wish, asked.user))
+        authorize(attributes._replace(verb=f"impersonate-on:{mode.name}:{attributes.verb}"))
+    authorize(_user_attributes(mode, wish, attributes.user))
     if wish.uid:
-        authorize(_attributes(mode, asked.user, "uids", wish.uid, group=_GROUP))
-    groups = _group_attributes(mode, wish, asked.user)
+        authorize(_attributes(mode, attributes.user, "uids", wish.uid, group=_GROUP))
+    groups = _group_attributes(mode, wish, attributes.user)
     if not (
         mode.name and len(groups) >= _MANY and _is_allowed(authorize, groups[0]._replace(name="*"))
     ):
-        for one in groups:
-            authorize(one)
-    extras = _extra_attributes(mode, wish, asked.user)
+        for group in groups:
+            authorize(group)
+    extras = _extra_attributes(mode, wish, attributes.user)
     many = len(wish.extra) >= _MANY or len(extras) >= _MANY
     if mode.name and many and _is_allowed(authorize, extras[0]._replace(subresource="*", name="*")):
         return
-    for one in extras:
-        authorize(one)
+    for extra in extras:
+        authorize(extra)
 
 
-def _is_allowed(authorize: Authorizer, asked: Attributes) -> bool:
+def _is_allowed(authorize: Authorizer, attributes: Attributes) -> bool:
     try:
-        authorize(asked)
+        authorize(attributes)
     except Forbidden:
         return False
     return True
@@ -191,7 +191,7 @@ def _group_attributes(mode: Mode, wish: ImpersonationRequest, user: User) -> lis
     if mode.name and SUPERUSERS in wish.groups:
         refused = _attributes(mode, user, "groups", SUPERUSERS)
         raise refused.forbidden("impersonating the system:masters group is not allowed")
-    return [_attributes(mode, user, "groups", one) for one in wish.groups]
+    return [_attributes(mode, user, "groups", group) for group in wish.groups]
 
 
 def _extra_attributes(mode: Mode, wish: ImpersonationRequest, user: User) -> list[Attributes]:

@@ -98,13 +98,17 @@ class ServiceAccountTokens:
         although it is still valid.
         """
         meta, now = account["metadata"], int(self._clock().timestamp())
-        said: Document = {"namespace": meta["namespace"]}
-        for one in bound:
-            named = {"name": one.name, "uid": one.uid} if one.uid else {"name": one.name}
-            said[one.kind.lower()] = named
-        said["serviceaccount"] = {"name": meta["name"], "uid": meta["uid"]}
+        result: Document = {"namespace": meta["namespace"]}
+        for bound_object in bound:
+            named = (
+                {"name": bound_object.name, "uid": bound_object.uid}
+                if bound_object.uid
+                else {"name": bound_object.name}
+            )
+            result[bound_object.kind.lower()] = named
+        result["serviceaccount"] = {"name": meta["name"], "uid": meta["uid"]}
         if warn_after:
-            said["warnafter"] = now + warn_after
+            result["warnafter"] = now + warn_after
         return self._sign(
             {
                 "aud": list(audiences),
@@ -112,7 +116,7 @@ class ServiceAccountTokens:
                 "iat": now,
                 "iss": ISSUER,
                 "jti": identity,
-                "kubernetes.io": said,
+                "kubernetes.io": result,
                 # A token without expiry is valid whatever the clock was when it was issued.
                 "nbf": 0 if seconds >= FOREVER else now,
                 "sub": f"system:serviceaccount:{meta['namespace']}:{meta['name']}",
@@ -135,37 +139,37 @@ class ServiceAccountTokens:
             raise ServiceTokenError("service account token is not valid yet")
         if now - LEEWAY > claims["exp"]:
             raise ServiceTokenError("service account token has expired")
-        said = claims["kubernetes.io"]
-        self._check_objects(said)
-        return Identity(_user(claims, said), accepted)
+        result = claims["kubernetes.io"]
+        self._check_objects(result)
+        return Identity(_user(claims, result), accepted)
 
-    def _check_objects(self, said: Document) -> None:
+    def _check_objects(self, value: Document) -> None:
         """Check that the account and the bound object exist. Raises ServiceTokenError."""
-        space, account = said["namespace"], said["serviceaccount"]
+        space, account = value["namespace"], value["serviceaccount"]
         self._check("serviceaccounts", "service account", space, account)
         for kind, plural in _BOUND.items():
-            named = said.get(kind)
-            if named is not None and not (kind == "node" and "pod" in said):
+            named = value.get(kind)
+            if named is not None and not (kind == "node" and "pod" in value):
                 self._check(plural, kind, "" if kind == "node" else space, named)
 
-    def _check(self, plural: str, kind: str, namespace: str, said: Document) -> None:
+    def _check(self, plural: str, kind: str, namespace: str, value: Document) -> None:
         table = self._store.peek(plural)
-        found = None if table is None else table.get(namespace, said["name"])
+        result = None if table is None else table.get(namespace, value["name"])
         is_account = kind == "service account"
-        if found is None:
-            missing = f"serviceaccounts {go_quoted(said['name'])} not found"
+        if result is None:
+            missing = f"serviceaccounts {go_quoted(value['name'])} not found"
             raise ServiceTokenError(missing if is_account else _INVALIDATED)
-        meta = found["metadata"]
-        if meta["uid"] != said["uid"]:
+        meta = result["metadata"]
+        if meta["uid"] != value["uid"]:
             claim = "claim" if is_account else f"service account {kind} ref claim"
             raise ServiceTokenError(
-                f"{kind} UID ({meta['uid']}) does not match {claim} ({said['uid']})"
+                f"{kind} UID ({meta['uid']}) does not match {claim} ({value['uid']})"
             )
         ends = meta.get("deletionTimestamp")
         now = self._clock().timestamp()
         if ends and datetime.fromisoformat(ends).timestamp() < now - LEEWAY:
-            gone = f"service account {namespace}/{said['name']} has been deleted"
-            raise ServiceTokenError(gone if is_account else _INVALIDATED)
+            removal = f"service account {namespace}/{value['name']} has been deleted"
+            raise ServiceTokenError(removal if is_account else _INVALIDATED)
 
     def keys(self) -> Document:
         """Return the public keys (`/openid/v1/jwks`)."""

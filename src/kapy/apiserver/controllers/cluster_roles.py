@@ -28,23 +28,23 @@ def ensure_default_roles(server: ServerContext) -> None:
         kind = server.registry.find(GROUP, "v1", plural)
         assert kind is not None
         for name, wanted in documents.items():
-            found = table.latest("", name)
-            if found is None:
+            result = table.latest("", name)
+            if result is None:
                 document = deep_copy(wanted)
                 init_metadata(document, kind, "", server.clock(), server.rng)
                 server.store.put(table, "", name, document)
             elif "rules" in wanted:
-                _add_missing(server, found, wanted)
+                _add_missing(server, result, wanted)
 
 
-def _add_missing(server: ServerContext, found: Document, wanted: Document) -> None:
-    annotations = found["metadata"].get("annotations") or {}
+def _add_missing(server: ServerContext, value: Document, wanted: Document) -> None:
+    annotations = value["metadata"].get("annotations") or {}
     if annotations.get(AUTOUPDATE) != "true" or wanted.get("aggregationRule"):
         return
-    own = found.get("rules") or []
+    own = value.get("rules") or []
     lacking = uncovered_rules(own, wanted["rules"])
     if lacking:
-        _put(server, found, [*own, *lacking])
+        _put(server, value, [*own, *lacking])
 
 
 def _put(server: ServerContext, role: Document, rules: list[Document]) -> None:
@@ -79,17 +79,17 @@ class ClusterRoleAggregation:
             rules = self._aggregate(name, rule)
             before = role.get("rules") or []
             # Ignore the order: roles that aggregate each other would change it for ever.
-            if len(rules) != len(before) or any(one not in before for one in rules):
+            if len(rules) != len(before) or any(item not in before for item in rules):
                 _put(self._server, role, rules)
 
     def _aggregate(self, name: str, rule: Document) -> list[Document]:
         table = self._server.store.table(CLUSTER_ROLES)
         others = [key for key in sorted({**table.content(""), **table.staged}) if key[1] != name]
-        roles = [one for key in others if (one := table.latest(*key)) is not None]
+        roles = [value for key in others if (value := table.latest(*key)) is not None]
         rules: list[Document] = []
-        for one in rule.get("clusterRoleSelectors") or ():
-            selector = selector_of(one)
+        for value in rule.get("clusterRoleSelectors") or ():
+            selector = selector_of(value)
             for role in roles:
                 if selector.selects(role):
-                    rules += [each for each in role.get("rules") or () if each not in rules]
+                    rules += [item for item in role.get("rules") or () if item not in rules]
         return rules

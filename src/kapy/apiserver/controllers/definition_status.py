@@ -23,8 +23,8 @@ _NAMES_ACCEPTED: Final = "the initial names have been accepted"
 def is_true(document: Document, kind: str) -> bool:
     """Report whether a condition is True."""
     return any(
-        one["type"] == kind and one["status"] == "True"
-        for one in (document.get("status") or {}).get("conditions") or ()
+        condition["type"] == kind and condition["status"] == "True"
+        for condition in (document.get("status") or {}).get("conditions") or ()
     )
 
 
@@ -65,7 +65,7 @@ def compute_status(document: Document, others: Iterable[Document], now: str) -> 
 
 class _Conditions:
     def __init__(self, conditions: Iterable[Document], now: str) -> None:
-        self.by_type = {one["type"]: one for one in conditions}
+        self.by_type = {condition["type"]: condition for condition in conditions}
         self._now = now
 
     def true(self, kind: str) -> bool:
@@ -84,31 +84,31 @@ class _Conditions:
         }
 
 
-def _is_same_condition(one: Document, other: Document) -> bool:
-    return {key: value for key, value in one.items() if value} == {
+def _is_same_condition(item: Document, other: Document) -> bool:
+    return {key: value for key, value in item.items() if value} == {
         key: value for key, value in other.items() if value
     }
 
 
 def _resolve_names(
-    asked: Document, accepted: Document, others: Iterable[Document]
+    request: Document, accepted: Document, others: Iterable[Document]
 ) -> tuple[tuple[str, str] | None, Document]:
     """Return the last conflict (reason and message), and the names that are now accepted."""
-    resources, kinds = _names_in_use([accepted, *(accepted_names(one) for one in others)])
+    resources, kinds = _names_in_use([accepted, *(accepted_names(element) for element in others)])
     names: dict[str, Any] = {**accepted}
     problem = None
-    for field, reason, taken in (
+    for field, reason, item in (
         ("plural", "PluralConflict", resources),
         ("singular", "SingularConflict", resources),
         ("shortNames", "ShortNamesConflict", resources),
         ("kind", "KindConflict", kinds),
         ("listKind", "ListKindConflict", kinds),
     ):
-        if wrong := list(_conflicting_names(asked.get(field), accepted.get(field), taken)):
+        if wrong := list(_conflicting_names(request.get(field), accepted.get(field), item)):
             problem = reason, wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]"
         else:
-            names[field] = asked.get(field)
-    names["categories"] = asked.get("categories")
+            names[field] = request.get(field)
+    names["categories"] = request.get("categories")
     kept = {key: value for key, value in names.items() if value or key in _NO_NAMES}
     return problem, {**_NO_NAMES, **kept}
 
@@ -123,10 +123,10 @@ def _names_in_use(named: Iterable[Document]) -> tuple[set[str], set[str]]:
     return resources, kinds
 
 
-def _conflicting_names(asked: Any, accepted: Any, taken: set[str]) -> Iterator[str]:
+def _conflicting_names(request: Any, accepted: Any, value: set[str]) -> Iterator[str]:
     own = accepted if isinstance(accepted, list) else [accepted or ""]
-    for name in dict.fromkeys(asked if isinstance(asked, list) else [asked or ""]):
-        if name not in own and name in taken:
+    for name in dict.fromkeys(request if isinstance(request, list) else [request or ""]):
+        if name not in own and name in value:
             yield f"{go_quoted(name)} is already in use"
 
 

@@ -122,9 +122,9 @@ class DefinitionController:
         """Return the other definitions of a group, including staged writes."""
         name, group = document["metadata"]["name"], document["spec"]["group"]
         table = self._server.store.table(DEFINITIONS)
-        names = [one["metadata"]["name"] for one in table.scan("")]
-        latest = [table.latest("", one) for one in names if one != name]
-        return [one for one in latest if one is not None and one["spec"]["group"] == group]
+        names = [item["metadata"]["name"] for item in table.scan("")]
+        latest = [table.latest("", item) for item in names if item != name]
+        return [item for item in latest if item is not None and item["spec"]["group"] == group]
 
     def _delete_objects(self, document: Document) -> None:
         """Delete the objects of a definition that is being deleted."""
@@ -135,10 +135,10 @@ class DefinitionController:
         if self._ending.setdefault(table, meta["name"]) and self._server.store.peek(table):
             from kapy.apiserver.verbs.delete import stage_deletion
 
-            for one in list(self._server.store.table(table).content("").values()):
+            for item in list(self._server.store.table(table).content("").values()):
                 kinds = self._served.get(table)
-                if kinds and not one["metadata"].get("deletionTimestamp"):
-                    stage_deletion(self._server, kinds[0], one)
+                if kinds and not item["metadata"].get("deletionTimestamp"):
+                    stage_deletion(self._server, kinds[0], item)
         self._remove_definition(table)
 
     def _remove_definition(self, table: str) -> None:
@@ -152,7 +152,9 @@ class DefinitionController:
             return
         del self._ending[table]
         meta = document["metadata"]
-        finalizers = [one for one in meta.get("finalizers") or () if one != CLEANUP]
+        finalizers = [
+            finalizer for finalizer in meta.get("finalizers") or () if finalizer != CLEANUP
+        ]
         if finalizers:
             new = {**document, "metadata": {**meta, "finalizers": finalizers}}
             self._server.store.put(definitions, "", table, new)

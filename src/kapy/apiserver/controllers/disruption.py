@@ -24,6 +24,7 @@ from kapy.apiserver.verbs.disruption_budgets import (
 )
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, KapyError
+from kapy.kube.int_or_percent import InvalidIntOrPercent, scaled_value
 from kapy.kube.names import split_api_version
 
 PODS: Final = "pods"
@@ -70,14 +71,14 @@ class DisruptionController:
     def _status(self, budget: Document) -> Document:
         before, meta = budget.get("status") or {}, budget["metadata"]
         now = format_time(self._server.clock())
-        pods = [one for one in self._pods(meta["namespace"]) if selects(budget, one)]
+        pods = [pod for pod in self._pods(meta["namespace"]) if selects(budget, pod)]
         try:
             expected, wanted = self._count(budget.get("spec") or {}, pods)
         except (UnknownReplicas, ApiError) as error:
             blocked = {**before, "disruptionsAllowed": 0}
             return with_condition(blocked, now, "False", "SyncFailed", str(error))
         disrupted = _disrupted_pods(before, pods)
-        healthy = sum(_is_healthy(one, disrupted) for one in pods)
+        healthy = sum(_is_healthy(pod, disrupted) for pod in pods)
         status = {
             "observedGeneration": meta.get("generation", 0),
             **({"disruptedPods": disrupted} if disrupted else {}),
@@ -106,13 +107,13 @@ class DisruptionController:
 
     def _total_replicas(self, pods: list[Document]) -> int:
         """Return the total replicas of these pods' controllers; pods without one do not count."""
-        found: dict[str, int] = {}
+        result: dict[str, int] = {}
         for pod in pods:
             owner = _controller_reference(pod)
-            if owner is not None and owner["uid"] not in found:
+            if owner is not None and owner["uid"] not in result:
                 uid, replicas = self._replicas(pod, owner)
-                found[uid] = replicas
-        return sum(found.values())
+                result[uid] = replicas
+        return sum(result.values())
 
     def _replicas(self, pod: Document, owner: Document) -> tuple[str, int]:
         """Return the uid and the replicas of a pod's controller. Raises UnknownReplicas."""
@@ -133,9 +134,11 @@ class DisruptionController:
         kind = self._server.registry.find_kind(group, version, owner["kind"])
         if kind is None:
             return None, None
-        found = self._server.table(kind).latest(namespace if kind.namespaced else "", owner["name"])
-        same = found is not None and found["metadata"]["uid"] == owner["uid"]
-        return kind, found if same else None
+        result = self._server.table(kind).latest(
+            namespace if kind.namespaced else "", owner["name"]
+        )
+        same = result is not None and result["metadata"]["uid"] == owner["uid"]
+        return kind, result if same else None
 
 
 def _has_scale(kind: Kind) -> bool:
@@ -144,13 +147,13 @@ def _has_scale(kind: Kind) -> bool:
 
 def _controller_reference(document: Document) -> Document | None:
     owners = document["metadata"].get("ownerReferences") or ()
-    return next((one for one in owners if one.get("controller")), None)
+    return next((owner for owner in owners if owner.get("controller")), None)
 
 
 def _disrupted_pods(before: Document, pods: list[Document]) -> Document:
     """Return the pods with an allowed eviction that are not being deleted yet."""
     there = {
-        one["metadata"]["name"] for one in pods if not one["metadata"].get("deletionTimestamp")
+        pod["metadata"]["name"] for pod in pods if not pod["metadata"].get("deletionTimestamp")
     }
     noted = before.get("disruptedPods") or {}
     return {name: moment for name, moment in noted.items() if name in there}
@@ -163,9 +166,7 @@ def _is_healthy(pod: Document, disrupted: Document) -> bool:
 
 def _resolve_percentage(value: Any, whole: int) -> int:
     """Return a number, or a percentage of the whole, rounded up. Raises UnknownReplicas."""
-    if isinstance(value, int):
-        return value
-    digits = str(value).removesuffix("%")
-    if not digits.isdecimal() or digits == value:
-        raise UnknownReplicas(f'"{value}" is neither a number nor a percentage')
-    return -(-int(digits) * whole // 100)
+    try:
+        return scaled_value(value, whole, round_up=True)
+    except InvalidIntOrPercent:
+        raise UnknownReplicas(f'"{value}" is neither a number nor a percentage') from None

@@ -49,7 +49,7 @@ class EventExpiry:
     def _list_events(self) -> None:
         events = self._server.store.table(_EVENTS).content("").items()
         ends = {key: _last_update(event) + LIFE for key, event in events}
-        self._ends = dict(sorted(ends.items(), key=lambda one: one[1]))
+        self._ends = dict(sorted(ends.items(), key=lambda entry: entry[1]))
 
     def _on_write(self, event: WriteEvent) -> None:
         if event.table != _EVENTS:
@@ -85,5 +85,5 @@ class EventExpiry:
 
 def _last_update(event: Document) -> datetime:
     """Return the time of an Event's last update, as its fields record it."""
-    said = next((event[field] for field in _LATEST if event.get(field)), None)
-    return datetime.fromisoformat(said or event["metadata"]["creationTimestamp"])
+    result = next((event[field] for field in _LATEST if event.get(field)), None)
+    return datetime.fromisoformat(result or event["metadata"]["creationTimestamp"])

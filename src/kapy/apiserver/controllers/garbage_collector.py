@@ -86,10 +86,10 @@ class GarbageCollector:
         return after.keys() != before.keys()
 
     def _remove_dependent(self, owner: str, place: ObjectKey) -> None:
-        found = self._dependents.get(owner)
-        if found is not None:
-            found.pop(place, None)
-            if not found:
+        dependent = self._dependents.get(owner)
+        if dependent is not None:
+            dependent.pop(place, None)
+            if not dependent:
                 del self._dependents[owner]
         waiting = self._alive.get(owner)
         if waiting is not None:
@@ -127,11 +127,11 @@ class GarbageCollector:
         uid = document["metadata"]["uid"]
         blocking = False
         for dependent, blocks in list(self._dependents.get(uid, {}).items()):
-            found = self._read(dependent)
-            if found is None:
+            result = self._read(dependent)
+            if result is None:
                 continue
             if not _is_waiting_for_dependents(
-                found["metadata"]
+                result["metadata"]
             ):  # prevents a loop of mutual owners
                 self._queue.add(dependent)
             blocking = blocking or blocks
@@ -142,9 +142,9 @@ class GarbageCollector:
         document = self._read(place)
         if document is None:
             return
-        found = document["metadata"].get("finalizers") or []
+        finalizers = document["metadata"].get("finalizers") or []
         self._update_metadata(
-            kind, place, document, finalizers=[one for one in found if one != finalizer]
+            kind, place, document, finalizers=[item for item in finalizers if item != finalizer]
         )
 
     def _remove_owner_references(self, place: ObjectKey, uids: Iterable[str]) -> None:
@@ -153,7 +153,7 @@ class GarbageCollector:
         if document is None or kind is None:
             return
         owners = document["metadata"].get("ownerReferences") or []
-        kept = [one for one in owners if one["uid"] not in uids]
+        kept = [owner for owner in owners if owner["uid"] not in uids]
         self._update_metadata(kind, place, document, ownerReferences=kept)
 
     def _update_metadata(
@@ -177,14 +177,14 @@ class GarbageCollector:
     async def _process_owners(self, kind: Kind, place: ObjectKey, document: Document) -> None:
         """Keep, disown or delete an object according to the state of its owners."""
         owners = document["metadata"]["ownerReferences"]
-        states = [(self._owner_state(place, one), one["uid"]) for one in owners]
-        gone = {uid for state, uid in states if state == "gone"}
+        states = [(self._owner_state(place, owner), owner["uid"]) for owner in owners]
+        uids = {uid for state, uid in states if state == "gone"}
         waiting = {uid for state, uid in states if state == "waiting"}
         if any(state == "solid" for state, _ in states):
-            if gone or waiting:
-                self._remove_owner_references(place, gone | waiting)
+            if uids or waiting:
+                self._remove_owner_references(place, uids | waiting)
             return
-        if gone or waiting:
+        if uids or waiting:
             policy = "Background"
             uid = document["metadata"]["uid"]
             if waiting and any(self._has_blocking_dependents(uid)):
@@ -199,16 +199,20 @@ class GarbageCollector:
 
     def _has_waiting_dependent(self, uid: str) -> bool:
         """Report whether a dependent of a deleted object itself waits for its dependents."""
-        found = (self._read(one) for one in self._dependents.get(uid, ()))
-        return any(one is not None and _is_waiting_for_dependents(one["metadata"]) for one in found)
+        result = (self._read(object_key) for object_key in self._dependents.get(uid, ()))
+        return any(
+            item is not None and _is_waiting_for_dependents(item["metadata"]) for item in result
+        )
 
     def _clear_block_owner_deletion(
         self, kind: Kind, place: ObjectKey, document: Document
     ) -> Document:
         """Clear blockOwnerDeletion, so that the owners can be deleted before the object."""
         owners = [
-            {**one, "blockOwnerDeletion": False} if one.get("blockOwnerDeletion") else one
-            for one in document["metadata"]["ownerReferences"]
+            {**reference, "blockOwnerDeletion": False}
+            if reference.get("blockOwnerDeletion")
+            else reference
+            for reference in document["metadata"]["ownerReferences"]
         ]
         self._update_metadata(kind, place, document, ownerReferences=owners)
         for owner in owners:
@@ -226,11 +230,11 @@ class GarbageCollector:
         kind = self._server.registry.find_kind(group, version, owner["kind"])
         if kind is None or (kind.namespaced and not place.namespace):
             return "solid"
-        found = self._alive.get(owner["uid"])
+        object_key = self._alive.get(owner["uid"])
         namespace = place.namespace if kind.namespaced else ""
-        if found != ObjectKey(kind.table, namespace, owner["name"]):
+        if object_key != ObjectKey(kind.table, namespace, owner["name"]):
             return "gone"
-        document = self._read(found)
+        document = self._read(object_key)
         if document is None:
             return "gone"
         meta = document["metadata"]
@@ -259,10 +263,12 @@ class GarbageCollector:
 
 def _owners(meta: Document) -> dict[str, bool]:
     """Return the uids of an object's owners, and whether the object blocks their deletion."""
-    found: dict[str, bool] = {}
-    for one in meta.get("ownerReferences") or ():
-        found[one["uid"]] = found.get(one["uid"], False) or bool(one.get("blockOwnerDeletion"))
-    return found
+    owners: dict[str, bool] = {}
+    for reference in meta.get("ownerReferences") or ():
+        owners[reference["uid"]] = owners.get(reference["uid"], False) or bool(
+            reference.get("blockOwnerDeletion")
+        )
+    return owners
 
 
 def _is_waiting_for_dependents(meta: Document) -> bool:

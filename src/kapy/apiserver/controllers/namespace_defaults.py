@@ -61,11 +61,11 @@ class NamespaceDefaults:
         kind = self._server.registry.find("", "v1", plural)
         assert kind is not None
         name = wanted["metadata"]["name"]
-        found = self._server.table(kind).latest(namespace, name)
-        if found is None:
+        result = self._server.table(kind).latest(namespace, name)
+        if result is None:
             create_object(self._server, kind, namespace, {"apiVersion": "v1", **wanted})
-        elif found.get("data") != wanted.get("data"):
-            update_object(self._server, kind, found, {**found, "data": wanted["data"]})
+        elif result.get("data") != wanted.get("data"):
+            update_object(self._server, kind, result, {**result, "data": wanted["data"]})
 
 
 def _new_object(name: str) -> Document:

@@ -121,18 +121,20 @@ class NamespaceController:
             self._server.store.put(table, "", name, new)
 
     def _remaining_content(self, namespace: str) -> list[tuple[Kind, list[Document]]]:
-        found = []
+        result = []
         for table in self._server.store.tables():
             kind = self._server.registry.in_table(table.name)
             objects = list(table.content(namespace).values())
             if kind is not None and kind.namespaced and objects:
-                found.append((kind, objects))
-        return found
+                result.append((kind, objects))
+        return result
 
     def _remove_finalizer(self, table: Table, document: Document) -> None:
         store, meta = self._server.store, document["metadata"]
         spec = document.get("spec") or {}
-        finalizers = [one for one in spec.get("finalizers") or () if one != "kubernetes"]
+        finalizers = [
+            finalizer for finalizer in spec.get("finalizers") or () if finalizer != "kubernetes"
+        ]
         if not finalizers and not meta.get("finalizers"):
             store.delete(table, "", meta["name"], document)
             return
@@ -145,13 +147,13 @@ def _conditions(
 ) -> list[Document]:
     resources = ", ".join(
         f"{kind.group_resource} has {len(objects)} resource instances"
-        for kind, objects in sorted(left, key=lambda one: one[0].group_resource)
+        for kind, objects in sorted(left, key=lambda entry: entry[0].group_resource)
     )
     finalizers = Counter(
         finalizer
         for _, objects in left
-        for one in objects
-        for finalizer in one["metadata"].get("finalizers") or ()
+        for obj in objects
+        for finalizer in obj["metadata"].get("finalizers") or ()
     )
     held = ", ".join(
         f"{name} in {count} resource instances" for name, count in sorted(finalizers.items())
@@ -190,7 +192,7 @@ def _conditions(
             else "All content-preserving finalizers finished",
         ),
     ]
-    before = {one["type"]: one for one in status.get("conditions") or ()}
+    before = {condition["type"]: condition for condition in status.get("conditions") or ()}
     return [
         {
             "type": kind,

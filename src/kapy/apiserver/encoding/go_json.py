@@ -41,8 +41,8 @@ def to_go_values(value: Any) -> Any:
     if isinstance(value, dict):
         return _members_to_go_values(value)
     if isinstance(value, list):
-        for index, one in enumerate(value):
-            value[index] = to_go_values(one)
+        for index, item in enumerate(value):
+            value[index] = to_go_values(item)
         return value
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         value = float(value) if value.bit_length() <= 1024 else math.inf
@@ -52,10 +52,10 @@ def to_go_values(value: Any) -> Any:
 
 
 def _members_to_go_values(value: dict[str, Any]) -> dict[str, Any]:
-    for key, one in value.items():
-        value[key] = to_go_values(one)
+    for key, item in value.items():
+        value[key] = to_go_values(item)
     if any(_SURROGATE.search(key) for key in value):
-        return {_SURROGATE.sub(_REPLACEMENT, key): one for key, one in value.items()}
+        return {_SURROGATE.sub(_REPLACEMENT, key): element for key, element in value.items()}
     return value
 
 
@@ -86,15 +86,15 @@ def syntax_error(raw: bytes, encoding: str = "utf-8") -> str:
 def _parse_float(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-        raise OverflowError(f"cannot unmarshal number {shown} into Go value of type float64")
+        result = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise OverflowError(f"cannot unmarshal number {result} into Go value of type float64")
     return number
 
 
 def _refuse_constant(text: str) -> float:
-    shown = text.removeprefix("-")
+    result = text.removeprefix("-")
     raise OverflowError(
-        f"invalid character {_quote_character(shown[0])} looking for beginning of value"
+        f"invalid character {_quote_character(result[0])} looking for beginning of value"
     )
 
 
@@ -107,8 +107,8 @@ def _skip_space(text: str, position: int) -> int:
 def _literal_error(text: str, position: int) -> str:
     """Return the message about a malformed true, false or null."""
     for word in ("true", "false", "null"):
-        found = re.match(r"[a-z]+", text[position:])
-        if found is None or found[0] == word or found[0][0] != word[0]:
+        match = re.match(r"[a-z]+", text[position:])
+        if match is None or match[0] == word or match[0][0] != word[0]:
             continue
         for index, letter in enumerate(word):
             got = text[position + index : position + index + 1]
@@ -146,8 +146,10 @@ MOST_REPEATED = 100
 
 def duplicate_fields(raw: bytes) -> list[str]:
     """Return the paths of duplicate fields in order, at most MOST_REPEATED."""
-    found = _collect_duplicates(loads(raw.decode("utf-8", "replace"), object_pairs_hook=_Pairs), "")
-    return [path_text(path) for path in islice(found, MOST_REPEATED)]
+    duplicates = _collect_duplicates(
+        loads(raw.decode("utf-8", "replace"), object_pairs_hook=_Pairs), ""
+    )
+    return [path_text(path) for path in islice(duplicates, MOST_REPEATED)]
 
 
 class _Pairs(dict[str, Any]):

@@ -73,36 +73,36 @@ def _object(version: str, kind: str, content: Bytes) -> Document:
     if name is None:
         raise NotProtobuf(f'no kind "{kind}" is registered for version "{version}"')
     try:
-        found = {"apiVersion": version, "kind": kind, **_struct(name, content)}
+        result = {"apiVersion": version, "kind": kind, **_struct(name, content)}
     except RecursionError:
         raise InvalidContent(number, kind, "proto: exceeded max depth") from None
     except (IndexError, struct.error, ValueError) as error:
         raise InvalidContent(number, kind, f"proto: {error}") from None
-    if is_too_deep(found):
+    if is_too_deep(result):
         raise InvalidContent(number, kind, "proto: exceeded max depth")
-    return found
+    return result
 
 
 def _struct(name: str, data: Bytes) -> Document:
     """Decode the fields of one struct in their JSON form."""
     numbers, known = _numbers().get(name, {}), facts()["structs"].get(name, {})
-    found: Document = {}
+    result: Document = {}
     for number, value in fields(data):
         field = numbers.get(str(number))
         if field is None:
             continue
         if field.startswith("~"):
-            found |= _struct(field[1:], _bytes(value))
+            result |= _struct(field[1:], _bytes(value))
             continue
         kind = known[field]["t"]
         if kind.startswith("[]"):
-            found.setdefault(field, []).append(_value(kind[2:], value))
+            result.setdefault(field, []).append(_value(kind[2:], value))
         elif kind.startswith("{}"):
             key, inner = _entry(kind[2:], _bytes(value))
-            found.setdefault(field, {})[key] = inner
+            result.setdefault(field, {})[key] = inner
         else:
-            found[field] = _value(kind, value)
-    return found
+            result[field] = _value(kind, value)
+    return result
 
 
 def _entry(kind: str, data: Bytes) -> tuple[str, Any]:
@@ -189,7 +189,7 @@ def _text(value: Any) -> str:
 
 
 def _float(value: Bytes) -> float:
-    found: float = struct.unpack("<d" if len(value) == 8 else "<f", value)[0]
-    if not math.isfinite(found):
-        raise ValueError(f"JSON has no number {found}")
-    return found
+    result: float = struct.unpack("<d" if len(value) == 8 else "<f", value)[0]
+    if not math.isfinite(result):
+        raise ValueError(f"JSON has no number {result}")
+    return result

@@ -1,1 +1,1 @@
-"""Requests that only a Pod's kubelet can answer: logs, exec and port-forward."""
+"""Requests that only a Pod's kubelet can answer: logs, exec, attach and port-forward."""

@@ -1,31 +1,24 @@
-"""The subresource `exec`: a request that becomes a SPDY connection with the command's streams.
+"""The subresources `exec` and `attach`: a request that becomes a connection with streams.
 
 The component that runs pods answers with `Execution`. The connection then carries the requested
-streams (input, output, errors, terminal size) and one for the exit status (`v4.channel.k8s.io`).
+streams (input, output, errors, terminal size) and one for the exit status.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-import msgspec
-
-from kapy._aio.byte_streams import Channel
-from kapy._aio.spdy_protocol import SpdyProtocol
+from kapy.apiserver.kubelet.upgrade import Upgrade, negotiate_upgrade
 from kapy.apiserver.request.parameters import bool_parameter
-from kapy.kube.errors import BadRequest, KapyError
-from kapy.kube.foreign_json import BadJson, decode_json
+from kapy.kube.errors import BadRequest
 from kapy.kube.http import Reply, Request
 
-PROTOCOL: Final = "v4.channel.k8s.io"
-STREAMS_SECONDS: Final = 30.0
-"""Seconds within which a client must open its streams."""
-_LONGEST_SIZE: Final = 1024
-_MOST_SIDE: Final = 10_000
+_NUMBERED: Final = "v4.channel.k8s.io"
+STREAM_END: Final = "v5.channel.k8s.io"
+"""The WebSocket protocol in which a client can end a stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +59,8 @@ class CommandStreams:
 
 
 RunCommand = Callable[[Sequence[str], CommandStreams], Awaitable[int]]
-"""Runs a command to its end and returns its exit code. Raises KapyError."""
+"""Runs a command to its end and returns its exit code; without words, passes on the streams of the
+container's first process to its end. Raises KapyError."""
 
 
 @dataclass(slots=True)
@@ -75,150 +69,29 @@ class Execution(Reply):
 
     wanted: CommandRequest | None = None
     run: RunCommand | None = field(default=None)
+    upgrade: Upgrade | None = None
 
 
-def is_execution(request: Request) -> bool:
-    """Report whether a request is for `exec` over SPDY."""
-    upgrade = request.headers.get("upgrade", "").lower()
-    return request.path.endswith("/exec") and upgrade == "spdy/3.1"
+def execution(request: Request, run: RunCommand, *, attached: bool = False) -> Execution:
+    """Return the reply to a request. attached: it is for the container's own streams. Raises
+    BadRequest.
+    """
+    wanted = _parse_command(request, attached=attached)
+    upgrade = negotiate_upgrade(request, spdy=(_NUMBERED,), websocket=(STREAM_END, _NUMBERED))
+    return Execution(101, {}, wanted=wanted, run=run, upgrade=upgrade)
 
 
-def parse_command(request: Request) -> CommandRequest:
-    """Parse the command of a request. Raises BadRequest."""
-    offered = request.headers.get("x-stream-protocol-version", "").replace(" ", "").split(",")
-    if PROTOCOL not in offered:
-        raise BadRequest(f"commands are run by the protocol {PROTOCOL}, which the client lacks")
+def _parse_command(request: Request, *, attached: bool) -> CommandRequest:
     query = request.query
     uri = "" if request.arrival is None else request.arrival.uri
     words = parse_qs(urlsplit(uri).query, keep_blank_values=True).get("command")
     command = words or ([query["command"]] if "command" in query else [])
-    if not command:
+    if not command and not attached:
         raise BadRequest("you must specify at least 1 command")
     return CommandRequest(
-        command,
+        () if attached else command,
         stdin=bool_parameter(query, "stdin"),
         stdout=bool_parameter(query, "stdout"),
         stderr=bool_parameter(query, "stderr"),
         tty=bool_parameter(query, "tty"),
     )
-
-
-def response_head() -> bytes:
-    """Return the head of the 101 response, after which the connection speaks SPDY."""
-    return (
-        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n"
-        f"X-Stream-Protocol-Version: {PROTOCOL}\r\n\r\n"
-    ).encode()
-
-
-class CommandConnection(SpdyProtocol):
-    """The SPDY connection of one client to one command."""
-
-    def __init__(self, wanted: CommandRequest) -> None:
-        super().__init__(client=False)
-        self._wanted = wanted
-        self._there: dict[str, Channel] = {}
-        self._complete = asyncio.Event()
-        self._gone = asyncio.Event()
-
-    def on_stream(self, headers: Mapping[str, str], channel: Channel) -> None:
-        self._there.setdefault(headers.get("streamtype", ""), channel)
-        if self._wanted.streams <= self._there.keys():
-            self._complete.set()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        self._gone.set()
-        self._complete.set()
-
-    async def aclose(self) -> None:
-        """Close the connection."""
-        self.close()
-
-    async def serve(self, run: RunCommand) -> None:
-        """Run the command until it ends or the client disconnects."""
-        try:
-            async with asyncio.timeout(STREAMS_SECONDS):
-                await self._complete.wait()
-        except TimeoutError:
-            return
-        if self._gone.is_set():
-            return
-        async with asyncio.TaskGroup() as group:
-            running = group.create_task(self._run(run))
-            leaving = group.create_task(self._gone.wait())
-            await asyncio.wait([running, leaving], return_when=asyncio.FIRST_COMPLETED)
-            running.cancel()
-            leaving.cancel()
-
-    async def _run(self, run: RunCommand) -> None:
-        try:
-            outcome = _status(await run(self._wanted.command, self._streams()))
-        except KapyError as error:
-            outcome = _failure_status(str(error), "InternalError")
-        trouble = self._there["error"]
-        trouble.write(msgspec.json.encode(outcome))
-        for channel in self._there.values():
-            channel.close()
-
-    def _streams(self) -> CommandStreams:
-        there, tty = self._there, self._wanted.tty
-        return CommandStreams(
-            _writer(there.get("stdout")),
-            _writer(there.get("stdout" if tty else "stderr")),
-            _read_input(there["stdin"]) if "stdin" in self._wanted.streams else None,
-            tty,
-            _read_sizes(there["resize"]) if tty else None,
-        )
-
-
-def _writer(channel: Channel | None) -> Callable[[bytes], Awaitable[None]]:
-    async def write(data: bytes) -> None:
-        if channel is not None:
-            channel.write(data)
-            await channel.drain()
-
-    return write
-
-
-async def _read_input(channel: Channel) -> AsyncIterator[bytes]:
-    while data := await channel.read():
-        yield data
-
-
-async def _read_sizes(channel: Channel) -> AsyncIterator[tuple[int, int]]:
-    """Yield the terminal sizes, which arrive as JSON objects, one a line."""
-    rest = b""
-    async for data in _read_input(channel):
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            size = _size(line)
-            if size is not None:
-                yield size
-        if len(rest) > _LONGEST_SIZE:
-            return
-
-
-def _size(line: bytes) -> tuple[int, int] | None:
-    try:
-        found = decode_json(line)
-    except BadJson:
-        return None
-    sides = [found.get(one) for one in ("Height", "Width")] if isinstance(found, dict) else []
-    rows, columns = (sides or [None, None])[:2]
-    if not isinstance(rows, int) or not isinstance(columns, int):
-        return None
-    return (rows, columns) if 0 < rows < _MOST_SIDE and 0 < columns < _MOST_SIDE else None
-
-
-def _status(code: int) -> dict[str, Any]:
-    if code == 0:
-        return {"metadata": {}, "status": "Success"}
-    found = _failure_status(
-        f"command terminated with non-zero exit code: {code}", "NonZeroExitCode"
-    )
-    return found | {"details": {"causes": [{"reason": "ExitCode", "message": str(code)}]}}
-
-
-def _failure_status(message: str, reason: str) -> dict[str, Any]:
-    return {"metadata": {}, "status": "Failure", "message": message, "reason": reason}

@@ -1,4 +1,4 @@
-"""Requests that only a Pod's kubelet can answer: logs, exec, port-forward."""
+"""Requests that only a Pod's kubelet can answer: logs, exec, attach, port-forward."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.kubelet.exec import (
-    Execution,
-    RunCommand,
-    is_execution,
-    parse_command,
-)
-from kapy.apiserver.kubelet.port_forward import Connect, PortForward, is_port_forward
+from kapy.apiserver.kubelet.exec import RunCommand, execution
+from kapy.apiserver.kubelet.port_forward import Connect, port_forward
 from kapy.apiserver.request.parameters import bool_parameter, int_parameter
 from kapy.apiserver.request.request_info import RequestInfo, request_info
 from kapy.kube.errors import ApiError, BadRequest
@@ -62,6 +57,10 @@ class Kubelet(Protocol):
         """Return the runner of commands in a container; as for `log`. Raises UnsupportedByRuntime,
         too.
         """
+        ...
+
+    def attachment(self, namespace: str, pod: str, container: str) -> RunCommand | None:
+        """Return what passes on the streams of a container's first process; as for `command`."""
         ...
 
 
@@ -115,8 +114,8 @@ class KubeletRequests:
         """Answer a request; return None if no kubelet can. Raises BadRequest,
         UnsupportedByRuntime.
         """
-        found = self._answer(request, request_info(request))
-        return self._others(request) if found is None and self._others is not None else found
+        result = self._answer(request, request_info(request))
+        return self._others(request) if result is None and self._others is not None else result
 
     def _answer(self, request: Request, info: RequestInfo) -> Reply | None:
         if info.resource != "pods" or info.group:
@@ -127,35 +126,18 @@ class KubeletRequests:
         if connect is None:
             return None
         if info.subresource == "portforward":
-            if not is_port_forward(request):
-                raise _only_spdy("ports are forwarded")
-            return PortForward(101, {}, connect=connect)
-        if info.subresource == "exec":
+            return port_forward(request, connect)
+        if info.subresource in ("exec", "attach"):
             return self._execution(request, info)
-        if info.subresource == "attach":
-            raise UnsupportedByRuntime(
-                f"pod {info.name} cannot be attached to here; `kubectl logs -f` shows its output"
-            )
         return None
 
     def _execution(self, request: Request, info: RequestInfo) -> Reply | None:
         container = request.query.get("container", "")
-        run = self._kubelet.command(info.namespace, info.name, container)
-        if run is None:
-            return None
-        if not is_execution(request):
-            raise _only_spdy("commands are run")
-        return Execution(101, {}, wanted=parse_command(request), run=run)
-
-
-def _only_spdy(what: str) -> UnsupportedByRuntime:
-    """Return the error for a client that does not ask for SPDY. It has to be one of an upgrade:
-    then kubectl asks again, for SPDY.
-    """
-    return UnsupportedByRuntime(
-        f"{what} over SPDY/3.1 here, not over WebSocket; kubectl falls back to it by itself, and "
-        "other clients need a setting for it"
-    )
+        if info.subresource == "exec":
+            run = self._kubelet.command(info.namespace, info.name, container)
+            return None if run is None else execution(request, run)
+        attach = self._kubelet.attachment(info.namespace, info.name, container)
+        return None if attach is None else execution(request, attach, attached=True)
 
 
 def _log(kubelet: Kubelet, request: Request, info: RequestInfo, now: datetime) -> Reply | None:

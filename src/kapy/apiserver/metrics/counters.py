@@ -26,7 +26,9 @@ EVENT_BUCKETS: Final = tuple(1024.0 * 2**power for power in range(8))
 
 _APPLY: Final = "application/apply-patch+"
 _VERBS: Final = {"create": "POST", "update": "PUT", "deletecollection": "DELETE"}
-_METHODS: Final = {one: one for one in ("get", "post", "put", "patch", "delete")} | {"head": "get"}
+_METHODS: Final = {item: item for item in ("get", "post", "put", "patch", "delete")} | {
+    "head": "get"
+}
 _OF_ONE: Final = frozenset({"apply", "delete", "get", "patch", "update"})
 """Verbs for the object that the path names."""
 _MANY: Final = 1000  # custom kinds come and go
@@ -96,18 +98,18 @@ class RequestCounters:
 
     def own_durations(self) -> Histogram:
         """Return the durations of requests excluding webhook time."""
-        found = Histogram(SLI_BUCKETS)
-        found.sum = self.durations.sum
+        histogram = Histogram(SLI_BUCKETS)
+        histogram.sum = self.durations.sum
         finer = len(DURATION_BUCKETS) - len(SLI_BUCKETS) + 1
-        found.counts = [sum(self.durations.counts[:finer]), *self.durations.counts[finer:]]
-        return _sum(found, self.waits[1]) if self.waits else found
+        histogram.counts = [sum(self.durations.counts[:finer]), *self.durations.counts[finer:]]
+        return _sum(histogram, self.waits[1]) if self.waits else histogram
 
 
-def _sum(one: Histogram, other: Histogram) -> Histogram:
-    found = Histogram(one.bounds)
-    found.sum = one.sum + other.sum
-    found.counts = [sum(pair) for pair in zip(one.counts, other.counts, strict=True)]
-    return found
+def _sum(histogram: Histogram, other: Histogram) -> Histogram:
+    result = Histogram(histogram.bounds)
+    result.sum = histogram.sum + other.sum
+    result.counts = [sum(pair) for pair in zip(histogram.counts, other.counts, strict=True)]
+    return result
 
 
 class WatchEventCounters:
@@ -169,13 +171,13 @@ class ServerMetrics:
         about_one = route.name if verb in _OF_ONE else verb == "create"
         plain = about_one and "dryRun" not in request.query
         if plain:  # most requests take this fast path
-            found = self._plain.get((kind, verb, route.subresource))
-            if found is not None:
-                return found
-        one = kind.resource
+            counters = self._plain.get((kind, verb, route.subresource))
+            if counters is not None:
+                return counters
+        resource = kind.resource
         dry_run = "All" if "dryRun" in request.query else ""
         scope = scope_of(verb, route.namespace, route.name)
-        key = (verb, dry_run, one.api_version, one.plural, route.subresource, scope)
+        key = (verb, dry_run, resource.api_version, resource.plural, route.subresource, scope)
         tally = self._new_counters(key)
         if plain:
             if len(self._plain) > _MANY:
@@ -184,17 +186,17 @@ class ServerMetrics:
         return tally
 
     def _new_counters(self, key: tuple[str, str, str, str, str, str]) -> RequestCounters:
-        found = self._tallies.get(key)
-        if found is None:
-            found = self._tallies[key] = RequestCounters()
-        return found
+        tally = self._tallies.get(key)
+        if tally is None:
+            tally = self._tallies[key] = RequestCounters()
+        return tally
 
     def events_of(self, api_version: str, resource: str) -> WatchEventCounters:
         """Return the counters for watch events of a resource."""
-        found = self.events.get((api_version, resource))
-        if found is None:
-            found = self.events[api_version, resource] = WatchEventCounters()
-        return found
+        event = self.events.get((api_version, resource))
+        if event is None:
+            event = self.events[api_version, resource] = WatchEventCounters()
+        return event
 
     def count_write(self, event: WriteEvent) -> None:
         """Count a committed write."""

@@ -144,21 +144,21 @@ class Families:
     def _watches(self) -> Iterator[Metric]:
         traffic = self._traffic
         events = [
-            ((*split_api_version(version), resource), found)
-            for (version, resource), found in traffic.events.items()
+            ((*split_api_version(version), resource), event)
+            for (version, resource), event in traffic.events.items()
         ]
         labels = ("group", "version", "resource")
         yield counter(
             "apiserver_watch_events_total",
             "Events that watchers got.",
             labels,
-            ((what, found.count) for what, found in events),
+            ((what, event_counters.count) for what, event_counters in events),
         )
         yield histogram(
             "apiserver_watch_events_sizes",
             "Bytes of JSON of the events that watchers got.",
             labels,
-            ((what, found.sizes) for what, found in events),
+            ((what, event_counters.sizes) for what, event_counters in events),
         )
         for done in ("received", "dispatched"):
             yield counter(
@@ -177,7 +177,7 @@ class Families:
             "apiserver_watch_cache_resource_version",
             "The resourceVersion up to which reads and watches know everything.",
             _BY_RESOURCE,
-            ((_group_resource(one.name), self._store.revision) for one in self._store.tables()),
+            ((_group_resource(table.name), self._store.revision) for table in self._store.tables()),
         )
 
     def _audit(self) -> Iterator[Metric]:

@@ -41,9 +41,9 @@ class WebhookCounters:
         self, name: str, role: str, operation: str, seconds: float, *, code: int, rejected: bool
     ) -> None:
         """Count a call of an admission webhook. role: `admit` or `validating`."""
-        said = "true" if rejected else "false"
-        self.requests[name, role, operation, str(min(code, _HIGHEST)), said] += 1
-        _observe(self.durations, (name, role, operation, said), ADMISSION_BUCKETS, seconds)
+        result = "true" if rejected else "false"
+        self.requests[name, role, operation, str(min(code, _HIGHEST)), result] += 1
+        _observe(self.durations, (name, role, operation, result), ADMISSION_BUCKETS, seconds)
 
     def count_rejection(self, name: str, role: str, operation: str, error: str, code: int) -> None:
         """Count a write refused by an admission webhook or because of its failure."""
@@ -73,7 +73,7 @@ def _observe(
     bounds: tuple[float, ...],
     seconds: float,
 ) -> None:
-    found = by_label.get(key)
-    if found is None:
-        found = by_label[key] = Histogram(bounds)
-    found.observe(seconds)
+    histogram = by_label.get(key)
+    if histogram is None:
+        histogram = by_label[key] = Histogram(bounds)
+    histogram.observe(seconds)

@@ -140,11 +140,11 @@ def _add_descriptions(schema: Document, kind: Kind) -> Document:
         "metadata": _EMBEDDED["metadata"]["description"],
     }
     properties = {
-        name: {"description": words[name], **one} if name in words else one
-        for name, one in schema["properties"].items()
+        name: {"description": words[name], **subschema} if name in words else subschema
+        for name, subschema in schema["properties"].items()
     }
-    told = {"description": KINDS[kind.resource.kind]} if kind.resource.kind in KINDS else {}
-    return {**told, **schema, "properties": properties}
+    result = {"description": KINDS[kind.resource.kind]} if kind.resource.kind in KINDS else {}
+    return {**result, **schema, "properties": properties}
 
 
 _LIST_META: Document = {
@@ -200,28 +200,30 @@ def _publish_extensions(schema: Any) -> Any:
     """Return the schema of a definition with kubernetes extensions written out."""
     if not isinstance(schema, dict):
         return schema
-    found = {**schema}
+    result = {**schema}
     if "properties" in schema:
         properties = schema["properties"].items()
-        found["properties"] = {key: _publish_extensions(one) for key, one in properties}
+        result["properties"] = {key: _publish_extensions(item) for key, item in properties}
     for name in ("items", "additionalProperties"):
         if name in schema:
-            found[name] = _publish_extensions(schema[name])
+            result[name] = _publish_extensions(schema[name])
     if schema.get("x-kubernetes-int-or-string") and not (
         schema.get("anyOf") or schema.get("allOf")
     ):
-        found["anyOf"] = _EITHER
+        result["anyOf"] = _EITHER
     if schema.get("x-kubernetes-embedded-resource"):
-        found["properties"] = {**(found.get("properties") or {}), **_EMBEDDED}
-        others = [one for one in schema.get("required") or () if one not in ("kind", "apiVersion")]
-        found["required"] = ["kind", "apiVersion", *others]
-    return found
+        result["properties"] = {**(result.get("properties") or {}), **_EMBEDDED}
+        others = [
+            item for item in schema.get("required") or () if item not in ("kind", "apiVersion")
+        ]
+        result["required"] = ["kind", "apiVersion", *others]
+    return result
 
 
 def _selectable(kind: Kind) -> Document:
     if not kind.selectable:
         return {}
-    return {"x-kubernetes-selectable-fields": [{"fieldPath": one} for one in kind.selectable]}
+    return {"x-kubernetes-selectable-fields": [{"fieldPath": item} for item in kind.selectable]}
 
 
 def _list(kind: Kind, name: str, identity: Document) -> Document:
@@ -278,18 +280,18 @@ def _add_type_fields(kind: str, schemas: Document) -> Document:
 
 
 def _merging(fact: Document) -> Document:
-    found: Document = {}
+    result: Document = {}
     if "lt" in fact:
-        found["x-kubernetes-list-type"] = fact["lt"]
+        result["x-kubernetes-list-type"] = fact["lt"]
     if "lk" in fact:
-        found["x-kubernetes-list-map-keys"] = fact["lk"]
+        result["x-kubernetes-list-map-keys"] = fact["lk"]
     if "ps" in fact:
-        found["x-kubernetes-patch-strategy"] = fact["ps"]
+        result["x-kubernetes-patch-strategy"] = fact["ps"]
     if "mk" in fact:
-        found["x-kubernetes-patch-merge-key"] = fact["mk"]
+        result["x-kubernetes-patch-merge-key"] = fact["mk"]
     if "d" in fact:
-        found["default"] = fact["d"]
-    return found
+        result["default"] = fact["d"]
+    return result
 
 
 def encode_document(description: Document) -> bytes:

@@ -38,12 +38,12 @@ def _message(document: Document, message: Message, extensions: int = 0) -> bytes
 
 def _varint(value: int) -> bytes:
     value &= (1 << 64) - 1
-    found = bytearray()
+    result = bytearray()
     while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
+        result.append(value & 0x7F | 0x80)
         value >>= 7
-    found.append(value)
-    return bytes(found)
+    result.append(value)
+    return bytes(result)
 
 
 def _bytes(number: int, content: bytes) -> bytes:
@@ -123,8 +123,8 @@ def _map_of(field: int, message: Message, extensions: int = 0, wrap: int = 0) ->
 
     def written(number: int, value: Any) -> Iterator[bytes]:
         parts: list[bytes] = []
-        for name, one in value.items():
-            content = _message(one, message, extensions)
+        for name, item in value.items():
+            content = _message(item, message, extensions)
             parts += _named(field, name, _bytes(wrap, content) if wrap else content)
         yield _bytes(number, b"".join(parts))
 

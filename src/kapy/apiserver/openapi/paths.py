@@ -109,9 +109,9 @@ def add_paths(kind: Kind, shape: str, paths: Document) -> None:
     base += f"/{resource.plural}"
     collection = [verb for verb in ("list", "create", "deletecollection") if verb in kind.verbs]
     added[base] = _operations(kind, shape, collection)
-    one = [verb for verb in ("get", "update", "patch", "delete") if verb in kind.verbs]
-    if one:
-        added[f"{base}/{{name}}"] = _operations(kind, shape, one)
+    value = [verb for verb in ("get", "update", "patch", "delete") if verb in kind.verbs]
+    if value:
+        added[f"{base}/{{name}}"] = _operations(kind, shape, value)
     for part in sorted(kind.subresources & {"status", "scale"}):
         added[f"{base}/{{name}}/{part}"] = _operations(
             kind, shape, ("get", "update", "patch"), part
@@ -127,20 +127,22 @@ def _operations(
     resource = kind.resource
     if part == "scale":
         shape = _SCALE
-    found: Document = {}
+    operations: Document = {}
     for verb in verbs:
         method, action, _, sentence = _ACTIONS[verb]
-        shown = {"list": f"{shape}List", "deletecollection": f"{META}.Status"}.get(verb, shape)
+        result = {"list": f"{shape}List", "deletecollection": f"{META}.Status"}.get(verb, shape)
         if verb == "delete":
-            shown = f"{META}.Status"
+            result = f"{META}.Status"
         codes = (("200", "OK"), *_CODES.get(verb, ()))
         operation: Document = {
             "tags": [f"{_group_id(resource.group)}_{resource.version}"],
             "description": sentence.format(kind=resource.kind, part=f"{part} of " if part else ""),
             "operationId": _operation_id(kind, verb, part, everywhere=everywhere),
-            "parameters": [_parameter(one, _TYPED.get(one, "string")) for one in _PARAMETERS[verb]],
+            "parameters": [
+                _parameter(item, _TYPED.get(item, "string")) for item in _PARAMETERS[verb]
+            ],
             "responses": {
-                **{code: {"description": text, "content": _bodies(shown)} for code, text in codes},
+                **{code: {"description": text, "content": _bodies(result)} for code, text in codes},
                 "401": {"description": "Unauthorized"},
             },
             "x-kubernetes-action": action,
@@ -156,8 +158,8 @@ def _operations(
             operation["requestBody"] = {"content": _patches(kind), "required": True}
         elif verb == "delete":
             operation["requestBody"] = {"content": _bodies(f"{META}.DeleteOptions")}
-        found[method] = operation
-    return found
+        operations[method] = operation
+    return operations
 
 
 def _parameter(name: str, kind: str) -> Document:
@@ -171,10 +173,10 @@ def _parameter(name: str, kind: str) -> Document:
 
 def _shared(kind: Kind, path: str) -> list[Document]:
     """Return the parameters of all operations of a path."""
-    found = []
+    result = []
     for name in ("name", "namespace"):
         if f"{{{name}}}" in path:
-            found.append(
+            result.append(
                 {
                     "name": name,
                     "in": "path",
@@ -183,7 +185,7 @@ def _shared(kind: Kind, path: str) -> list[Document]:
                     "schema": {"type": "string", "uniqueItems": True},
                 }
             )
-    return [*found, _parameter("pretty", "string")]
+    return [*result, _parameter("pretty", "string")]
 
 
 def _bodies(name: str) -> Document:

@@ -42,14 +42,14 @@ def swagger(registry: Registry) -> Document:
 
 
 def _path(item: Document) -> Document:
-    found: Document = {method: _operation(item[method]) for method in _METHODS if method in item}
-    found["parameters"] = [_parameter(one) for one in item.get("parameters", ())]
-    return found
+    result: Document = {method: _operation(item[method]) for method in _METHODS if method in item}
+    result["parameters"] = [_parameter(parameter) for parameter in item.get("parameters", ())]
+    return result
 
 
 def _operation(operation: Document) -> Document:
     body = operation.get("requestBody")
-    parameters = [_parameter(one) for one in operation["parameters"]]
+    parameters = [_parameter(parameter) for parameter in operation["parameters"]]
     if body is not None:
         parameters.insert(0, _body(body))
     return {
@@ -58,7 +58,9 @@ def _operation(operation: Document) -> Document:
         "produces": ["application/json", "application/yaml"],
         "schemes": ["https"],
         "parameters": parameters,
-        "responses": {code: _response(one) for code, one in operation["responses"].items()},
+        "responses": {
+            code: _response(response) for code, response in operation["responses"].items()
+        },
     }
 
 
@@ -69,13 +71,13 @@ def _parameter(parameter: Document) -> Document:
 
 
 def _body(body: Document) -> Document:
-    found = {"in": "body", "name": "body", "schema": _content(body)}
-    return found | ({"required": True} if body.get("required") else {})
+    result = {"in": "body", "name": "body", "schema": _content(body)}
+    return result | ({"required": True} if body.get("required") else {})
 
 
 def _response(response: Document) -> Document:
-    found = {"description": response["description"]}
-    return found | ({"schema": _content(response)} if "content" in response else {})
+    result = {"description": response["description"]}
+    return result | ({"schema": _content(response)} if "content" in response else {})
 
 
 def _content(of: Document) -> Any:
@@ -86,14 +88,14 @@ def _schema(schema: Any) -> Any:
     """Convert a schema to v2."""
     if not isinstance(schema, dict):
         return schema
-    found = dict(_members(schema))
+    members = dict(_members(schema))
     if schema.get("nullable") or schema.get("x-kubernetes-preserve-unknown-fields"):
         # v2 forbids null and unknown fields, so the type is left out.
         for key in ("type", "items", "properties"):
-            found.pop(key, None)
+            members.pop(key, None)
     if "oneOf" in schema:
-        found["type"] = "string"  # an int-or-string or quantity: a string covers all values
-    return found
+        members["type"] = "string"  # an int-or-string or quantity: a string covers all values
+    return members
 
 
 def _members(schema: Document) -> Iterator[tuple[str, Any]]:
@@ -106,9 +108,9 @@ def _members(schema: Document) -> Iterator[tuple[str, Any]]:
             # v3 wraps a reference to add a description, v2 does not.
             yield "$ref", value[0]["$ref"].replace(_V3_SCHEMAS, _DEFINITIONS)
         elif key == "allOf":
-            yield key, [_schema(one) for one in value]
+            yield key, [_schema(item) for item in value]
         elif key == "properties":
-            yield key, {name: _schema(one) for name, one in value.items()}
+            yield key, {name: _schema(item) for name, item in value.items()}
         elif key in ("items", "additionalProperties"):
             yield key, _schema(value)
         else:

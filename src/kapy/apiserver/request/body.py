@@ -112,8 +112,8 @@ def decode_yaml(raw: bytes, duplicates: list[str] | None = None) -> Any:
     """
     from kapy.kube import yaml
 
-    if raw.startswith(b"{") and (found := _decode_json_in_yaml(raw)) is not None:
-        return found
+    if raw.startswith(b"{") and (result := _decode_json_in_yaml(raw)) is not None:
+        return result
     try:
         value = to_go_values(yaml.load_first(raw, duplicates=duplicates))
     except yaml.YamlError as error:
@@ -235,8 +235,8 @@ def _get_ignoring_case(document: Document, name: str) -> Any:
     if name in document:
         return document[name]
     wanted = name.lower()
-    found = [value for key, value in document.items() if key.lower() == wanted]
-    return found[-1] if found else None
+    result = [value for key, value in document.items() if key.lower() == wanted]
+    return result[-1] if result else None
 
 
 def _check_custom(context: RequestContext, document: Document) -> Document:
@@ -295,14 +295,16 @@ def not_an_object_error(value: Any) -> str:
     """Return the error for a body that is not a JSON object."""
     if value is None:
         return "json parse error: unexpected end of JSON input"
-    said = f"cannot unmarshal {json_type_name(value)} into Go value of type {_STRUCT}"
-    return f"json parse error: json: {said}"
+    result = f"cannot unmarshal {json_type_name(value)} into Go value of type {_STRUCT}"
+    return f"json parse error: json: {result}"
 
 
 def not_a_string_error(field: str, value: Any) -> str:
     """Return the error for an `apiVersion` or `kind` that is not a string."""
-    said = f"cannot unmarshal {json_type_name(value)} into Go struct field .{field} of type string"
-    return f"json parse error: json: {said}"
+    result = (
+        f"cannot unmarshal {json_type_name(value)} into Go struct field .{field} of type string"
+    )
+    return f"json parse error: json: {result}"
 
 
 def unsupported_media_type(accepted: list[str]) -> UnsupportedMediaType:

@@ -62,14 +62,14 @@ class RequestContext(Struct):  # every request creates one; a Struct is created 
     def check_access(self, verb: str) -> None:
         """Check that the user may also do this to the object. Raises Forbidden."""
         if self.authorize is not None:
-            one = self.kind.resource
+            resource = self.kind.resource
             self.authorize(
                 Attributes(
                     self.user,
                     verb,
-                    one.group,
-                    one.version,
-                    one.plural,
+                    resource.group,
+                    resource.version,
+                    resource.plural,
                     self.subresource,
                     self.namespace,
                     self.name,

@@ -50,18 +50,18 @@ def negotiate(headers: Mapping[str, str]) -> MediaType:
     header = headers.get("accept")
     if not header or header == "application/json":
         return PLAIN
-    found = _choose(header)
-    if found is None:
+    media_type = _choose(header)
+    if media_type is None:
         raise _not_acceptable(AVAILABLE)
-    return found
+    return media_type
 
 
 def negotiate_stream(headers: Mapping[str, str]) -> MediaType:
     """Return the form of watch events, which cannot be YAML. Raises NotAcceptable."""
-    found = negotiate(headers)
-    if found.yaml:
+    media_type = negotiate(headers)
+    if media_type.yaml:
         raise _not_acceptable(_STREAMED)
-    return found
+    return media_type
 
 
 def check_representation(header: str, kind: str) -> None:
@@ -77,10 +77,10 @@ def check_representation(header: str, kind: str) -> None:
 
 def wants_yaml(header: str, *, failed: bool) -> bool:
     """Report whether a response is YAML. failed: it is a Status, which has no other form."""
-    found = _choose(header)
-    if failed and found is not None and found.form:
-        found = next((one for one in _all_clauses(header) if not one.form), None)
-    return found is not None and found.yaml
+    media_type = _choose(header)
+    if failed and media_type is not None and media_type.form:
+        media_type = next((clause for clause in _all_clauses(header) if not clause.form), None)
+    return media_type is not None and media_type.yaml
 
 
 def _not_acceptable(available: str) -> NotAcceptable:
@@ -94,8 +94,8 @@ def _choose(header: str) -> MediaType | None:
 
 
 def _all_clauses(header: str) -> list[MediaType]:
-    found = (_media_type(clause) for clause in _sort_clauses(_clauses(header)))
-    return [one for one in found if one is not None]
+    types = (_media_type(clause) for clause in _sort_clauses(_clauses(header)))
+    return [media_type for media_type in types if media_type is not None]
 
 
 def _media_type(clause: _Clause) -> MediaType | None:
@@ -118,25 +118,25 @@ def _media_type(clause: _Clause) -> MediaType | None:
 
 
 def _clauses(header: str) -> list[_Clause]:
-    found: list[_Clause] = []
+    clauses: list[_Clause] = []
     for part in header.split(","):
         name, *given = part.strip(" ").split(";")
-        main, *subs = (one.strip(" ") for one in name.split("/"))
+        main, *subs = (element.strip(" ") for element in name.split("/"))
         if not subs and main == "*":
             subs = ["*"]
         if len(subs) != 1 or not subs[0]:
             continue
         quality, values = 1.0, {}
-        for one in given:
-            key, *value = one.split("=")
+        for item in given:
+            key, *value = item.split("=")
             if len(value) != 1 or not value[0]:
                 continue
             if key.strip(" ") == "q":
                 quality = _number(value[0])
             else:
                 values[key.strip(" ")] = value[0].strip(" ")
-        found.append(_Clause(main, subs[0], quality, values))
-    return found
+        clauses.append(_Clause(main, subs[0], quality, values))
+    return clauses
 
 
 def _number(text: str) -> float:

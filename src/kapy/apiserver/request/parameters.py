@@ -46,7 +46,7 @@ def dry_run_values(query: Mapping[str, str]) -> list[str]:
 
 def dry_run_error(values: Sequence[str]) -> FieldError | None:
     """Return the error of the values of `dryRun`, which may only be All."""
-    if all(one == "All" for one in values):
+    if all(item == "All" for item in values):
         return None
     return not_supported("dryRun", list(values), ["All"])
 

@@ -65,8 +65,8 @@ _NEEDS_KUBELETS = {
 
 def _not_found(registry: Registry, group: str, version: str) -> Exception:
     """Return the 404 error: a Status for built-in groups, a plain page for others."""
-    kinds = [one for one in registry if one.resource.group == group]
-    if not kinds or any(one.custom for one in kinds):
+    kinds = [kind for kind in registry if kind.resource.group == group]
+    if not kinds or any(kind.custom for kind in kinds):
         return PageNotFound()
     del version
     return no_such_resource()

@@ -31,7 +31,7 @@ def bundle_problem(bundle: bytes) -> str:
     if not bundle:
         return ""
     problem = ""
-    found = rest = 0
+    result = rest = 0
     for block in _BLOCK.finditer(bundle):
         rest = block.end()
         if block[1] != b"CERTIFICATE" or b":" in block[2]:
@@ -43,8 +43,8 @@ def bundle_problem(bundle: bytes) -> str:
                 problem or f"{_LOAD}: failed to parse certificate: x509: malformed certificate"
             )
         else:
-            found += 1
-    if found:
+            result += 1
+    if result:
         return ""
     if problem:
         return problem

@@ -42,10 +42,10 @@ class ConversionCache:
 
     def __call__(self, document: Document, version: str) -> Document:
         """Return the object in another apiVersion. Raises ConversionNeeded."""
-        found = self._known.get((_encode(document), version))
-        if found is None:
+        result = self._known.get((_encode(document), version))
+        if result is None:
             raise ConversionNeeded(self, document, version)
-        return found
+        return result
 
     def add(self, document: Document, version: str, converted: Document) -> None:
         """Cache a conversion; drop the oldest one if the cache is full."""
@@ -62,6 +62,6 @@ async def resolve_conversions(
         try:
             return await work()
         except ConversionNeeded as need:
-            found = await convert(need.document, need.version)
-            need.conversions.add(need.document, need.version, found)
+            result = await convert(need.document, need.version)
+            need.conversions.add(need.document, need.version, result)
     return await work()

@@ -42,7 +42,11 @@ class CustomStrategy(Strategy):
 
 def storage_version(definition: Document) -> str:
     """Return the storage version of a definition."""
-    return str(next(one["name"] for one in definition["spec"]["versions"] if one.get("storage")))
+    return str(
+        next(
+            version["name"] for version in definition["spec"]["versions"] if version.get("storage")
+        )
+    )
 
 
 def kinds_of(definition: Document, convert: ToVersion | None = None) -> list[Kind]:
@@ -109,7 +113,7 @@ def _kinds(definition: Document, convert: ToVersion | None) -> Iterator[Kind]:
             subresources=frozenset(parts),
             selectable={
                 path.lstrip("."): tuple(path.lstrip(".").split("."))
-                for path in (one["jsonPath"] for one in version.get("selectableFields") or ())
+                for path in (field["jsonPath"] for field in version.get("selectableFields") or ())
             },
             columns=tuple(_columns(version)),
             custom=True,
@@ -138,11 +142,11 @@ def _deprecation(spec: Document, version: Document, kind: str) -> str:
         return str(version["deprecationWarning"])
     group, name = spec["group"], version["name"]
     better = [
-        one["name"]
-        for one in spec["versions"]
-        if one.get("served")
-        and not one.get("deprecated")
-        and version_priority(one["name"]) > version_priority(name)
+        item["name"]
+        for item in spec["versions"]
+        if item.get("served")
+        and not item.get("deprecated")
+        and version_priority(item["name"]) > version_priority(name)
     ]
     advice = f"; use {group}/{better[0]} {kind}" if better else ""
     return f"{group}/{name} {kind} is deprecated{advice}"
@@ -150,8 +154,8 @@ def _deprecation(spec: Document, version: Document, kind: str) -> str:
 
 def version_priority(version: str) -> tuple[int, int, int]:
     """Return Kubernetes' version priority: v2 over v1 over v1beta1 over v1alpha1 over others."""
-    found = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
-    if found is None:
+    match = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
+    if match is None:
         return (0, 0, 0)
-    stage = {"alpha": 1, "beta": 2, None: 3}[found[2]]
-    return (stage, parse_integer(found[1]), parse_integer(found[3] or "0"))
+    stage = {"alpha": 1, "beta": 2, None: 3}[match[2]]
+    return (stage, parse_integer(match[1]), parse_integer(match[3] or "0"))

@@ -52,11 +52,11 @@ def _check(value: Any, wanted: type, shown: str) -> None:
 def _struct(value: Any, kind: str) -> Any:
     if not isinstance(value, dict):
         raise MalformedValue(f"cannot restore struct from: {_GO_KINDS[type(value)]}")
-    made = dict(value)
+    result = dict(value)
     for name, fact in facts()["structs"][kind].items():
         if name in value and "u" not in fact:
-            made[name] = from_unstructured(value[name], fact["t"], fact.get("g", ""))
-    return made
+            result[name] = from_unstructured(value[name], fact["t"], fact.get("g", ""))
+    return result
 
 
 def _bytes(value: Any) -> Any:
@@ -74,21 +74,21 @@ def _bytes(value: Any) -> Any:
 
 def _leaf(value: Any, kind: str, named: str) -> Any:
     """Convert a scalar, or a value of a type with its own unmarshaller."""
-    found = type_of(value)
+    result = type_of(value)
     if kind in _THEMSELVES:
         decoder(kind, named)(value, None, [])
         return value
     if kind == "string":
         if isinstance(value, str):
             return value
-        if found == "int64":
+        if result == "int64":
             raise MalformedValue(f"cannot convert int64 to {named or kind}")
         raise MalformedValue("unrecognized type: string")
     if kind == "bool" and not isinstance(value, bool):
         raise MalformedValue("unrecognized type: bool")
     if kind in _NUMBERS:
         return _number(value, kind, named)
-    if kind == "float64" and found not in ("int64", "float64"):
+    if kind == "float64" and result not in ("int64", "float64"):
         raise MalformedValue("unrecognized type: float64")
     return value
 

@@ -87,9 +87,9 @@ def _items(value: Any) -> Iterable[Any]:
 def _filter(left: str, equal: bool, right: str) -> Step:  # noqa: FBT001
     def step(value: Any) -> Iterable[Any]:
         return [
-            one
-            for one in _items(value)
-            if any((_text(inner) == right) is equal for inner in find_values(one, left))
+            item
+            for item in _items(value)
+            if any((_text(inner) == right) is equal for inner in find_values(item, left))
         ]
 
     return step

@@ -35,11 +35,11 @@ class SubresourceNotFound(NotFound):
 
 def status_details(kind: Kind, name: str = "") -> Document:
     """Return `status.details` for a resource (and an object)."""
-    found: Document = {"name": name} if name else {}
+    result: Document = {"name": name} if name else {}
     if kind.resource.group:
-        found["group"] = kind.resource.group
-    found["kind"] = kind.resource.plural
-    return found
+        result["group"] = kind.resource.group
+    result["kind"] = kind.resource.plural
+    return result
 
 
 def not_found(kind: Kind, name: str) -> ApiError:
@@ -73,8 +73,8 @@ def name_not_unique(kind: Kind, name: str) -> ApiError:
         f'{kind.group_resource} "{name}" already exists, the server was not able to generate a '
         "unique name for the object"
     )
-    told = {**status_details(kind, name), "retryAfterSeconds": 1}
-    return AlreadyExists(message, details=told, retry_after=1)
+    result = {**status_details(kind, name), "retryAfterSeconds": 1}
+    return AlreadyExists(message, details=result, retry_after=1)
 
 
 def conflict(kind: Kind, name: str, why: str = MODIFIED) -> Conflict:

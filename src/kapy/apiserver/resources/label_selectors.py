@@ -16,9 +16,9 @@ def selector_errors(selector: Document, path: str, *, values: bool = True) -> It
     values: also validate the values of expressions.
     """
     yield from label_errors(selector.get("matchLabels") or {}, f"{path}.matchLabels")
-    for index, one in enumerate(selector.get("matchExpressions") or ()):
+    for index, expression in enumerate(selector.get("matchExpressions") or ()):
         where = f"{path}.matchExpressions[{index}]"
-        operator, listed = one.get("operator") or "", one.get("values") or []
+        operator, listed = expression.get("operator") or "", expression.get("values") or []
         if operator in ("In", "NotIn"):
             if not listed:
                 why = "must be specified when `operator` is 'In' or 'NotIn'"
@@ -29,7 +29,7 @@ def selector_errors(selector: Document, path: str, *, values: bool = True) -> It
                 yield forbidden(f"{where}.values", why)
         else:
             yield invalid(f"{where}.operator", operator, "not a valid selector operator")
-        key = one.get("key") or ""
+        key = expression.get("key") or ""
         for text in qualified_name_errors(key):
             yield invalid(f"{where}.key", key, text)
         for at, value in enumerate(listed if values else ()):

@@ -109,10 +109,12 @@ _NEW: Document = {}
 
 def metadata_errors(document: Document, kind: Kind) -> list[FieldError]:
     """Return the errors of a new object's metadata."""
-    metadata, found = document["metadata"], FieldErrors()
-    _check_name(metadata, kind.strategy.name_errors, found)
-    _check_fields(metadata, _NEW, found, _shared_errors(metadata), custom=_any_finalizer(kind))
-    return found
+    metadata, field_errors = document["metadata"], FieldErrors()
+    _check_name(metadata, kind.strategy.name_errors, field_errors)
+    _check_fields(
+        metadata, _NEW, field_errors, _shared_errors(metadata), custom=_any_finalizer(kind)
+    )
+    return field_errors
 
 
 def metadata_update_errors(
@@ -123,19 +125,19 @@ def metadata_update_errors(
     kube-apiserver validates metadata generically and then for the kind, and reports errors of both.
     Fields equal to the stored ones are not validated again.
     """
-    metadata, before, found = document["metadata"], old["metadata"], FieldErrors()
+    metadata, before, field_errors = document["metadata"], old["metadata"], FieldErrors()
     custom = _any_finalizer(kind)
     renamed = _values(metadata, _NAMES) != _values(before, _NAMES)
     if renamed:
-        _check_name(metadata, path_segment_errors, found)
+        _check_name(metadata, path_segment_errors, field_errors)
     shared, parts, changes = FieldErrors(), FieldErrors(), FieldErrors()
     _check_shared(metadata, before, shared)
     _check_fields(metadata, before, parts, shared, custom=True)
     _check_changes(metadata, before, changes)
     if parts or changes or shared:
         changes += shared
-        found += parts
-        found += changes
+        field_errors += parts
+        field_errors += changes
     looks, compared = (
         kind.strategy.status_metadata_checks if subresource else kind.strategy.metadata_checks
     )
@@ -147,10 +149,10 @@ def metadata_update_errors(
         if renamed:
             _check_name(metadata, kind.strategy.name_errors, again)
         _check_fields(metadata, before, again, shared, custom=not finalizers)
-        found += again * looks
+        field_errors += again * looks
     if compared and (changes or finalizers):
-        found += [*changes, *_standard_errors(finalizers)] * compared
-    return found
+        field_errors += [*changes, *_standard_errors(finalizers)] * compared
+    return field_errors
 
 
 _NAMES = ("name", "generateName")
@@ -168,51 +170,58 @@ def _any_finalizer(kind: Kind) -> bool:
     return not kind.strategy.qualified_finalizers
 
 
-def _check_name(metadata: Document, wrong: Callable[..., list[str]], found: FieldErrors) -> None:
+def _check_name(
+    metadata: Document, wrong: Callable[..., list[str]], field_errors: FieldErrors
+) -> None:
     prefix, name = metadata.get("generateName"), metadata.get("name", "")
     if prefix:
         for text in wrong(prefix, prefix=True):
-            found.append(invalid("metadata.generateName", prefix, text))
+            field_errors.append(invalid("metadata.generateName", prefix, text))
     if name:
         for text in wrong(name):
-            found.append(invalid("metadata.name", name, text))
+            field_errors.append(invalid("metadata.name", name, text))
     else:
-        found.append(required("metadata.name", "name or generateName is required"))
+        field_errors.append(required("metadata.name", "name or generateName is required"))
 
 
 def _check_fields(
-    metadata: Document, before: Document, found: FieldErrors, shared: FieldErrors, *, custom: bool
+    metadata: Document,
+    before: Document,
+    field_errors: FieldErrors,
+    shared: FieldErrors,
+    *,
+    custom: bool,
 ) -> None:
     if metadata.get("generation", 0) < 0:
-        found.append(invalid("metadata.generation", metadata["generation"], _NOT_NEGATIVE))
+        field_errors.append(invalid("metadata.generation", metadata["generation"], _NOT_NEGATIVE))
     if shared:
-        found += shared
+        field_errors += shared
     finalizers = metadata.get("finalizers")
     if finalizers and finalizers != before.get("finalizers"):
-        found += _finalizer_errors(finalizers)
+        field_errors += _finalizer_errors(finalizers)
         if not custom:
-            found += _standard_errors(finalizers)
+            field_errors += _standard_errors(finalizers)
 
 
 def _shared_errors(metadata: Document) -> FieldErrors:
-    found = FieldErrors()
-    _check_shared(metadata, _NEW, found)
-    return found
+    field_errors = FieldErrors()
+    _check_shared(metadata, _NEW, field_errors)
+    return field_errors
 
 
-def _check_shared(metadata: Document, before: Document, found: FieldErrors) -> None:
+def _check_shared(metadata: Document, before: Document, field_errors: FieldErrors) -> None:
     """Validate the fields that creates and updates have in common."""
     for field, wrong in _SHARED:
         value, was = metadata.get(field), before.get(field)
         if value and value is not was and value != was:
-            wrong(value, f"metadata.{field}", found)
+            wrong(value, f"metadata.{field}", field_errors)
 
 
 def embedded_metadata_errors(metadata: object, path: str) -> list[FieldError]:
     """Return the errors of the metadata of an embedded object in a custom resource."""
     if not isinstance(metadata, dict):
         return []
-    found = [
+    invalids = [
         invalid(f"{path}.{field}", name, text)
         for field in ("generateName", "name")
         for name in (metadata.get(field) or "",)
@@ -220,33 +229,35 @@ def embedded_metadata_errors(metadata: object, path: str) -> list[FieldError]:
     ]
     parts = FieldErrors()
     _check_fields(metadata, _NEW, parts, _shared_errors(metadata), custom=True)
-    moved = [replace(one, field=path + one.field.removeprefix("metadata")) for one in parts]
-    return found + moved
+    moved = [replace(part, field=path + part.field.removeprefix("metadata")) for part in parts]
+    return invalids + moved
 
 
 _MANAGER_LIMIT = 128
 
 
-def _check_managed(entries: list[Document], where: str, found: FieldErrors) -> None:
+def _check_managed(entries: list[Document], where: str, field_errors: FieldErrors) -> None:
     for index, entry in enumerate(entries):
         if entry.get("operation") not in ("Apply", "Update"):
             wrong = entry.get("operation", "")
-            found.append(
+            field_errors.append(
                 invalid(f"{where}[{index}].operation", wrong, "must be `Apply` or `Update`")
             )
         if entry.get("fieldsType", "") not in ("", "FieldsV1"):
             wrong = entry["fieldsType"]
-            found.append(invalid(f"{where}[{index}].fieldsType", wrong, "must be `FieldsV1`"))
+            field_errors.append(
+                invalid(f"{where}[{index}].fieldsType", wrong, "must be `FieldsV1`")
+            )
         # A character has four bytes at most, so most names are surely short enough.
         if 4 * len(entry.get("manager", "") + entry.get("subresource", "")) > _MANAGER_LIMIT:
-            _check_names(entry, f"{where}[{index}]", found)
+            _check_names(entry, f"{where}[{index}]", field_errors)
 
 
-def _check_names(entry: Document, where: str, found: FieldErrors) -> None:
+def _check_names(entry: Document, where: str, field_errors: FieldErrors) -> None:
     for field in ("manager", "subresource"):
         if len(entry.get(field, "").encode()) > _MANAGER_LIMIT:
             text = f"may not be more than {_MANAGER_LIMIT} bytes"
-            found.append(FieldError("FieldValueTooLong", f"{where}.{field}", text))
+            field_errors.append(FieldError("FieldValueTooLong", f"{where}.{field}", text))
 
 
 def deduplicate_owners(document: Document, *, patched: bool = False) -> list[str]:
@@ -288,57 +299,59 @@ _NOT_NEGATIVE = "must be greater than or equal to 0"
 
 def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
     """Return the errors of labels."""
-    found = FieldErrors()
-    _check_labels(labels, path, found)
-    return found
+    field_errors = FieldErrors()
+    _check_labels(labels, path, field_errors)
+    return field_errors
 
 
-def _check_labels(labels: dict[str, str], path: str, found: FieldErrors) -> None:
+def _check_labels(labels: dict[str, str], path: str, field_errors: FieldErrors) -> None:
     for key, value in labels.items():
         for text in qualified_name_errors(key):
-            found.append(invalid(path, key, text))
+            field_errors.append(invalid(path, key, text))
         for text in label_value_errors(value):
-            found.append(invalid(path, value, text))
+            field_errors.append(invalid(path, value, text))
 
 
 def annotation_errors(annotations: dict[str, str], path: str) -> list[FieldError]:
     """Return the errors of annotations."""
-    found = FieldErrors()
-    _check_annotations(annotations, path, found)
-    return found
+    field_errors = FieldErrors()
+    _check_annotations(annotations, path, field_errors)
+    return field_errors
 
 
-def _check_annotations(annotations: dict[str, str], path: str, found: FieldErrors) -> None:
+def _check_annotations(annotations: dict[str, str], path: str, field_errors: FieldErrors) -> None:
     size = 0
     for key, value in annotations.items():
         for text in qualified_name_errors(key.lower()):
-            found.append(invalid(path, key, text))
+            field_errors.append(invalid(path, key, text))
         size += len(key) + len(value)
     if size > ANNOTATIONS_LIMIT // 4:  # a character has four bytes at most
         size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     if size > ANNOTATIONS_LIMIT:
-        found.append(
+        field_errors.append(
             FieldError("FieldValueTooLong", path, f"may not be more than {ANNOTATIONS_LIMIT} bytes")
         )
 
 
-def _check_owners(owners: list[Document], path: str, found: FieldErrors) -> None:
+def _check_owners(owners: list[Document], path: str, field_errors: FieldErrors) -> None:
     controller = ""
     for owner in owners:
         version = owner.get("apiVersion", "")
         if version.count("/") > 1 or not version.rpartition("/")[2]:
-            found.append(invalid(f"{path}.apiVersion", version, "version must not be empty"))
+            field_errors.append(invalid(f"{path}.apiVersion", version, "version must not be empty"))
         for field in ("kind", "name", "uid"):
             if not owner.get(field):
-                found.append(invalid(f"{path}.{field}", owner.get(field, ""), "must not be empty"))
+                field_errors.append(
+                    invalid(f"{path}.{field}", owner.get(field, ""), "must not be empty")
+                )
         if (version, owner.get("kind")) == ("v1", "Event"):
             text = "/v1, Kind=Event is disallowed from being an owner"
-            shown = {key: owner[key] for key in _OWNER_FIELDS if key in owner}
-            found.append(invalid(path, FixedText.of(shown), text))
+            result = {key: owner[key] for key in _OWNER_FIELDS if key in owner}
+            field_errors.append(invalid(path, FixedText.of(result), text))
         if owner.get("controller"):
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
-                found.append(
+                field_errors.append(
                     FieldError(
                         "FieldValueInvalid",
                         path,
@@ -359,31 +372,35 @@ _SHARED: tuple[tuple[str, Callable[[Any, str, FieldErrors], None]], ...] = (
 _OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
 
 
-def _two_controllers_message(owners: list[Document], one: str, two: str) -> str:
+def _two_controllers_message(owners: list[Document], value: str, two: str) -> str:
     """Return the message about two controllers, with the references in Go's field order."""
-    shown = [{key: owner[key] for key in _OWNER_FIELDS if key in owner} for owner in owners]
+    result = [{key: owner[key] for key in _OWNER_FIELDS if key in owner} for owner in owners]
     return (
-        f"{json.dumps(shown, separators=(',', ':'))}: Only one reference can have Controller set "
-        f'to true. Found "true" in references for {one} and {two}'
+        f"{json.dumps(result, separators=(',', ':'))}: Only one reference can have Controller set "
+        f'to true. Found "true" in references for {value} and {two}'
     )
 
 
 def _finalizer_errors(finalizers: list[str]) -> list[FieldError]:
     path = "metadata.finalizers"
-    found = [invalid(path, one, text) for one in finalizers for text in qualified_name_errors(one)]
+    invalids = [
+        invalid(path, finalizer, text)
+        for finalizer in finalizers
+        for text in qualified_name_errors(finalizer)
+    ]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         text = "finalizer orphan and foregroundDeletion cannot be both set"
-        found.append(invalid(path, finalizers, text))
-    return found
+        invalids.append(invalid(path, finalizers, text))
+    return invalids
 
 
 def _standard_errors(finalizers: list[str]) -> list[FieldError]:
     """Return errors for finalizers of built-in kinds without a domain."""
     text = "name is neither a standard finalizer name nor is it fully qualified"
     return [
-        invalid(f"metadata.finalizers[{index}]", one, text)
-        for index, one in enumerate(finalizers)
-        if not is_qualified_finalizer(one)
+        invalid(f"metadata.finalizers[{index}]", finalizer, text)
+        for index, finalizer in enumerate(finalizers)
+        if not is_qualified_finalizer(finalizer)
     ]
 
 
@@ -399,33 +416,34 @@ def finalizer_warnings(document: Document, old: Document | None) -> list[str]:
         return []
     before = () if old is None else old["metadata"].get("finalizers") or ()
     return [
-        f"metadata.finalizers: {go_quoted(one)}: prefer a domain-qualified finalizer name "
-        f"{'including a path (/) ' if '.' in one else ''}to avoid accidental conflicts with other "
-        "finalizer writers"
-        for one in sorted({*finalizers} - {*before})
-        if not is_qualified_finalizer(one)
+        f"metadata.finalizers: {go_quoted(finalizer)}: prefer a domain-qualified finalizer name "
+        f"{'including a path (/) ' if '.' in finalizer else ''}to avoid accidental conflicts with "
+        "other finalizer writers"
+        for finalizer in sorted({*finalizers} - {*before})
+        if not is_qualified_finalizer(finalizer)
     ]
 
 
-def _check_changes(metadata: Document, before: Document, found: FieldErrors) -> None:
+def _check_changes(metadata: Document, before: Document, field_errors: FieldErrors) -> None:
     """Validate the changes of immutable metadata."""
     if _values(metadata, _FIXED) != _values(before, _FIXED):
         for field in _FIXED:
             if metadata.get(field) != before.get(field):
-                found.append(invalid(f"metadata.{field}", metadata.get(field), IMMUTABLE))
+                field_errors.append(invalid(f"metadata.{field}", metadata.get(field), IMMUTABLE))
     if before.get("deletionTimestamp"):
         added = set(metadata.get("finalizers") or ()) - set(before.get("finalizers") or ())
         if added:
-            found.append(
+            field_errors.append(
                 forbidden(
                     "metadata.finalizers",
-                    "no new finalizers can be added if the object is being deleted, found new "
-                    f"finalizers []string{{{', '.join(_quote_go(one) for one in sorted(added))}}}",
+                    "no new finalizers can be added if the object is being deleted, "
+                    "found new finalizers "
+                    f"[]string{{{', '.join(_quote_go(item) for item in sorted(added))}}}",
                 )
             )
     if metadata.get("generation", 0) < before.get("generation", 0):
         wrong = metadata.get("generation", 0)
-        found.append(invalid("metadata.generation", wrong, "must not be decremented"))
+        field_errors.append(invalid("metadata.generation", wrong, "must not be decremented"))
 
 
 def _quote_go(text: str) -> str:

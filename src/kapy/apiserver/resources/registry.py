@@ -55,7 +55,7 @@ class Registry:
     def has_group(self, group: str) -> bool:
         """Report whether a group is served."""
         parts = self.custom, self._builtin
-        return any(one == group for part in parts for one, _ in part.versions)
+        return any(item == group for part in parts for item, _ in part.versions)
 
     def __iter__(self) -> Iterator[Kind]:
         custom = self.custom

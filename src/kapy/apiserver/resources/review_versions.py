@@ -18,14 +18,14 @@ KNOWN: Final = ("v1", "v1beta1")
 
 def first_supported(versions: Iterable[str]) -> str:
     """Return the first listed version that this server supports, "" if there is none."""
-    return next((one for one in versions if one in KNOWN), "")
+    return next((version for version in versions if version in KNOWN), "")
 
 
 def uid_error(answer: Document, uid: str) -> str:
     """Return the error if the uid of a `v1` response is wrong, else ""."""
     response = answer.get("response")
-    found = (response.get("uid") or "") if isinstance(response, dict) else ""
-    return "" if found == uid else f'expected response.uid="{uid}", got "{found}"'
+    result = (response.get("uid") or "") if isinstance(response, dict) else ""
+    return "" if result == uid else f'expected response.uid="{uid}", got "{result}"'
 
 
 def kind_error(answer: Document, group: str, kind: str) -> str:

@@ -62,10 +62,10 @@ class ObjectSchema:
 
     def decode_metadata(self, document: Document, unknown: list[str]) -> Document:
         """Decode the metadata of the object as Go's struct. Raises WrongType."""
-        found = document.get("metadata")
-        if found is None:
+        metadata = document.get("metadata")
+        if metadata is None:
             return document
-        return {**document, "metadata": _read_metadata(found, {}, unknown)}
+        return {**document, "metadata": _read_metadata(metadata, {}, unknown)}
 
     def add_defaults(self, document: Document) -> Document:
         """Add missing defaults, as for an object read from the store."""
@@ -108,8 +108,8 @@ def _decode_derived(struct: str, value: Document, unknown: list[str], live: Docu
     if not isinstance(given, dict):
         whole: Document = decode(value, None, unknown)
         return whole
-    same = {key: one for key, one in given.items() if one and settled.get(key) is one}
-    rest = {key: one for key, one in given.items() if key not in same}
+    same = {key: item for key, item in given.items() if item and settled.get(key) is item}
+    rest = {key: item for key, item in given.items() if key not in same}
     out: Document = decode({**value, "metadata": rest}, None, unknown)
     out["metadata"] = {**same, **out["metadata"]}
     return out
@@ -142,10 +142,10 @@ class CustomSchema(ObjectSchema):
 
     @property
     def _structural(self) -> Structural:
-        made = self._made
-        if made is None:
-            made = self._made = self._compiled()
-        return made
+        structural = self._made
+        if structural is None:
+            structural = self._made = self._compiled()
+        return structural
 
     def decode(
         self,
@@ -155,10 +155,10 @@ class CustomSchema(ObjectSchema):
         live: Document | None = None,
         keep_nulls: bool = False,
     ) -> Document:
-        found = document.get("metadata")
-        if found is not None and (live is None or found is not live["metadata"]):
+        metadata = document.get("metadata")
+        if metadata is not None and (live is None or metadata is not live["metadata"]):
             settled = live["metadata"] if live is not None else {}
-            document = {**document, "metadata": _read_metadata(found, settled, unknown)}
+            document = {**document, "metadata": _read_metadata(metadata, settled, unknown)}
         structural = self._structural
         settled = live is not None and structural.is_settled(document, live)
         if not settled:
@@ -173,9 +173,9 @@ class CustomSchema(ObjectSchema):
         return document
 
     def decode_for_webhook(self, document: Document) -> Document:
-        found = document.get("metadata")
-        if isinstance(found, dict):
-            document = {**document, "metadata": _read_metadata(found, {}, [])}
+        metadata = document.get("metadata")
+        if isinstance(metadata, dict):
+            document = {**document, "metadata": _read_metadata(metadata, {}, [])}
         return self._structural.default(document)
 
     def prune(self, document: Document) -> Document:
@@ -200,22 +200,22 @@ class CustomSchema(ObjectSchema):
 _metadata = decoder("meta.v1.ObjectMeta")
 
 
-def _check_embedded(path: Path, name: str, found: Any) -> None:
+def _check_embedded(path: Path, name: str, value: Any) -> None:
     """Check that metadata and type of an embedded object have valid types. Raises WrongType."""
     why = "must be a string"
     if name != "metadata":
-        if isinstance(found, str):
+        if isinstance(value, str):
             return
-    elif found is None:
+    elif value is None:
         return
     else:
         try:
-            _metadata(found, None, [])
+            _metadata(value, None, [])
         except WrongType as error:
             why = str(error)
         else:
             return
-    raise MalformedValue(str(invalid(path_text((path, f".{name}")), found, why)))
+    raise MalformedValue(str(invalid(path_text((path, f".{name}")), value, why)))
 
 
 def drop_invalid_metadata(document: Document) -> Document:
@@ -229,7 +229,7 @@ def drop_invalid_metadata(document: Document) -> Document:
     ]
     if not wrong:
         return document
-    return {**document, "metadata": {k: one for k, one in meta.items() if k not in wrong}}
+    return {**document, "metadata": {k: value for k, value in meta.items() if k not in wrong}}
 
 
 _WRITTEN: Final = ("creationTimestamp", "deletionTimestamp", "generation")
@@ -243,26 +243,28 @@ def _has_valid_type(field: str, value: Any) -> bool:
     return True
 
 
-def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Document:
+def _read_metadata(values: Any, settled: Document, unknown: list[str]) -> Document:
     """Decode the metadata as Go's struct; values shared with `settled` are not decoded again."""
-    whole = found
-    if settled and isinstance(found, dict):
-        found = {key: value for key, value in found.items() if settled.get(key, whole) is not value}
+    whole = values
+    if settled and isinstance(values, dict):
+        values = {
+            key: value for key, value in values.items() if settled.get(key, whole) is not value
+        }
     misplaced: list[str] = []
     try:
-        metadata: Document = _metadata(found, None, misplaced)
+        metadata: Document = _metadata(values, None, misplaced)
     except WrongType:
         # kube-apiserver sorts metadata by name and reports the first error.
-        _metadata(sorted_by_name(found), None, [])
+        _metadata(sorted_by_name(values), None, [])
         raise
     if len(misplaced) > 1:
         misplaced.clear()
-        _metadata(sorted_by_name(found), None, misplaced)
+        _metadata(sorted_by_name(values), None, misplaced)
     unknown.extend(f"metadata.{path}" for path in misplaced)
-    if found is whole:
+    if values is whole:
         return metadata
     known: Document = whole.copy()
-    for key in found:
+    for key in values:
         del known[key]
     known.update(metadata)
     return known

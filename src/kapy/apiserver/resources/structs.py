@@ -38,7 +38,7 @@ _INLINE_NAMES = {"Volume": "Source", "Probe": "Handler"}
 def _inline() -> dict[str, tuple[str, ...]]:
     """Return the fields of embedded structs by the name of the outer struct."""
     volume = facts()["structs"]["core.v1.Volume"]
-    return {"Volume": tuple(one for one in volume if one != "name"), "Probe": _HANDLERS}
+    return {"Volume": tuple(item for item in volume if item != "name"), "Probe": _HANDLERS}
 
 
 class WrongType(KapyError):
@@ -130,14 +130,14 @@ def sorted_by_name(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: sorted_by_name(value[key]) for key in sorted(value)}
     if isinstance(value, list):
-        return [sorted_by_name(one) for one in value]
+        return [sorted_by_name(item) for item in value]
     return value
 
 
 def in_go_order(value: Any, kind: str) -> Any:
     """Return a value with its fields in the order of Go's structs, and map keys sorted."""
     if isinstance(value, list):
-        return [in_go_order(one, kind.removeprefix("[]")) for one in value]
+        return [in_go_order(item, kind.removeprefix("[]")) for item in value]
     if not isinstance(value, dict):
         return value
     order = facts()["structs"].get(kind)
@@ -205,7 +205,7 @@ class _Struct:
     def _compile(self) -> dict[str, Field]:
         """Compile the fields and store them at once, because another thread may do the same."""
         fields = {key: _field(fact) for key, fact in facts()["structs"][self._name].items()}
-        self._zeros = [(key, one.zero) for key, one in fields.items() if one.zero is not None]
+        self._zeros = [(key, field.zero) for key, field in fields.items() if field.zero is not None]
         self._fields = fields
         return fields
 
@@ -436,9 +436,9 @@ def _quantity(wanted: str) -> Decode:
     del wanted
 
     def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
-        shown = isinstance(value, str | int | float) and not isinstance(value, bool)
+        result = isinstance(value, str | int | float) and not isinstance(value, bool)
         try:
-            return quantity.canonical(value if shown else "{}")
+            return quantity.canonical(value if result else "{}")
         except quantity.InvalidQuantity as error:
             raise MalformedValue(str(error)) from None
 
@@ -454,8 +454,8 @@ def _bytes(wanted: str) -> Decode:
         try:
             base64.b64decode(value, validate=True)
         except (binascii.Error, ValueError):
-            found = re.search(r"[^A-Za-z0-9+/]", value)
-            at = found.start() if found else len(value) - len(value) % 4
+            match = re.search(r"[^A-Za-z0-9+/]", value)
+            at = match.start() if match else len(value) - len(value) % 4
             raise MalformedValue(f"illegal base64 data at input byte {at}") from None
         return value
 
@@ -464,12 +464,12 @@ def _bytes(wanted: str) -> Decode:
 
 def _of_numbers(values: list[Any]) -> str:
     """Decode bytes from a list of numbers, which Go accepts, too."""
-    for one in values:
-        if type(one) is not int and one is not None:
-            raise WrongType(json_type_name(one), "uint8")
-        if not 0 <= (one or 0) < 256:
-            raise WrongType(f"number {one}", "uint8")
-    return base64.b64encode(bytes(one or 0 for one in values)).decode()
+    for item in values:
+        if type(item) is not int and item is not None:
+            raise WrongType(json_type_name(item), "uint8")
+        if not 0 <= (item or 0) < 256:
+            raise WrongType(f"number {item}", "uint8")
+    return base64.b64encode(bytes(element or 0 for element in values)).decode()
 
 
 def _int_or_string(wanted: str) -> Decode:

@@ -64,7 +64,9 @@ class VersionConverter:
         for stored in {document["apiVersion"] for document in documents} - {wanted}:
             group, version = split_api_version(stored)
             source = replace(target, group=group, version=version)
-            indexes = [index for index, one in enumerate(documents) if one["apiVersion"] == stored]
+            indexes = [
+                index for index, item in enumerate(documents) if item["apiVersion"] == stored
+            ]
             chosen = [documents[index] for index in indexes]
             results = await self.convert_objects(chosen, source, target, stored=True)
             for index, document in zip(indexes, results, strict=True):
@@ -94,7 +96,11 @@ class VersionConverter:
         if converted is None and conversion is None:
             return [_prune(kind, _set_type(document, target)) for document in documents]
         if converted is None and conversion is not None:
-            given = [_drop_resource_version(one) for one in documents] if stored else documents
+            given = (
+                [_drop_resource_version(document) for document in documents]
+                if stored
+                else documents
+            )
             converted = await self._webhooks.convert(conversion, given, source, target)
             if not stored:
                 return converted
@@ -131,16 +137,16 @@ class VersionConverter:
 
 def _drop_resource_version(document: Document) -> Document:
     """Return an object without resourceVersion."""
-    meta = {key: one for key, one in document["metadata"].items() if key != "resourceVersion"}
+    meta = {key: value for key, value in document["metadata"].items() if key != "resourceVersion"}
     return {**document, "metadata": meta}
 
 
 def _restore_resource_version(document: Document, before: Document) -> Document:
     """Restore the resourceVersion of a converted object, and drop empty labels and annotations."""
     meta = {
-        key: one
-        for key, one in document["metadata"].items()
-        if one or key not in ("labels", "annotations")
+        key: value
+        for key, value in document["metadata"].items()
+        if value or key not in ("labels", "annotations")
     }
     if "resourceVersion" in before["metadata"]:
         meta["resourceVersion"] = before["metadata"]["resourceVersion"]

@@ -28,7 +28,7 @@ from kapy.apiserver.webhooks.webhook_source import WebhookSource
 
 @dataclass(frozen=True, slots=True)
 class ServerParts:
-    """What a Server is made of. grants: RBAC, which answers unless `authorize` is another one."""
+    """The parts of a Server. grants: RBAC, which authorizes unless `authorize` is set."""
 
     context: ServerContext
     webhook_client: LazyWebhookClient

@@ -50,8 +50,8 @@ def group_list(registry: Registry) -> Document:
 
 def served_versions(registry: Registry, group: str) -> list[str]:
     """Return the served versions of a group, the preferred one first."""
-    found = {kind.resource.version for kind in registry if kind.resource.group == group}
-    return sorted(found, key=lambda one: (version_priority(one), one), reverse=True)
+    versions = {kind.resource.version for kind in registry if kind.resource.group == group}
+    return sorted(versions, key=lambda value: (version_priority(value), value), reverse=True)
 
 
 def _group(registry: Registry, name: str) -> Document:
@@ -84,12 +84,12 @@ def resource_list(registry: Registry, group_name: str, version: str) -> Document
 
 
 def _kinds(registry: Registry, group_name: str, version: str) -> list[Kind]:
-    found = [
+    result = [
         kind
         for kind in registry
         if kind.resource.group == group_name and kind.resource.version == version
     ]
-    return sorted(found, key=lambda kind: kind.resource.plural)
+    return sorted(result, key=lambda kind: kind.resource.plural)
 
 
 def _entries(kind: Kind) -> Iterable[Document]:
@@ -159,7 +159,7 @@ def aggregated_discovery(registry: Registry, *, legacy: bool) -> Document:
                     {
                         "version": version,
                         "resources": [
-                            _aggregated_resource(one) for one in _kinds(registry, name, version)
+                            _aggregated_resource(kind) for kind in _kinds(registry, name, version)
                         ],
                         "freshness": "Current",
                     }
@@ -195,6 +195,8 @@ def _aggregated_resource(kind: Kind) -> Document:
 
 def _aggregated_subresource(kind: Kind, part: str, own: Document) -> Document:
     del kind
-    found = _PART_KINDS.get(part)
-    shown = own if found is None else dict(zip(("group", "version", "kind"), found, strict=True))
+    results = _PART_KINDS.get(part)
+    shown = (
+        own if results is None else dict(zip(("group", "version", "kind"), results, strict=True))
+    )
     return {"subresource": part, "responseKind": shown, "verbs": list(_subresource_verbs(part))}

@@ -69,38 +69,38 @@ class Health:
         """Yield the paths of all pages."""
         for page in PROBES:
             yield f"/{page}"
-            yield from (f"/{page}/{one.name}" for one in self._checks_of(page))
+            yield from (f"/{page}/{check.name}" for check in self._checks_of(page))
 
     def page(self, request: Request) -> Reply | None:
         """Answer a path below `PROBES`; return None if there is no such check."""
         page, *rest = (part for part in request.path.split("/") if part)
         if not rest:
             return self._summary(page, request)
-        found = next((one for one in self._checks_of(page) if rest == [one.name]), None)
-        if found is None:
+        check = next((item for item in self._checks_of(page) if rest == [item.name]), None)
+        if check is None:
             return None
-        wrong = found.check()
+        wrong = check.check()
         if wrong is None:
             return Reply(200, b"ok", _TEXT)
         return Reply(500, f"internal server error: {wrong}\n".encode(), _TEXT)
 
     def _checks_of(self, page: str) -> list[_Check]:
-        return [one for one in self._checks if page in one.pages]
+        return [check for check in self._checks if page in check.pages]
 
     def _summary(self, page: str, request: Request) -> Reply:
         excluded = _excluded_checks(request)
         lines, failed = [], {}
-        for one in self._checks_of(page):
-            if one.name in excluded:
-                excluded.discard(one.name)
-                lines.append(f"[+]{one.name} excluded: ok")
+        for check in self._checks_of(page):
+            if check.name in excluded:
+                excluded.discard(check.name)
+                lines.append(f"[+]{check.name} excluded: ok")
                 continue
-            wrong = one.check()
+            wrong = check.check()
             if wrong is None:
-                lines.append(f"[+]{one.name} ok")
+                lines.append(f"[+]{check.name} ok")
             else:
-                failed[one.name] = wrong
-                lines.append(f"[-]{one.name} failed: reason withheld")
+                failed[check.name] = wrong
+                lines.append(f"[-]{check.name} failed: reason withheld")
         if excluded:
             names = ", ".join(f'"{name}"' for name in sorted(excluded))
             lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")

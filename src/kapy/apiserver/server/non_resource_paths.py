@@ -77,18 +77,18 @@ def _is_get_only(registry: Registry, parts: list[str]) -> bool:
         case [".well-known", "openid-configuration"] | ["openid", "v1", "jwks"]:
             return True
         case ["apis", group, version]:
-            kinds = [one for one in registry if one.resource.group == group]
-            served = any(one.resource.version == version for one in kinds)
-            return served and not any(one.custom for one in kinds)
+            kinds = [kind for kind in registry if kind.resource.group == group]
+            served = any(kind.resource.version == version for kind in kinds)
+            return served and not any(kind.custom for kind in kinds)
     return False
 
 
 def _paths(registry: Registry, health: Health) -> list[str]:
-    found = ["/api", "/api/v1", "/apis"]
+    result = ["/api", "/api/v1", "/apis"]
     for group in dict.fromkeys(kind.resource.group for kind in registry if kind.resource.group):
-        found.append(f"/apis/{group}")
-        found += [f"/apis/{group}/{one}" for one in discovery.served_versions(registry, group)]
-    return sorted([*found, *health.paths(), "/metrics", "/openapi/v2", "/openapi/v3", "/version"])
+        result.append(f"/apis/{group}")
+        result += [f"/apis/{group}/{item}" for item in discovery.served_versions(registry, group)]
+    return sorted([*result, *health.paths(), "/metrics", "/openapi/v2", "/openapi/v3", "/version"])
 
 
 def _openapi(registry: Registry, rest: list[str]) -> Reply:
@@ -96,14 +96,14 @@ def _openapi(registry: Registry, rest: list[str]) -> Reply:
         case []:
             return Reply(200, openapi.encode_document(openapi.index(registry)), _TEXT)
         case ["api", version_name]:
-            found = openapi.document(registry, "", version_name)
+            document = openapi.document(registry, "", version_name)
         case ["apis", group, version_name]:
-            found = openapi.document(registry, group, version_name)
+            document = openapi.document(registry, group, version_name)
         case _:
-            found = None
-    if found is None:
+            document = None
+    if document is None:
         return Reply(404, b"")
-    return Reply(200, found)
+    return Reply(200, document)
 
 
 def openapi_v2(registry: Registry, accept: str) -> Reply:
@@ -133,22 +133,24 @@ def _swagger_protobuf(registry: Registry, _custom: KindIndex) -> bytes:
 
 
 def _discovery(registry: Registry, root: str, rest: list[str], request: Request) -> Reply | None:
-    found: Document | None = None
+    versions: Document | None = None
     match root, rest:
         case _, []:
             if _wants_aggregated(request):
-                shown = discovery.aggregated_discovery(registry, legacy=root == "api")
-                return Reply(200, shown, {"content-type": discovery.AGGREGATED})
-            found = discovery.core_versions() if root == "api" else discovery.group_list(registry)
+                result = discovery.aggregated_discovery(registry, legacy=root == "api")
+                return Reply(200, result, {"content-type": discovery.AGGREGATED})
+            versions = (
+                discovery.core_versions() if root == "api" else discovery.group_list(registry)
+            )
         case "api", [version_name]:
-            found = discovery.resource_list(registry, "", version_name)
+            versions = discovery.resource_list(registry, "", version_name)
         case "apis", [group]:
-            found = discovery.group(registry, group)
+            versions = discovery.group(registry, group)
         case "apis", [group, version_name]:
-            found = discovery.resource_list(registry, group, version_name)
+            versions = discovery.resource_list(registry, group, version_name)
         case _:
             pass
-    return None if found is None else Reply(200, found)
+    return None if versions is None else Reply(200, versions)
 
 
 def _wants_aggregated(request: Request) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.admission.plugin import Admission
@@ -95,6 +95,12 @@ _VERBS: dict[str, Verb] = {
     "delete": delete.delete,
     "deletecollection": delete.delete_collection,
 }
+_CONNECTING: Final = frozenset(("exec", "attach", "portforward"))
+"""Subresources of Pods that enter a container or reach its ports. A WebSocket to them begins with a
+GET and needs the right to create, as kube-apiserver from v1.35 on
+(AuthorizePodWebsocketUpgradeCreatePermission).
+"""
+
 _PARTS: dict[str, dict[str, Verb]] = {
     "scale": scale.VERBS,
     "eviction": {"create": eviction.evict},
@@ -240,8 +246,11 @@ class Server:
             request.arrival.decision = "allow"
         try:
             return resolve(self.context.registry, info)
-        except ApiError:
+        except ApiError as error:
             self._authorize(request, info.attributes(user))
+            connects = isinstance(error, NoKubelet) and info.subresource in _CONNECTING
+            if connects and info.verb != "create":
+                self._authorize(request, info.attributes(user)._replace(verb="create"))
             raise
 
     def _authorize(self, request: Request, asked: Attributes) -> None:
@@ -270,14 +279,14 @@ class Server:
             return await loop.run_in_executor(None, openapi_v2, self.context.registry, accept)
         if request.path in self.pages and request.method == "GET":
             return self.pages[request.path](request)
-        found = non_resource_reply(
+        result = non_resource_reply(
             self.context.registry, self.health, request
         ) or self.access.openid_page(request)
-        if found is None:
+        if result is None:
             if request.path.startswith("/api/") and "//" not in request.path:
                 raise no_such_resource()
             raise PageNotFound
-        return found
+        return result
 
     async def _resource_reply(
         self, request: Request, user: User, route: Route, info: RequestInfo

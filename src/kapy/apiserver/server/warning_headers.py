@@ -19,25 +19,25 @@ def warning_headers(sentences: Iterable[str]) -> str:
 
     Duplicates, and warnings that no header can carry, are dropped.
     """
-    told: dict[str, None] = {}
+    headers: dict[str, None] = {}
     room = TOTAL
-    for one in sentences:
-        if one and one not in told and not _CONTROL.search(one):
-            told[one] = None
-            room -= len(one[:EACH])
+    for sentence in sentences:
+        if sentence and sentence not in headers and not _CONTROL.search(sentence):
+            headers[sentence] = None
+            room -= len(sentence[:EACH])
             if room < 0:  # no more are shown; there may be a hundred thousand
                 break
-    shown = _truncate(told) if sum(map(len, told)) > TOTAL else told
-    return "\n".join(f'299 - "{_escape(one)}"' for one in shown)
+    entries = _truncate(headers) if sum(map(len, headers)) > TOTAL else headers
+    return "\n".join(f'299 - "{_escape(item)}"' for item in entries)
 
 
 def _truncate(sentences: Iterable[str]) -> Iterable[str]:
     room = TOTAL
-    for one in sentences:
+    for sentence in sentences:
         if room <= 0:
             return
-        yield one[:EACH]
-        room -= len(one[:EACH])
+        yield sentence[:EACH]
+        room -= len(sentence[:EACH])
 
 
 def _escape(text: str) -> str:

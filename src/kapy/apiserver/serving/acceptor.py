@@ -125,21 +125,21 @@ async def connect(
     """Serve an accepted socket with a protocol; returns when the handshake is done."""
     loop = asyncio.get_running_loop()
     timeout = HANDSHAKE_SECONDS if tls is not None else None
-    transport, made = await loop.connect_accepted_socket(
+    transport, result = await loop.connect_accepted_socket(
         protocol, sock, ssl=tls, ssl_handshake_timeout=timeout
     )
-    connection.transport, connection.protocol = transport, made
+    connection.transport, connection.protocol = transport, result
 
 
 async def bind_sockets(host: str, port: int) -> list[socket.socket]:
     """Return listening sockets for an address, one for each address family. Raises OSError."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(
+    result = await loop.getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
     sockets: list[socket.socket] = []
     try:
-        for family, kind, protocol, _, address in dict.fromkeys(found):
+        for family, kind, protocol, _, address in dict.fromkeys(result):
             if sockets and not port:  # all families share the first one's port
                 address = (address[0], sockets[0].getsockname()[1], *address[2:])
             sockets.append(_listen_on(family, kind, protocol, address))

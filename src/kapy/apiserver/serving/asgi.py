@@ -6,13 +6,12 @@ import asyncio
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.auth.impersonation import parse_impersonation
-from kapy.apiserver.kubelet import exec, port_forward
-from kapy.apiserver.kubelet.exec import CommandConnection, Execution
-from kapy.apiserver.kubelet.port_forward import PortForward, PortForwardConnection
+from kapy.apiserver.kubelet.exec import Execution
+from kapy.apiserver.kubelet.port_forward import PortForward
 from kapy.apiserver.request.limits.large_requests import LARGE_YAML
 from kapy.apiserver.request.limits.max_in_flight import RETRY_AFTER, InFlightRequests, is_probe
 from kapy.apiserver.resources.metadata import new_uid
@@ -22,11 +21,12 @@ from kapy.apiserver.server.error_replies import error_reply
 from kapy.apiserver.serving import asgi_messages, request_log
 from kapy.apiserver.serving.asgi_messages import Receive, Scope, Send
 from kapy.apiserver.serving.streaming import StreamingResponse
-from kapy.kube.errors import TooManyRequests, Unauthorized
+from kapy.kube.errors import BadRequest, TooManyRequests, Unauthorized
 from kapy.kube.http import ANONYMOUS, Arrival, Reply, Request, User
 
 if TYPE_CHECKING:
     from kapy.apiserver.audit.auditor import AuditedRequest
+    from kapy.apiserver.kubelet.connections import Closable
 
 _YAML: Final = "application/yaml"
 CUT_SECONDS: Final = 5.0
@@ -35,21 +35,43 @@ signals that a client no longer reads.
 """
 
 
+class Mounted(Protocol):
+    """An ASGI application for the paths below a prefix, which the API server does not have."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, user: User) -> None:
+        """Handle one request of a user (anonymous without credentials for the API)."""
+
+    async def stop(self) -> None:
+        """End all streams."""
+
+
+def first_segment(path: str) -> str:
+    """Return the first segment of a path, "" if it has none (`*` of `OPTIONS *`)."""
+    return path.removeprefix("/").partition("/")[0] if path.startswith("/") else ""
+
+
 class Application:
     """One Server as an ASGI application.
 
-    `stop` ends all streams, so that open watches do not delay the shutdown.
+    `stop` ends all streams, so that open watches do not delay the shutdown. mounts: other
+    applications by the first segment of their paths; they authorize their requests themselves.
     """
 
     def __init__(self, server: Server, authentication: Authenticator | None = None) -> None:
         self._server = server
         self._authentication = authentication or Authenticator()
         server.access.authenticate_by(self._authentication)
-        self._streams: set[StreamingResponse | PortForwardConnection | CommandConnection] = set()
+        self.mounts: dict[str, Mounted] = {}
+        self._streams: set[StreamingResponse | Closable] = set()
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request."""
+        if self.mounts:
+            mounted = self.mounts.get(first_segment(scope["path"]))
+            if mounted is not None:
+                await self._serve_mounted(mounted, scope, receive, send)
+                return
         headers = asgi_messages.parse_headers(scope)
         name = headers.get("audit-id") or new_uid(self._server.context.rng)
         arrival = asgi_messages.parse_arrival(scope, name, perf_counter())
@@ -83,19 +105,38 @@ class Application:
         seconds = perf_counter() - arrival.received
         request_log.log_request(request, reply.status, seconds, stream=stream)
 
+    async def _serve_mounted(
+        self, mounted: Mounted, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        headers = asgi_messages.parse_headers(scope)
+        request = Request(scope["method"], scope["path"], headers=headers)
+        try:
+            user = self._authentication.authenticate(
+                headers.get("authorization", ""), scope.get("state", {}).get("peer")
+            )
+            if parse_impersonation(scope["headers"]) is not None:
+                raise BadRequest("these pages support no impersonation")
+        except Exception as error:
+            await self._send(send, scope, error_reply(error, request), request)
+            return
+        if self._stopping or self._server.health.is_shutting_down:
+            await self._send(send, scope, _STOPPING, request)
+            return
+        await mounted(scope, receive, send, user)
+
     async def _encode_yaml(self, reply: Reply, request: Request) -> Reply:
         """Convert a reply to YAML, outside the event loop if it is large."""
         user = request.user or ANONYMOUS
         try:
             if is_longer(reply.body, LARGE_YAML):
-                made = await self._server.context.large_work.run(
+                result = await self._server.context.large_work.run(
                     user, partial(asgi_messages.encode_yaml, reply.body)
                 )
             else:
-                made = asgi_messages.encode_yaml(reply.body)
+                result = asgi_messages.encode_yaml(reply.body)
         except Exception as error:  # too many large requests, or encoding failed
             return error_reply(error, request)
-        return replace(reply, body=made, headers={**reply.headers, "content-type": _YAML})
+        return replace(reply, body=result, headers={**reply.headers, "content-type": _YAML})
 
     async def _answer(
         self, scope: Scope, request: Request, arrival: Arrival, receive: Receive
@@ -114,17 +155,17 @@ class Application:
             return _CROWDED
         trail = None if audit is None else audit.begin(request)
         try:
-            found = await self._limited_reply(scope, request, user, receive, trail)
+            result = await self._limited_reply(scope, request, user, receive, trail)
         except BaseException:  # the task was cancelled: every request must end in the log
             if audit is not None and trail is not None:
                 audit.record_disconnect(trail)
             raise
         if audit is not None and trail is not None:
-            if found is None:
+            if result is None:
                 audit.record_disconnect(trail)
             else:
-                audit.record_response(trail, found)
-        return found
+                audit.record_response(trail, result)
+        return result
 
     def _unauthenticated_reply(self, request: Request, error: Exception) -> Reply:
         """Return the reply to a request that could not be authenticated. Writes an audit event."""
@@ -210,23 +251,16 @@ class Application:
         """Turn the request's connection into streams (exec, port-forward) until either side
         ends it.
         """
-        connection: PortForwardConnection | CommandConnection
-        if isinstance(reply, PortForward):
-            assert reply.connect is not None
-            connection, head = PortForwardConnection(), port_forward.response_head()
-            serving = partial(connection.serve, reply.connect)
-        else:
-            assert reply.run is not None
-            assert reply.wanted is not None
-            connection, head = CommandConnection(reply.wanted), exec.response_head()
-            serving = partial(connection.serve, reply.run)
-        self._streams.add(connection)
+        from kapy.apiserver.kubelet.connections import stream_connection
+
+        connection = stream_connection(reply)
+        self._streams.add(connection.closable)
         try:
-            scope["state"]["hand_over"](connection, head)
-            await serving()
+            scope["state"]["hand_over"](connection.protocol, connection.head)
+            await connection.serve()
         finally:
-            self._streams.discard(connection)
-            connection.close()
+            self._streams.discard(connection.closable)
+            connection.closable.close()
 
     async def _watch(
         self, stream: StreamingResponse, scope: Scope, receive: Receive, send: Send
@@ -252,6 +286,8 @@ class Application:
         self._stopping = True
         for stream in list(self._streams):
             await stream.aclose()
+        for mounted in self.mounts.values():
+            await mounted.stop()
 
 
 _CROWDED: Final = Reply(

@@ -13,6 +13,7 @@ import msgspec
 from kapy.apiserver.request import negotiation
 from kapy.apiserver.request.body import LIMIT
 from kapy.kube import Document
+from kapy.kube.digits import parse_digits
 from kapy.kube.errors import TooLarge
 from kapy.kube.http import Arrival, Reply
 
@@ -83,7 +84,7 @@ async def read_body(headers: Mapping[str, str], receive: Receive) -> bytes | Non
         return b""
     if length == "0":
         return b""
-    if length is not None and length.isdigit() and int(length) > LIMIT:
+    if length is not None and (parse_digits(length) or 0) > LIMIT:
         raise _too_large()
     parts: list[bytes] = []
     size = 0
@@ -120,7 +121,7 @@ def _kind_of(reply: Reply) -> bytes:
 def is_long_list(reply: Reply) -> bool:
     """Report whether a reply is a list that is encoded in parts."""
     body = reply.body
-    return isinstance(body, dict) and any(_is_long(body.get(one)) for one in _LISTS)
+    return isinstance(body, dict) and any(_is_long(body.get(item)) for item in _LISTS)
 
 
 def _is_long(value: Any) -> bool:
@@ -211,7 +212,7 @@ def start_message(reply: Reply, kind: bytes, audit_id: str, length: int | None) 
         out.append((b"content-length", b"%d" % length))
     for name, value in reply.headers.items():
         if name == "warning":
-            out += [(b"warning", one.encode("utf-8")) for one in value.split("\n")]
+            out += [(b"warning", part.encode("utf-8")) for part in value.split("\n")]
         elif name != "content-type":
             out.append((name.encode(), value.encode("latin-1")))
     return {"type": "http.response.start", "status": reply.status, "headers": out}

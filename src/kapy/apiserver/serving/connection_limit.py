@@ -185,8 +185,10 @@ class ConnectionLimit:
 
     def _idle_unauthenticated(self) -> Iterable[Connection]:
         for connections in self._unauthenticated_by_source():
-            yield from (one for one in connections if not one.has_received_request)
-            yield from (one for one in connections if not one.is_busy)
+            yield from (
+                connection for connection in connections if not connection.has_received_request
+            )
+            yield from (connection for connection in connections if not connection.is_busy)
 
     def _busy_unauthenticated(self) -> Iterable[Connection]:
         for connections in self._unauthenticated_by_source():

@@ -111,8 +111,8 @@ async def listen(
     listening = await bind_sockets(host, port) if sock is None else [_start_listening(sock)]
     address = listening[0].getsockname()
     services = {
-        f"accept {number}": partial(acceptor.accept, one, admit)
-        for number, one in enumerate(listening)
+        f"accept {number}": partial(acceptor.accept, element, admit)
+        for number, element in enumerate(listening)
     }
     try:
         async with run_services(**services):
@@ -121,8 +121,8 @@ async def listen(
             finally:
                 await listener.drain()  # probes still get answers, and readyz fails
     finally:
-        for one in listening:
-            one.close()
+        for item in listening:
+            item.close()
         await listener.abort()
 
 

@@ -51,8 +51,8 @@ class HTTPProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         tls = transport.get_extra_info("ssl_object")
-        shown = None if tls is None else tls.getpeercert(binary_form=True)
-        peer = None if shown is None else certificate_user(tls.getpeercert(), shown)
+        result = None if tls is None else tls.getpeercert(binary_form=True)
+        peer = None if result is None else certificate_user(tls.getpeercert(), result)
         if peer is not None:
             self.set_user(peer)
         self.app_state = {

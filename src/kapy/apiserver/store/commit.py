@@ -25,10 +25,10 @@ class Commit:
 
     def settle(self, error: BaseException | None = None) -> None:
         """Wake all waiters with success or with the error."""
-        for one in self._waiting:
-            if one.done():
+        for item in self._waiting:
+            if item.done():
                 continue  # this waiter was cancelled
             if error is None:
-                one.set_result(None)
+                item.set_result(None)
             else:
-                one.set_exception(error)
+                item.set_exception(error)

@@ -39,7 +39,7 @@ def check_presence(path: Path, mark: Mark | None, keys: Sequence[Path] = ()) -> 
     if path.exists() and path.stat().st_size:
         return
     log = path.with_name(f"{path.name}-wal")
-    there = [*sorted(path.parent.glob("*.key")), *(one for one in keys if one.exists())]
+    there = [*sorted(path.parent.glob("*.key")), *(key for key in keys if key.exists())]
     if mark is not None and mark.revision:
         left = f"{NAME} tells of {_describe(mark)}"
     elif log.exists() and log.stat().st_size:
@@ -96,9 +96,9 @@ def check_revision(path: Path, mark: Mark | None, store: bytes, revision: int, b
     )
 
 
-def check_digest(path: Path, found: int, stored: int) -> None:
+def check_digest(path: Path, value: int, stored: int) -> None:
     """Compare the digest of all objects with the stored digest. Raises DataLost."""
-    if found != stored:
+    if value != stored:
         raise DataLost(
             f"{path} does not hold the objects that were written last: one or more are missing or "
             f"of an earlier revision. {_REMEDY}"

@@ -49,12 +49,12 @@ def copy_store(source: Path, target: Path) -> FileState:
         here.execute("PRAGMA journal_mode = DELETE")
         if not schema.has_tables(here):
             check_format(source, mark)
-        found = _verify(here, source)
-        if found.schema == schema.SCHEMA:
+        file_state = _verify(here, source)
+        if file_state.schema == schema.SCHEMA:
             identity = bytes.fromhex(schema.get_meta(here, "store", ""))
             boot = boot_number(boot_id())
-            check_revision(source, mark, identity, found.revision, boot)
-        return found
+            check_revision(source, mark, identity, file_state.revision, boot)
+        return file_state
 
 
 def verify_store(path: Path) -> FileState:
@@ -72,8 +72,8 @@ def renumber_store(path: Path, above: int) -> FileState:
     """
     with _open(path) as db:
         schema.prepare(db, path)
-        found = _verify(db, path)
-        revision = max(found.revision, above) + REVISION_JUMP
+        file_state = _verify(db, path)
+        revision = max(file_state.revision, above) + REVISION_JUMP
         db.execute("BEGIN IMMEDIATE")
         for _, key in sorted(_keys_by_revision(db), key=itemgetter(0)):
             revision += 1
@@ -82,7 +82,7 @@ def renumber_store(path: Path, above: int) -> FileState:
         db.execute("DELETE FROM meta WHERE key = 'boot'")
         db.execute("COMMIT")
         _mark(db, path, revision)
-    return FileState(schema.SCHEMA, revision, found.objects)
+    return FileState(schema.SCHEMA, revision, file_state.objects)
 
 
 def _mark(db: sqlite3.Connection, path: Path, revision: int) -> None:
@@ -122,11 +122,11 @@ def _renumber(db: sqlite3.Connection, key: tuple[str, str, str], revision: int) 
 
 
 def _verify(db: sqlite3.Connection, path: Path) -> FileState:
-    found = schema.schema_of(db, path)
+    result = schema.schema_of(db, path)
     problem = schema.check_pages(db)
     if problem:
         raise StoreDamaged(f"{path} is damaged ({problem})")
-    if found == schema.SCHEMA:
+    if result == schema.SCHEMA:
         objects, digest = 0, 0
         for row in schema.read_verified(db):
             objects, digest = objects + 1, digest + row[-1]
@@ -134,7 +134,7 @@ def _verify(db: sqlite3.Connection, path: Path) -> FileState:
             raise StoreDamaged(f"{path} is damaged (objects are missing or of an earlier revision)")
     else:
         (objects,) = db.execute("SELECT count(*) FROM objects").fetchone()
-    return FileState(found, int(schema.get_meta(db, "revision", "0")), objects)
+    return FileState(result, int(schema.get_meta(db, "revision", "0")), objects)
 
 
 @contextmanager

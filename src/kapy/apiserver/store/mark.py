@@ -59,8 +59,8 @@ def read_mark(directory: Path) -> Mark | None:
             content = file.read(2 * _SLOT)
     except OSError:
         return None
-    found = list(_slots(content))
-    return max(found, key=lambda one: (one.revision, one.written), default=None)
+    slots = list(_slots(content))
+    return max(slots, key=lambda mark: (mark.revision, mark.written), default=None)
 
 
 def _slots(content: bytes) -> Iterator[Mark]:

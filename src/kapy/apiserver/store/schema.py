@@ -18,6 +18,7 @@ from zlib import crc32
 import msgspec
 
 from kapy.apiserver.store.errors import StoreDamaged, StoreError, StoreTooNew
+from kapy.kube.digits import parse_digits
 
 SCHEMA: Final = 3
 """The version of the tables below.
@@ -93,10 +94,10 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
         _add_identity(db)
         db.execute("COMMIT")
         return
-    found = schema_of(db, path)
-    if found < SCHEMA:
-        _copy_file(db, path.with_name(f"{path.name}.schema-{found}"))
-        _migrate(db, found)
+    schema = schema_of(db, path)
+    if schema < SCHEMA:
+        _copy_file(db, path.with_name(f"{path.name}.schema-{schema}"))
+        _migrate(db, schema)
     if db.execute("PRAGMA auto_vacuum").fetchone()[0] == 0:
         db.execute("PRAGMA auto_vacuum = INCREMENTAL")
         db.execute("VACUUM")
@@ -110,18 +111,18 @@ def has_tables(db: sqlite3.Connection) -> bool:
 def schema_of(db: sqlite3.Connection, path: Path) -> int:
     """Return the schema version of a file. Raises if this program cannot read or migrate it."""
     text = get_meta(db, "schema", "0")
-    found = int(text) if text.isdigit() else 0
-    if found > SCHEMA:
+    result = parse_digits(text) or 0
+    if result > SCHEMA:
         raise StoreTooNew(
-            f"{path} was written by a later version of kapy (schema {found}, this one "
+            f"{path} was written by a later version of kapy (schema {result}, this one "
             f"knows {SCHEMA}); upgrade kapy or use another data directory"
         )
-    if any(step not in MIGRATIONS for step in range(found, SCHEMA)):
+    if any(step not in MIGRATIONS for step in range(result, SCHEMA)):
         raise StoreError(
             f"{path} has schema {text}, which this version of kapy (schema {SCHEMA}) cannot "
             "migrate; use another data directory"
         )
-    return found
+    return result
 
 
 def _copy_file(db: sqlite3.Connection, path: Path) -> None:
@@ -134,10 +135,10 @@ def _copy_file(db: sqlite3.Connection, path: Path) -> None:
     beside.replace(path)
 
 
-def _migrate(db: sqlite3.Connection, found: int) -> None:
+def _migrate(db: sqlite3.Connection, value: int) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
-        for version in range(found, SCHEMA):
+        for version in range(value, SCHEMA):
             MIGRATIONS[version](db)
             put_meta(db, "schema", str(version + 1))
         db.execute("COMMIT")
@@ -204,8 +205,8 @@ def damaged_object(resource: str, namespace: str, name: str, why: str) -> StoreD
 
 def check_pages(db: sqlite3.Connection) -> str:
     """Check the pages of a file; return the problem, "" if there is none."""
-    said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    return "" if said == "ok" else str(said)
+    result = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    return "" if result == "ok" else str(result)
 
 
 def get_meta(db: sqlite3.Connection, key: str, default: str) -> str:

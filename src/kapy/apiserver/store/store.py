@@ -160,28 +160,28 @@ class Store:
         share_field_sets(document, None if before is None else before.document)
         change: Literal["ADDED", "MODIFIED"] = "ADDED" if before is None else "MODIFIED"
         after = StoredObject(document)
-        one = WriteEvent(revision, change, table.name, namespace, name, after, before)
+        event = WriteEvent(revision, change, table.name, namespace, name, after, before)
         if most:
             encoded = _encode(document)
-            one.size = len(encoded)
-            if one.size > most:
+            event.size = len(encoded)
+            if event.size > most:
                 self._next -= 1
-                raise ObjectTooLarge(one.size, most)
+                raise ObjectTooLarge(event.size, most)
             if self._log is not None:
                 after.encoded = encoded
-        self._stage(table, one)
+        self._stage(table, event)
         return document
 
     def delete(self, table: Table, namespace: str, name: str, last: Document) -> Document:
         """Stage a deletion; return the last state with the deletion's resourceVersion."""
         before = table.latest_stored(namespace, name)
         revision = self._advance()
-        gone = {**last, "metadata": {**last["metadata"], "resourceVersion": str(revision)}}
-        after = StoredObject(gone)
+        removal = {**last, "metadata": {**last["metadata"], "resourceVersion": str(revision)}}
+        after = StoredObject(removal)
         self._stage(
             table, WriteEvent(revision, "DELETED", table.name, namespace, name, after, before)
         )
-        return gone
+        return removal
 
     def _advance(self) -> int:
         if self._broken:
@@ -240,7 +240,7 @@ class Store:
         if log is None or done is None:
             return
         batch, self._batch, self._done = self._batch, [], None
-        rows = [self._row(one) for one in batch]
+        rows = [self._row(write_event) for write_event in batch]
         if log.synchronous == "FULL":
             self._flight = done
             future = asyncio.get_running_loop().run_in_executor(
@@ -280,13 +280,15 @@ class Store:
             self._drop_staged(done, error)
             return
         self._trouble = ""
-        for one in batch:
-            table = self._tables[one.table]
-            self.revision = one.revision
-            key = (one.namespace, one.name)
-            if table.staged.get(key, one) is (None if one.change == "DELETED" else one.after):
+        for write_event in batch:
+            table = self._tables[write_event.table]
+            self.revision = write_event.revision
+            key = (write_event.namespace, write_event.name)
+            if table.staged.get(key, write_event) is (
+                None if write_event.change == "DELETED" else write_event.after
+            ):
                 del table.staged[key]
-            self._publish(table, one)
+            self._publish(table, write_event)
         done.settle()
 
     def _drop_staged(self, done: Commit, error: BaseException) -> None:
@@ -389,7 +391,7 @@ class Store:
         batch, done, self._batch, self._done = self._batch, self._done, [], None
         if batch and done is not None:
             try:
-                log.write([self._row(one) for one in batch], batch[-1].revision)
+                log.write([self._row(write_event) for write_event in batch], batch[-1].revision)
             except StoreError as error:
                 self._drop_staged(done, error)
             else:

@@ -73,9 +73,9 @@ def _share_strings(document: Any, deep: int) -> None:
             if deep:
                 _share_strings(value, deep - 1)
         elif kind is list and deep:
-            for one in value:
-                if type(one) is dict:
-                    _share_strings(one, deep - 1)
+            for item in value:
+                if type(item) is dict:
+                    _share_strings(item, deep - 1)
 
 
 def share_field_sets(document: Document, previous: Document | None) -> None:
@@ -90,12 +90,12 @@ def share_field_sets(document: Document, previous: Document | None) -> None:
     before = previous["metadata"].get("managedFields") if previous is not None else None
     if entries is before:
         return
-    known = {id(one.get("fieldsV1")) for one in before or ()}
+    known = {id(item.get("fieldsV1")) for item in before or ()}
     document["metadata"]["managedFields"] = [
-        one
-        if id(fields := one.get("fieldsV1")) in known or not fields
-        else _share_entry(one, fields)
-        for one in entries
+        entry
+        if id(fields := entry.get("fieldsV1")) in known or not fields
+        else _share_entry(entry, fields)
+        for entry in entries
     ]
 
 
@@ -114,9 +114,9 @@ def intern_fields(fields: Document) -> Document:
     """Return the pooled field set that is equal to this one."""
     global _pooled  # one pool per process: all stores hold the same kinds of objects
     key = _encode(fields)
-    found = _pool.get(key)
-    if found is not None:
-        return found
+    result = _pool.get(key)
+    if result is not None:
+        return result
     _pooled += len(key)
     if _pooled > _POOL:
         _pool.clear()

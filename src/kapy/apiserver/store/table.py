@@ -138,8 +138,8 @@ class Table:
         if namespace or list(self.namespaces) == [""]:
             yield from self._in_namespace(namespace)
             return
-        for each in sorted(self.namespaces, key=lambda one: one + "/"):
-            yield from self._in_namespace(each)
+        for item in sorted(self.namespaces, key=lambda value: value + "/"):
+            yield from self._in_namespace(item)
 
     def _in_namespace(self, namespace: str) -> Iterator[Document]:
         objects = self.namespaces.get(namespace)
@@ -156,9 +156,9 @@ class Table:
         """Return all objects of a namespace ("" = all) by namespace and name."""
         wanted = [namespace] if namespace else list(self.namespaces)
         return {
-            (each, name): stored.document or self._decode(stored)
-            for each in wanted
-            for name, stored in self.namespaces.get(each, {}).items()
+            (item, name): stored.document or self._decode(stored)
+            for item in wanted
+            for name, stored in self.namespaces.get(item, {}).items()
         }
 
     def heads(self) -> Iterator[tuple[str, str, Document]]:

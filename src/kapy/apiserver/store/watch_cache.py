@@ -86,9 +86,13 @@ class WatchCache:
 
     def since(self, table: str, revision: int) -> list[WriteEvent]:
         """Return the writes to a table after `revision` (which is not below `floor`), in order."""
-        found = [one for one in self._newest_first(revision) if one.table == table]
-        found.reverse()
-        return found
+        result = [
+            write_event
+            for write_event in self._newest_first(revision)
+            if write_event.table == table
+        ]
+        result.reverse()
+        return result
 
     def _newest_first(self, revision: int) -> Iterator[WriteEvent]:
         for happening in reversed(self._events):
@@ -101,12 +105,12 @@ class WatchCache:
     ) -> dict[tuple[str, str], Document]:
         """Return the content of a table at `revision`, computed back from its content `now`."""
         then = dict(now)
-        for one in self._newest_first(revision):
-            if one.table != table:
+        for write_event in self._newest_first(revision):
+            if write_event.table != table:
                 continue
-            previous = one.previous
+            previous = write_event.previous
             if previous is None:
-                then.pop((one.namespace, one.name), None)
+                then.pop((write_event.namespace, write_event.name), None)
             else:
-                then[(one.namespace, one.name)] = previous
+                then[(write_event.namespace, write_event.name)] = previous
         return then

@@ -128,9 +128,9 @@ class Watcher:
             self._queue.clear()
         self._closed = True
         self._wake()
-        told, self.on_close = self.on_close, None
-        if told is not None:
-            told()
+        result, self.on_close = self.on_close, None
+        if result is not None:
+            result()
 
     @property
     def closed(self) -> bool:

@@ -140,8 +140,8 @@ def decode_metadata_only(
     def refused(why: str) -> ApiError:
         if patched is not None:
             return patched.invalid_error(why)
-        said = f'{kind} in version "{number}" cannot be handled as a {resource.kind}'
-        return BadRequest(f"{said}: {why}")
+        result = f'{kind} in version "{number}" cannot be handled as a {resource.kind}'
+        return BadRequest(f"{result}: {why}")
 
     unknown: list[str] = []
     try:
@@ -215,11 +215,11 @@ async def _convert(
     """Convert an object of the request's kind to another apiVersion."""
     resource = context.kind.resource
     source, target = (
-        replace(resource, version=split_api_version(one)[1])
-        for one in (document["apiVersion"], version)
+        replace(resource, version=split_api_version(item)[1])
+        for item in (document["apiVersion"], version)
     )
-    (found,) = await server.converter.convert_objects((document,), source, target)
-    return found
+    (result,) = await server.converter.convert_objects((document,), source, target)
+    return result
 
 
 async def run_mutating_admission(
@@ -249,9 +249,9 @@ async def run_admission(
     document = await run_mutating_admission(
         server, context, "CREATE", document, None, dry_run=dry_run
     )
-    asked = new_review(context, "CREATE", document, None, dry_run=dry_run)
+    review = new_review(context, "CREATE", document, None, dry_run=dry_run)
     for plugin in server.admission.plugins(context.kind, context.subresource):
-        context.warnings.extend(await plugin.validate(asked))
+        context.warnings.extend(await plugin.validate(review))
     return document
 
 
@@ -276,8 +276,8 @@ async def validate_object(
     else:
         _check_object(context, new, old)
     for plugin in server.admission.plugins(context.kind, context.subresource):
-        asked = new_review(context, operation, new, old, dry_run=dry_run, name=name)
-        context.warnings.extend(await plugin.validate(asked))
+        review = new_review(context, operation, new, old, dry_run=dry_run, name=name)
+        context.warnings.extend(await plugin.validate(review))
 
 
 def _check_object(context: RequestContext, new: Document, old: Document | None) -> None:
@@ -300,10 +300,10 @@ def _errors(context: RequestContext, new: Document, old: Document | None) -> lis
         errors = metadata.metadata_update_errors(
             new, old, kind, subresource=bool(context.subresource)
         )
-    found = kind.schema.errors(new, old, context.warnings, errors)
-    if found and kind.custom and context.subresource == "status":
-        found = [_relative_to_status(one) for one in found]
-    others = found + kind.strategy.validate(new, old)
+    result = kind.schema.errors(new, old, context.warnings, errors)
+    if result and kind.custom and context.subresource == "status":
+        result = [_relative_to_status(field_error) for field_error in result]
+    others = result + kind.strategy.validate(new, old)
     return others if others and old is None and kind.strategy.metadata_last else errors + others
 
 

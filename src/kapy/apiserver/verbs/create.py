@@ -25,6 +25,7 @@ from kapy.apiserver.verbs.options import parse_write_options
 from kapy.apiserver.verbs.read import to_requested_version
 from kapy.apiserver.verbs.serialization import serialize_response
 from kapy.kube import Document
+from kapy.kube.digits import parse_digits
 from kapy.kube.errors import BadRequest
 from kapy.kube.http import Reply
 
@@ -133,7 +134,7 @@ async def insert(
     check_namespace(server, context, document)  # the namespace may have been deleted meanwhile
     if shaped:
         document = prune_custom(context, document)
-    if version.isdigit() and int(version) and not dry_run and not applied:
+    if parse_digits(version) and not dry_run and not applied:
         raise resource_version_on_create()
     if context.is_large:
         await context.compute(partial(check_size, document, dry_run=dry_run))

@@ -146,7 +146,7 @@ def _parse_content(content: Document) -> DeleteOptions:
         why = "orphanDependents and deletionPropagation cannot be both set"
         errors.append(invalid("propagationPolicy", policy, why))
     if policy is not None and policy not in _POLICIES:
-        supported = ", ".join(f'"{one}"' for one in (*_POLICIES, "nil"))
+        supported = ", ".join(f'"{item}"' for item in (*_POLICIES, "nil"))
         why = f"supported values: {supported}"
         errors.append(FieldError("FieldValueNotSupported", "propagationPolicy", why, policy))
     dry_run = content.get("dryRun") or []
@@ -195,10 +195,10 @@ async def delete(
     if admission:
         await _run_validating_admission(server, context, document, options)
     document = await _get_deletable(server, context, options)
-    kept, gone = await delete_or_mark(server, context, document, options)
-    if gone and context.kind.resource.plural not in _ANSWERS_OBJECT:
+    kept, removal = await delete_or_mark(server, context, document, options)
+    if removal and context.kind.resource.plural not in _ANSWERS_OBJECT:
         return Reply(200, _success_status(context, document["metadata"]["uid"]))
-    accepted = not gone and options.orphan is False
+    accepted = not removal and options.orphan is False
     return await serialize_response(server, context, kept, 202 if accepted else 200)
 
 
@@ -235,28 +235,30 @@ async def _run_validating_admission(
     named: the request is for this object alone, and not for a collection. Raises Forbidden …
     """
     for plugin in server.admission.plugins(context.kind, ""):
-        told = partial(_options_for_webhooks, options)
-        asked = new_review(context, "DELETE", None, document, dry_run=options.dry_run, options=told)
-        asked = asked if named else structs.replace(asked, name="")
-        context.warnings.extend(await plugin.validate(asked))
+        result = partial(_options_for_webhooks, options)
+        review = new_review(
+            context, "DELETE", None, document, dry_run=options.dry_run, options=result
+        )
+        review = review if named else structs.replace(review, name="")
+        context.warnings.extend(await plugin.validate(review))
 
 
 def _options_for_webhooks(options: DeleteOptions) -> Document:
     """Return the DeleteOptions as they are sent to admission webhooks."""
-    found: Document = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
+    result: Document = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
     if options.grace is not None:
-        found["gracePeriodSeconds"] = options.grace
+        result["gracePeriodSeconds"] = options.grace
     conditions = {"uid": options.uid, "resourceVersion": options.resource_version}
-    if any(one is not None for one in conditions.values()):
+    if any(condition is not None for condition in conditions.values()):
         given = {key: value for key, value in conditions.items() if value is not None}
-        found["preconditions"] = given
+        result["preconditions"] = given
     if options.orphan is not None:
-        found["orphanDependents"] = options.orphan
+        result["orphanDependents"] = options.orphan
     if options.propagation:
-        found["propagationPolicy"] = options.propagation
+        result["propagationPolicy"] = options.propagation
     if options.dry_run:
-        found["dryRun"] = ["All"]
-    return found
+        result["dryRun"] = ["All"]
+    return result
 
 
 _IMMORTAL = ("default", "kube-public", "kube-system")
@@ -305,11 +307,11 @@ _SINCE = {"UID": "deleted and then recreated", "ResourceVersion": "modified"}
 
 
 def _precondition_error(
-    context: RequestContext, qualified: str, what: str, wanted: str, found: str
+    context: RequestContext, qualified: str, what: str, wanted: str, value: str
 ) -> Conflict:
     message = (
         f'Operation cannot be fulfilled on {qualified} "{context.name}": the {what} in the '
-        f"precondition ({wanted}) does not match the {what} in record ({found}). The object might "
+        f"precondition ({wanted}) does not match the {what} in record ({value}). The object might "
         f"have been {_SINCE[what]}"
     )
     error = conflict(context.kind, context.name)
@@ -416,11 +418,11 @@ def _terminating_status(document: Document, now: str) -> Document:
         "message": "CustomResourceDefinition marked for deletion; "
         "CustomResource deletion will begin soon",
     }
-    others = [one for one in status.get("conditions") or () if one["type"] != "Terminating"]
+    others = [item for item in status.get("conditions") or () if item["type"] != "Terminating"]
     return {**status, "conditions": [*others, condition]}
 
 
-def _propagation_finalizers(found: list[str], options: DeleteOptions) -> list[str]:
+def _propagation_finalizers(value: list[str], options: DeleteOptions) -> list[str]:
     """Return the finalizers that the propagation policy of the request leads to."""
     wanted = ""
     if options.propagation == "Orphan" or options.orphan:
@@ -430,8 +432,8 @@ def _propagation_finalizers(found: list[str], options: DeleteOptions) -> list[st
     elif options.propagation == "Background" or options.orphan is False:
         wanted = "none"
     if not wanted:
-        return found
-    others = [one for one in found if one not in (ORPHAN, FOREGROUND)]
+        return value
+    others = [item for item in value if item not in (ORPHAN, FOREGROUND)]
     return others if wanted == "none" else [*others, wanted]
 
 
@@ -442,17 +444,19 @@ async def delete_collection(server: ServerContext, context: RequestContext) -> R
     _warn_about_orphans(context, options)
     table = server.table(context.kind)
     await decode_large(table, context.namespace)
-    metadata, found = select_page(server, context, chosen, limit)
-    for document in found:
+    metadata, result = select_page(server, context, chosen, limit)
+    for document in result:
         meta = document["metadata"]
-        one = structs.replace(context, namespace=meta.get("namespace", ""), name=meta["name"])
-        await _run_validating_admission(server, one, document, options, named=False)
-        current = table.latest(one.namespace, one.name)
+        request_context = structs.replace(
+            context, namespace=meta.get("namespace", ""), name=meta["name"]
+        )
+        await _run_validating_admission(server, request_context, document, options, named=False)
+        current = table.latest(request_context.namespace, request_context.name)
         if current is not None:
-            _check_preconditions(one, options, current)
+            _check_preconditions(request_context, options, current)
             await delete_or_mark(server, context, current, options)
-    found = list(await server.converter.to_version(found, context.kind.resource))
-    return Reply(200, serialize_list(server, context, found, metadata))
+    result = list(await server.converter.to_version(result, context.kind.resource))
+    return Reply(200, serialize_list(server, context, result, metadata))
 
 
 __all__ = ["delete", "delete_collection", "delete_or_mark", "list_objects"]

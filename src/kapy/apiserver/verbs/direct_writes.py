@@ -56,5 +56,5 @@ def delete_object(server: ServerContext, kind: Kind, document: Document) -> None
 def is_latest(server: ServerContext, kind: Kind, document: Document) -> bool:
     """Report whether no newer state of an object is staged."""
     meta = document["metadata"]
-    found = server.table(kind).latest(meta.get("namespace", ""), meta["name"])
-    return found is not None and (found["metadata"]["resourceVersion"] == meta["resourceVersion"])
+    result = server.table(kind).latest(meta.get("namespace", ""), meta["name"])
+    return result is not None and (result["metadata"]["resourceVersion"] == meta["resourceVersion"])

@@ -23,8 +23,8 @@ def matching_budgets(
     if table is None:
         return []
     there = [pod for pod in pods if pod is not None]
-    stored = [table.latest(namespace, one["metadata"]["name"]) for one in table.scan(namespace)]
-    return [one for one in stored if one and any(selects(one, pod) for pod in there)]
+    stored = [table.latest(namespace, item["metadata"]["name"]) for item in table.scan(namespace)]
+    return [item for item in stored if item and any(selects(item, pod) for pod in there)]
 
 
 def selects(budget: Document, pod: Document) -> bool:
@@ -44,19 +44,22 @@ def _selector(budget: Document) -> LabelSelector:
     if known is not None and known[0] == key:
         return known[1]
     try:
-        found = stored_selector_of((budget.get("spec") or {}).get("selector"))
+        selector = stored_selector_of((budget.get("spec") or {}).get("selector"))
     except InvalidSelector:
-        found = NOTHING
+        selector = NOTHING
     if len(_SELECTORS) >= _MOST_SELECTORS:
         _SELECTORS.clear()
-    _SELECTORS[meta["uid"]] = key, found
-    return found
+    _SELECTORS[meta["uid"]] = key, selector
+    return selector
 
 
 def is_ready(pod: Document) -> bool:
     """Report whether the pod's condition Ready is True."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+    return any(
+        condition.get("type") == "Ready" and condition.get("status") == "True"
+        for condition in conditions
+    )
 
 
 def with_computed_condition(status: Document, now: str) -> Document:
@@ -74,9 +77,11 @@ def with_condition(
     now: the lastTransitionTime if the condition's status changes.
     """
     conditions = status.get("conditions") or []
-    before: Document = next((one for one in conditions if one.get("type") == _CONDITION), {})
+    before: Document = next(
+        (condition for condition in conditions if condition.get("type") == _CONDITION), {}
+    )
     since = before.get("lastTransitionTime") if before.get("status") == state else None
-    said = {
+    result = {
         "type": _CONDITION,
         "status": state,
         "observedGeneration": status.get("observedGeneration", 0),
@@ -85,5 +90,8 @@ def with_condition(
         "message": message,
     }
     if not before:
-        return {**status, "conditions": [*conditions, said]}
-    return {**status, "conditions": [said if one is before else one for one in conditions]}
+        return {**status, "conditions": [*conditions, result]}
+    return {
+        **status,
+        "conditions": [result if condition is before else condition for condition in conditions],
+    }

@@ -95,11 +95,15 @@ def _set_disruption_target(
     meta, wanted = pod["metadata"], options.get("preconditions") or {}
     if any(value != meta.get(field) for field, value in wanted.items() if value):
         return options
-    said = {**_EVICTED, "observedGeneration": meta.get("generation", 0)}
-    said["lastTransitionTime"] = format_time(server.clock())
+    result = {**_EVICTED, "observedGeneration": meta.get("generation", 0)}
+    result["lastTransitionTime"] = format_time(server.clock())
     status = pod.get("status") or {}
-    others = [one for one in status.get("conditions") or () if one.get("type") != said["type"]]
-    document = {**pod, "metadata": {**meta}, "status": {**status, "conditions": [*others, said]}}
+    others = [
+        condition
+        for condition in status.get("conditions") or ()
+        if condition.get("type") != result["type"]
+    ]
+    document = {**pod, "metadata": {**meta}, "status": {**status, "conditions": [*others, result]}}
     stored = server.store.put(server.table(context.kind), context.namespace, context.name, document)
     if not wanted.get("resourceVersion"):
         return options

@@ -40,14 +40,14 @@ class FieldValidation(Struct):
         """
         if self.level == "Ignore":
             return
-        repeated = [_duplicate_message(one) for one in self.duplicates or ()]
+        repeated = [_duplicate_message(duplicate) for duplicate in self.duplicates or ()]
         sentences = [*repeated, *(f'unknown field "{path}"' for path in unknown)]
         if not context.kind.custom:
             sentences = sentences[:MOST_UNKNOWN]
         if not sentences:
             return
         if self.level == "Strict":
-            if any(one.startswith("line ") for one in repeated):
+            if any(item.startswith("line ") for item in repeated):
                 sentences[0] = f"yaml: unmarshal errors:\n  {sentences[0]}"
             if patched is not None:
                 raise patched(f"strict decoding error: {', '.join(sentences)}")
@@ -76,15 +76,15 @@ def parse_write_options(
     query = context.request.query
     if not query and not errors:
         return False, FieldValidation("Warn", [])
-    found = [*errors, *_manager_errors(query.get("fieldManager", ""))]
+    result = [*errors, *_manager_errors(query.get("fieldManager", ""))]
     values = dry_run_values(query)
     if values and (error := dry_run_error(values)) is not None:
-        found.append(error)
+        result.append(error)
     level = query.get("fieldValidation") or "Warn"
     if level not in _LEVELS:
-        found.append(not_supported("fieldValidation", level, ["", *_LEVELS]))
-    if found:
-        raise invalid_parameters(options, found)
+        result.append(not_supported("fieldValidation", level, ["", *_LEVELS]))
+    if result:
+        raise invalid_parameters(options, result)
     return bool(values), FieldValidation(level, None if level == "Ignore" else [])
 
 
@@ -93,13 +93,13 @@ def webhook_options(context: RequestContext, operation: str, *, dry_run: bool) -
 
     A patch is sent with UpdateOptions.
     """
-    found: Document = {"kind": _OPTIONS[operation], "apiVersion": "meta.k8s.io/v1"}
+    result: Document = {"kind": _OPTIONS[operation], "apiVersion": "meta.k8s.io/v1"}
     if dry_run:
-        found["dryRun"] = ["All"]
+        result["dryRun"] = ["All"]
     for name in ("fieldManager", "fieldValidation"):
         if context.request.query.get(name):
-            found[name] = context.request.query[name]
-    return found
+            result[name] = context.request.query[name]
+    return result
 
 
 def _manager_errors(name: str) -> list[FieldError]:

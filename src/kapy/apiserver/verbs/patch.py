@@ -186,8 +186,10 @@ def check_operations(content: Any, checks: FieldValidation) -> None:
     if not isinstance(content, list):
         return
     if checks.duplicates:
-        checks.duplicates[:] = [f'json patch duplicate field "{one}"' for one in checks.duplicates]
-    told: list[str] = []
+        checks.duplicates[:] = [
+            f'json patch duplicate field "{duplicate}"' for duplicate in checks.duplicates
+        ]
+    operations: list[str] = []
     for number, operation in enumerate(content):
         for key, value in operation.items() if isinstance(operation, dict) else ():
             if key in ("op", "path", "from") and not isinstance(value, str | None):
@@ -195,12 +197,12 @@ def check_operations(content: Any, checks: FieldValidation) -> None:
                     f"error decoding patch: json: cannot unmarshal {json_type_name(value)} into Go "
                     f"struct field jsonPatchOp.{key} of type string"
                 )
-            if key not in ("op", "path", "from", "value") and len(told) < MOST_UNKNOWN:
-                told.append(f'json patch unknown field "[{number}].{key}"')
+            if key not in ("op", "path", "from", "value") and len(operations) < MOST_UNKNOWN:
+                operations.append(f'json patch unknown field "[{number}].{key}"')
         if not isinstance(operation, dict | None):
             return  # an invalid patch is refused when it is applied
     if checks.duplicates is not None:
-        checks.duplicates.extend(told)
+        checks.duplicates.extend(operations)
 
 
 async def _apply(
@@ -261,7 +263,7 @@ def _changes_ownership_only(live: Document, merged: Document) -> bool:
         return True
     before, after = live["metadata"], merged.get("metadata") or {}
     kept = live.keys() == merged.keys() and all(
-        merged[key] is one for key, one in live.items() if key != "metadata"
+        merged[key] is value for key, value in live.items() if key != "metadata"
     )
     return kept and all(
         before.get(key) is after.get(key) for key in (before.keys() | after) - {"managedFields"}
@@ -317,7 +319,7 @@ def check_type(applied: Document, api_version: str, kind: str) -> None:
     Raises BadRequest.
     """
     given = applied.get("apiVersion"), applied.get("kind")
-    found = [one if isinstance(one, str) else "" for one in given]
-    if found != [api_version, kind]:
-        group, version = split_api_version(found[0])
-        raise BadRequest(f"invalid object type: {group}/{version}, Kind={found[1]}")
+    result = [item if isinstance(item, str) else "" for item in given]
+    if result != [api_version, kind]:
+        group, version = split_api_version(result[0])
+        raise BadRequest(f"invalid object type: {group}/{version}, Kind={result[1]}")

@@ -77,9 +77,9 @@ class JSONPatchResult(PatchResult):
     def sort_paths(self, unknown: list[str]) -> list[str]:
         if len(unknown) < 2 or not self._struct:
             return unknown
-        found: list[str] = []
-        decoder(self._struct)(self._document, None, found)
-        return found
+        paths: list[str] = []
+        decoder(self._struct)(self._document, None, paths)
+        return paths
 
 
 class StrategicPatchResult(PatchResult):
@@ -91,11 +91,11 @@ class StrategicPatchResult(PatchResult):
     def repair(self, document: Document, error: WrongType) -> Document:
         del error
         try:
-            made: Document = from_unstructured(document, self._struct)
-            decoder(self._struct)(made, None, [])
+            result: Document = from_unstructured(document, self._struct)
+            decoder(self._struct)(result, None, [])
         except WrongType as wrong:
             raise self.invalid_error(str(wrong)) from None
-        return made
+        return result
 
     def sort_paths(self, unknown: list[str]) -> list[str]:
         return sorted(unknown, key=lambda path: f'unknown field "{path}"')

@@ -8,7 +8,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,7 @@ from kapy.apiserver.store.watcher import Matcher
 from kapy.apiserver.verbs.context import ServerContext
 from kapy.apiserver.verbs.serialization import serialize_list, serialize_response
 from kapy.kube import Document
+from kapy.kube.digits import parse_digits
 from kapy.kube.errors import ApiError, BadRequest, Expired
 from kapy.kube.field_errors import FieldError, forbidden, invalid
 from kapy.kube.foreign_json import BadJson, decode_json
@@ -79,35 +80,29 @@ async def to_requested_version(
     return document
 
 
-_DIGITS: Final = 20
-"""The most decimal digits of a 64-bit number."""
-
-
 def parse_storage_version(text: str) -> int:
     """Parse a resourceVersion that is checked by the storage layer only (get and watch).
 
     Returns 0 if it is empty. Raises StorageFailure.
     """
-    found = _number(text)
-    if found is None:
+    result = _number(text)
+    if result is None:
         message = invalid_resource_version_message(text)
         raise StorageFailure(message, status=failure_status(message))
-    return found
+    return result
 
 
 def parse_resource_version(text: str) -> int:
     """Parse a resourceVersion of the query. Raises BadRequest."""
-    found = _number(text)
-    if found is None:
+    result = _number(text)
+    if result is None:
         raise BadRequest(f"invalid resource version: {invalid_resource_version_message(text)}")
-    return found
+    return result
 
 
 def _number(text: str) -> int | None:
-    if text and (not text.isascii() or not text.isdigit()):
-        return None
-    digits = text.lstrip("0") or "0"
-    return int(digits) if len(digits) <= _DIGITS and int(digits) < 1 << 64 else None
+    number = parse_digits(text or "0")
+    return number if number is not None and number < 1 << 64 else None
 
 
 def check_not_ahead(server: ServerContext, version: int) -> None:
@@ -189,8 +184,8 @@ async def list_objects(server: ServerContext, context: RequestContext) -> Reply:
 
 async def decode_large(table: Table, namespace: str) -> None:
     """Decode large objects one at a time before all objects are read at once."""
-    for each, name in list(table.large):
-        if namespace in ("", each) and table.decode(each, name):
+    for item, name in list(table.large):
+        if namespace in ("", item) and table.decode(item, name):
             await asyncio.sleep(0)
 
 
@@ -200,13 +195,15 @@ def select_page(
     """Return the list metadata and at most one page of the selected objects. Raises BadRequest."""
     query = context.request.query
     token = decode_token(query["continue"]) if query.get("continue") else None
-    revision, found = _list_at_revision(server, context, token, limit, context.name or chosen.name)
+    revision, results = _list_at_revision(
+        server, context, token, limit, context.name or chosen.name
+    )
     metadata: Document = {"resourceVersion": str(revision)}
     if query.get("resourceVersion") == "0":
         limit = 0  # kube-apiserver serves this from its watch cache, which ignores the limit
     if limit <= 0:
-        return metadata, list(found if chosen.match is None else filter(chosen.match, found))
-    documents, more = _page(found, limit, chosen.match)
+        return metadata, list(results if chosen.match is None else filter(chosen.match, results))
+    documents, more = _page(results, limit, chosen.match)
     if more:
         metadata["continue"] = encode_token(ContinueToken(revision, _position(documents[-1])))
         if chosen.match is None:
@@ -267,16 +264,16 @@ def _is_exact(query: Mapping[str, str], limit: int, name: str) -> bool:
 
 
 def _by_name(table: Table, namespace: str, name: str) -> Iterable[Document]:
-    spaces = [namespace] if namespace else sorted(table.namespaces, key=lambda one: one + "/")
-    found = (table.get(space, name) for space in spaces)
-    return [one for one in found if one is not None]
+    spaces = [namespace] if namespace else sorted(table.namespaces, key=lambda value: value + "/")
+    result = (table.get(space, name) for space in spaces)
+    return [item for item in result if item is not None]
 
 
 def _page(
-    found: Iterable[Document], limit: int, match: Matcher | None
+    values: Iterable[Document], limit: int, match: Matcher | None
 ) -> tuple[list[Document], int]:
     """Return the first `limit` matching objects, and the number of all objects that follow."""
-    iterator = iter(found)
+    iterator = iter(values)
     matching = iterator if match is None else filter(match, iterator)
     documents = list(itertools.islice(matching, limit))
     return documents, sum(1 for _ in iterator)
@@ -288,7 +285,7 @@ def _position(document: Document) -> str:
 
 
 def _after_position(documents: Iterable[Document], position: str) -> Iterable[Document]:
-    return (one for one in documents if _position(one) > position)
+    return (document for document in documents if _position(document) > position)
 
 
 def _content_at(
@@ -299,7 +296,7 @@ def _content_at(
     then = server.store.history.as_of(table.name, revision, table.content(namespace))
     if namespace:
         then = {key: value for key, value in then.items() if key[0] == namespace}
-    return [then[key] for key in sorted(then, key=lambda one: f"{one[0]}/{one[1]}")]
+    return [then[key] for key in sorted(then, key=lambda entry: f"{entry[0]}/{entry[1]}")]
 
 
 def _expired_token(token: ContinueToken) -> ApiError:

@@ -56,11 +56,11 @@ def _metadata_errors(metadata: Document, *, local: bool) -> list[FieldError]:
     ignored = ("managedFields", "namespace") if local else ("managedFields",)
     if not any(value for field, value in metadata.items() if field not in ignored):
         return []
-    shown = FixedText.of(
+    fixed_text = FixedText.of(
         {field: _sorted(metadata[field]) for field in _METADATA if metadata.get(field)}
     )
     text = "must be empty except for namespace" if local else "must be empty"
-    return [invalid("metadata", shown, text)]
+    return [invalid("metadata", fixed_text, text)]
 
 
 def _sorted(value: Any) -> Any:
@@ -68,7 +68,7 @@ def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
         ours = "fieldsV1" in value
         return {key: _sorted(value[key]) for key in (value if ours else sorted(value))}
-    return [_sorted(one) for one in value] if isinstance(value, list) else value
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 def _local_errors(
@@ -92,19 +92,19 @@ def _selector_errors(selector: Document, path: str, *, labels: bool) -> Iterator
     if not raw and not requirements:
         text = f"when {path} is specified, requirements or rawSelector is required"
         yield required(f"{path}.requirements", text)
-    for index, one in enumerate(requirements):
+    for index, requirement in enumerate(requirements):
         where = f"{path}.requirements[{index}]"
         if labels:
-            yield from _value_count_errors(one, where)
-            yield from _label_errors(one, where)
+            yield from _value_count_errors(requirement, where)
+            yield from _label_errors(requirement, where)
         else:
-            if not one.get("key"):
+            if not requirement.get("key"):
                 yield required(f"{where}.key", "must be specified")
-            yield from _value_count_errors(one, where)
+            yield from _value_count_errors(requirement, where)
 
 
-def _value_count_errors(one: Document, where: str) -> Iterator[FieldError]:
-    operator, values = one.get("operator", ""), one.get("values") or []
+def _value_count_errors(value: Document, where: str) -> Iterator[FieldError]:
+    operator, values = value.get("operator", ""), value.get("values") or []
     if operator in ("In", "NotIn") and not values:
         text = "must be specified when `operator` is 'In' or 'NotIn'"
         yield required(f"{where}.values", text)
@@ -113,31 +113,31 @@ def _value_count_errors(one: Document, where: str) -> Iterator[FieldError]:
         yield forbidden(f"{where}.values", text)
 
 
-def _label_errors(one: Document, where: str) -> Iterator[FieldError]:
-    key = one.get("key", "")
+def _label_errors(item: Document, where: str) -> Iterator[FieldError]:
+    key = item.get("key", "")
     for text in qualified_name_errors(key):
         yield invalid(f"{where}.key", key, text)
-    for at, value in enumerate(one.get("values") or ()):
+    for at, value in enumerate(item.get("values") or ()):
         for text in label_value_errors(value):
             yield invalid(f"{where}.values[{at}]", value, text)
 
 
 def review_attributes(user: User, spec: Document) -> Attributes:
     """Return the authorizer attributes that a valid review asks about."""
-    asked = spec.get("resourceAttributes")
-    if asked is None:
+    attributes = spec.get("resourceAttributes")
+    if attributes is None:
         other = spec["nonResourceAttributes"]
         return Attributes(user, other.get("verb", ""), path=other.get("path", ""))
-    selectors = [(asked.get(name) or {}).get("rawSelector", "") for name in _SELECTORS]
+    selectors = [(attributes.get(name) or {}).get("rawSelector", "") for name in _SELECTORS]
     return Attributes(
         user,
-        asked.get("verb", ""),
-        asked.get("group", ""),
-        asked.get("version") or "*",
-        asked.get("resource", ""),
-        asked.get("subresource", ""),
-        asked.get("namespace", ""),
-        asked.get("name", ""),
+        attributes.get("verb", ""),
+        attributes.get("group", ""),
+        attributes.get("version") or "*",
+        attributes.get("resource", ""),
+        attributes.get("subresource", ""),
+        attributes.get("namespace", ""),
+        attributes.get("name", ""),
         field_selector=selectors[0],
         label_selector=selectors[1],
     )
@@ -147,15 +147,15 @@ def evaluation_error(spec: Document) -> str:
     """Return a message that names the selectors of a valid review that could not be parsed
     fully.
     """
-    asked = spec.get("resourceAttributes") or {}
+    attributes = spec.get("resourceAttributes") or {}
     understood = {
-        "fieldSelector": _can_parse_fields(asked.get("fieldSelector") or {}),
-        "labelSelector": _can_parse_labels(asked.get("labelSelector") or {}),
+        "fieldSelector": _can_parse_fields(attributes.get("fieldSelector") or {}),
+        "labelSelector": _can_parse_labels(attributes.get("labelSelector") or {}),
     }
     return "; ".join(
         f"{_RESOURCE}.{name} {'partially ' if some else ''}ignored due to parse error"
-        for name, (some, every) in understood.items()
-        if not every
+        for name, (some, value) in understood.items()
+        if not value
     )
 
 
@@ -165,8 +165,8 @@ def _can_parse_fields(selector: Document) -> tuple[bool, bool]:
     if not requirements:
         return False, _parses(parse_fields, selector.get("rawSelector", ""))
     return _some_and_all(
-        one.get("operator") in ("In", "NotIn") and len(one.get("values") or ()) == 1
-        for one in requirements
+        requirement.get("operator") in ("In", "NotIn") and len(requirement.get("values") or ()) == 1
+        for requirement in requirements
     )
 
 
@@ -174,11 +174,13 @@ def _can_parse_labels(selector: Document) -> tuple[bool, bool]:
     requirements = selector.get("requirements") or []
     if not requirements:
         return False, _parses(parse_labels, selector.get("rawSelector", ""))
-    return _some_and_all(_parses(selector_of, {"matchExpressions": [one]}) for one in requirements)
+    return _some_and_all(
+        _parses(selector_of, {"matchExpressions": [requirement]}) for requirement in requirements
+    )
 
 
-def _some_and_all(found: Iterable[bool]) -> tuple[bool, bool]:
-    known = list(found)
+def _some_and_all(values: Iterable[bool]) -> tuple[bool, bool]:
+    known = list(values)
     return any(known), all(known)
 
 

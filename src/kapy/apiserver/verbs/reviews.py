@@ -93,11 +93,11 @@ def _token_review(
     if not token:
         raise BadRequest("token is required for TokenReview in authentication")
     try:
-        found = answering.identity_of(token, spec.get("audiences") or API_AUDIENCES)
+        identity = answering.identity_of(token, spec.get("audiences") or API_AUDIENCES)
     except InvalidToken as error:
         return {"user": {}, "error": str(error)}
-    audiences = list(found.audiences)
-    return {"authenticated": True, "user": _user_info(found.user), "audiences": audiences}
+    audiences = list(identity.audiences)
+    return {"authenticated": True, "user": _user_info(identity.user), "audiences": audiences}
 
 
 def _access_review(
@@ -128,19 +128,19 @@ def _access_review(
 
 def _invalid(context: RequestContext, errors: list[FieldError]) -> Invalid:
     """Return the error of an invalid review; its details name no kind."""
-    found = Invalid.of("", context.kind.resource.group, "", errors)
-    details: dict[str, Any] = dict(found.details or {})
+    invalid = Invalid.of("", context.kind.resource.group, "", errors)
+    details: dict[str, Any] = dict(invalid.details or {})
     details.pop("kind")
-    return Invalid(found.message, details=details)
+    return Invalid(invalid.message, details=details)
 
 
-def _decide(asked: Attributes, spec: Document, answering: ReviewAuthorizer) -> Document:
+def _decide(attributes: Attributes, spec: Document, answering: ReviewAuthorizer) -> Document:
     status: Document = {"allowed": True}
     try:
-        why = answering.authorize(asked)
+        why = answering.authorize(attributes)
     except Forbidden as error:
-        _, found, why = error.message.rpartition(": RBAC: ")
-        why = f"RBAC: {why}" if found else ""
+        _, result, why = error.message.rpartition(": RBAC: ")
+        why = f"RBAC: {why}" if result else ""
         status["allowed"] = False
     if why:
         status["reason"] = why

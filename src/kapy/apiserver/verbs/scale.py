@@ -96,14 +96,16 @@ def _read(context: RequestContext, checks: FieldValidation) -> Document:
 
 def _decode(context: RequestContext, checks: FieldValidation) -> Document:
     resource = Resource("autoscaling", "v1", "scales", "Scale", namespaced=True)
-    asked = structs.replace(context, kind=replace(context.kind, resource=resource, custom=False))
-    scale, unknown = body.read_object(asked, checks.duplicates), list[str]()
+    request_context = structs.replace(
+        context, kind=replace(context.kind, resource=resource, custom=False)
+    )
+    scale, unknown = body.read_object(request_context, checks.duplicates), list[str]()
     try:
         decoded: Document = decoder(_STRUCT)(scale, None, unknown)
     except WrongType as error:
         why = f'Scale in version "v1" cannot be handled as a Scale: {error}'
         raise BadRequest(why) from None
-    checks.report(asked, unknown)
+    checks.report(request_context, unknown)
     return decoded
 
 
@@ -186,13 +188,13 @@ async def _write_change(
 
 def _replicas_paths(server: ServerContext, context: RequestContext) -> dict[str, str]:
     """Return the path of `replicas` for each version of the kind that has a Scale."""
-    one, found = context.kind.resource, dict[str, str]()
+    resource, result = context.kind.resource, dict[str, str]()
     for version in context.kind.schema.tracker.versions:
         group, number = split_api_version(version)
-        kind = server.registry.find(group, number, one.plural)
+        kind = server.registry.find(group, number, resource.plural)
         if kind is not None and (kind.scale or not kind.custom):
-            found[version] = (kind.scale or BUILT_IN_PATHS)["specReplicasPath"]
-    return found
+            result[version] = (kind.scale or BUILT_IN_PATHS)["specReplicasPath"]
+    return result
 
 
 def _set_scale(context: RequestContext, live: Document, scale: Document) -> Document:
@@ -209,7 +211,7 @@ def _set_scale(context: RequestContext, live: Document, scale: Document) -> Docu
 
 def _with_managed_fields(document: Document, entries: list[Document]) -> Document:
     """Return the object with these managedFields."""
-    meta = {key: one for key, one in document["metadata"].items() if key != "managedFields"}
+    meta = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
     return {**document, "metadata": {**meta, "managedFields": entries} if entries else meta}
 
 
@@ -225,7 +227,7 @@ def _check(context: RequestContext, live: Document, replicas: int) -> None:
         path = (context.kind.scale or BUILT_IN_PATHS)["specReplicasPath"]
         errors = context.kind.schema.errors(set_path(live, path, replicas), live)
         negative = invalid(path, replicas, "should be a non-negative integer")
-        others = [one for one in errors if one != negative]
+        others = [error for error in errors if error != negative]
         raise invalid_object(context.kind, context.name, [negative, *others])
 
 

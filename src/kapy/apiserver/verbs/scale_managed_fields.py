@@ -44,19 +44,23 @@ class _ScaleManagers:
 
     def __init__(self, context: RequestContext, live: Document, paths: Paths) -> None:
         known = context.kind.schema.tracker.versions
-        found = managers.read(live["metadata"].get("managedFields") or ())
+        result = managers.read(live["metadata"].get("managedFields") or ())
         self._version = context.kind.resource.api_version
         self._paths = {version: _steps(path) for version, path in paths.items()}
-        self._found = {who: one for who, one in found.items() if one.api_version in known}
+        self._found = {
+            who: managed_entry
+            for who, managed_entry in result.items()
+            if managed_entry.api_version in known
+        }
 
     def of_scale(self) -> list[Document]:
         """Return the managedFields of the Scale."""
         fields = of_path(_IN_SCALE)
         return managers.encode_entries(
             {
-                who: managers.ManagedEntry(API_VERSION, fields, one.time)
-                for who, one in self._found.items()
-                if self._owns_replicas(one)
+                who: managers.ManagedEntry(API_VERSION, fields, managed_entry.time)
+                for who, managed_entry in self._found.items()
+                if self._owns_replicas(managed_entry)
             }
         )
 
@@ -64,21 +68,23 @@ class _ScaleManagers:
         """Return the managedFields of the object, given those of the Scale."""
         left = managers.read(scale)
         result: managers.Managers = {}
-        for who, one in self._found.items():
-            if not self._owns_replicas(one) or left.pop(who, None) is not None:
-                result[who] = one
-            elif fields := difference(one.fields, of_path(self._paths[one.api_version])):
-                result[who] = one.with_fields(fields)
-        for who, one in left.items():
-            if contains(one.fields, _IN_SCALE):
+        for who, managed_entry in self._found.items():
+            if not self._owns_replicas(managed_entry) or left.pop(who, None) is not None:
+                result[who] = managed_entry
+            elif fields := difference(
+                managed_entry.fields, of_path(self._paths[managed_entry.api_version])
+            ):
+                result[who] = managed_entry.with_fields(fields)
+        for who, value in left.items():
+            if contains(value.fields, _IN_SCALE):
                 fields = of_path(self._paths[self._version])
                 result[who] = managers.ManagedEntry(self._version, fields, None)
         return managers.encode_entries(result)
 
-    def _owns_replicas(self, one: managers.ManagedEntry) -> bool:
+    def _owns_replicas(self, managed_entry: managers.ManagedEntry) -> bool:
         """Report whether a manager owns `replicas`, by the path in the manager's apiVersion."""
-        path = self._paths.get(one.api_version)
-        return path is not None and contains(one.fields, path)
+        path = self._paths.get(managed_entry.api_version)
+        return path is not None and contains(managed_entry.fields, path)
 
 
 def _steps(path: str) -> tuple[str, ...]:

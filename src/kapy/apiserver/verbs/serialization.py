@@ -98,7 +98,7 @@ def serialize_list(
             "kind": "PartialObjectMetadataList",
             "apiVersion": f"meta.k8s.io/{accept.version}",
             "metadata": metadata,
-            "items": [partial_metadata(one, accept.version) for one in documents] or None,
+            "items": [partial_metadata(document, accept.version) for document in documents] or None,
         }
     kind = context.kind
     if kind.custom:
@@ -113,7 +113,7 @@ def serialize_list(
         "kind": kind.list_kind,
         "apiVersion": kind.resource.api_version,
         "metadata": metadata,
-        "items": [_without_type(one) for one in documents],
+        "items": [_without_type(document) for document in documents],
     }
 
 
@@ -125,7 +125,7 @@ def _list_items(
     if not isinstance(request.body, bytes) or "yaml" in request.headers.get("accept", ""):
         return documents
     encoded = server.table(context.kind).encoded
-    return [Raw(found) if (found := encoded(one)) else one for one in documents]
+    return [Raw(result) if (result := encoded(document)) else document for document in documents]
 
 
 def _go_type(kind: Kind, name: str) -> str:

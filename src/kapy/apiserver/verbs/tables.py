@@ -47,7 +47,7 @@ def columns_of(kind: Kind) -> tuple[Column, ...]:
     name = Column("Name", "string", format="name", description=words["name"])
     if kind.custom:
         age = Column("Age", "date", ".metadata.creationTimestamp", description=words["created"])
-        return (name, *(_custom_column(one) for one in kind.columns or (age,)))
+        return (name, *(_custom_column(column) for column in kind.columns or (age,)))
     printer = PRINTERS.get(kind.table)
     if printer is None:
         return (name, Column("Created At", "date", description=words["created"]))
@@ -56,10 +56,10 @@ def columns_of(kind: Kind) -> tuple[Column, ...]:
 
 def _printer_columns(kind: Kind, printer: Printer, words: Document) -> Iterable[Column]:
     for title, shape, priority, text in printer.columns:
-        said = words["created"] if title == "Age" else text
-        said = words["columns"].get(f"{kind.table}/{title}", said)
+        column = words["created"] if title == "Age" else text
+        column = words["columns"].get(f"{kind.table}/{title}", column)
         form = "name" if title == "Name" else ""
-        yield Column(title, shape, format=form, description=said, priority=priority)
+        yield Column(title, shape, format=form, description=column, priority=priority)
 
 
 def _custom_column(column: Column) -> Column:
@@ -97,7 +97,7 @@ def _table(
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{version}",
         "metadata": {key: metadata[key] for key in kept if metadata.get(key)},
-        "columnDefinitions": [definition(one) for one in columns],
+        "columnDefinitions": [definition(column) for column in columns],
         "rows": [
             {"cells": row, "object": _include_object(document, include, version)}
             for row, document in rows
@@ -172,7 +172,7 @@ def cells(kind: Kind, columns: Sequence[Column], document: Document, now: dateti
     created = document["metadata"].get("creationTimestamp")
     if printer is None:
         return [name, created]
-    row = [_format_cell(one, now) for one in printer.cells(document)]
+    row = [_format_cell(cell, now) for cell in printer.cells(document)]
     ages = [at for at, column in enumerate(printer.columns) if column[0] == "Age"]
     for at in ages:
         row.insert(at, format_age(created, now))
@@ -246,5 +246,5 @@ _UNITS = (
 """Limits in seconds with the unit, and the smaller unit, used below each of them."""
 
 
-def _pair(one: int, unit: str, two: int, smaller: str) -> str:
-    return f"{one}{unit}{two}{smaller}" if two else f"{one}{unit}"
+def _pair(value: int, unit: str, two: int, smaller: str) -> str:
+    return f"{value}{unit}{two}{smaller}" if two else f"{value}{unit}"

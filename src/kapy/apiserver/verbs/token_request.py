@@ -59,8 +59,10 @@ async def request_token(
     seconds, audiences = spec["expirationSeconds"], spec["audiences"]
     bound = _bound_object(server, context, spec.get("boundObjectRef"))
     ends = format_time(server.clock() + timedelta(seconds=seconds))
-    of_pod = any(one.kind == "Pod" for one in bound)
-    extended = of_pod and seconds == _OF_PODS and all(one in API_AUDIENCES for one in audiences)
+    of_pod = any(bound_object.kind == "Pod" for bound_object in bound)
+    extended = (
+        of_pod and seconds == _OF_PODS and all(audience in API_AUDIENCES for audience in audiences)
+    )
     token = tokens.issue(
         account,
         bound,
@@ -151,16 +153,16 @@ def _bound_object(
     group, version = split_api_version(reference.get("apiVersion", ""))
     kind, name, uid = (reference.get(field, "") for field in ("kind", "name", "uid"))
     if group or kind not in _OBJECTS:
-        shown = f"{group}/{version}, Kind={kind}"
-        raise BadRequest(f"cannot bind token to object of type {shown}")
+        result = f"{group}/{version}, Kind={kind}"
+        raise BadRequest(f"cannot bind token to object of type {result}")
     if not name:
         raise BadRequest("Name parameter required.")
-    found = _object(server, kind, "" if kind == "Node" else context.namespace, name)
-    if found is None:
+    value = _object(server, kind, "" if kind == "Node" else context.namespace, name)
+    if value is None:
         raise not_found(_kind_of(server, kind), name)
-    bound = [BoundObject(kind, name, found["metadata"]["uid"])]
+    bound = [BoundObject(kind, name, value["metadata"]["uid"])]
     if kind == "Pod":
-        bound += _node(server, context, found)
+        bound += _node(server, context, value)
     if uid and uid != bound[0].uid:
         text = (
             f"the UID in the bound object reference ({uid}) does not match the UID in record. The "

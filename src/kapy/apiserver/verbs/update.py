@@ -34,6 +34,7 @@ from kapy.apiserver.verbs.options import parse_write_options
 from kapy.apiserver.verbs.read import to_requested_version
 from kapy.apiserver.verbs.serialization import serialize_response
 from kapy.kube import Document
+from kapy.kube.digits import has_only_digits
 from kapy.kube.errors import ApiError, Conflict, Invalid
 from kapy.kube.field_errors import invalid
 from kapy.kube.go_quoted import go_quoted
@@ -73,7 +74,7 @@ async def _create_missing(
     if uid := document["metadata"].get("uid"):
         raise _wrong_uid(context, uid, "")
     version = document["metadata"].get("resourceVersion", "")
-    if version and not version.isdigit():
+    if version and not has_only_digits(version):
         raise _invalid_version(version)
     context.check_access("create")
     owned = await run_with_conversions(
@@ -187,7 +188,7 @@ def check_version(
         resource = context.kind.resource
         raise Invalid.of(resource.plural, resource.group, context.name, [error])
     if version and version != "0" and version != before["resourceVersion"]:
-        if not version.isdigit():
+        if not has_only_digits(version):
             raise _invalid_version(version)
         raise conflict(context.kind, context.name)
 
@@ -198,7 +199,7 @@ def _invalid_version(version: str) -> ApiError:
     return StorageFailure(message, status=failure_status(message))
 
 
-def _wrong_uid(context: RequestContext, wanted: str, found: str) -> Conflict:
+def _wrong_uid(context: RequestContext, wanted: str, value: str) -> Conflict:
     kind = context.kind
     group = kind.resource.group if kind.custom else ""
     parts = ("/registry", group, kind.resource.plural, context.namespace, context.name)
@@ -208,7 +209,7 @@ def _wrong_uid(context: RequestContext, wanted: str, found: str) -> Conflict:
         context.name,
         f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, "
-        f"UID in object meta: {found}",
+        f"UID in object meta: {value}",
     )
 
 
@@ -238,13 +239,17 @@ async def _compute_update(
         )
         if document is live and not server.admission.has_webhooks:
             return live
-    asked = (
+    request = (
         document
         if how.patched or not server.admission.has_webhooks
         else _update_for_webhooks(document, wanted)
     )
-    mutated = await run_mutating_admission(server, context, "UPDATE", asked, live, dry_run=dry_run)
-    shaped = kind.custom and server.admission.has_webhooks and (how.applied or mutated is not asked)
+    mutated = await run_mutating_admission(
+        server, context, "UPDATE", request, live, dry_run=dry_run
+    )
+    shaped = (
+        kind.custom and server.admission.has_webhooks and (how.applied or mutated is not request)
+    )
     if mutated is not document:
         document = {**mutated, "metadata": {**mutated["metadata"]}}
         metadata.preserve_immutable(document, live, uid=uid)
@@ -267,11 +272,11 @@ async def _compute_update(
 
 def _changes_times_only(document: Document, live: Document) -> bool:
     """Report whether only times in managedFields changed; such a write is dropped."""
-    one, two = (
-        [{**entry, "time": ""} for entry in each["metadata"].get("managedFields") or ()]
-        for each in (document, live)
+    value, two = (
+        [{**entry, "time": ""} for entry in item["metadata"].get("managedFields") or ()]
+        for item in (document, live)
     )
-    if one != two:
+    if value != two:
         return False
     meta = {**document["metadata"], "managedFields": live["metadata"].get("managedFields")}
     return {**document, "metadata": meta} == live
@@ -282,8 +287,8 @@ def _update_for_webhooks(document: Document, wanted: Document) -> Document:
     and the server restored.
     """
     sent = wanted["metadata"]
-    gone = [key for key in ("uid", "creationTimestamp", "generation") if key not in sent]
-    meta = {key: one for key, one in document["metadata"].items() if key not in gone}
+    removal = [key for key in ("uid", "creationTimestamp", "generation") if key not in sent]
+    meta = {key: value for key, value in document["metadata"].items() if key not in removal}
     return {**document, "metadata": meta}
 
 

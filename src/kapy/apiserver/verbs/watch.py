@@ -242,9 +242,9 @@ class WatchStream:
         """End the watch after `timeoutSeconds`."""
         self._timer = asyncio.get_running_loop().call_later(seconds, self._watcher.close)
 
-    def when_closed(self, told: Callable[[], None] | None) -> None:
+    def when_closed(self, value: Callable[[], None] | None) -> None:
         """Set a callback for when the server ends the watch, even if the client no longer reads."""
-        self._watcher.on_close = told
+        self._watcher.on_close = value
 
     def __aiter__(self) -> AsyncIterator[Document]:
         return self
@@ -322,13 +322,13 @@ class WatchStream:
             from kapy.apiserver.verbs.tables import object_table
 
             version = {"resourceVersion": document["metadata"]["resourceVersion"]}
-            shown = object_table(
+            table = object_table(
                 self._ask, (document,), self._accept.version, version, self._server.clock
             )
             if not self._first:
-                shown["columnDefinitions"] = None
+                table["columnDefinitions"] = None
             self._first = False
-            return shown
+            return table
         return partial_metadata(document, self._accept.version)
 
     async def aclose(self) -> None:
@@ -339,8 +339,8 @@ class WatchStream:
         ended, self.ended = self.ended, []
         if ended and self._watcher.overflown:
             self._server.metrics.cut[self._table.name] += 1
-        for told in ended:
-            told()
+        for item in ended:
+            item()
 
 
 class _ListOnlyStream(WatchStream):

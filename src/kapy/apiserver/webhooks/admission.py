@@ -69,8 +69,8 @@ class AdmissionWebhooks:
 
     def handles(self, resource: Resource, subresource: str) -> bool:
         kinds = _versions(self._parts.registry, resource)
-        every = (*self._mutating, *self._validating)
-        return any(may_match(hook, kinds, subresource) for hook in every)
+        webhooks = (*self._mutating, *self._validating)
+        return any(may_match(hook, kinds, subresource) for hook in webhooks)
 
     async def default(self, review: Review) -> Document:
         """Return the object after all mutating webhooks, defaulted and pruned again."""
@@ -238,13 +238,13 @@ class AdmissionWebhooks:
         except (PatchFailed, WrongType) as error:
             raise internal_error(str(error)) from None
 
-    async def _decode_patched(self, kind: Kind, asked: Kind, document: Document) -> Document:
+    async def _decode_patched(self, kind: Kind, request: Kind, document: Document) -> Document:
         """Decode a patched object like one in a request. Raises WrongType, PatchFailed."""
         document = kind.schema.decode_for_webhook(document)
         if not isinstance(document.get("metadata"), dict):
             raise PatchFailed("the patch takes the object's metadata away")
         kind.strategy.default(document)
-        (document,) = await self._parts.converter.to_version((document,), asked.resource)
+        (document,) = await self._parts.converter.to_version((document,), request.resource)
         return document
 
     async def _call(
@@ -337,23 +337,23 @@ class _VersionedObjects:
 
     __slots__ = ("_by_version", "_converter", "_review", "asked")
 
-    def __init__(self, converter: VersionConverter, review: Review, asked: Kind) -> None:
+    def __init__(self, converter: VersionConverter, review: Review, kind: Kind) -> None:
         self._converter = converter
         self._review = review
         self._by_version: dict[str, tuple[Document | None, Document | None]] = {}
-        self.asked = asked
+        self.asked = kind
 
     async def in_version(self, kind: Kind) -> tuple[Document | None, Document | None]:
         """Return the new and the old object in this version."""
         key = kind.resource.api_version
-        found = self._by_version.get(key)
-        if found is None:
+        results = self._by_version.get(key)
+        if results is None:
             new, old = self._review.new, self._review.old
-            found = self._by_version[key] = (
+            results = self._by_version[key] = (
                 await self._convert(kind, new),
                 await self._convert(kind, old),
             )
-        return found
+        return results
 
     async def _convert(self, kind: Kind, document: Document | None) -> Document | None:
         if document is None:
@@ -371,11 +371,11 @@ def _versions(registry: Registry, resource: Resource) -> list[Kind]:
     kind = registry.find(resource.group, resource.version, resource.plural)
     if kind is None:  # the CustomResourceDefinition was deleted during the request
         raise no_such_resource()
-    others = (one for one in registry if one.table == kind.table and one is not kind)
+    others = (item for item in registry if item.table == kind.table and item is not kind)
     return [kind, *others]
 
 
-async def _await_all(asked: Sequence[Awaitable[None]]) -> list[ApiError]:
+async def _await_all(request: Sequence[Awaitable[None]]) -> list[ApiError]:
     """Wait for all calls; return the refusals in the order in which they arrived."""
     refusals: list[ApiError] = []
 
@@ -385,11 +385,11 @@ async def _await_all(asked: Sequence[Awaitable[None]]) -> list[ApiError]:
         except ApiError as error:
             refusals.append(error)
 
-    if len(asked) == 1:
-        await one(asked[0])
-    elif asked:
+    if len(request) == 1:
+        await one(request[0])
+    elif request:
         async with asyncio.TaskGroup() as group:
-            for waiting in asked:
+            for waiting in request:
                 group.create_task(one(waiting))
     return refusals
 

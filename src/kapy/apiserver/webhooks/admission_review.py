@@ -77,25 +77,25 @@ def _kind(kind: Kind, part: str) -> Document:
         return {"group": "autoscaling", "version": "v1", "kind": "Scale"}
     if part in OTHER_KINDS:
         return OTHER_KINDS[part]
-    one = kind.resource
-    return {"group": one.group, "version": one.version, "kind": one.kind}
+    resource = kind.resource
+    return {"group": resource.group, "version": resource.version, "kind": resource.kind}
 
 
 def _resource(kind: Kind) -> Document:
-    one = kind.resource
-    return {"group": one.group, "version": one.version, "resource": one.plural}
+    resource = kind.resource
+    return {"group": resource.group, "version": resource.version, "resource": resource.plural}
 
 
 def _user(review: Review) -> Document:
     user = review.user
-    found: Document = {"username": user.name}
+    result: Document = {"username": user.name}
     if user.uid:
-        found["uid"] = user.uid
+        result["uid"] = user.uid
     if user.groups:
-        found["groups"] = list(user.groups)
+        result["groups"] = list(user.groups)
     if user.extra:
-        found["extra"] = {key: list(values) for key, values in user.extra.items()}
-    return found
+        result["extra"] = {key: list(values) for key, values in user.extra.items()}
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +113,19 @@ class AdmissionResponse:
         if not self.patch:
             return []
         try:
-            found = decode_json(self.patch)
+            result = decode_json(self.patch)
         except TooDeep as error:
             raise UndecodablePatch(f"{_UNDECODABLE}: {error}") from None
         except BadJson:
             why = syntax_error(self.patch, encoding="latin-1")
             raise UndecodablePatch(f"{_UNDECODABLE}: {why}") from None
-        if found is not None and not isinstance(found, list):
-            given = json_type_name(found)
+        if result is not None and not isinstance(result, list):
+            given = json_type_name(result)
             why = f"json: cannot unmarshal {given} into Go value of type jsonpatch.Patch"
             raise UndecodablePatch(f"{_UNDECODABLE}: {why}")
-        if found and self.patch_type != "JSONPatch":
+        if result and self.patch_type != "JSONPatch":
             raise UndecodablePatch(f'unsupported patch type "{self.patch_type}"')
-        return found or []
+        return result or []
 
 
 _UNDECODABLE: Final = "received undecodable patch in webhook response"
@@ -173,10 +173,10 @@ def _patch_type_error(patch: bytes, patch_type: object, role: Role) -> str:
     return ""
 
 
-def _warnings(told: Any) -> tuple[str, ...]:
-    if not isinstance(told, list) or not all(isinstance(one, str) for one in told):
+def _warnings(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise InvalidResponse("webhook response.warnings is no list of strings")
-    return tuple(one for one in told if _is_sendable(one))
+    return tuple(item for item in value if _is_sendable(item))
 
 
 def _is_sendable(warning: str) -> bool:
@@ -193,20 +193,20 @@ def _patch_bytes(response: Document) -> bytes:
 
 def denial_error(name: str, status: Document | None) -> ApiError:
     """Return the error for a request that a webhook denied."""
-    told = dict(status or {})
-    code = told.get("code") or 0
+    result = dict(status or {})
+    code = result.get("code") or 0
     code = code if isinstance(code, int) and 400 <= code < 1000 else 400
-    why = told.get("message") or told.get("reason") or ""
+    why = result.get("message") or result.get("reason") or ""
     answer: Document = {
         "kind": "Status",
         "apiVersion": "v1",
-        "metadata": metadata if isinstance(metadata := told.get("metadata"), dict) else {},
+        "metadata": metadata if isinstance(metadata := result.get("metadata"), dict) else {},
         "status": "Failure",
         "message": denial_message(name, str(why)),
     }
     for field, kind in (("reason", str), ("details", dict)):
-        if told.get(field) and isinstance(told[field], kind):
-            answer[field] = told[field]
+        if result.get(field) and isinstance(result[field], kind):
+            answer[field] = result[field]
     answer["code"] = code
     details = answer.get("details")
     after = details.get("retryAfterSeconds") if details else None

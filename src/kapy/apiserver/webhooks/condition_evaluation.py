@@ -44,16 +44,16 @@ def evaluate(
     checks = AuthorizerValue(decide), ResourceCheck(decide, _attributes_of(request))
     failures: list[str] = []
     budget = BUDGET
-    for one in conditions:
+    for condition in conditions:
         limit = min(DEFAULT_LIMIT, budget)
         try:
             value: Any
-            value, left = one.program.run(new, old, request, *checks, limit=limit)
+            value, left = condition.program.run(new, old, request, *checks, limit=limit)
             budget -= limit - left
         except EvaluationError as error:
             if isinstance(error, CostExceeded):
                 budget -= limit
-            failures.append(f"expression '{one.expression}' resulted in error: {error}")
+            failures.append(f"expression '{condition.expression}' resulted in error: {error}")
             continue
         if value is not True:
             return False
@@ -82,30 +82,30 @@ def cel_authorizer(authorize: Authorizer | None, user: User) -> Decide:
     return partial(_decide, authorize, user)
 
 
-def _decide(authorize: Authorizer | None, user: User, asked: AuthorizationCheck) -> Decision:
+def _decide(authorize: Authorizer | None, user: User, check: AuthorizationCheck) -> Decision:
     """Decide an authorization question for the user or for the service account that it names."""
-    if asked.account is not None:
-        user = _service_account(*asked.account)
+    if check.account is not None:
+        user = _service_account(*check.account)
     if authorize is None:
         return Decision(allowed=True)
     attributes = Attributes(
         user,
-        asked.verb,
-        asked.group,
+        check.verb,
+        check.group,
         "*",
-        asked.resource,
-        asked.subresource,
-        asked.namespace,
-        asked.name,
-        asked.path,
-        asked.field_selector,
-        asked.label_selector,
+        check.resource,
+        check.subresource,
+        check.namespace,
+        check.name,
+        check.path,
+        check.field_selector,
+        check.label_selector,
     )
     try:
         return Decision(allowed=True, reason=authorize(attributes))
     except Forbidden as error:
-        _, found, why = error.message.rpartition(": RBAC: ")
-        return Decision(allowed=False, reason=f"RBAC: {why}" if found else "")
+        _, result, why = error.message.rpartition(": RBAC: ")
+        return Decision(allowed=False, reason=f"RBAC: {why}" if result else "")
 
 
 def _service_account(namespace: str, name: str) -> User:

@@ -52,35 +52,37 @@ def parse_webhooks(configurations: Iterable[Document], role: Role) -> tuple[Webh
 
     The order is by the name of the configuration, then as listed in it.
     """
-    ordered = sorted(configurations, key=lambda one: str(one["metadata"]["name"]))
-    return tuple(hook for one in ordered for hook in _parse_configuration(one, role))
+    ordered = sorted(
+        configurations, key=lambda configuration: str(configuration["metadata"]["name"])
+    )
+    return tuple(hook for item in ordered for hook in _parse_configuration(item, role))
 
 
 def _parse_configuration(configuration: Document, role: Role) -> Iterator[Webhook]:
     """Yield the webhooks of a configuration; log and skip those that are invalid."""
-    for one in configuration.get("webhooks") or ():
+    for webhook in configuration.get("webhooks") or ():
         try:
-            yield _parse_webhook(one, role)
+            yield _parse_webhook(webhook, role)
         except (KapyError, ValueError, LookupError) as error:
-            where = f"{configuration['metadata']['name']}/{one.get('name')}"
+            where = f"{configuration['metadata']['name']}/{webhook.get('name')}"
             _log.error("the %s webhook %s is not asked: %s", role, where, error)
 
 
-def _parse_webhook(one: Document, role: Role) -> Webhook:
+def _parse_webhook(value: Document, role: Role) -> Webhook:
     return Webhook(
-        name=one["name"],
+        name=value["name"],
         role=role,
-        client=ClientConfig.from_document(one["clientConfig"]),
-        rules=tuple(Rule.from_document(rule) for rule in one.get("rules") or ()),
-        namespaces=selector_of(one.get("namespaceSelector") or {}),
-        objects=selector_of(one.get("objectSelector") or {}),
-        conditions=_conditions(one),
-        ignores_failures=one.get("failurePolicy") == "Ignore",
-        equivalent=one.get("matchPolicy", "Equivalent") == "Equivalent",
-        seconds=one.get("timeoutSeconds") or DEFAULT_SECONDS,
-        dry_runs=one.get("sideEffects") in ("None", "NoneOnDryRun"),
-        again=one.get("reinvocationPolicy") == "IfNeeded",
-        review_version=first_supported(one.get("admissionReviewVersions") or ()),
+        client=ClientConfig.from_document(value["clientConfig"]),
+        rules=tuple(Rule.from_document(rule) for rule in value.get("rules") or ()),
+        namespaces=selector_of(value.get("namespaceSelector") or {}),
+        objects=selector_of(value.get("objectSelector") or {}),
+        conditions=_conditions(value),
+        ignores_failures=value.get("failurePolicy") == "Ignore",
+        equivalent=value.get("matchPolicy", "Equivalent") == "Equivalent",
+        seconds=value.get("timeoutSeconds") or DEFAULT_SECONDS,
+        dry_runs=value.get("sideEffects") in ("None", "NoneOnDryRun"),
+        again=value.get("reinvocationPolicy") == "IfNeeded",
+        review_version=first_supported(value.get("admissionReviewVersions") or ()),
     )
 
 
@@ -89,4 +91,6 @@ def _conditions(hook: Document) -> tuple[Condition, ...]:
         return ()
     from kapy.apiserver.resources.match_conditions import Condition
 
-    return tuple(Condition.compile(one["expression"]) for one in hook["matchConditions"])
+    return tuple(
+        Condition.compile(condition["expression"]) for condition in hook["matchConditions"]
+    )

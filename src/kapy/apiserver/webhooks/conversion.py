@@ -51,7 +51,7 @@ async def convert_by_webhook(
     first = documents[0]
     if not first.keys() - {"apiVersion", "kind"}:
         # Partial objects without content need no conversion, and webhooks do not expect them.
-        return [{**one, "apiVersion": version} for one in documents]
+        return [{**document, "apiVersion": version} for document in documents]
     group, source = split_api_version(first["apiVersion"])
     about = f"conversion webhook for {group}/{source}, Kind={first['kind']}"
     hook = conversion["webhook"]
@@ -67,22 +67,22 @@ async def convert_by_webhook(
     }
     try:
         client = ClientConfig.from_document(hook["clientConfig"])
-        found = _objects(await calls.call(client, review, SECONDS), uid, spoken)
+        value = _objects(await calls.call(client, review, SECONDS), uid, spoken)
     except (CallFailed, _InvalidResponse) as error:
         kind = "call" if isinstance(error, CallFailed) else "malformed_response"
         raise ConversionWebhookFailed(f"{about} failed: {error}", kind) from None
-    if len(found) != len(documents):
-        why = f"{about} returned {len(found)} objects, expected {len(documents)}"
+    if len(value) != len(documents):
+        why = f"{about} returned {len(value)} objects, expected {len(documents)}"
         raise ConversionWebhookFailed(why, "partial_response")
     result = []
-    for index, (one, other) in enumerate(zip(documents, found, strict=True)):
-        _check_type(about, index, one, other, version)
+    for index, (number, other) in enumerate(zip(documents, value, strict=True)):
+        _check_type(about, index, number, other, version)
         try:
-            _check_identity(one, other)
+            _check_identity(number, other)
         except _InvalidResponse as error:
             raise _failure(f"{about} returned invalid object: {error}") from None
         try:
-            result.append(_restore_metadata(one, other))
+            result.append(_restore_metadata(number, other))
         except _InvalidResponse as error:
             raise _failure(f"{about} returned invalid metadata: {error}") from None
     return result
@@ -114,12 +114,12 @@ def _objects(document: Document, uid: str, version: str) -> list[Any]:
         raise _InvalidResponse(
             result.get("message") or f"response.result.status was '{status}', not 'Success'"
         )
-    found = response.get("convertedObjects")
-    if found is None:
+    objects = response.get("convertedObjects")
+    if objects is None:
         return []
-    if not isinstance(found, list):
-        raise _InvalidResponse(_member(found, "convertedObjects", "[]runtime.RawExtension"))
-    return found
+    if not isinstance(objects, list):
+        raise _InvalidResponse(_member(objects, "convertedObjects", "[]runtime.RawExtension"))
+    return objects
 
 
 def _member(value: Any, name: str, wanted: str) -> str:
@@ -128,8 +128,8 @@ def _member(value: Any, name: str, wanted: str) -> str:
     return f"json: cannot unmarshal {json_type_name(value)} into Go struct field {field}"
 
 
-def _check_type(about: str, index: int, one: Document, other: Any, version: str) -> None:
-    said = f"{about} returned invalid object at index {index}"
+def _check_type(about: str, index: int, value: Document, other: Any, version: str) -> None:
+    result = f"{about} returned invalid object at index {index}"
     if other is None:
         raise _failure("unexpected end of JSON input")
     if not isinstance(other, dict):
@@ -140,11 +140,11 @@ def _check_type(about: str, index: int, one: Document, other: Any, version: str)
     if not (kind := other.get("kind")) or not isinstance(kind, str):
         shown = "".join(islice(_text.iterencode(other), _SHOWN))[:_SHOWN]
         raise _failure(f"Object 'Kind' is missing in '{shown}'")
-    found = other.get("apiVersion") or ""
-    if found != version:
-        raise _failure(f"{said}: invalid groupVersion (expected {version}, received {found})")
-    if kind != one["kind"]:
-        raise _failure(f"{said}: invalid kind (expected {one['kind']}, received {kind})")
+    results = other.get("apiVersion") or ""
+    if results != version:
+        raise _failure(f"{result}: invalid groupVersion (expected {version}, received {results})")
+    if kind != value["kind"]:
+        raise _failure(f"{result}: invalid kind (expected {value['kind']}, received {kind})")
 
 
 _GO_TYPES: Final[dict[type, str]] = {
@@ -165,25 +165,25 @@ def go_type(value: Any) -> str:
 _IDENTITY = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))
 
 
-def _check_identity(one: Document, other: Document) -> None:
+def _check_identity(value: Document, other: Document) -> None:
     meta = other.get("metadata")
     given = meta if isinstance(meta, dict) else {}
-    for field, shown in _IDENTITY:
-        before = (one.get("metadata") or {}).get(field, "")
+    for field, item in _IDENTITY:
+        before = (value.get("metadata") or {}).get(field, "")
         after = given.get(field)
         after = after if isinstance(after, str) else ""
         if before != after:
-            raise _InvalidResponse(f"must have the same {shown}: {before} != {after}")
+            raise _InvalidResponse(f"must have the same {item}: {before} != {after}")
 
 
-def _restore_metadata(one: Document, other: Document) -> Document:
+def _restore_metadata(item: Document, other: Document) -> Document:
     """Restore the metadata of the converted object except labels and annotations."""
     given = other.get("metadata")
     if "metadata" not in other:
         raise _InvalidResponse("missing metadata in converted object")
     if not isinstance(given, dict):
         raise _InvalidResponse(f"invalid metadata of type {go_type(given)} in converted object")
-    meta = {**(one.get("metadata") or {})}
+    meta = {**(item.get("metadata") or {})}
     for field in ("labels", "annotations"):
         values = given.get(field)
         if values is None:
@@ -195,8 +195,8 @@ def _restore_metadata(one: Document, other: Document) -> Document:
             )
         for key, value in values.items():
             if not isinstance(value, str):
-                found = f"must be a string, but is {go_type(value)} in converted object"
-                raise _InvalidResponse(f"metadata.{field}[{key}] {found}")
+                result = f"must be a string, but is {go_type(value)} in converted object"
+                raise _InvalidResponse(f"metadata.{field}[{key}] {result}")
         if values != meta.get(field) and (errors := _errors(field, values)):
             lines = [str(error) for error in errors]
             raise _InvalidResponse(lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.digits import parse_integer
+from kapy.kube.digits import has_only_digits, parse_digits
 from kapy.kube.errors import ApiError
 from kapy.kube.patch import json_patch
 
@@ -68,7 +68,7 @@ def _describe_missing(document: Any, name: str, path: str) -> str:
         return f"{name} operation does not apply: doc is missing path: {quoted}: {_GONE}"
     elif name == "replace":
         return f"replace operation does not apply: doc is missing key: {path}: {_GONE}"
-    elif last.lstrip("-").isdigit():
+    elif has_only_digits(last.lstrip("-")):
         why = f"Unable to access invalid index: {last}: invalid index referenced"
     else:
         why = f'strconv.Atoi: parsing "{last}": invalid syntax'
@@ -78,6 +78,5 @@ def _describe_missing(document: Any, name: str, path: str) -> str:
 def _member(node: Any, token: str) -> Any:
     if isinstance(node, dict):
         return node.get(token)
-    if isinstance(node, list) and token.isdecimal() and parse_integer(token) < len(node):
-        return node[int(token)]
-    return None
+    number = parse_digits(token) if isinstance(node, list) else None
+    return node[number] if number is not None and number < len(node) else None

@@ -25,7 +25,7 @@ def may_match(hook: Webhook, kinds: Sequence[Kind], subresource: str) -> bool:
     if is_exempt(kinds[0].resource):
         return False
     seen = kinds if hook.equivalent else kinds[:1]
-    return any(rule.covers(one.resource, subresource) for rule in hook.rules for one in seen)
+    return any(rule.covers(kind.resource, subresource) for rule in hook.rules for kind in seen)
 
 
 def match_version(
@@ -62,10 +62,10 @@ def _by_rules(hook: Webhook, kinds: Sequence[Kind], operation: str, part: str) -
         return None
     return next(
         (
-            one
+            kind
             for rule in hook.rules
-            for one in kinds[1:]
-            if rule.matches(operation, one.resource, part)
+            for kind in kinds[1:]
+            if rule.matches(operation, kind.resource, part)
         ),
         None,
     )
@@ -90,9 +90,9 @@ def _matches_namespace(parts: AdmissionParts, hook: Webhook, review: Review) -> 
     new = review.new
     if _is_namespace(review.resource) and not review.subresource and new is not None:
         return hook.namespaces.matches(new["metadata"].get("labels"))
-    found = parts.store.table("namespaces").latest("", name)
-    if found is None:
+    result = parts.store.table("namespaces").latest("", name)
+    if result is None:
         kind = parts.registry.find("", "v1", "namespaces")
         assert kind is not None
         raise not_found(kind, name)
-    return hook.namespaces.matches(found["metadata"].get("labels"))
+    return hook.namespaces.matches(result["metadata"].get("labels"))

@@ -28,7 +28,7 @@ class Rule:
             frozenset(document.get("operations") or ()),
             frozenset(document.get("apiGroups") or ()),
             frozenset(document.get("apiVersions") or ()),
-            tuple(_split(one) for one in document.get("resources") or ()),
+            tuple(_split(resource) for resource in document.get("resources") or ()),
             document.get("scope") or _EVERY,
         )
 

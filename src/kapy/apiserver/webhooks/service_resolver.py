@@ -42,25 +42,25 @@ class ServiceResolver:
             return _https(spec.get("externalName") or "", port)
         if kind not in _MIRRORED:
             raise ServiceUnresolved(f'unsupported service type "{kind}"')
-        wanted = next((one for one in spec.get("ports") or () if one.get("port") == port), None)
+        wanted = next((item for item in spec.get("ports") or () if item.get("port") == port), None)
         if wanted is None:
             raise ServiceUnresolved(f'no service port {port} found for service "{name}"')
         places = self._endpoints(namespace, name, wanted.get("name") or "")
-        found = next(places, None)
-        if found is None:
+        place = next(places, None)
+        if place is None:
             raise ServiceUnresolved(f'no endpoints available for service "{name}"')
-        return found
+        return place
 
     def _get(self, table: str, namespace: str, name: str) -> Document | None:
-        found = self._store.peek(table)
-        return None if found is None else found.get(namespace, name)
+        result = self._store.peek(table)
+        return None if result is None else result.get(namespace, name)
 
     def _endpoints(self, namespace: str, name: str, port: str) -> Iterator[str]:
         """Yield the URLs of ready endpoints for the Service port with this name."""
         table = self._store.peek(_SLICES)
-        for one in table.scan(namespace) if table is not None else ():
-            if (one["metadata"].get("labels") or {}).get(_OWNER) == name:
-                yield from _of_slice(one, port)
+        for item in table.scan(namespace) if table is not None else ():
+            if (item["metadata"].get("labels") or {}).get(_OWNER) == name:
+                yield from _of_slice(item, port)
         # kube-controller-manager would mirror these into an EndpointSlice.
         for subset in (self._get("endpoints", namespace, name) or {}).get("subsets") or ():
             numbers = _ports(subset, port)
@@ -80,7 +80,7 @@ def _of_slice(document: Document, port: str) -> Iterator[str]:
 def _ports(document: Document, name: str) -> list[Any]:
     """Return the port numbers with this name."""
     ports = document.get("ports") or ()
-    return [one["port"] for one in ports if (one.get("name") or "") == name and one.get("port")]
+    return [port["port"] for port in ports if (port.get("name") or "") == name and port.get("port")]
 
 
 def _https(host: str, port: int) -> str:

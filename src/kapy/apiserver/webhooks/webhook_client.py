@@ -82,11 +82,11 @@ class WebhookClient:
 
     async def _post(self, client: ClientConfig, body: bytes, seconds: int) -> bytes:
         question = "&" if "?" in client.display_url else "?"
-        said = f'Post "{client.display_url}{question}timeout={seconds}s"'
+        result = f'Post "{client.display_url}{question}timeout={seconds}s"'
         try:
             url = client.resolve_url(self.services) or self._resolve_service(client)
         except ServiceUnresolved as error:
-            raise CallFailed(f"{said}: {error}") from None
+            raise CallFailed(f"{result}: {error}") from None
         trust = _tls_context(client.authority)
         session = self._session or _new_session()
         if self._kept:
@@ -104,9 +104,9 @@ class WebhookClient:
                 async with response:
                     raw = await read_limited(response.content.iter_any(), _ANSWER_LIMIT)
         except TimeoutError:
-            raise CallFailed(f"{said}: context deadline exceeded") from None
+            raise CallFailed(f"{result}: context deadline exceeded") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise CallFailed(f"{said}: {describe_connection_error(error)}") from None
+            raise CallFailed(f"{result}: {describe_connection_error(error)}") from None
         finally:
             if session is not self._session:
                 await session.close()
@@ -148,8 +148,8 @@ def describe_connection_error(error: Exception) -> str:
 
 
 def _certificate_error(error: aiohttp.ClientConnectorCertificateError) -> str:
-    found = error.certificate_error
-    text = getattr(found, "verify_message", "") or str(found)
+    result = error.certificate_error
+    text = getattr(result, "verify_message", "") or str(result)
     if "self-signed" in text or "unable to get local issuer" in text:
         return "certificate signed by unknown authority"
     return text
@@ -184,8 +184,8 @@ def _status_error(response: aiohttp.ClientResponse, raw: bytes) -> str:
     if status == 403:
         return f"forbidden: {text or 'unknown'}"
     if status >= 500:
-        said = f'an error on the server ("{text or "unknown"}")'
-        return f"{said} has prevented the request from succeeding"
+        result = f'an error on the server ("{text or "unknown"}")'
+        return f"{result} has prevented the request from succeeding"
     return f"the server responded with the status code {status} but did not return more information"
 
 
@@ -207,12 +207,12 @@ async def _decode(raw: bytes, api_version: str, kind: str) -> Document:
     if not isinstance(document, dict):
         raise CallFailed(f"couldn't get version/kind; {not_an_object_error(document)}")
     # A missing field defaults to the requested value; in v1 the verification refuses it later.
-    found = document.get("apiVersion", ""), document.get("kind", "")
-    if not all(isinstance(one, str) for one in found):
+    results = document.get("apiVersion", ""), document.get("kind", "")
+    if not all(isinstance(item, str) for item in results):
         raise CallFailed("couldn't get version/kind; json parse error: they are no strings")
-    found = found[0] or api_version, found[1] or kind
-    if found != (api_version, kind):
-        raise CallFailed(_wrong_kind_error(*found, api_version, kind))
+    results = results[0] or api_version, results[1] or kind
+    if results != (api_version, kind):
+        raise CallFailed(_wrong_kind_error(*results, api_version, kind))
     return document
 
 

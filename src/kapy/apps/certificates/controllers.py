@@ -60,14 +60,14 @@ class Certificates:
         kind = named.get("kind") or "Issuer"
         namespace = certificate["metadata"]["namespace"] if kind == "Issuer" else ""
         informer = self.issuers.get(kind)
-        found = None if informer is None else informer.raw(Key(namespace, str(named["name"])))
-        return None if found is None else {"kind": kind, **found}
+        result = None if informer is None else informer.raw(Key(namespace, str(named["name"])))
+        return None if result is None else {"kind": kind, **result}
 
     # Which keys a change is about
 
     def certificates_of(self, secret: Key) -> list[Key]:
         """The Certificates that are stored in a Secret."""
-        return [Key.of(one) for one in self.certificates.indexed(_SECRETS, str(secret))]
+        return [Key.of(item) for item in self.certificates.indexed(_SECRETS, str(secret))]
 
     def of_issuer(self, change: Change) -> Iterator[Key]:
         """The Certificates to reconcile after a change of an Issuer."""
@@ -78,26 +78,26 @@ class Certificates:
         place = Key.of(change.document)
         yield from self.certificates_of(place)
         signs = {
-            one["metadata"]["name"]
+            item["metadata"]["name"]
             for informer in self.issuers.values()
-            for one in informer.list()
-            if _signs_with(one, place)
+            for item in informer.list()
+            if _signs_with(item, place)
         }
         yield from self._certificates_of_issuers(signs)
 
     def _certificates_of_issuers(self, names: set[str]) -> Iterator[Key]:
         if not names:
             return
-        for one in self.certificates.list():
-            if one["spec"]["issuerRef"].get("name") in names:
-                yield Key.of(one)
+        for item in self.certificates.list():
+            if item["spec"]["issuerRef"].get("name") in names:
+                yield Key.of(item)
 
     def issuers_of_secret(self, kind: str, change: Change) -> Iterator[Key]:
         """The CA Issuers to reconcile after a change of their Secret."""
         place = Key.of(change.document)
-        for one in self.issuers[kind].list():
-            if "ca" in one["spec"] and issuers.secret_of(one) == place:
-                yield Key.of(one)
+        for item in self.issuers[kind].list():
+            if "ca" in item["spec"] and issuers.secret_of(item) == place:
+                yield Key.of(item)
 
 
 def _secrets_of(certificate: Document) -> Iterator[str]:
@@ -168,8 +168,8 @@ async def _reconcile_certificate(shared: Certificates, key: Key) -> Result:
         reason_and_message = "Failed", str(error)
     except _READ_ERRORS as error:
         reason_and_message = "Failed", f"the Certificate cannot be issued as it is: {error}"
-    found = status.certificate_status(certificate, reason_and_message, shared.runtime.clock())
-    await _write_status(shared, CERTIFICATES, certificate, found)
+    result = status.certificate_status(certificate, reason_and_message, shared.runtime.clock())
+    await _write_status(shared, CERTIFICATES, certificate, result)
     return DONE
 
 
@@ -240,14 +240,14 @@ async def _new_secret(
         signer, new = await loop.run_in_executor(None, issuing.ensure_ca, signer, now)
         if new is not None:
             await shared.runtime.client.create(SECRETS, new)
-    made = await loop.run_in_executor(
+    result = await loop.run_in_executor(
         None, issuing.issue_secret, certificate, request, secret, signer, now
     )
-    client, place = shared.runtime.client, Key.of(made)
+    client, place = shared.runtime.client, Key.of(result)
     if secret is None:
         with suppress(AlreadyExists):
-            return await client.create(SECRETS, made)
-    return await client.patch(SECRETS, place, made)
+            return await client.create(SECRETS, result)
+    return await client.patch(SECRETS, place, result)
 
 
 async def _write_status(

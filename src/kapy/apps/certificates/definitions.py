@@ -84,11 +84,11 @@ _ISSUER_SPEC: Final[Document] = {
 
 async def install_definitions(client: Client) -> None:
     """Create the CRDs that are missing; those of cert-manager itself stay unchanged."""
-    there = {Key.of(one).name for one in (await client.list(CRDS, metadata=True)).items}
-    for one in DEFINITIONS:
-        if one["metadata"]["name"] not in there:
+    there = {Key.of(item).name for item in (await client.list(CRDS, metadata=True)).items}
+    for definition in DEFINITIONS:
+        if definition["metadata"]["name"] not in there:
             with suppress(AlreadyExists):
-                await client.create(CRDS, one)
+                await client.create(CRDS, definition)
 
 
 def _definition(resource: Resource, spec: Document, columns: list[Document]) -> Document:

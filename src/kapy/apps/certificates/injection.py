@@ -56,11 +56,11 @@ def _targets_of(
 ) -> Iterator[Key]:
     """The objects that ask for the CA of a Certificate or Secret."""
     place = Key.of(change.document)
-    asked = [f"{kind.kind} {place}"]
+    request = [f"{kind.kind} {place}"]
     if kind is SECRETS:
-        asked += [f"{CERTIFICATES.kind} {key}" for key in shared.certificates_of(place)]
-    for one in asked:
-        yield from map(Key.of, informer.indexed(_CERTIFICATE_INDEX, one))
+        request += [f"{CERTIFICATES.kind} {key}" for key in shared.certificates_of(place)]
+    for item in request:
+        yield from map(Key.of, informer.indexed(_CERTIFICATE_INDEX, item))
 
 
 def _sources(document: Document) -> Iterator[str]:
@@ -73,10 +73,10 @@ def _sources(document: Document) -> Iterator[str]:
 
 
 def _secret_of(shared: Certificates, certificate: Key) -> Key | None:
-    found = shared.certificates.raw(certificate)
-    if found is None:
+    result = shared.certificates.raw(certificate)
+    if result is None:
         return None
-    return Key(certificate.namespace, str(found["spec"].get("secretName", "")))
+    return Key(certificate.namespace, str(result["spec"].get("secretName", "")))
 
 
 async def _inject(

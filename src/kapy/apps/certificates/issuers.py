@@ -25,7 +25,7 @@ class NotReady(Exception):
 
 @dataclass(frozen=True)
 class Signer:
-    """pair: the CA's key pair, None if the CA is created on first use. bundle: the CA bundle.
+    """A CA. pair: its key pair, None if it is created on first use. bundle: the CA bundle.
     secret: the Secret of the CA."""
 
     secret: Key

@@ -69,7 +69,7 @@ def other_owner(certificate: Document, secret: Document | None) -> str:
 
 def unsupported_fields(certificate: Document) -> list[str]:
     """The fields of a Certificate that a plane does not support."""
-    return [f"spec.{one}" for one in _UNSUPPORTED if certificate["spec"].get(one)]
+    return [f"spec.{item}" for item in _UNSUPPORTED if certificate["spec"].get(item)]
 
 
 def facts_of(secret: Document) -> Facts | None:

@@ -18,9 +18,9 @@ def condition(
     """The condition Ready; its transition time is kept while its status is the same."""
     status = "True" if ready else "False"
     there: list[Document] = (document.get("status") or {}).get("conditions") or []
-    known = next((one for one in there if one.get("type") == "Ready"), {})
+    known = next((item for item in there if item.get("type") == "Ready"), {})
     moved = known.get("lastTransitionTime") if known.get("status") == status else None
-    found: Document = {
+    result: Document = {
         "type": "Ready",
         "status": status,
         "reason": reason,
@@ -28,8 +28,8 @@ def condition(
         "lastTransitionTime": moved or stamp(now),
     }
     if document["metadata"].get("generation"):
-        found["observedGeneration"] = document["metadata"]["generation"]
-    return found
+        result["observedGeneration"] = document["metadata"]["generation"]
+    return result
 
 
 def issuer_status(
@@ -56,15 +56,15 @@ def certificate_status(
     before = certificate.get("status") or {}
     revision = int(before.get("revision") or 0)
     ready = renewal is not None
-    found: Document = {
+    result: Document = {
         "conditions": [condition(certificate, *reason_and_message, now, ready=ready)]
     }
     if facts is not None:
-        found["notBefore"], found["notAfter"] = stamp(facts.not_before), stamp(facts.not_after)
+        result["notBefore"], result["notAfter"] = stamp(facts.not_before), stamp(facts.not_after)
     if renewal is not None:
-        found["renewalTime"] = stamp(renewal)
+        result["renewalTime"] = stamp(renewal)
     if issued or (ready and not revision):
         revision += 1
     if revision:
-        found["revision"] = revision
-    return found
+        result["revision"] = revision
+    return result

@@ -19,8 +19,8 @@ CONTAINER: Final[Document] = {
 }
 """Security context of its container."""
 TOLERATIONS: Final = [
-    {"effect": "NoSchedule", "key": f"node-role.kubernetes.io/{one}"}
-    for one in ("master", "control-plane")
+    {"effect": "NoSchedule", "key": f"node-role.kubernetes.io/{item}"}
+    for item in ("master", "control-plane")
 ]
 HEALTH: Final = "healthz"
 SELECTOR_LABELS: Final = {"control-plane": "controller-manager"}

@@ -31,9 +31,9 @@ def cluster_rules(rights: Iterable[Right], trusting: Sequence[Document]) -> list
     writes CA bundles; none if it has no webhooks.
     """
     watched = _INJECTED_RESOURCES if trusting else ()
-    seen = (Right(one.group, (one.plural,), ("list", "watch")) for one in watched)
+    seen = (Right(resource.group, (resource.plural,), ("list", "watch")) for resource in watched)
     named = {
-        resource: [one["metadata"]["name"] for one in trusting if one["kind"] == resource.kind]
+        resource: [item["metadata"]["name"] for item in trusting if item["kind"] == resource.kind]
         for resource in watched
     }
     return [

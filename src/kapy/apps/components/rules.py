@@ -18,9 +18,9 @@ FULL: Final = ("create", "delete", "get", "list", "patch", "update", "watch")
 def rules_of(rights: Iterable[Right]) -> list[Document]:
     """Compact rules: one rule for all resources of a group with the same verbs and names."""
     verbs: dict[tuple[str, str, tuple[str, ...]], set[str]] = defaultdict(set)
-    for one in rights:
-        for resource in one.resources:
-            verbs[one.group, resource, tuple(sorted(one.names))].update(one.verbs)
+    for right in rights:
+        for resource in right.resources:
+            verbs[right.group, resource, tuple(sorted(right.names))].update(right.verbs)
     together: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = defaultdict(list)
     for (group, resource, names), granted in verbs.items():
         together[group, tuple(sorted(granted)), names].append(resource)

@@ -78,9 +78,9 @@ def _default_name(place: str) -> str:
 async def delete_registrations_except(client: Client, names: Collection[str]) -> None:
     """Delete registrations of an earlier start that are no longer configured. Raises ApiError."""
     listed = await client.list(ExtensionConfig.RESOURCE, labels=f"{LABEL}={REGISTERED_BY}")
-    for one in listed.items:
-        if one["metadata"]["name"] not in names:
-            await client.delete(ExtensionConfig.RESOURCE, Key.of(one))
+    for item in listed.items:
+        if item["metadata"]["name"] not in names:
+            await client.delete(ExtensionConfig.RESOURCE, Key.of(item))
 
 
 async def register(client: Client, manifest: Document) -> None:

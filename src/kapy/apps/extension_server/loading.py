@@ -18,23 +18,23 @@ def application_at(place: str) -> Application:
     Modules are searched in the current folder first. Raises NoModule and NoExtension.
     """
     module, _, name = place.partition(":")
-    found = _named(module, name or "extension")
-    if isinstance(found, Extension):
-        return Application(found)
-    if isinstance(found, Application):
-        return found
+    result = _named(module, name or "extension")
+    if isinstance(result, Extension):
+        return Application(result)
+    if isinstance(result, Application):
+        return result
     raise NoExtension(
-        f"{place} is {type(found).__name__}; it has to be a kapy.hooks.Extension or Application"
+        f"{place} is {type(result).__name__}; it has to be a kapy.hooks.Extension or Application"
     )
 
 
 def _named(module: str, name: str) -> object:
-    found = module_at(module, "extension")
+    result = module_at(module, "extension")
     try:
-        return getattr(found, name)
+        return getattr(result, name)
     except AttributeError:
         there = sorted(
-            key for key, one in vars(found).items() if isinstance(one, Extension | Application)
+            key for key, value in vars(result).items() if isinstance(value, Extension | Application)
         )
         hint = f"there is {', '.join(there)}" if there else "there is no Extension in it"
         raise NoExtension(f"{module} has no {name}; {hint}") from None

@@ -55,11 +55,13 @@ async def run_extensions(
 
     folder: stores their certificates. Raises DidNotStart, NotStarted, ApiError.
     """
-    await delete_registrations_except(client, {one.name for one in extensions})
-    for one in extensions:
-        if not one.is_module:
-            await register(client, url_manifest(one))
-    modules = [ExtensionProcess(one, folder, client, random) for one in extensions if one.is_module]
+    await delete_registrations_except(client, {item.name for item in extensions})
+    for extension in extensions:
+        if not extension.is_module:
+            await register(client, url_manifest(extension))
+    modules = [
+        ExtensionProcess(item, folder, client, random) for item in extensions if item.is_module
+    ]
     try:
         async with asyncio.TaskGroup() as group:
             for module in modules:
@@ -94,8 +96,8 @@ class ExtensionProcess:
     async def _manifest(self, process: ChildProcess) -> Document:
         """The manifest that the process prints when it is ready. Raises DidNotStart."""
         assert process.stdout is not None
-        one = self.wanted
-        what = f"the extension {one.name} ({one.target}) to say that it can be called"
+        extension = self.wanted
+        what = f"the extension {extension.name} ({extension.target}) to say that it can be called"
         async with wait_with_limit(what, limit=START_TIMEOUT):
             line = await process.stdout.readline()
             if not line:
@@ -104,22 +106,29 @@ class ExtensionProcess:
         return manifest
 
     async def _spawn(self) -> ChildProcess:
-        one = self.wanted
-        serve = ("extension", "serve", one.target, "--port", "0", "--tls-dir", str(self._folder))
+        extension = self.wanted
+        serve = (
+            "extension",
+            "serve",
+            extension.target,
+            "--port",
+            "0",
+            "--tls-dir",
+            str(self._folder),
+        )
         try:
             command = (sys.executable, "-m", "kapy.cli.main", *serve)
             return await ChildProcess.start(
-                (*command, "--register-as", one.name, "--for-plane"), stdout=PIPE
+                (*command, "--register-as", extension.name, "--for-plane"), stdout=PIPE
             )
         except OSError as error:
             raise self._did_not_start(f"is no process ({error.strerror or error})") from None
 
     def _did_not_start(self, reason: str) -> DidNotStart:
-        one = self.wanted
+        extension = self.wanted
         return DidNotStart(
-            f"the extension {one.name} ({one.target}) {reason} before it could be called; it says "
-            "why "
-            "above"
+            f"the extension {extension.name} ({extension.target}) {reason} before it could be "
+            "called; it says why above"
         )
 
     async def run(self) -> None:

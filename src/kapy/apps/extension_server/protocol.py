@@ -27,7 +27,7 @@ MAX_HEAD_BYTES: Final = 1 << 20
 """Bytes that may come before a request's head is whole: far more than one has."""
 FIRST_REQUEST_SECONDS: Final = 30.0
 """How long a new connection may stay without a whole request."""
-_REASONS: Final = {one.value: f"{one.value} {one.phrase}".encode() for one in HTTPStatus}
+_REASONS: Final = {item.value: f"{item.value} {item.phrase}".encode() for item in HTTPStatus}
 _EXPECT: Final = b"expect"
 _CLOSE: Final = b"connection: close\r\n"
 _HEAD: Final = b"HTTP/1.1 %b\r\ncontent-type: %b\r\ncontent-length: %d\r\n%b\r\n"

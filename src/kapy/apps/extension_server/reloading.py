@@ -44,21 +44,21 @@ def source_folder(place: str) -> Path:
 
 def file_stamps(folder: Path) -> Stamps:
     """Time and size of the Python files below a folder."""
-    found = {}
+    stamps = {}
     for path in _sources(folder):
         try:
             stat = path.stat()
         except OSError:
             continue  # it has gone meanwhile
-        found[path] = (stat.st_mtime_ns, stat.st_size)
-    return found
+        stamps[path] = (stat.st_mtime_ns, stat.st_size)
+    return stamps
 
 
 def _sources(folder: Path) -> Iterator[Path]:
     count = 0
     for at, folders, files in os.walk(folder):
         folders[:] = [
-            one for one in folders if not one.startswith(".") and one not in _IGNORED_FOLDERS
+            item for item in folders if not item.startswith(".") and item not in _IGNORED_FOLDERS
         ]
         for name in files:
             if name.endswith(".py"):

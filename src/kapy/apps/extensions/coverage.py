@@ -121,8 +121,8 @@ def _apply_patch(document: Document, patch: Patch) -> Any:
         operations = strict_json_patch.parse_patch(decode_json(patch.patch))
         return strict_json_patch.apply(document, operations)
     if patch.patch_type != JSON_MERGE_PATCH:
-        said = f'"{patch.patch_type}"' if patch.patch_type else "not set"
-        raise BadPatch(f"patchType is {said}; it can be {JSON_PATCH} or {JSON_MERGE_PATCH}")
+        result = f'"{patch.patch_type}"' if patch.patch_type else "not set"
+        raise BadPatch(f"patchType is {result}; it can be {JSON_PATCH} or {JSON_MERGE_PATCH}")
     changes = decode_json(patch.patch) if patch.patch else {}
     if not isinstance(changes, dict):
         raise BadPatch("a JSON merge patch is an object")
@@ -135,7 +135,7 @@ def _differing_paths(part: Part, after: Any, desired: Any) -> Iterator[str]:
     if part.only and isinstance(after, dict) and isinstance(desired, dict):
         # No value and an empty one are the same in a Machine.
         after, desired = (
-            {field: one.get(field) or "" for field in part.only} for one in (after, desired)
+            {field: item.get(field) or "" for field in part.only} for item in (after, desired)
         )
     yield from _paths(after, desired, prefix)
 

@@ -148,13 +148,13 @@ class InPlace:
 
     def _handler(self, hook: AnyHook, subject: Subject) -> Registration | None:
         """The handler of a hook. Raises HookError if there are several."""
-        found = self._caller.handlers_of(hook, subject)
-        if len(found) > 1:
-            names = ",".join(one.name for one in found)
+        handlers = self._caller.handlers_of(hook, subject)
+        if len(handlers) > 1:
+            names = ",".join(registration.name for registration in handlers)
             raise HookError(
                 f"found multiple {hook.name} hooks ({names}): only one hook is supported"
             )
-        return found[0] if found else None
+        return handlers[0] if handlers else None
 
 
 def _no_handler_message(hook: AnyHook) -> str:
@@ -172,12 +172,12 @@ def _add_handler_name(handler: Registration) -> Iterator[None]:
 
 def _visible_objects(objects: Document) -> Document:
     """The objects in the form that extensions see: spec and basic metadata, no status."""
-    return {field: _visible_object(one) for field, one in objects.items()}
+    return {field: _visible_object(obj) for field, obj in objects.items()}
 
 
 def _visible_object(document: Document) -> Document:
     metadata = document["metadata"]
-    shown: Document = {
+    result: Document = {
         "apiVersion": document["apiVersion"],
         "kind": document["kind"],
         "metadata": {
@@ -187,8 +187,8 @@ def _visible_object(document: Document) -> Document:
         },
     }
     if "spec" in document:
-        shown["spec"] = document["spec"]
-    return shown
+        result["spec"] = document["spec"]
+    return result
 
 
 def _cache_digest(deployment: Key, *sides: Document) -> bytes:

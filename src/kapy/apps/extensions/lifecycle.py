@@ -32,7 +32,7 @@ class Lifecycle:
 
     def __init__(self, caller: Caller, catalog: Catalog) -> None:
         self._caller = caller
-        self._newest = {one.name: one for one in catalog if one.group == GROUP}
+        self._newest = {hook.name: hook for hook in catalog if hook.group == GROUP}
 
     async def is_registered(self, hook: Hook, cluster: Cluster) -> bool:
         try:
@@ -132,8 +132,8 @@ class Lifecycle:
         except KapyError as error:
             raise HookError(str(error)) from error
         return UpgradePlans(
-            [one.version for one in plan.control_plane_upgrades],
-            [one.version for one in plan.workers_upgrades],
+            [upgrade.version for upgrade in plan.control_plane_upgrades],
+            [upgrade.version for upgrade in plan.workers_upgrades],
         )
 
 

@@ -35,7 +35,7 @@ class Variables:
             keep=True,
         )
         try:
-            return [decode(one, ClusterClassVariable) for one in response.variables]
+            return [decode(variable, ClusterClassVariable) for variable in response.variables]
         except msgspec.ValidationError as error:
             name = patch.discover_variables_extension
             raise HookError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -20,9 +20,12 @@ from kapy.kube import Document, pki
 
 CA: Final = "ca.crt"
 KEYS: Final = "ca.key"
+LEAF: Final = "tls.crt"
+LEAF_KEY: Final = "tls.key"
 _PEM: Final = re.compile(rb"-----BEGIN ([A-Z ]+)-----\n.*?-----END \1-----\n?", re.DOTALL)
 _EC: Final = "ECDSA-P256"
-_facts: Final = lru_cache(32)(pki.facts)
+_APART: Final = f"{CA} and {KEYS} do not belong together"
+certificate_facts: Final = lru_cache(32)(pki.facts)
 """They are looked at again and again, and never change."""
 
 
@@ -57,47 +60,65 @@ class Authorities:
             _pem_blocks(secret_value(secret, CA)),
             _pem_blocks(secret_value(secret, KEYS)),
         )
-        if not certificates or len(certificates) != len(keys):
-            raise pki.InvalidPem(f"{CA} and {KEYS} do not belong together")
+        if len(certificates) != len(keys):
+            raise pki.InvalidPem(_APART)
+        return cls._matching(certificates, keys)
+
+    @classmethod
+    def last_of(cls, secret: Document) -> Authorities:
+        """The last CAs in a Secret: those that it has keys of. Raises InvalidPem."""
+        certificates, keys = (
+            _pem_blocks(secret_value(secret, CA)),
+            _pem_blocks(secret_value(secret, KEYS)),
+        )
+        if len(certificates) < len(keys):
+            raise pki.InvalidPem(_APART)
+        return cls._matching(certificates[len(certificates) - len(keys) :], keys)
+
+    @classmethod
+    def _matching(cls, certificates: Sequence[bytes], keys: Sequence[bytes]) -> Authorities:
         pairs = tuple(map(pki.KeyPair, certificates, keys))
-        for one in pairs:
-            if not pki.is_matching_pair(one):
-                raise pki.InvalidPem(f"{CA} and {KEYS} do not belong together")
+        if not pairs or not all(pki.is_matching_pair(item) for item in pairs):
+            raise pki.InvalidPem(_APART)
         return cls(pairs)
 
     @property
     def bundle(self) -> bytes:
         """The CA bundle for clients, PEM."""
-        return b"".join(one.certificate for one in self.pairs)
+        return b"".join(item.certificate for item in self.pairs)
 
     @property
     def data(self) -> dict[str, str]:
         """The data of a Secret with these CAs."""
-        keys = b"".join(one.key for one in self.pairs)
+        keys = b"".join(item.key for item in self.pairs)
         return {CA: b64encode(self.bundle).decode(), KEYS: b64encode(keys).decode()}
 
     def signer(self, now: datetime, periods: ValidityPeriods) -> pki.KeyPair:
         """The CA that signs: the newest one that was published long enough ago."""
-        good = [one for one in self.pairs if is_valid(one.certificate, now)] or self.pairs
-        heard = [one for one in good if _begin_time(one) + periods.overlap <= now]
+        good = [item for item in self.pairs if is_valid(item.certificate, now)] or self.pairs
+        heard = [item for item in good if _begin_time(item) + periods.overlap <= now]
         return heard[-1] if heard else good[0]
+
+    def trusted_time(self, periods: ValidityPeriods) -> datetime:
+        """When the newest one was published long enough ago."""
+        return _begin_time(self.pairs[-1]) + periods.overlap
 
     def next_signer_time(self, now: datetime, periods: ValidityPeriods) -> datetime | None:
         """When another CA begins to sign; None if none waits for that."""
         waiting = [
-            begins for one in self.pairs if (begins := _begin_time(one) + periods.overlap) > now
+            begins for item in self.pairs if (begins := _begin_time(item) + periods.overlap) > now
         ]
         return min(waiting) if len(self.pairs) > 1 and waiting else None
 
     def renewal_time(self, now: datetime, periods: ValidityPeriods) -> datetime:
         """When the next CA must be created: now, if none is valid."""
-        if not any(is_valid(one.certificate, now) for one in self.pairs):
+        if not any(is_valid(item.certificate, now) for item in self.pairs):
             return now
-        return _facts(self.pairs[-1].certificate).not_after - periods.ca / 3
+        return certificate_facts(self.pairs[-1].certificate).not_after - periods.ca / 3
 
     def rotate(self, now: datetime, periods: ValidityPeriods) -> Authorities:
         """These CAs plus a new one, without expired ones. Takes CPU: generates a key."""
-        good = (one for one in self.pairs if _facts(one.certificate).not_after > now)
+        good = (item for item in self.pairs if certificate_facts(item.certificate).not_after > now)
         return authorities(now, periods, good)
 
 
@@ -135,7 +156,7 @@ def leaf(
 def is_valid(certificate: bytes, now: datetime) -> bool:
     """Whether clients accept it now. A certificate of the future was issued while a clock was
     ahead."""
-    facts = _facts(certificate)
+    facts = certificate_facts(certificate)
     return facts.not_before <= now < facts.not_after
 
 
@@ -146,8 +167,8 @@ def leaf_renewal_time(
     too."""
     if not is_valid(certificate, now):
         return now
-    end = _facts(certificate).not_after
-    return end if end >= _facts(signer).not_after else end - periods.leaf / 3
+    end = certificate_facts(certificate).not_after
+    return end if end >= certificate_facts(signer).not_after else end - periods.leaf / 3
 
 
 def secret_value(secret: Document, name: str) -> bytes:
@@ -159,8 +180,8 @@ def secret_value(secret: Document, name: str) -> bytes:
 
 
 def _begin_time(pair: pki.KeyPair) -> datetime:
-    return _facts(pair.certificate).not_before + pki.BACKDATING
+    return certificate_facts(pair.certificate).not_before + pki.BACKDATING
 
 
 def _pem_blocks(text: bytes) -> list[bytes]:
-    return [found[0] for found in _PEM.finditer(text)]
+    return [result[0] for result in _PEM.finditer(text)]

@@ -111,11 +111,11 @@ class SuppliedCertificate:
 
     def _reload(self) -> None:
         """Load the files; while certificate and key do not match, the old pair is used."""
-        found = _pair_in(self._folder)
-        if found != self._shown:
-            _context(self._folder, found)  # half of a pair would spoil the one that is in use
-            _load(self.context, self._folder, found)
-            self._shown = found
+        result = _pair_in(self._folder)
+        if result != self._shown:
+            _context(self._folder, result)  # half of a pair would spoil the one that is in use
+            _load(self.context, self._folder, result)
+            self._shown = result
 
     def _log_once(self, failure: str) -> None:
         """Log a problem, once."""
@@ -178,9 +178,9 @@ class SelfIssuedCertificate:
         )
 
     async def _make_ca(self) -> None:
-        made = await run_in_thread(partial(single_authority, self._clock(), VALIDITY_PERIODS))
-        self._write(_CA_KEY, made.key)
-        self._write(_CA, made.certificate)
+        result = await run_in_thread(partial(single_authority, self._clock(), VALIDITY_PERIODS))
+        self._write(_CA_KEY, result.key)
+        self._write(_CA, result.certificate)
         (self._folder / _LEAF).unlink(missing_ok=True)
 
     async def _make_leaf(self) -> None:

@@ -2,7 +2,8 @@
 
 A replica that finds no CA creates one (create if absent). All replicas watch the Secret, so no
 leader election is needed. A `tls.crt` and `tls.key` in the Secret, of cert-manager or a user, are
-used as they are. A deleted Secret is recreated with the same content.
+used as they are; those that cert-manager left behind are replaced before they expire (`takeover`).
+A deleted Secret is recreated with the same content.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -22,15 +23,19 @@ from kapy.apps.https.authorities import (
     CA,
     CLOCK_SECONDS,
     DEFAULT_PERIODS,
+    LEAF,
+    LEAF_KEY,
     Authorities,
     ValidityPeriods,
     authorities,
+    is_valid,
     leaf,
     leaf_renewal_time,
     secret_value,
 )
 from kapy.apps.https.certificate import NoCertificate, rejection_reason, run_in_thread
 from kapy.apps.https.read_counter import ReadCounter
+from kapy.apps.https.takeover import given_pair, own_authorities, taken_over, takeover_time
 from kapy.client.client import Client
 from kapy.client.stream import Event
 from kapy.engine.reflector import Backoff, Reflector
@@ -39,7 +44,6 @@ from kapy.kube.errors import AlreadyExists, Conflict, Forbidden, KapyError, NotF
 from kapy.kube.names import SECRETS
 
 _log = logging.getLogger(__name__)
-_LEAF, _KEY = "tls.crt", "tls.key"
 
 
 class SharedCertificate:
@@ -81,6 +85,11 @@ class SharedCertificate:
     def ca(self) -> bytes:
         """The CA bundle for clients, PEM."""
         return b"" if self._secret is None else secret_value(self._secret, CA)
+
+    @property
+    def is_own_ca(self) -> bool:
+        """Whether the CA, or one of several, is of this program and its replicas."""
+        return self._secret is not None and own_authorities(self._secret) is not None
 
     @property
     def missing(self) -> str:
@@ -148,15 +157,17 @@ class SharedCertificate:
 
     async def _renew_if_due(self) -> None:
         """One round: check the CA and the served certificate, and renew them if due."""
-        secret = self._secret
-        if secret is not None and secret_value(secret, _LEAF) and secret_value(secret, _KEY):
-            self._serve_pair(
-                pki.KeyPair(secret_value(secret, _LEAF), secret_value(secret, _KEY)), b""
-            )
+        secret, now = self._secret, self._clock()
+        if secret is not None and (pair := given_pair(secret)) is not None:
+            due = takeover_time(secret, self._lives)
+            is_due = due is not None and due <= now
+            if not is_due or is_valid(pair.certificate, now):
+                self._serve_pair(pair, b"")
+            if is_due:
+                await self._take_over(secret, now)
             return
         if secret is not None and secret is not self._understood:
             self._authorities, self._understood = Authorities.of(secret), secret
-        now = self._clock()
         current = self._authorities
         if secret is None or current is None or current.renewal_time(now, self._lives) <= now:
             await self._write(secret, now)
@@ -177,6 +188,13 @@ class SharedCertificate:
             await self._update_secret(secret, current)
         self._changed.set()
 
+    async def _take_over(self, secret: Document, now: datetime) -> None:
+        """Replace a certificate that its issuer left behind, in two steps."""
+        new = await run_in_thread(partial(authorities, now, self._lives))
+        await self._replace_secret(taken_over(secret, new, now))
+        _log.info("the Secret %s: nobody renews its certificate; this program does", self._key)
+        self._changed.set()
+
     async def _create_secret(self, current: Authorities) -> None:
         try:
             self._secret = await self._client.create(SECRETS, self._document(current))
@@ -185,8 +203,11 @@ class SharedCertificate:
 
     async def _update_secret(self, secret: Document, current: Authorities) -> None:
         data = {**(secret.get("data") or {}), **current.data}
+        await self._replace_secret({**secret, "data": data})
+
+    async def _replace_secret(self, secret: Document) -> None:
         try:
-            self._secret = await self._client.update(SECRETS, {**secret, "data": data})
+            self._secret = await self._client.update(SECRETS, secret)
         except (Conflict, NotFound):  # another replica was first, or it is just deleted
             self._secret = await self._read()
 
@@ -216,13 +237,23 @@ class SharedCertificate:
 
     def _seconds_left(self) -> float | None:
         """Seconds until the next action; None if only a change of the Secret can cause one."""
-        if self._authorities is None or not self._signer:
+        now = self._clock()
+        moments = list(self._moments(now))
+        if not moments:
             return None
-        now, periods = self._clock(), self._lives
-        moments = [self._authorities.renewal_time(now, periods), self._renewal_time(now)]
-        if following := self._authorities.next_signer_time(now, periods):
-            moments.append(following)
         return min(max((min(moments) - now).total_seconds(), 0.1), CLOCK_SECONDS)
+
+    def _moments(self, now: datetime) -> Iterator[datetime]:
+        """When something is due."""
+        if not self._signer:
+            due = self._secret and takeover_time(self._secret, self._lives)
+        else:
+            assert self._authorities is not None
+            yield self._authorities.renewal_time(now, self._lives)
+            yield self._renewal_time(now)
+            due = self._authorities.next_signer_time(now, self._lives)
+        if due:
+            yield due
 
     async def _read(self) -> Document | None:
         try:
@@ -261,8 +292,8 @@ class SharedCertificate:
 
 def _load(context: ssl.SSLContext, pair: pki.KeyPair) -> None:
     if not pki.is_matching_pair(pair):  # half of a pair would spoil what is in use
-        raise pki.InvalidPem(f"{_LEAF} and {_KEY} do not belong together")
+        raise pki.InvalidPem(f"{LEAF} and {LEAF_KEY} do not belong together")
     try:
         load_certificate(context, pair.certificate, pair.key)
     except ssl.SSLError as error:
-        raise pki.InvalidPem(f"{_LEAF} or {_KEY} cannot be used: {error.reason}") from None
+        raise pki.InvalidPem(f"{LEAF} or {LEAF_KEY} cannot be used: {error.reason}") from None

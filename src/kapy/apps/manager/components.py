@@ -94,24 +94,24 @@ def components_of(name: str, image: str = IMAGE, engine_socket: str = "") -> lis
     engine_socket: the socket of the container engine on the Pod's node, "" for none.
     """
     program = PROGRAMS[name]
-    definitions = [_installed_crd(one) for one in crds() if _is_of(one, program)]
-    groups = frozenset(one["spec"]["group"] for one in definitions)
-    asked = configurations(program.prefix, program.namespace, groups)
+    definitions = [_installed_crd(crd) for crd in crds() if _is_of(crd, program)]
+    groups = frozenset(definition["spec"]["group"] for definition in definitions)
+    request = configurations(program.prefix, program.namespace, groups)
     objects = [
         with_labels(object_of("v1", "Namespace", program.namespace), SELECTOR_LABELS),
         *definitions,
         object_of("v1", "ServiceAccount", program.account, program.namespace),
-        *_roles(name, [*definitions, *asked]),
+        *_roles(name, [*definitions, *request]),
         webhook_service(program.prefix, program.namespace, _selector(program)),
         _metrics_service(program),
         _deployment(name, image),
         disruption_budget(program.prefix, program.namespace, _selector(program)),
         _network_policy(program),
-        *asked,
+        *request,
     ]
     if engine_socket:
-        objects = [with_engine(one, engine_socket) for one in objects]
-    return [of_provider(one, program.provider) for one in objects]
+        objects = [with_engine(obj, engine_socket) for obj in objects]
+    return [of_provider(obj, program.provider) for obj in objects]
 
 
 def _is_of(crd: Document, program: Program) -> bool:
@@ -121,14 +121,14 @@ def _is_of(crd: Document, program: Program) -> bool:
 def _installed_crd(crd: Document) -> Document:
     """The CRD with contract labels for the versions that exist; those of a released CRD list
     more."""
-    found, metadata = for_kubernetes(crd), crd["metadata"]
-    served = {f"{CLUSTER_GROUP}/{one['name']}" for one in crd["spec"]["versions"]}
+    result, metadata = for_kubernetes(crd), crd["metadata"]
+    served = {f"{CLUSTER_GROUP}/{version['name']}" for version in crd["spec"]["versions"]}
     labels = {
         key: value
         for key, value in metadata["labels"].items()
         if key == Label.PROVIDER or key in served
     }
-    return {**found, "metadata": {**metadata, "labels": labels}}
+    return {**result, "metadata": {**metadata, "labels": labels}}
 
 
 def _selector(program: Program) -> dict[str, str]:
@@ -140,10 +140,10 @@ def _roles(name: str, trusting: Sequence[Document]) -> list[Document]:
     namespace."""
     program = PROGRAMS[name]
     prefix, namespace, account = program.prefix, program.namespace, program.account
-    every = role(f"{prefix}-manager-role", cluster_rules(rights_of(name), trusting))
-    granted, aggregated = every, list[Document]()
+    value = role(f"{prefix}-manager-role", cluster_rules(rights_of(name), trusting))
+    granted, aggregated = value, list[Document]()
     if label := AGGREGATED.get(name):
-        every = with_labels(every, {label: "true"})
+        value = with_labels(value, {label: "true"})
         selectors = [{"matchLabels": {label: "true"}}]
         granted = object_of(
             f"{RBAC}/v1",
@@ -156,7 +156,7 @@ def _roles(name: str, trusting: Sequence[Document]) -> list[Document]:
     return [
         *leader_election_role(prefix, namespace, account, program.secret),
         *aggregated,
-        every,
+        value,
         binding(granted, f"{prefix}-manager-rolebinding", account, namespace),
     ]
 
@@ -172,7 +172,9 @@ def _metrics_service(program: Program) -> Document:
 def _network_policy(program: Program) -> Document:
     """Only the served ports are reachable. Egress is unrestricted, because workload clusters can be
     anywhere; in-memory clusters are at ports of this Pod."""
-    ports: list[Document] = [{"port": one, "protocol": "TCP"} for one in (SERVER, HEALTH, METRICS)]
+    ports: list[Document] = [
+        {"port": item, "protocol": "TCP"} for item in (SERVER, HEALTH, METRICS)
+    ]
     if program.manager == "docker":
         ports.append({"port": PORTS.start, "endPort": PORTS.stop - 1, "protocol": "TCP"})
     spec: Document = {
@@ -216,13 +218,13 @@ def _deployment(name: str, image: str) -> Document:
 
 
 def _container(name: str, image: str) -> Document:
-    fields = {one: {"fieldRef": {"fieldPath": path}} for one, path in _FIELDS.items()}
+    fields = {key: {"fieldRef": {"fieldPath": path}} for key, path in _FIELDS.items()}
     return {
         "name": MANAGER,
         "image": image,
         "command": ["kapy", "manager", name],
         "args": arguments(name),
-        "env": [{"name": one, "valueFrom": value} for one, value in fields.items()],
+        "env": [{"name": key, "valueFrom": value} for key, value in fields.items()],
         "ports": [port(SERVER, PORT), port(HEALTH, HEALTH_PORT), port(METRICS, METRICS_PORT)],
         **probes(),
         "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
@@ -235,7 +237,9 @@ def _container(name: str, image: str) -> Document:
 def arguments(name: str) -> list[str]:
     """The arguments of a manager, with clusterctl variables."""
     gates = [
-        f"{gate}=${{{told}}}" for gate, told in _GATES.items() if gate in _GATES_BY_MANAGER[name]
+        f"{gate}=${{{result}}}"
+        for gate, result in _GATES.items()
+        if gate in _GATES_BY_MANAGER[name]
     ]
     return [
         "--leader-elect",

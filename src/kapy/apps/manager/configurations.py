@@ -27,8 +27,8 @@ _PATHS: Final = {
 
 
 class _WebhookOperations(NamedTuple):
-    """validated: the validated operations. defaulted: has a defaulting webhook. scaled: its scale
-    is validated."""
+    """The webhooks of a kind. validated: the validated operations. defaulted: has a defaulting
+    webhook. scaled: its scale is validated."""
 
     validated: Sequence[str] = WRITES
     defaulted: bool = False
@@ -73,18 +73,26 @@ _WEBHOOK_NAMES: Final = {
 def configurations(prefix: str, namespace: str, groups: frozenset[str]) -> list[Document]:
     """The configurations of a provider's webhooks. groups: API groups of its kinds."""
     resources = [kind.type_of().RESOURCE for kind in KINDS if kind.group in groups]
-    request = [(one, _KINDS[one.kind]) for one in resources if one.kind in _KINDS]
+    request = [
+        (resource, _KINDS[resource.kind]) for resource in resources if resource.kind in _KINDS
+    ]
     client = client_config(prefix, namespace)
     roles = (
-        (MUTATING, [_webhook("default", one, client) for one, how in request if how.defaulted]),
-        (VALIDATING, [each for one, how in request for each in _validating(one, how, client)]),
+        (
+            MUTATING,
+            [_webhook("default", resource, client) for resource, how in request if how.defaulted],
+        ),
+        (
+            VALIDATING,
+            [item for resource, how in request for item in _validating(resource, how, client)],
+        ),
     )
     return [
         object_of(
             resource.api_version,
             resource.kind,
             configuration_of(prefix, resource),
-            webhooks=sorted(webhooks, key=lambda one: str(one["name"])),
+            webhooks=sorted(webhooks, key=lambda webhook: str(webhook["name"])),
         )
         for resource, webhooks in roles
     ]

@@ -68,12 +68,12 @@ class Program:
 
     @property
     def namespace(self) -> str:
-        """Its default namespace."""
+        """The namespace of the manager in its release."""
         return f"{self.prefix}-system"
 
     @property
     def account(self) -> str:
-        """Its service account."""
+        """The service account of the manager."""
         return f"{self.prefix}-manager"
 
     @property
@@ -131,7 +131,7 @@ def _add_infrastructure(
     from kapy.providers.docker import add_to as add_docker
     from kapy.providers.inmemory import InMemoryClusters
     from kapy.providers.inmemory import add_to as add_in_memory
-    from kapy.sdk import WorkloadClusters
+    from kapy.sdk.workload_clusters import WorkloadClusters
 
     cluster_cache = ClusterCache(
         runtime, dial=connections.connect, probing=False

@@ -93,13 +93,13 @@ def _additional_files(name: str) -> dict[str, str]:
 
 def _templates() -> dict[str, str]:
     folder = files("kapy.apps") / "samples" / "release"
-    found = sorted(folder.iterdir(), key=lambda one: one.name)
-    return {one.name: one.read_text("utf-8") for one in found}
+    paths = sorted(folder.iterdir(), key=lambda path: path.name)
+    return {item.name: item.read_text("utf-8") for item in paths}
 
 
 def _class() -> list[Document]:
     """The sample's class, without a namespace: the user chooses one at installation."""
-    return [_without_namespace(one) for one in class_sample() if one["kind"] != "Cluster"]
+    return [_without_namespace(item) for item in class_sample() if item["kind"] != "Cluster"]
 
 
 def _without_namespace(document: Document) -> Document:

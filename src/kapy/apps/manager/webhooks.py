@@ -57,10 +57,10 @@ class Webhooks(Reviews):
         if review.new is None:
             return {"allowed": True}
         try:
-            found = await self._rules.default(review)
+            result = await self._rules.default(review)
         except ApiError as error:
             return _denial(error, review)
-        return {**patch_response(review.new, found), **_warnings(review.warnings)}
+        return {**patch_response(review.new, result), **_warnings(review.warnings)}
 
     async def _validate(self, request: Document) -> Document:
         review = _review(request)
@@ -73,13 +73,13 @@ class Webhooks(Reviews):
     async def _convert(self, request: Document) -> Document:
         objects, wanted = request.get("objects") or [], str(request.get("desiredAPIVersion", ""))
         try:
-            found = convert_documents(objects, wanted, self._definition) if objects else []
+            documents = convert_documents(objects, wanted, self._definition) if objects else []
         except ConversionFailed as error:
             return {"convertedObjects": [], "result": BadRequest(str(error)).status()}
-        if found is None:
+        if documents is None:
             reason = f"objects of kind {objects[0].get('kind')} are not converted here"
             return {"convertedObjects": [], "result": BadRequest(reason).status()}
-        return {"convertedObjects": found, "result": {"status": "Success"}}
+        return {"convertedObjects": documents, "result": {"status": "Success"}}
 
 
 def webhooks_of_manager(
@@ -117,7 +117,7 @@ def _review(request: Document) -> Review:
 
 def _resource_of(group: str, plural: str) -> Resource | None:
     """The kind that a request is about; a request about a scale names the kind Scale."""
-    return next((one for one in _OWN_KINDS if (one.group, one.plural) == (group, plural)), None)
+    return next((kind for kind in _OWN_KINDS if (kind.group, kind.plural) == (group, plural)), None)
 
 
 def _warnings(warnings: list[str]) -> Document:

@@ -83,15 +83,15 @@ def server_side_manager(live: Document) -> str | None:
     appliers, updaters = set[str](), set[str]()
     for entry in live["metadata"].get("managedFields") or ():
         if not entry.get("subresource"):
-            found = appliers if entry.get("operation") == "Apply" else updaters
-            found.add(entry.get("manager", ""))
+            result = appliers if entry.get("operation") == "Apply" else updaters
+            result.add(entry.get("manager", ""))
     if CLIENT_SIDE in updaters:
         return None  # a server-side apply by kubectl takes this entry over
     if SERVER_SIDE in appliers:
         return SERVER_SIDE
     if updaters & _CREATORS or _annotations(live).get(LAST_APPLIED):
         return None
-    others = {one for one in appliers if not one.startswith(_CONTROLLERS)}
+    others = {applier for applier in appliers if not applier.startswith(_CONTROLLERS)}
     return others.pop() if len(others) == 1 else None
 
 
@@ -105,10 +105,10 @@ def last_applied(live: Document) -> Document:
     if not text:
         return {}
     try:
-        found = decode_json(text)
+        result = decode_json(text)
     except BadJson:
         return {}
-    return found if isinstance(found, dict) and isinstance(found.get("metadata"), dict) else {}
+    return result if isinstance(result, dict) and isinstance(result.get("metadata"), dict) else {}
 
 
 def without_bookkeeping(document: Document) -> Document:
@@ -131,7 +131,9 @@ _APPLIED: Final = ("name", "namespace", "labels", "annotations")
 def _with_last_applied(document: Document) -> Document:
     """The document with the last-applied annotation."""
     metadata = document["metadata"]
-    own = {key: one for key, one in _annotations(document).items() if key != LAST_APPLIED}
+    own = {
+        key: annotation for key, annotation in _annotations(document).items() if key != LAST_APPLIED
+    }
     bare = {**document, "metadata": {**metadata, "annotations": own}}
     text = json.dumps(bare, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     for sign in "<>&":  # as Go's encoder writes them
@@ -148,7 +150,7 @@ def _with_scope(document: Document, resource: Resource) -> Document:
     """The document, without a namespace if its kind is cluster-scoped."""
     if resource.namespaced or "namespace" not in document["metadata"]:
         return document
-    metadata = {name: one for name, one in document["metadata"].items() if name != "namespace"}
+    metadata = {name: value for name, value in document["metadata"].items() if name != "namespace"}
     return {**document, "metadata": metadata}
 
 
@@ -159,5 +161,5 @@ def _key(document: Document, resource: Resource) -> Key:
 
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
-    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value

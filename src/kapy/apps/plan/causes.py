@@ -22,8 +22,8 @@ class Causes:
     def record(self, cluster: Key, causes: Sequence[Cause]) -> None:
         """Record the causes of one reconcile of a Cluster; they replace earlier ones."""
         fresh: dict[tuple[str, str, str], list[Cause]] = {}
-        for one in causes:
-            fresh.setdefault((cluster.namespace, one.kind, one.name), []).append(one)
+        for cause in causes:
+            fresh.setdefault((cluster.namespace, cause.kind, cause.name), []).append(cause)
         self._told |= fresh
 
     def explain(self, before: Snapshot, changes: Iterable[Change]) -> Iterator[Change]:
@@ -31,9 +31,9 @@ class Causes:
 
         A template that replaces another one is shown as the difference between them.
         """
-        found = list(changes)
-        stands_for = _former_names(found)
-        for change in found:
+        result = list(changes)
+        stands_for = _former_names(result)
+        for change in result:
             kind, key = change.name.kind, change.name.key
             replaced = stands_for.get((kind.kind, key.name), "")
             old = before.get(Name(kind, Key(key.namespace, replaced)))
@@ -48,31 +48,31 @@ class Causes:
             yield replace(
                 change,
                 replaces=replaced if old is not None else "",
-                fields=tuple(_explain_field(one, causes) for one in fields),
-                patches={one.path: describe_cause(one) for one in causes},
+                fields=tuple(_explain_field(field, causes) for field in fields),
+                patches={cause.path: describe_cause(cause) for cause in causes},
             )
 
 
 def _former_names(changes: Sequence[Change]) -> dict[tuple[str, str], str]:
-    """For each created object (kind and name), the name of the object that was referenced
+    """Return, for each created object (kind and name), the name of the object that was referenced
     before."""
     created = {
-        (one.name.kind.kind, one.name.key.name) for one in changes if one.verb is Verb.CREATE
+        (item.name.kind.kind, item.name.key.name) for item in changes if item.verb is Verb.CREATE
     }
-    found = {}
+    names = {}
     for change in changes:
-        for one in change.fields:
-            if not one.path.endswith("/name") or not isinstance(one.after, str):
+        for field in change.fields:
+            if not field.path.endswith("/name") or not isinstance(field.after, str):
                 continue
             for kind, name in created:
-                if name == one.after and isinstance(one.before, str):
-                    found[kind, name] = one.before
-    return found
+                if name == field.after and isinstance(field.before, str):
+                    names[kind, name] = field.before
+    return names
 
 
 def _explain_field(field: FieldChange, causes: Sequence[Cause]) -> FieldChange:
     because = tuple(
-        dict.fromkeys(describe_cause(one) for one in causes if _touches(one.path, field.path))
+        dict.fromkeys(describe_cause(cause) for cause in causes if _touches(cause.path, field.path))
     )
     return replace(field, causes=because) if because else field
 

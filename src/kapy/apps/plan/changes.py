@@ -65,9 +65,9 @@ async def apply_changes(sandbox: Sandbox, requested: Iterable[RequestedChange]) 
     Raises ChangeRefused; the sandbox is then incomplete.
     """
     order = ChangeOrder.of(_scoped(sandbox, change) for change in requested)
-    await sandbox.define(one.document for one in order.definitions)
-    await add_namespaces(sandbox, (one.document for one in (*order.others, *order.classes)))
-    await add_namespaces(sandbox, (one.document for one in order.clusters))
+    await sandbox.define(definition.document for definition in order.definitions)
+    await add_namespaces(sandbox, (item.document for item in (*order.others, *order.classes)))
+    await add_namespaces(sandbox, (cluster.document for cluster in order.clusters))
     for step in (order.others, order.classes, order.clusters):
         for change in step:
             await _apply_change(sandbox, change)
@@ -90,15 +90,15 @@ def _scoped(sandbox: Sandbox, change: RequestedChange) -> RequestedChange:
     metadata = change.document["metadata"]
     with suppress(UnknownSandboxKind):
         if "namespace" in metadata and not sandbox.kind_of(change.document).resource.namespaced:
-            bare = {name: one for name, one in metadata.items() if name != "namespace"}
+            bare = {name: value for name, value in metadata.items() if name != "namespace"}
             return replace(change, document={**change.document, "metadata": bare})
     return change
 
 
 async def add_namespaces(sandbox: Sandbox, documents: Iterable[Document]) -> None:
     """Make the namespaces that the objects are in."""
-    there = {one["metadata"]["name"] for one in (await sandbox.client.list(NAMESPACES)).items}
-    wanted = {one["metadata"].get("namespace", "") for one in documents}
+    there = {item["metadata"]["name"] for item in (await sandbox.client.list(NAMESPACES)).items}
+    wanted = {document["metadata"].get("namespace", "") for document in documents}
     for name in sorted(wanted - there - {""}):
         await sandbox.client.create(
             NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}

@@ -42,14 +42,14 @@ def kubeadm_control_planes(objects: Objects, now: datetime) -> Iterator[Outcome]
         if result.steps or encode(after.status) != encode(kcp.status):
             template = _template(cluster, kcp)
             new = [planned_machine(template, kcp, number, now) for number in range(result.creates)]
-            leaving = {one.deletes for one in result.steps if one.deletes}
+            leaving = {step.deletes for step in result.steps if step.deletes}
             yield Outcome(
                 _rollout(objects, kcp, result),
                 [*map(written, new), written(after)],
                 objects.with_owned(
-                    objects.snapshot[name_of(one)]
-                    for one in machines
-                    if one.metadata.name in leaving
+                    objects.snapshot[name_of(machine)]
+                    for machine in machines
+                    if machine.metadata.name in leaving
                 ),
             )
 
@@ -65,13 +65,13 @@ def foreign_control_planes(objects: Objects) -> Iterator[Outcome]:
         if document is None:
             continue
         spec, status = document.get("spec") or {}, document.get("status") or {}
-        if any(status.get(one) != spec.get(one) for one in ("version", "replicas")):
+        if any(status.get(item) != spec.get(item) for item in ("version", "replicas")):
             rollout = Rollout(Name(kind, key), by_provider=True)
             yield Outcome(rollout, [{**document, "status": foreign_status(spec, status)}])
 
 
 def _rollout(objects: Objects, kcp: KubeadmControlPlane, result: forecast.Forecast) -> Rollout:
-    leaving = [one.deletes for one in result.steps if one.deletes]
+    leaving = [step.deletes for step in result.steps if step.deletes]
     return Rollout(
         name_of(kcp),
         [
@@ -82,8 +82,8 @@ def _rollout(objects: Objects, kcp: KubeadmControlPlane, result: forecast.Foreca
         creates=result.creates,
         deletes=[name for name in leaving if name not in result.outdated],
         steps=[
-            f"delete Machine {one.deletes}" if one.deletes else "create a Machine"
-            for one in result.steps
+            f"delete Machine {step.deletes}" if step.deletes else "create a Machine"
+            for step in result.steps
         ],
         in_place=updating_handlers(objects, "CanUpdateMachine")
         if result.may_update_in_place
@@ -105,9 +105,9 @@ def _template(cluster: Cluster, kcp: KubeadmControlPlane) -> Machine:
 
 def _forecast_inputs(objects: Objects, machines: Sequence[Machine]) -> forecast.OwnedObjects:
     configs, infrastructure = {}, {}
-    for one in machines:
-        name, namespace = one.metadata.name, one.metadata.namespace
-        config_ref, ref = one.spec.bootstrap.config_ref, one.spec.infrastructure_ref
+    for machine in machines:
+        name, namespace = machine.metadata.name, machine.metadata.namespace
+        config_ref, ref = machine.spec.bootstrap.config_ref, machine.spec.infrastructure_ref
         if config_ref is not None:
             config = objects.get(KubeadmConfig, Key(namespace, config_ref.name))
             if config is not None:
@@ -120,5 +120,7 @@ def _forecast_inputs(objects: Objects, machines: Sequence[Machine]) -> forecast.
 
 
 def _cluster_name(kcp: KubeadmControlPlane) -> str:
-    owners = (one.name for one in kcp.metadata.owner_references if one.kind == "Cluster")
+    owners = (
+        reference.name for reference in kcp.metadata.owner_references if reference.kind == "Cluster"
+    )
     return next(owners, kcp.metadata.labels.get(Label.CLUSTER_NAME, ""))

@@ -25,21 +25,27 @@ def deletions(objects: Objects, now: datetime) -> Iterator[Outcome]:
         if after is not None and after["metadata"] == document["metadata"]:
             continue  # those who hold it now are in the sandbox
         everything = objects.with_owned([document])
-        machines = sorted(one["metadata"]["name"] for one in everything if _is_machine(one))
+        machines = sorted(
+            element["metadata"]["name"] for element in everything if _is_machine(element)
+        )
         rollout = Rollout(
-            name, deletes=machines, steps=[f"delete Machine {one}" for one in machines]
+            name, deletes=machines, steps=[f"delete Machine {machine}" for machine in machines]
         )
         held = [] if after is None else [after]
-        gone = list[Document]()
-        for one in everything:
-            if one is document:
-                gone += [one] if after is None else []
-            elif (stays := without_outside_finalizers(one, now)) is not None:
+        removal = list[Document]()
+        for item in everything:
+            if item is document:
+                removal += [item] if after is None else []
+            elif (stays := without_outside_finalizers(item, now)) is not None:
                 held.append(stays)  # whoever holds it deletes what goes with it: templates
             else:
-                gone.append(one)
-        listed = [one for one in gone if one is not document and not _is_of_machines(one)]
-        yield Outcome(rollout, held, gone, listed)
+                removal.append(item)
+        listed = [
+            element
+            for element in removal
+            if element is not document and not _is_of_machines(element)
+        ]
+        yield Outcome(rollout, held, removal, listed)
 
 
 def _is_machine(document: Document) -> bool:
@@ -50,7 +56,7 @@ def _is_machine(document: Document) -> bool:
 def _is_of_machines(document: Document) -> bool:
     """Whether it is a Machine, a set of Machines, or an object that was created for one."""
     owners = document["metadata"].get("ownerReferences") or ()
-    return document["kind"] in _MACHINES or any(one["kind"] in _MACHINES for one in owners)
+    return document["kind"] in _MACHINES or any(owner["kind"] in _MACHINES for owner in owners)
 
 
 MACHINES: Final = kind_of(Machine)

@@ -14,7 +14,7 @@ from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 
 
 class Verb(Enum):
-    """What happens to an object."""
+    """The predicted change of an object: its creation, update or deletion."""
 
     CREATE = "create"
     CHANGE = "change"
@@ -66,13 +66,13 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
         elif old is not None and (new is None or _begins_deletion(old, new)):
             yield Change(Verb.DELETE, name, api_version)
         elif old is not None and new is not None:
-            found = tuple(
+            results = tuple(
                 map(
                     _mask_secret, field_changes(compared_part(old), compared_part(new)), repeat(new)
                 )
             )
-            if found:
-                yield Change(Verb.CHANGE, name, api_version, found, _comparable(new))
+            if results:
+                yield Change(Verb.CHANGE, name, api_version, results, _comparable(new))
 
 
 def _comparable(document: Document) -> Document:

@@ -14,7 +14,7 @@ def updating_handlers(objects: Objects, hook: str) -> list[str]:
     """The names of the handlers that decide on a kind of in-place update."""
     return sorted(
         handler.name
-        for one in objects.all(ExtensionConfig)
-        for handler in one.status.handlers
+        for config in objects.all(ExtensionConfig)
+        for handler in config.status.handlers
         if handler.request_hook.hook == hook
     )

@@ -36,7 +36,10 @@ def machine_deployments(objects: Objects, now: datetime) -> Iterator[Outcome]:
         if cluster is None or deployment.deleting or is_paused(deployment, cluster):
             continue
         sets = objects.controlled(MachineSet, deployment)
-        theirs = {one.metadata.name: objects.controlled(Machine, one) for one in sets}
+        theirs = {
+            machine_set.metadata.name: objects.controlled(Machine, machine_set)
+            for machine_set in sets
+        }
         everyone = [machine for some in theirs.values() for machine in some]
         prediction = forecast(deployment, sets, everyone, now)
         after = rolled_out_deployment(deployment, prediction.sets)
@@ -52,8 +55,8 @@ def _outcome(
     machines_by_set: Mapping[str, list[Machine]],
     now: datetime,
 ) -> Outcome:
-    for one in prediction.sets:
-        one.metadata.uid = one.metadata.uid or f"{one.key}{PLANNED_NAME}"
+    for machine_set in prediction.sets:
+        machine_set.metadata.uid = machine_set.metadata.uid or f"{machine_set.key}{PLANNED_NAME}"
     steps = StepDescriptions(machines_by_set, deployment.spec.deletion.order, now)
     words = [line for step in prediction.steps for line in steps.describe(step)]
     outdated = prediction.outdated
@@ -67,19 +70,19 @@ def _outcome(
         in_place=updating_handlers(objects, "CanUpdateMachineSet") if prediction.may_stay else [],
     )
     leaving = (
-        objects.snapshot[name_of(one)]
+        objects.snapshot[name_of(machine)]
         for some in machines_by_set.values()
-        for one in some
-        if one.metadata.name in steps.gone
+        for machine in some
+        if machine.metadata.name in steps.gone
     )
     kept, finished = _cleanup(prediction, now)
     new = [
         planned_machine(
-            Machine(metadata=template_meta(one), spec=one.spec.template.spec), one, number, now
+            Machine(metadata=template_meta(item), spec=item.spec.template.spec), item, number, now
         )
-        for one in prediction.sets
+        for item in prediction.sets
         for number in range(
-            min((one.spec.replicas or 0) - steps.remaining(one.metadata.name), MAX_STEPS)
+            min((item.spec.replicas or 0) - steps.remaining(item.metadata.name), MAX_STEPS)
         )
     ]
     return Outcome(
@@ -93,14 +96,14 @@ def _cleanup(prediction: Forecast, now: datetime) -> tuple[list[Document], list[
     """The MachineSets that stay (or are held by a finalizer) and those that are deleted: a finished
     rollout keeps none without Machines."""
     done = all(
-        (one.spec.replicas or 0) == 0 or one.metadata.name not in prediction.outdated
-        for one in prediction.sets
+        (item.spec.replicas or 0) == 0 or item.metadata.name not in prediction.outdated
+        for item in prediction.sets
     )
     kept: list[Document] = []
     finished: list[Document] = []
-    for one in prediction.sets:
-        document = written(one)
-        if one.metadata.name in prediction.olds and not one.spec.replicas and done:
+    for machine_set in prediction.sets:
+        document = written(machine_set)
+        if machine_set.metadata.name in prediction.olds and not machine_set.spec.replicas and done:
             held = without_outside_finalizers(document, now)
             (finished if held is None else kept).append(held or document)
         else:

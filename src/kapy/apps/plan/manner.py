@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
-    """server_side, force: `--server-side`, `--force-conflicts`. manager: `--field-manager`, "" for
+    """Options of `kubectl apply`. force: `--force-conflicts`. manager: `--field-manager`, "" for
     kubectl's own of either way."""
 
     server_side: bool = False

@@ -48,26 +48,26 @@ class Objects:
     def with_owned(self, documents: Iterable[Document]) -> list[Document]:
         """The objects with all dependents that are garbage-collected with them, dependents
         first."""
-        found: dict[str, Document] = {}
+        result: dict[str, Document] = {}
         todo = list(documents)
         while todo:
             document = todo.pop()
             uid = document["metadata"]["uid"]
-            if uid not in found:
-                found[uid] = document
+            if uid not in result:
+                result[uid] = document
                 todo += (self.snapshot[name] for name in self._owned.get(uid, ()))
-        return list(found.values())[::-1]
+        return list(result.values())[::-1]
 
     def _of(self, kind: type[O]) -> dict[Key, O]:
-        found = self._decoded.get(kind)
-        if found is None:
+        result = self._decoded.get(kind)
+        if result is None:
             wanted = kind_of(kind)
-            found = self._decoded[kind] = {
+            result = self._decoded[kind] = {
                 name.key: read(document, kind)
                 for name, document in self.snapshot.items()
                 if name.kind == wanted
             }
-        return found
+        return result
 
 
 def kind_of(kind: type[Object]) -> GroupKind:
@@ -82,4 +82,4 @@ def name_of(obj: Object) -> Name:
 
 def _controls(document: Document, uid: str) -> bool:
     owners = document["metadata"].get("ownerReferences") or ()
-    return any(one["uid"] == uid and one.get("controller") for one in owners)
+    return any(owner["uid"] == uid and owner.get("controller") for owner in owners)

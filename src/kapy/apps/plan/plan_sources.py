@@ -35,15 +35,19 @@ class FileSource:
 
     async def fill(self, into: Sandbox, requested: Sequence[RequestedChange]) -> None:  # noqa: ARG002
         """Put the files' objects in. Raises UnknownSandboxKind."""
-        definitions = [one for one in self.documents if one["kind"] == CRDS.kind]
-        others = [one for one in self.documents if one["kind"] != CRDS.kind]
+        definitions = [document for document in self.documents if document["kind"] == CRDS.kind]
+        others = [document for document in self.documents if document["kind"] != CRDS.kind]
         await into.define(definitions)
         await add_namespaces(into, others)
         await into.store(others)
 
     async def extensions(self) -> Sequence[Document]:
         """The ExtensionConfigs among the files."""
-        return [one for one in self.documents if one["kind"] == ExtensionConfig.RESOURCE.kind]
+        return [
+            document
+            for document in self.documents
+            if document["kind"] == ExtensionConfig.RESOURCE.kind
+        ]
 
     async def admission_errors(
         self,
@@ -63,15 +67,15 @@ class ClusterSource:
     async def fill(self, into: Sandbox, requested: Sequence[RequestedChange]) -> None:
         """Read the objects; unreadable kinds count as empty. Raises KapyError."""
         there = (await self.client.list(CRDS)).items
-        crds = [one for one in there if _is_own_crd(one)]
-        await into.define([*crds, *(one for one in there if _is_changed_crd(one, requested))])
-        found: dict[tuple[str, Key], Document] = {}
-        for document in [one async for one in self._touched(crds, requested)]:
-            found[document["kind"], Key.of(document)] = document
-        for document in [one async for one in self._changed_objects(requested)]:
-            found.setdefault((document["kind"], Key.of(document)), document)
-        await add_namespaces(into, found.values())
-        await into.store(found.values())
+        crds = [item for item in there if _is_own_crd(item)]
+        await into.define([*crds, *(item for item in there if _is_changed_crd(item, requested))])
+        result: dict[tuple[str, Key], Document] = {}
+        for document in [item async for item in self._touched(crds, requested)]:
+            result[document["kind"], Key.of(document)] = document
+        for document in [obj async for obj in self._changed_objects(requested)]:
+            result.setdefault((document["kind"], Key.of(document)), document)
+        await add_namespaces(into, result.values())
+        await into.store(result.values())
 
     async def extensions(self) -> Sequence[Document]:
         """The ExtensionConfigs of the management cluster, none if they cannot be read."""
@@ -81,7 +85,7 @@ class ClusterSource:
         self, requested: Sequence[RequestedChange], following: Iterable[Document]
     ) -> Mapping[Name, str]:
         """The result of a dry run of each object, webhooks included. Raises Unreachable."""
-        kinds, found = Kinds(self.client), dict[Name, str]()
+        kinds, result = Kinds(self.client), dict[Name, str]()
 
         async def ask(document: Document, options: ApplyOptions | None = None) -> None:
             try:
@@ -94,17 +98,17 @@ class ClusterSource:
             except (UnknownKind, NotFound):
                 return  # its kind or its namespace comes with the change
             except ApiError as error:
-                found[_name(document)] = f"would be refused: {error}"
+                result[_name(document)] = f"would be refused: {error}"
 
-        asked = set[Name]()
+        errors = set[Name]()
         for change in requested:
             if not change.deletes:
-                asked.add(_name(change.document))
+                errors.add(_name(change.document))
                 await ask(change.document, change.options)
         for document in following:
-            if _name(document) not in asked:
+            if _name(document) not in errors:
                 await ask(document)
-        return found
+        return result
 
     async def _touched(
         self, crds: Sequence[Document], requested: Sequence[RequestedChange]
@@ -113,15 +117,15 @@ class ClusterSource:
         classes = (await self.client.list(ClusterClass.RESOURCE)).items
         meant = set(_affected_clusters(requested, clusters, classes))
         namespaces = {key.namespace for key in meant} | {
-            one.document["metadata"].get("namespace", "") for one in requested
+            change.document["metadata"].get("namespace", "") for change in requested
         }
         resources = list(_storage_resources(crds))
-        for one in clusters:
-            if Key.of(one) in meant:
-                yield one
-        for one in classes:
-            yield one
-            namespaces.add(one["metadata"]["namespace"])
+        for cluster in clusters:
+            if Key.of(cluster) in meant:
+                yield cluster
+        for cluster_class in classes:
+            yield cluster_class
+            namespaces.add(cluster_class["metadata"]["namespace"])
         for resource in resources:
             if resource in (Cluster.RESOURCE, ClusterClass.RESOURCE):
                 continue
@@ -156,26 +160,28 @@ def _affected_clusters(
     """The Clusters that the wishes can affect: wished Clusters, Clusters of wished classes or
     templates, and Clusters whose objects are wished."""
     names = {
-        (one.document["kind"], one.document["metadata"].get("namespace", "default"),
-         one.document["metadata"]["name"])
-        for one in requested
+        (change.document["kind"], change.document["metadata"].get("namespace", "default"),
+         change.document["metadata"]["name"])
+        for change in requested
     }  # fmt: skip
     labelled = {
         Key(
-            one.document["metadata"].get("namespace", "default"),
-            (one.document["metadata"].get("labels") or {}).get(Label.CLUSTER_NAME)
-            or (one.document.get("spec") or {}).get("clusterName", ""),
+            change.document["metadata"].get("namespace", "default"),
+            (change.document["metadata"].get("labels") or {}).get(Label.CLUSTER_NAME)
+            or (change.document.get("spec") or {}).get("clusterName", ""),
         )
-        for one in requested
+        for change in requested
     }
     changed = {
-        Key.of(one) for one in classes if _name_parts(one) in names or _refers_to(one, names)
+        Key.of(cluster_class)
+        for cluster_class in classes
+        if _name_parts(cluster_class) in names or _refers_to(cluster_class, names)
     } | {Key(namespace, name) for kind, namespace, name in names if kind == "ClusterClass"}
-    for one in clusters:
-        key = Key.of(one)
-        ref = (one["spec"].get("topology") or {}).get("classRef") or {}
+    for cluster in clusters:
+        key = Key.of(cluster)
+        ref = (cluster["spec"].get("topology") or {}).get("classRef") or {}
         of_class = Key(ref.get("namespace") or key.namespace, ref.get("name", ""))
-        if _name_parts(one) in names or key in labelled or of_class in changed:
+        if _name_parts(cluster) in names or key in labelled or of_class in changed:
             yield key
 
 
@@ -213,8 +219,8 @@ def _is_own_crd(crd: Document) -> bool:
 
 def _is_changed_crd(crd: Document, requested: Sequence[RequestedChange]) -> bool:
     kinds = {
-        (split_api_version(one.document["apiVersion"])[0], one.document["kind"])
-        for one in requested
+        (split_api_version(change.document["apiVersion"])[0], change.document["kind"])
+        for change in requested
     }
     return (crd["spec"]["group"], crd["spec"]["names"]["kind"]) in kinds
 

@@ -108,17 +108,19 @@ async def compute_plan(
         await apply_changes(box, requested)
         for _ in range(MAX_STAGES):
             after = box.snapshot()
-            found = list(outcomes(after, box.nodes, clock()))
-            differences = [one for one in changes(before, after) if _is_listed(one, requested)]
+            result = list(outcomes(after, box.nodes, clock()))
+            differences = [
+                change for change in changes(before, after) if _is_listed(change, requested)
+            ]
             stage = Stage(
                 tuple(causes.explain(before, differences)),
-                tuple(one.rollout for one in found if one.rollout.has_effect),
+                tuple(outcome.rollout for outcome in result if outcome.rollout.has_effect),
             )
             if not stage.is_empty:
                 plan.stages.append(stage)
-            if not found:
+            if not result:
                 break
-            before = await _after_rollouts(box, found)
+            before = await _after_rollouts(box, result)
         plan.objects = box.snapshot()
         plan.problems = dict(problems(plan.objects))
     plan.problems |= await world.admission_errors(requested, _first_changes(plan))
@@ -137,8 +139,8 @@ def _is_listed(change: Change, requested: Sequence[RequestedChange]) -> bool:
     """Whether a change is listed; changes of Machines are listed with rollouts."""
     name = change.name
     return name.kind.kind not in _LISTED_WITH_ROLLOUTS or any(
-        (one.document["kind"], Key.of(one.document)) == (name.kind.kind, name.key)
-        for one in requested
+        (item.document["kind"], Key.of(item.document)) == (name.kind.kind, name.key)
+        for item in requested
     )
 
 
@@ -149,10 +151,10 @@ async def _after_rollouts(box: Sandbox, outcomes: Iterable[Outcome]) -> Snapshot
     """The snapshot after rollouts and before any controller reacts; objects to be listed as deleted
     are still in it."""
     deleted: dict[Name, Document] = {}
-    for one in outcomes:
-        await box.remove(one.deleted)
-        await box.store(one.updated)
-        deleted |= {box.name_of(document): document for document in one.listed_deletions}
+    for outcome in outcomes:
+        await box.remove(outcome.deleted)
+        await box.store(outcome.updated)
+        deleted |= {box.name_of(document): document for document in outcome.listed_deletions}
     after = deleted | dict(box.snapshot())
     await box.settle()
     return after

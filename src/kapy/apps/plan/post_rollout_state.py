@@ -62,7 +62,7 @@ def rolled_out_deployment(
 ) -> MachineDeployment:
     """The MachineDeployment after its rollout, with the planned MachineSets."""
     after = copy_model(deployment)
-    status, there = after.status, sum(one.spec.replicas or 0 for one in sets)
+    status, there = after.status, sum(machine_set.spec.replicas or 0 for machine_set in sets)
     status.replicas = status.ready_replicas = status.available_replicas = there
     status.up_to_date_replicas = deployment.spec.replicas or 0
     status.observed_generation = deployment.metadata.generation
@@ -99,7 +99,11 @@ def without_outside_finalizers(document: Document, now: datetime) -> Document | 
     """A deleted object after all finalizers outside the sandbox were removed; None if no finalizer
     is left."""
     metadata = document["metadata"]
-    held = [one for one in metadata.get("finalizers") or () if one in TOPOLOGY_FINALIZERS]
+    held = [
+        finalizer
+        for finalizer in metadata.get("finalizers") or ()
+        if finalizer in TOPOLOGY_FINALIZERS
+    ]
     if not held:
         return None
     since = metadata.get("deletionTimestamp") or stamp(now)

@@ -20,13 +20,13 @@ def problems(snapshot: Snapshot) -> Iterator[tuple[Name, str]]:
     """The problems by object, in the words of its conditions."""
     objects = Objects(snapshot)
     for cluster_class in objects.all(ClusterClass):
-        said = [*_missing_templates(objects, cluster_class), *_class_problems(cluster_class)]
-        if said:
-            yield name_of(cluster_class), "; ".join(said)
+        templates = [*_missing_templates(objects, cluster_class), *_class_problems(cluster_class)]
+        if templates:
+            yield name_of(cluster_class), "; ".join(templates)
     for cluster in objects.all(Cluster):
-        found = get(cluster.status.conditions, ConditionType.TOPOLOGY_RECONCILED)
-        if found is not None and found.reason in _FAILURE_CONDITIONS:
-            yield name_of(cluster), found.message
+        condition = get(cluster.status.conditions, ConditionType.TOPOLOGY_RECONCILED)
+        if condition is not None and condition.reason in _FAILURE_CONDITIONS:
+            yield name_of(cluster), condition.message
 
 
 _FAILURE_CONDITIONS: Final = (Reason.RECONCILE_FAILED, Reason.CLUSTER_CLASS_NOT_RECONCILED)
@@ -34,9 +34,9 @@ _CLASS_CONDITIONS: Final = (ConditionType.VARIABLES_READY, ConditionType.REF_VER
 
 
 def _class_problems(cluster_class: ClusterClass) -> Iterator[str]:
-    for one in cluster_class.status.conditions:
-        if one.type in _CLASS_CONDITIONS and one.status == "False":
-            yield one.message
+    for condition in cluster_class.status.conditions:
+        if condition.type in _CLASS_CONDITIONS and condition.status == "False":
+            yield condition.message
 
 
 def _missing_templates(objects: Objects, cluster_class: ClusterClass) -> Iterator[str]:
@@ -57,5 +57,5 @@ def template_refs(part: Any) -> Iterator[Mapping[str, str]]:
             else:
                 yield from template_refs(value)
     elif isinstance(part, list):
-        for one in part:
-            yield from template_refs(one)
+        for item in part:
+            yield from template_refs(item)

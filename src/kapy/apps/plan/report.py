@@ -24,7 +24,7 @@ def as_document(plan: Plan) -> Document:
     """The whole plan as JSON: {"stages": [{"changes", "rollouts"}], "underWay", "problems"}."""
     return {
         "kind": "Plan",
-        "stages": [_stage(one) for one in plan.stages],
+        "stages": [_stage(stage) for stage in plan.stages],
         "underWay": _stage(plan.ongoing),
         "problems": [
             {**_name_document(name), "message": message} for name, message in plan.problems.items()
@@ -35,68 +35,70 @@ def as_document(plan: Plan) -> Document:
 
 def summary(plan: Plan) -> Document:
     """How many objects are created, changed and deleted, and Machines made and replaced."""
-    changes = [one for stage in plan.stages for one in stage.changes]
-    rollouts = [one for stage in plan.stages for one in stage.rollouts]
+    changes = [change for stage in plan.stages for change in stage.changes]
+    rollouts = [rollout for stage in plan.stages for rollout in stage.rollouts]
     return {
-        **{verb.value: sum(one.verb is verb for one in changes) for verb in Verb},
-        "machinesCreated": sum(one.creates for one in rollouts),
-        "machinesReplaced": sum(len(one.replaces) for one in rollouts),
-        "machinesDeleted": sum(len(one.deletes) for one in rollouts),
+        **{verb.value: sum(change.verb is verb for change in changes) for verb in Verb},
+        "machinesCreated": sum(rollout.creates for rollout in rollouts),
+        "machinesReplaced": sum(len(rollout.replaces) for rollout in rollouts),
+        "machinesDeleted": sum(len(rollout.deletes) for rollout in rollouts),
     }
 
 
 def _stage(stage: Stage) -> Document:
     return {
-        "changes": [_change(one) for one in stage.changes],
-        "rollouts": [_rollout(one) for one in stage.rollouts],
+        "changes": [_change(change) for change in stage.changes],
+        "rollouts": [_rollout(rollout) for rollout in stage.rollouts],
     }
 
 
 def _name_document(name: Name) -> Document:
-    found = {"group": name.kind.group, "kind": name.kind.kind, "name": name.key.name}
-    return found | ({"namespace": name.key.namespace} if name.key.namespace else {})
+    result = {"group": name.kind.group, "kind": name.kind.kind, "name": name.key.name}
+    return result | ({"namespace": name.key.namespace} if name.key.namespace else {})
 
 
 def _change(change: Change) -> Document:
-    found = {
+    result = {
         "verb": change.verb.value,
         "apiVersion": change.api_version,
         **_name_document(change.name),
     }
     if change.replaces:
-        found["replaces"] = change.replaces
+        result["replaces"] = change.replaces
     if change.fields:
-        found["fields"] = [
+        result["fields"] = [
             {
-                "path": one.path,
-                "before": one.before,
-                "after": one.after,
-                **({"because": list(one.causes)} if one.causes else {}),
+                "path": field.path,
+                "before": field.before,
+                "after": field.after,
+                **({"because": list(field.causes)} if field.causes else {}),
             }
-            for one in change.fields
+            for field in change.fields
         ]
     if change.verb is not Verb.DELETE:
-        found["object"] = change.after
+        result["object"] = change.after
         if change.patches:
-            found["patches"] = dict(change.patches)
-    return found
+            result["patches"] = dict(change.patches)
+    return result
 
 
 def _rollout(rollout: Rollout) -> Document:
-    found: Document = {
+    result: Document = {
         **_name_document(rollout.name),
         "creates": rollout.creates,
-        "replaces": [{"name": one.name, "because": list(one.reasons)} for one in rollout.replaces],
+        "replaces": [
+            {"name": replace.name, "because": list(replace.reasons)} for replace in rollout.replaces
+        ],
         "deletes": rollout.deletes,
         "steps": rollout.steps,
     }
     if rollout.waits_for_user:
-        found["onDelete"] = True
+        result["onDelete"] = True
     if rollout.by_provider:
-        found["byProvider"] = True
+        result["byProvider"] = True
     if rollout.in_place:
-        found["mayBeUpdatedInPlaceBy"] = rollout.in_place
-    return found
+        result["mayBeUpdatedInPlaceBy"] = rollout.in_place
+    return result
 
 
 def as_text(plan: Plan, *, color: bool = False) -> str:
@@ -152,27 +154,27 @@ class _Printer:
         sign = _SIGN[change.verb]
         instead = f", in place of {change.replaces}" if change.replaces else ""
         yield self._paint(sign, f"  {sign} {change.verb.value} {change.name}{instead}")
-        for one in change.fields:
-            yield from self._field(one)
+        for field in change.fields:
+            yield from self._field(field)
 
-    def _field(self, one: FieldChange) -> Iterator[str]:
-        path = one.path.lstrip("/").replace("/", ".").replace("~1", "/").replace("~0", "~")
-        because = f"   [{'; '.join(one.causes)}]" if one.causes else ""
-        if one.before is None:
-            yield self._paint("+", f"      + {path}: {_value_text(one.after)}") + because
-        elif one.after is None:
-            yield self._paint("-", f"      - {path}: {_value_text(one.before)}") + because
+    def _field(self, field_change: FieldChange) -> Iterator[str]:
+        path = field_change.path.lstrip("/").replace("/", ".").replace("~1", "/").replace("~0", "~")
+        because = f"   [{'; '.join(field_change.causes)}]" if field_change.causes else ""
+        if field_change.before is None:
+            yield self._paint("+", f"      + {path}: {_value_text(field_change.after)}") + because
+        elif field_change.after is None:
+            yield self._paint("-", f"      - {path}: {_value_text(field_change.before)}") + because
         else:
-            text = f"      ~ {path}: {_value_text(one.before)} → {_value_text(one.after)}"
-            yield self._paint("~", text) + because
+            before, after = _value_text(field_change.before), _value_text(field_change.after)
+            yield self._paint("~", f"      ~ {path}: {before} → {after}") + because
 
     def _rollout(self, rollout: Rollout) -> Iterator[str]:
         if rollout.by_provider:
             yield f"  ↻ {rollout.name}: its provider replaces what has to be replaced"
             return
         yield f"  ↻ {rollout.name}: {_machines(rollout)}"
-        for one in rollout.replaces:
-            yield f"      Machine {one.name} is replaced: {'; '.join(one.reasons)}"
+        for replace in rollout.replaces:
+            yield f"      Machine {replace.name} is replaced: {'; '.join(replace.reasons)}"
         for name in rollout.deletes:
             yield f"      Machine {name} goes"
         if rollout.in_place:
@@ -221,10 +223,10 @@ _LONGEST: Final = 160
 
 
 def _summary_line(plan: Plan) -> str:
-    found = summary(plan)
+    result = summary(plan)
     return (
-        f"Plan: {found['create']} to create, {found['change']} to change, "
-        f"{found['delete']} to delete; Machines: {found['machinesCreated']} to create, "
-        f"{found['machinesReplaced']} of them in place of others, "
-        f"{found['machinesDeleted']} to delete."
+        f"Plan: {result['create']} to create, {result['change']} to change, "
+        f"{result['delete']} to delete; Machines: {result['machinesCreated']} to create, "
+        f"{result['machinesReplaced']} of them in place of others, "
+        f"{result['machinesDeleted']} to delete."
     )

@@ -63,7 +63,7 @@ class Sandbox:
 
     async def define(self, crds: Iterable[Document]) -> None:
         """Add CRDs of other providers; existing ones stay."""
-        there = {Key.of(one) for one in (await self.client.list(CRDS)).items}
+        there = {Key.of(item) for item in (await self.client.list(CRDS)).items}
         for crd in crds:
             if Key.of(crd) not in there:
                 await self.client.create(CRDS, _without_server_fields(crd))
@@ -99,33 +99,33 @@ class Sandbox:
         """How the kind of an object is served. Raises UnknownSandboxKind."""
         api_version, kind = document.get("apiVersion", ""), document.get("kind", "")
         group, version = split_api_version(api_version)
-        found = self.server.context.registry.find_kind(group, version, kind)
-        if found is None:
+        result = self.server.context.registry.find_kind(group, version, kind)
+        if result is None:
             raise UnknownSandboxKind(
                 f'no kind "{kind}" in {api_version}: its CustomResourceDefinition is not there; '
                 "give its file, too, or plan against a management cluster that has it"
             )
-        return found
+        return result
 
     def name_of(self, document: Document) -> Name:
-        """What a snapshot calls an object. Raises UnknownSandboxKind."""
+        """Return the name of an object in a snapshot. Raises UnknownSandboxKind."""
         resource = self.kind_of(document).resource
         return Name(GroupKind(resource.group, resource.kind), Key.of(document))
 
     def snapshot(self) -> Snapshot:
         """All objects of custom kinds, and the watched ones of others, as they are now."""
-        found = {}
-        wanted = {one.kind for one in self.watched}
+        result = {}
+        wanted = {entry.kind for entry in self.watched}
         for kind in self.server.context.registry:
             name = GroupKind(kind.resource.group, kind.resource.kind)
             if kind.resource != kind.storage or not (kind.custom or name in wanted):
                 continue
             table = self.server.store.peek(kind.table)
             for document in () if table is None else table.scan(""):
-                one = Name(name, Key.of(document))
-                if kind.custom or one in self.watched:
-                    found[one] = document
-        return found
+                group_kind = Name(name, Key.of(document))
+                if kind.custom or group_kind in self.watched:
+                    result[group_kind] = document
+        return result
 
     async def settle(self) -> None:
         """Let the controllers work until nothing changes any more; virtual time passes at once."""
@@ -153,22 +153,22 @@ async def sandbox(
     client = Client(server.transport(ADMIN), field_manager=FIELD_MANAGER)
     rules.enable_reads(client)
     runtime = Runtime.on(server.transport(ADMIN), clock=clock)
-    found = Sandbox(server, runtime, client)
+    result = Sandbox(server, runtime, client)
     try:
         async with run_services(server=server.run):
             await asyncio.sleep(0)  # the server makes its namespaces in its first step
             # Ours are known to be good: what admission would find out costs a tenth of a second.
-            await found.store(map(_without_server_fields, crds()))
-            await fill(found)
-            found.nodes.read(found.snapshot())
+            await result.store(map(_without_server_fields, crds()))
+            await fill(result)
+            result.nodes.read(result.snapshot())
             if gates.runtime_sdk:
-                _add_extension_callers(runtime, found.nodes, explain, post)
+                _add_extension_callers(runtime, result.nodes, explain, post)
             else:
                 add_cluster_classes(runtime)
-                add_topologies(runtime, found.nodes, explain=explain)
+                add_topologies(runtime, result.nodes, explain=explain)
             async with run_services(runtime=runtime.run):
                 await runtime.working.wait()
-                yield found
+                yield result
     finally:
         server.close()
 

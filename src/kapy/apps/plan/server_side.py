@@ -50,9 +50,9 @@ async def _own_last_applied(send: Sender, path: str, live: Document) -> Document
     metadata = live["metadata"]
     text = (metadata.get("annotations") or {}).get(ANNOTATION)
     owners = (
-        one
-        for one in metadata.get("managedFields") or ()
-        if one.get("operation") == "Apply" and owns_annotation(one.get("fieldsV1") or {})
+        field
+        for field in metadata.get("managedFields") or ()
+        if field.get("operation") == "Apply" and owns_annotation(field.get("fieldsV1") or {})
     )
     if text is None or next(owners, None) is not None:
         return live

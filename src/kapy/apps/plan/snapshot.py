@@ -10,7 +10,7 @@ from kapy.kube.names import GroupKind
 
 
 class Name(NamedTuple):
-    """Which object of which kind."""
+    """Kind and key of an object."""
 
     kind: GroupKind
     key: Key

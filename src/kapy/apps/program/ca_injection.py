@@ -1,14 +1,16 @@
 """Injects the CA of the webhooks' certificate into webhook configurations and CRDs.
 
-Only configurations that refer to our Service are changed, and none that cert-manager manages.
+Only configurations that refer to our Service are changed. Those that cert-manager manages are left
+to it, unless the CA is our own: then nobody issues the Certificate that the annotation names, which
+may be of a former release. The annotation is removed, so that nobody writes another CA.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from kapy.api.names import Label
 from kapy.engine.cache import Informer
@@ -35,21 +37,32 @@ CERT_MANAGER_ANNOTATIONS: Final = (
     "cert-manager.io/inject-ca-from-secret",
 )
 """Annotations by which cert-manager writes the authority."""
+_PLACEHOLDERS: Final = (None, "", "Cg==")
+"""The value of released CRDs that means "no bundle"."""
+
+
+class CASource(Protocol):
+    """The CA of the served certificate."""
+
+    @property
+    def ca(self) -> bytes:
+        """The CA as PEM, b"" if there is none yet."""
+        ...
+
+    @property
+    def is_own_ca(self) -> bool:
+        """Whether this program or a replica made the CA, not cert-manager or a user."""
+        ...
 
 
 class CAInjector:
     """Injects the CA bundle into webhook configurations and CRD conversions that refer to our
-    Service.
+    Service."""
 
-    authority: returns the CA as PEM, b"" if there is none yet.
-    """
-
-    def __init__(
-        self, runtime: Runtime, service: Key, provider: str, authority: Callable[[], bytes]
-    ) -> None:
+    def __init__(self, runtime: Runtime, service: Key, provider: str, source: CASource) -> None:
         self._client = runtime.client
         self._service = service
-        self._authority = authority
+        self._source = source
         self._controllers: list[tuple[Controller, Informer[Document]]] = []
         labels = f"{Label.PROVIDER}={provider}"
         for resource in (MUTATING, VALIDATING, CRDS):
@@ -71,36 +84,66 @@ class CAInjector:
     async def _reconcile(
         self, resource: Resource, informer: Informer[Document], key: Key
     ) -> Result:
-        found, authority = informer.raw(key), self._authority()
-        if found is None or not authority or _is_cert_managers(found):
+        result, authority = informer.raw(key), self._source.ca
+        if result is None or not authority:
             return DONE
-        patch = injection_patch(found, self._service, b64encode(authority).decode())
+        bundle = b64encode(authority).decode()
+        if not (annotated := _cert_manager_annotations(result)):
+            patch = injection_patch(result, self._service, bundle)
+        elif self._source.is_own_ca:
+            patch = takeover_patch(result, self._service, bundle, annotated)
+        else:  # cert-manager has the last word, if it is still there
+            patch = injection_patch(result, self._service, bundle, replaced=_PLACEHOLDERS)
         if patch is not None:
-            version = {"metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}}
-            await self._client.patch(resource, key, {**version, **patch})
+            version = result["metadata"]["resourceVersion"]
+            metadata = {**patch.get("metadata", {}), "resourceVersion": version}
+            await self._client.patch(resource, key, {**patch, "metadata": metadata})
         return DONE
 
 
-def injection_patch(document: Document, service: Key, bundle: str) -> Document | None:
-    """Return a merge patch that sets the CA bundle (base64) of all clients of a Service; None if
-    nothing changes.
+def takeover_patch(
+    document: Document, service: Key, bundle: str, annotated: Iterable[str]
+) -> Document | None:
+    """Return a merge patch that sets the CA bundle and removes cert-manager's annotations; None if
+    no client of the Service is there.
     """
+    if not any(_refers_to_service(client, service) for client in _clients(document)):
+        return None
+    annotations: Document = {"metadata": {"annotations": dict.fromkeys(annotated)}}
+    return {**annotations, **(injection_patch(document, service, bundle) or {})}
+
+
+def injection_patch(
+    document: Document, service: Key, bundle: str, replaced: Container[Any] | None = None
+) -> Document | None:
+    """Return a merge patch that sets the CA bundle (base64) of all clients of a Service; None if
+    nothing changes. replaced: the only bundles that may be replaced, None for all.
+    """
+
+    def is_wrong(config: Document) -> bool:
+        now = config.get("caBundle")
+        may_change = replaced is None or now in replaced
+        return _refers_to_service(config, service) and now != bundle and may_change
+
+    if not any(is_wrong(client) for client in _clients(document)):
+        return None
     if document["kind"] == CRDS.kind:
-        config = value_at(document, ("spec", "conversion", "webhook", "clientConfig")) or {}
-        if not _refers_to_service(config, service) or config.get("caBundle") == bundle:
-            return None
         return {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}}
-    webhooks = list(_webhooks_with_ca(document.get("webhooks") or (), service, bundle))
-    return None if webhooks == document.get("webhooks") else {"webhooks": webhooks}
+    webhooks = [
+        {**webhook, "clientConfig": {**config, "caBundle": bundle}} if is_wrong(config) else webhook
+        for webhook in document["webhooks"]
+        for config in [webhook.get("clientConfig") or {}]
+    ]
+    return {"webhooks": webhooks}
 
 
-def _webhooks_with_ca(webhooks: Any, service: Key, bundle: str) -> Iterator[Document]:
-    for one in webhooks:
-        config = one.get("clientConfig") or {}
-        if _refers_to_service(config, service):
-            yield {**one, "clientConfig": {**config, "caBundle": bundle}}
-        else:
-            yield one
+def _clients(document: Document) -> Iterator[Document]:
+    """The configurations of clients in a CRD or a webhook configuration."""
+    if document["kind"] == CRDS.kind:
+        yield value_at(document, ("spec", "conversion", "webhook", "clientConfig")) or {}
+        return
+    for webhook in document.get("webhooks") or ():
+        yield webhook.get("clientConfig") or {}
 
 
 def _refers_to_service(config: Document, service: Key) -> bool:
@@ -108,6 +151,6 @@ def _refers_to_service(config: Document, service: Key) -> bool:
     return (named.get("namespace"), named.get("name")) == (service.namespace, service.name)
 
 
-def _is_cert_managers(document: Document) -> bool:
+def _cert_manager_annotations(document: Document) -> list[str]:
     annotations = document["metadata"].get("annotations") or {}
-    return any(one in annotations for one in CERT_MANAGER_ANNOTATIONS)
+    return [annotation for annotation in CERT_MANAGER_ANNOTATIONS if annotation in annotations]

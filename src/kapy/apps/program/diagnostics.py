@@ -18,6 +18,7 @@ from kapy._aio.asgi import Receive, Scope, Send, read_body, run_lifespan, send_r
 from kapy.client.client import Client
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
+from kapy.kube.digits import parse_digits
 from kapy.kube.errors import KapyError
 from kapy.kube.prometheus import text_of
 
@@ -73,16 +74,16 @@ class Diagnostics:
         kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         if kind.lower() != "bearer" or not token:
             return 401
-        asked, now = (token, verb, path), monotonic()
-        known = self._known.get(asked)
+        request, now = (token, verb, path), monotonic()
+        known = self._known.get(request)
         if known is None or now > known[0]:
-            self._known = {one: was for one, was in self._known.items() if now <= was[0]}
+            self._known = {key: was for key, was in self._known.items() if now <= was[0]}
             try:
                 code = await self._authorize(self._client, token, verb, path)
             except KapyError as error:
                 logging.getLogger(__name__).warning("cannot ask who may see %s: %s", path, error)
                 return 500
-            known = self._known[asked] = now + _CACHE_SECONDS, code
+            known = self._known[request] = now + _CACHE_SECONDS, code
         return known[1]
 
     async def _authorize(self, client: Client, token: str, verb: str, path: str) -> int:
@@ -90,21 +91,22 @@ class Diagnostics:
         if not review.get("authenticated"):
             return 401
         user: Document = review["user"]
-        asked = {
+        request = {
             "user": user.get("username", ""),
             "uid": user.get("uid", ""),
             "groups": user.get("groups") or [],
             "nonResourceAttributes": {"path": path, "verb": verb},
         }
-        access = await _create_review(client, "authorization", "SubjectAccessReview", asked)
+        access = await _create_review(client, "authorization", "SubjectAccessReview", request)
         return 0 if access.get("allowed") else 403
 
     async def _set_level(self, receive: Receive, send: Send) -> None:
         text = (await read_body(receive, 64)).decode("latin-1").strip()
-        if not text.isdecimal():
+        level = parse_digits(text)
+        if level is None:
             await send_reply(send, 400, _TEXT, b"the level is a number")
             return
-        set_level(int(text))
+        set_level(level)
         await send_reply(
             send, 200, _TEXT, f"successfully set klog.logging.verbosity to {text}".encode()
         )
@@ -121,5 +123,5 @@ async def _create_review(client: Client, group: str, kind: str, spec: Document) 
     version = f"{group}.k8s.io/v1"
     body: Any = {"apiVersion": version, "kind": kind, "spec": spec}
     answer = await client.raw("POST", f"/apis/{version}/{kind.lower()}s", body=body)
-    found: Document = answer.get("status") or {}
-    return found
+    status: Document = answer.get("status") or {}
+    return status

@@ -14,6 +14,7 @@ from kapy._aio.asgi import Receive, Scope, Send, run_lifespan, send_reply
 from kapy.apiserver.serving import listen
 from kapy.apps.https.serving import NoAddress
 from kapy.apps.program.readiness import Message, no_message
+from kapy.kube.digits import parse_digits
 
 _TEXT: Final = b"text/plain; charset=utf-8"
 NO_ADDRESS: Final = "0"
@@ -84,6 +85,7 @@ async def serve_endpoints(application: Any, *addresses: str) -> AsyncIterator[No
 def parse_address(address: str) -> tuple[str, int]:
     """Parse host and port of `:9440` or `127.0.0.1:8080`. Raises NoAddress."""
     host, colon, port = address.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > 65535:
+    number = parse_digits(port)
+    if not colon or number is None or number > 65535:
         raise NoAddress(f"{address!r} is no address to listen on: say HOST:PORT, or :PORT")
-    return host.strip("[]") or "0.0.0.0", int(port)
+    return host.strip("[]") or "0.0.0.0", number

@@ -16,6 +16,7 @@ from typing import Final
 from kapy.apps.manager_flags import Flag, InvalidFlag, Manager, count, length, read_flag, text
 from kapy.engine.leadership import LeaderElectionConfig
 from kapy.kube import Key
+from kapy.kube.digits import parse_digits
 
 _BOOLEANS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 _TLS: Final = {
@@ -36,10 +37,10 @@ _IGNORED: Final = "Known to upstream's managers; nothing here goes by it."
 
 
 def _parse_bool(texts: Sequence[str]) -> bool:
-    found = _BOOLEANS.get(texts[-1].lower())
-    if found is None:
+    result = _BOOLEANS.get(texts[-1].lower())
+    if result is None:
         raise ValueError(f"{texts[-1]!r} is not true or false")
-    return found
+    return result
 
 
 def _parse_rate(texts: Sequence[str]) -> float:
@@ -50,15 +51,17 @@ def _parse_rate(texts: Sequence[str]) -> float:
 
 
 def _parse_shards(texts: Sequence[str]) -> int:
-    if not texts[-1].isdecimal() or int(texts[-1]) > MAX_SHARDS:
+    number = parse_digits(texts[-1])
+    if number is None or number > MAX_SHARDS:
         raise ValueError(f"{texts[-1]!r} is not a number of managers, up to {MAX_SHARDS}")
-    return int(texts[-1])
+    return number
 
 
 def _parse_port(texts: Sequence[str]) -> int:
-    if not texts[-1].isdecimal() or int(texts[-1]) > 65535:
+    number = parse_digits(texts[-1])
+    if number is None or number > 65535:
         raise ValueError(f"{texts[-1]!r} is not a port")
-    return int(texts[-1])
+    return number
 
 
 def _accept_only(name: str) -> Callable[[Sequence[str]], str]:
@@ -77,7 +80,7 @@ def _tls_version(texts: Sequence[str]) -> ssl.TLSVersion:
 
 
 def _split(texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(one.strip() for each in texts for one in each.split(",") if one.strip())
+    return tuple(part.strip() for item in texts for part in item.split(",") if part.strip())
 
 
 _MANAGERS: Final[frozenset[Manager]] = frozenset(
@@ -294,34 +297,34 @@ def flags_of(manager: Manager) -> list[Flag]:
 
 def parse_options(manager: Manager, texts: Mapping[str, Sequence[str]]) -> ProgramOptions:
     """Parse the texts of flags. Raises InvalidFlag with the name of the flag."""
-    found = {
+    result = {
         flag.name: read_flag(flag, texts.get(flag.name) or (flag.default,))
         for flag in flags_of(manager)
     }
     lengths = None
-    shards = found.get("shards", 0)
-    if found["leader-elect"] or shards:
+    shards = result.get("shards", 0)
+    if result["leader-elect"] or shards:
         lengths = (
-            _seconds(found["leader-elect-lease-duration"]),
-            _seconds(found["leader-elect-renew-deadline"]),
-            _seconds(found["leader-elect-retry-period"]),
+            _seconds(result["leader-elect-lease-duration"]),
+            _seconds(result["leader-elect-renew-deadline"]),
+            _seconds(result["leader-elect-retry-period"]),
         )
     return ProgramOptions(
         lease_lengths=lengths,
         shards=shards,
-        lease_namespace=found["leader-elect-namespace"],
-        qps=found["kube-api-qps"],
-        burst=found["kube-api-burst"],
-        remote_qps=found.get("clustercache-client-qps", REMOTE_QPS),
-        remote_burst=found.get("clustercache-client-burst", REMOTE_BURST),
-        webhook_port=found["webhook-port"],
-        webhook_namespace=found["webhook-namespace"],
-        certificates=Path(found["webhook-cert-dir"]),
-        health=found["health-addr"],
-        diagnostics=found["diagnostics-address"],
-        insecure_diagnostics=found["insecure-diagnostics"],
-        tls_version=found["tls-min-version"],
-        cipher_suites=found["tls-cipher-suites"],
+        lease_namespace=result["leader-elect-namespace"],
+        qps=result["kube-api-qps"],
+        burst=result["kube-api-burst"],
+        remote_qps=result.get("clustercache-client-qps", REMOTE_QPS),
+        remote_burst=result.get("clustercache-client-burst", REMOTE_BURST),
+        webhook_port=result["webhook-port"],
+        webhook_namespace=result["webhook-namespace"],
+        certificates=Path(result["webhook-cert-dir"]),
+        health=result["health-addr"],
+        diagnostics=result["diagnostics-address"],
+        insecure_diagnostics=result["insecure-diagnostics"],
+        tls_version=result["tls-min-version"],
+        cipher_suites=result["tls-cipher-suites"],
     )
 
 

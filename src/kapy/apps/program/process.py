@@ -73,13 +73,14 @@ async def run_process(
         stack.enter_context(collect_less_often())
         stack.push_async_callback(transport.aclose)
         own = Client(transport, field_manager=process.name)
-        turn = _leader_gate(process, own, clock, random)
+        turn = _leader_gate(process, stack, clock, random)
         # Whether it leads is looked at last, when its turn to ask has come.
         fenced = transport if turn is None else Fenced(transport, turn)
         paced = RateLimited(fenced, qps=options.qps, burst=options.burst)
         runtime = _runtime(process, paced, clock, random)
         if isinstance(turn, LeaderElector):
             runtime.leader_gate = turn.lead
+            runtime.metrics.add(turn)
         elif turn is not None:
             runtime.leader_gate, runtime.shards = turn.run_as_member, turn
             runtime.metrics.add(turn)
@@ -133,15 +134,22 @@ async def _serve_webhooks(
 
 
 def _leader_gate(
-    process: Process, own: Client, clock: Clock, random: Random
+    process: Process, stack: AsyncExitStack, clock: Clock, random: Random
 ) -> LeaderElector | Shards | None:
-    """Return the leader election, or the shard membership; None for neither. Raises InvalidFlag."""
+    """Return the leader election, or the shard membership; None for neither. Raises InvalidFlag.
+
+    It has connections of its own: a request that is sent again because it got no answer must not
+    get another kept connection to the same lost server.
+    """
     options = process.options
     terms = options.leader_election(
         _lease(process), f"{socket.gethostname()}_{random.getrandbits(64):x}"
     )
     if terms is None:
         return None
+    transport = ApiTransport(process.access)
+    stack.push_async_callback(transport.aclose)
+    own = Client(transport, field_manager=process.name)
     if options.shards:
         return Shards(own, terms, options.shards, clock, random)
     return LeaderElector(own, terms, clock, random)

@@ -48,13 +48,13 @@ class Readiness:
 
     @property
     def missing(self) -> str:
-        """What the program waits for, "" if it is ready."""
+        """Return what the program waits for, "" if it is ready."""
         return self._served() or self._unavailable_server or self._unread_resources
 
     @property
     def remarks(self) -> str:
         """Problems that do not affect readiness, "" for none."""
-        return "; ".join([one for one in (self._pace(), *self._failures()) if one])
+        return "; ".join([failure for failure in (self._pace(), *self._failures()) if failure])
 
     @property
     def _unavailable_server(self) -> str:
@@ -67,17 +67,22 @@ class Readiness:
             return ""
         failures = dict(self._runtime.cache.failures())
         waiting = sorted(
-            one.group_resource
-            for one in self._runtime.cache.unsynced()
+            resource.group_resource
+            for resource in self._runtime.cache.unsynced()
             if not (
-                self._converts and one in failures and not isinstance(failures[one], _UNREADABLE)
+                self._converts
+                and resource in failures
+                and not isinstance(failures[resource], _UNREADABLE)
             )
         )
         self._has_read = not waiting
-        reason = {one.group_resource: _read_error(one, error) for one, error in failures.items()}
+        reason = {
+            resource.group_resource: _read_error(resource, error)
+            for resource, error in failures.items()
+        }
         messages = [
             f"not read yet: {', '.join(waiting)}",
-            *(reason[one] for one in waiting if one in reason),
+            *(reason[item] for item in waiting if item in reason),
         ]
         return "; ".join(messages) if waiting else ""
 

@@ -78,5 +78,5 @@ def _shared_certificate(service: Key, provider: str, side_runtime: Runtime) -> S
         side_runtime.random,
         on_change=lambda: injection.on_ca_change(),
     )
-    injection = CAInjector(side_runtime, service, provider, lambda: shared.ca)
+    injection = CAInjector(side_runtime, service, provider, shared)
     return shared

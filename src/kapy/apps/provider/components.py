@@ -55,7 +55,7 @@ def components_of(provider: Provider, version: str, image: str = "") -> list[Doc
         disruption_budget(prefix, namespace, labels),
         *answered,
     ]
-    return [of_provider(one, provider.label) for one in objects]
+    return [of_provider(obj, provider.label) for obj in objects]
 
 
 def prefix_of(provider: Provider) -> str:
@@ -128,7 +128,7 @@ def _container(provider: Provider, image: str) -> Document:
     }
     if provider.settings:
         container["env"] = [
-            {"name": one.name, "value": _variable(one)} for one in provider.settings
+            {"name": setting.name, "value": _variable(setting)} for setting in provider.settings
         ]
     if provider.admission.kinds:
         container["ports"].append(port(SERVER, PORT))

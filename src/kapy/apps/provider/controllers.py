@@ -20,7 +20,7 @@ class CannotAdd(KapyError):
 def add_provider(provider: Provider, runtime: Runtime) -> Mapping[str, Service]:
     """Add the controllers; returns the services to run beside them. Raises CannotAdd."""
     try:
-        return {f"{provider.label}: {key}": one for key, one in _services(provider, runtime)}
+        return {f"{provider.label}: {key}": item for key, item in _services(provider, runtime)}
     except KapyError:
         raise
     except Exception as error:

@@ -25,16 +25,18 @@ def crds_of(provider: Provider, client: Document | None = None) -> list[Document
 
     _check(provider.kinds)
     contract = list(provider.series.values())[-1]
-    every = [
-        (kind, one) for kind in provider.kinds for one in (kind, *_other_versions(provider, kind))
+    value = [
+        (kind, version)
+        for kind in provider.kinds
+        for version in (kind, *_other_versions(provider, kind))
     ]
     try:
-        schemas = structural_schemas([one for _, one in every])
+        schemas = structural_schemas([element for _, element in value])
     except TypeError as error:
         raise BadProvider(f"a kind of provider {provider.name} has no schema: {error}") from None
     versions: dict[Resource, list[Document]] = {kind.RESOURCE: [] for kind in provider.kinds}
-    for (kind, one), schema in zip(every, schemas, strict=True):
-        printed = served_version(one, schema, _columns(one), stored=one is kind)
+    for (kind, item), schema in zip(value, schemas, strict=True):
+        printed = served_version(item, schema, _columns(item), stored=item is kind)
         versions[kind.RESOURCE].append(printed)
     labels = {Label.PROVIDER: provider.label}
     if provider.type == "ipam":  # nothing owns pools, and they move with those who use them
@@ -60,19 +62,19 @@ def with_conversion(crd: Document, conversion: Document | None) -> Document:
 def _other_versions(provider: Provider, kind: type[Object]) -> list[type[Object]]:
     """Return the other versions of a kind. Raises BadProvider."""
     ruled = provider.admission.kinds.get(kind.RESOURCE.group_kind)
-    found = [] if ruled is None else list(ruled.versions.items())
-    for name, version in found:
+    result = [] if ruled is None else list(ruled.versions.items())
+    for name, version in result:
         if version.kind is None or replace(kind.RESOURCE, version=name) != version.kind.RESOURCE:
             raise BadProvider(
                 f"version {name} of {kind.RESOURCE.kind} has no Struct of that version: name it "
                 "as `kind` of the Version"
             )
-    return [version.kind for _, version in found if version.kind is not None]
+    return [version.kind for _, version in result if version.kind is not None]
 
 
 def _columns(kind: type[Object]) -> Sequence[Column]:
-    found: Sequence[Column] = getattr(kind, "COLUMNS", ())
-    return found
+    columns: Sequence[Column] = getattr(kind, "COLUMNS", ())
+    return columns
 
 
 def _check(kinds: Sequence[type[Object]]) -> None:

@@ -41,8 +41,8 @@ async def install_webhooks(client: Client, provider: Provider, url: str, authori
     """Configure webhooks at a URL. authority: the CA that signed its certificate, PEM in base64."""
     at = {"url": url, "caBundle": authority}
     name = f"{prefix_of(provider)}-webhook-configuration"
-    for one in webhook_configurations(provider.admission, name, at):
-        await _create_or_update(client, _WEBHOOKS[one["kind"]], one)
+    for configuration in webhook_configurations(provider.admission, name, at):
+        await _create_or_update(client, _WEBHOOKS[configuration["kind"]], configuration)
     for crd in crds_of(provider, at):
         if "conversion" in crd["spec"]:
             await _create_or_update(client, CRDS, crd)
@@ -72,10 +72,10 @@ async def check_kinds(client: Client, provider: Provider, location: str) -> None
 
 async def _served_kinds(client: Client, root: str) -> set[str]:
     try:
-        found = await client.raw("GET", root)
+        result = await client.raw("GET", root)
     except NotFound:
         return set()
-    return {one["name"] for one in found.get("resources") or ()}
+    return {resource["name"] for resource in result.get("resources") or ()}
 
 
 async def _create_or_update(client: Client, resource: Resource, document: Document) -> None:

@@ -20,13 +20,13 @@ def provider_at(place: str) -> Provider:
     """
     name, _, attribute = place.partition(":")
     module, attribute = module_at(name, "provider"), attribute or NAME
-    found = getattr(module, attribute, None)
-    if isinstance(found, Provider):
-        return found
-    there = sorted(key for key, one in vars(module).items() if isinstance(one, Provider))
-    if found is not None:
+    result = getattr(module, attribute, None)
+    if isinstance(result, Provider):
+        return result
+    there = sorted(key for key, value in vars(module).items() if isinstance(value, Provider))
+    if result is not None:
         raise NoProvider(
-            f"{name}:{attribute} is a {type(found).__name__}; it has to be a kapy.sdk.Provider"
+            f"{name}:{attribute} is a {type(result).__name__}; it has to be a kapy.sdk.Provider"
         )
     hint = f"there is {', '.join(there)}" if there else "there is no Provider in it"
     raise NoProvider(f"{name} has no {attribute}; {hint}")

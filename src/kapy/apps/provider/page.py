@@ -25,13 +25,13 @@ def _page(provider: Provider, version: str, files: Mapping[str, str]) -> Iterato
     yield f"`kapy init --{provider.type} {provider.name}:{version}`"
     if provider.settings:
         yield from ("", "| variable | default | for |", "|---|---|---|")
-        for one in provider.settings:
-            default = "(to be set)" if one.default is None else f"`{one.default}`"
-            yield f"| `{one.name}` | {default} | {one.description} |"
+        for setting in provider.settings:
+            default = "(to be set)" if setting.default is None else f"`{setting.default}`"
+            yield f"| `{setting.name}` | {default} | {setting.description} |"
     templates = {name: text for name, text in files.items() if name.startswith(_TEMPLATE)}
     if templates:
         yield from ("", "## Flavors", "")
-        for name, text in sorted(templates.items(), key=lambda one: len(one[0])):
+        for name, text in sorted(templates.items(), key=lambda entry: len(entry[0])):
             yield from _flavor(name, text)
     classes = {name: text for name, text in files.items() if name.startswith(_CLASS)}
     if classes:
@@ -60,10 +60,10 @@ def _class(name: str, text: str) -> Iterator[str]:
 
 
 def _class_variables(name: str, text: str) -> Iterator[str]:
-    for one in _objects(name, text):
-        if one.get("kind") != "ClusterClass":
+    for obj in _objects(name, text):
+        if obj.get("kind") != "ClusterClass":
             continue
-        for variable in value_at(one, ("spec", "variables")) or ():
+        for variable in value_at(obj, ("spec", "variables")) or ():
             schema = value_at(variable, ("schema", "openAPIV3Schema")) or {}
             default = f"`{schema['default']}`" if "default" in schema else ""
             must = " (to be set)" if variable.get("required") and not default else ""

@@ -57,10 +57,10 @@ def write_release(provider: Provider, version: str, folder: Path, image: str = "
 
 
 def _metadata(provider: Provider, version: str) -> Document:
-    found = _VERSION.fullmatch(version)
-    if found is None:
+    match = _VERSION.fullmatch(version)
+    if match is None:
         raise CannotRelease(f"{version!r} is no version of a release: say one like v0.1.0")
-    series = f"v{found[1]}.{found[2]}"
+    series = f"v{match[1]}.{match[2]}"
     if series not in provider.series:
         known = ", ".join(provider.series) or "none"
         raise CannotRelease(
@@ -70,7 +70,7 @@ def _metadata(provider: Provider, version: str) -> Document:
     return {
         "apiVersion": INVENTORY_VERSION,
         "kind": "Metadata",
-        "releaseSeries": [_series(*one) for one in provider.series.items()],
+        "releaseSeries": [_series(*entry) for entry in provider.series.items()],
     }
 
 
@@ -89,7 +89,7 @@ def _own_files(folder: Path | None) -> dict[str, str]:
     if folder is None:
         return {}
     try:
-        found = sorted(folder.glob("cluster*.yaml"))
-        return {one.name: one.read_text(encoding="utf-8") for one in found}
+        paths = sorted(folder.glob("cluster*.yaml"))
+        return {path.name: path.read_text(encoding="utf-8") for path in paths}
     except (OSError, UnicodeDecodeError) as error:
         raise CannotRelease(f"cannot read the files in {folder}: {error}") from None

@@ -27,7 +27,7 @@ from kapy.sdk.provider import Provider, Right
 _WATCHED_ON_DEMAND: Final = {Machine.RESOURCE: MachinePool.RESOURCE}
 """What the SDK watches from the moment on that it needs it, beside something that it watches."""
 _CORE: Final = frozenset(
-    f"{one}.cluster.x-k8s.io" for one in ("addons", "bootstrap", "controlplane", "infrastructure")
+    f"{item}.cluster.x-k8s.io" for item in ("addons", "bootstrap", "controlplane", "infrastructure")
 )
 """API groups that core has all rights in anyway."""
 
@@ -46,8 +46,8 @@ def _runtime_of(provider: Provider) -> Runtime:
 
 def _informer_resources(runtime: Runtime) -> list[Resource]:
     watched = set(runtime.cache.unsynced())
-    later = {pool for one, pool in _WATCHED_ON_DEMAND.items() if one in watched}
-    return sorted(watched | later, key=lambda one: (one.group, one.plural))
+    later = {pool for resource, pool in _WATCHED_ON_DEMAND.items() if resource in watched}
+    return sorted(watched | later, key=lambda resource: (resource.group, resource.plural))
 
 
 async def _refuse_request(request: Request) -> Reply:
@@ -66,12 +66,12 @@ def rules_of_runtime(
     own = {kind.RESOURCE.group_resource for kind in provider.kinds}
     rights = [Right(EVENTS.group, (EVENTS.plural,), ("create", "patch")), *provider.rights]
     watched = _informer_resources(runtime)
-    rights += [Right(one.group, (one.plural,), tuple(v)) for one, v in runtime.writes.items()]
-    for one in watched:
-        mine = one.group_resource in own
-        rights.append(Right(one.group, (one.plural,), (*READ, "patch") if mine else READ))
+    rights += [Right(key.group, (key.plural,), tuple(v)) for key, v in runtime.writes.items()]
+    for resource in watched:
+        mine = resource.group_resource in own
+        rights.append(Right(resource.group, (resource.plural,), (*READ, "patch") if mine else READ))
         if mine:
-            rights.append(Right(one.group, (f"{one.plural}/status",), ("patch",)))
+            rights.append(Right(resource.group, (f"{resource.plural}/status",), ("patch",)))
     return cluster_rules([*rights, *_sdk_rights(provider, watched)], trusting)
 
 

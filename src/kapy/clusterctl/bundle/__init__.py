@@ -34,7 +34,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Bundle:
-    """images: their names, with digests (`name:tag@sha256:…`) if known; sorted."""
+    """A bundle. images: their sorted names, with digests (`name:tag@sha256:…`) if known."""
 
     releases: tuple[Release, ...]
     images: tuple[str, ...]
@@ -42,7 +42,7 @@ class Bundle:
     @property
     def without_digest(self) -> list[str]:
         """The images without a known digest."""
-        return [one for one in self.images if "@" not in one]
+        return [image for image in self.images if "@" not in image]
 
 
 def provider_of(label: str, name: str, kind: str) -> Provider | None:

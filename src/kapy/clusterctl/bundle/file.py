@@ -26,9 +26,9 @@ _IMAGES_KIND: Final = "application/vnd.kapy.images.v1"
 def save(bundle: Bundle, path: Path) -> None:
     """Write a bundle; the same bundle makes the same file. Raises BundleError."""
     images = pack(
-        {IMAGE_LIST: "".join(f"{one}\n" for one in bundle.images).encode()}, kind=_IMAGES_KIND
+        {IMAGE_LIST: "".join(f"{image}\n" for image in bundle.images).encode()}, kind=_IMAGES_KIND
     )
-    artifacts = [(artifact_of(one), _annotations(one)) for one in bundle.releases]
+    artifacts = [(artifact_of(release), _annotations(release)) for release in bundle.releases]
     write(path, [*artifacts, (images, {REFERENCE: "images"})])
 
 

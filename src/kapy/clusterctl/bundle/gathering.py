@@ -50,7 +50,7 @@ async def gather_bundle(
     if cert_manager:
         works.append(partial(_cert_manager, config, progress))
     releases = await bounded_gather(works)
-    images = sorted({image for one in releases for image in _images(one, config)})
+    images = sorted({image for release in releases for image in _images(release, config)})
     if digests:
         progress("Asking registries for the digests of images")
         images = await bounded_gather(partial(_with_digest, image) for image in images)

@@ -35,7 +35,7 @@ def unpack(bundle: Bundle, folder: Path, progress: Progress) -> None:
         progress("Unpacking", provider=release.label, version=release.version)
         for name, content in release.files.items():
             _write_file(folder / release.label / release.version / name, content)
-    _write_file(folder / IMAGE_LIST, "".join(f"{one}\n" for one in bundle.images).encode())
+    _write_file(folder / IMAGE_LIST, "".join(f"{image}\n" for image in bundle.images).encode())
 
 
 async def push(bundle: Bundle, place: str, config: Config, progress: Progress) -> None:
@@ -66,24 +66,24 @@ def bundle_settings(bundle: Bundle, place: str, *, image_repository: str = "") -
     image_repository: the registry to which the images were mirrored, if any.
     """
     place = place.rstrip("/")
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "providers": [
             {
-                "name": one.provider.name,
-                "type": one.provider.type.value,
-                "url": f"{place}/{one.label}/latest/{one.components_file}",
+                "name": item.provider.name,
+                "type": item.provider.type.value,
+                "url": f"{place}/{item.label}/latest/{item.components_file}",
             }
-            for one in bundle.releases
-            if one.provider is not None
+            for item in bundle.releases
+            if item.provider is not None
         ]
     }
-    for one in bundle.releases:
-        if one.label == CERT_MANAGER:
-            url = f"{place}/{one.label}/{one.version}/{one.components_file}"
-            found[CERT_MANAGER] = {"url": url, "version": one.version}
+    for release in bundle.releases:
+        if release.label == CERT_MANAGER:
+            url = f"{place}/{release.label}/{release.version}/{release.components_file}"
+            result[CERT_MANAGER] = {"url": url, "version": release.version}
     if image_repository:
-        found["images"] = {"all": {"repository": image_repository}}
-    return found
+        result["images"] = {"all": {"repository": image_repository}}
+    return result
 
 
 def configure(settings: Mapping[str, Any], usual: Path, fallback: Path) -> Path:
@@ -98,10 +98,14 @@ def configure(settings: Mapping[str, Any], usual: Path, fallback: Path) -> Path:
     if _is_bundle_folder(path):
         with suppress(yaml.YamlError):
             before = yaml.load(path.read_bytes()) or {}
-    new = {(one["name"], one["type"]) for one in settings["providers"]}
-    kept = [one for one in before.get("providers", ()) if (one["name"], one["type"]) not in new]
-    told = {**before, **settings, "providers": [*kept, *settings["providers"]]}
-    _write_file(path, (_MARK + yaml.dump(told)).encode())
+    new = {(provider["name"], provider["type"]) for provider in settings["providers"]}
+    kept = [
+        provider
+        for provider in before.get("providers", ())
+        if (provider["name"], provider["type"]) not in new
+    ]
+    result = {**before, **settings, "providers": [*kept, *settings["providers"]]}
+    _write_file(path, (_MARK + yaml.dump(result)).encode())
     return path
 
 

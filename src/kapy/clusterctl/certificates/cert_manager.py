@@ -114,22 +114,22 @@ async def ensure_installed(client: Client, config: Config, progress: Progress) -
 
 async def plan(client: Client, config: Config) -> Plan:
     """The plan of `ensure_latest`."""
-    found, _ = await _compute_plan(client, config)
-    return found
+    result, _ = await _compute_plan(client, config)
+    return result
 
 
 async def ensure_latest(client: Client, config: Config, progress: Progress) -> None:
     """Upgrade a cert-manager that clusterctl installed if it is older than configured."""
-    found, there = await _compute_plan(client, config)
-    if found.external:
+    result, there = await _compute_plan(client, config)
+    if result.external:
         return
     progress("Checking if cert-manager needs upgrade...")
-    if not found.needed:
+    if not result.needed:
         progress("Cert-manager is already up to date")
         return
     manifest = await _manifest(config)
     await migrate(client, manifest, progress)
-    progress("Deleting cert-manager", version=found.current)
+    progress("Deleting cert-manager", version=result.current)
     await bounded_gather(
         partial(_delete, client, labelled) for labelled in there if labelled.kind not in _KEPT_KINDS
     )
@@ -194,9 +194,9 @@ async def _manifest(config: Config) -> list[Document]:
     file = repository.components_file
     text = (await repository.file(settings.version, file)).decode("utf-8", "surrogateescape")
     documents = objects_of(text, file)
-    for one in documents:
-        rewrite(one, partial(config.images.override, _NAMESPACE))
-    return [_with_labels(one, settings.version) for one in documents]
+    for document in documents:
+        rewrite(document, partial(config.images.override, _NAMESPACE))
+    return [_with_labels(item, settings.version) for item in documents]
 
 
 def _with_labels(document: Document, version: str) -> Document:

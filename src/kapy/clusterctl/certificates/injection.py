@@ -34,7 +34,7 @@ def inject_bundles(
 def with_bundle(document: Document, bundle: str) -> Document:
     """A CRD, webhook configuration or APIService with `bundle` (base64) as CA bundle."""
     if document["kind"] in WEBHOOKS:
-        webhooks = [_webhook_with_bundle(one, bundle) for one in document.get("webhooks") or []]
+        webhooks = [_webhook_with_bundle(item, bundle) for item in document.get("webhooks") or []]
         return {**document, "webhooks": webhooks}
     spec = document.get("spec") or {}
     if document["kind"] == "APIService":

@@ -30,8 +30,8 @@ _CERTIFICATE, _KEY, _CA, _PREVIOUS = "tls.crt", "tls.key", "ca.crt", "previous.c
 
 @dataclass
 class IssuedSecrets:
-    """secrets: the Secrets to write. bundles: the CA bundles (PEM) by namespace and name of the
-    Certificate; by_secret: the same by the Secret's key."""
+    """Issued certificates. secrets: Secrets to write. bundles: CA bundles (PEM) by namespace and
+    name of the Certificate; by_secret: the same by the Secret's key."""
 
     secrets: list[Document] = field(default_factory=list)
     bundles: dict[Key, bytes] = field(default_factory=dict)
@@ -112,9 +112,9 @@ def _authority(
     pair = new_ca(request.authority, now=now, valid=life, algorithm=_ca_algorithm(request))
     data = {_CERTIFICATE: pair.certificate, _KEY: pair.key, _CA: pair.certificate}
     # What is empty is written, too: a merge would leave what was there.
-    asked = request if request.is_authority else None
+    result = request if request.is_authority else None
     issued.secrets.append(
-        _secret(request, request.authority, data | {_PREVIOUS: previous}, labels, stored=asked)
+        _secret(request, request.authority, data | {_PREVIOUS: previous}, labels, stored=result)
     )
     return _Authority(pair, pair.certificate + previous)
 

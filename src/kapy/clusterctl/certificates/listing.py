@@ -26,17 +26,17 @@ class CertificateRecord:
 
 async def certificates_in(client: Client, *, now: datetime) -> list[CertificateRecord]:
     """All certificates that kapy issued, by Secret. Raises ApiErrors, InvalidPem."""
-    found = []
+    certificates = []
     for secret in (await client.list(SECRETS, labels=CERTIFICATE_MARK)).items:
         certificate = value(secret, "tls.crt")
-        asked = stored_request(secret)
-        found.append(
+        request = stored_request(secret)
+        certificates.append(
             CertificateRecord(
                 secret["metadata"]["labels"].get(PROVIDER_LABEL, ""),
                 Key.of(secret),
-                asked is None or asked.is_authority,
+                request is None or request.is_authority,
                 facts(certificate).not_after,
                 not is_good(certificate, now),
             )
         )
-    return found
+    return certificates

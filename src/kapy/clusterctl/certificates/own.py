@@ -46,19 +46,19 @@ async def with_own_authority(
     objects stay, too, because the plane renews their certificates. Raises CertificateError,
     ApiErrors.
     """
-    asked = requests_in(objects)
+    requests = requests_in(objects)
     labels = {
-        Key.of(one): one["metadata"].get("labels") or {}
-        for one in objects
-        if of_cert_manager(one) and one["kind"] == "Certificate"
+        Key.of(obj): obj["metadata"].get("labels") or {}
+        for obj in objects
+        if of_cert_manager(obj) and obj["kind"] == "Certificate"
     }
-    held = await _read_secrets(client, asked)
-    issued = await _run_in_thread(partial(issue_secrets, asked, held, now=now, labels=labels))
+    held = await _read_secrets(client, requests)
+    issued = await _run_in_thread(partial(issue_secrets, requests, held, now=now, labels=labels))
     keeps = await is_built_in(client)
-    rest = [one for one in objects if keeps or not of_cert_manager(one)]
+    rest = [obj for obj in objects if keeps or not of_cert_manager(obj)]
     return [
         *issued.secrets,
-        *(inject_bundles(one, issued.bundles, issued.by_secret) for one in rest),
+        *(inject_bundles(item, issued.bundles, issued.by_secret) for item in rest),
     ]
 
 
@@ -69,20 +69,20 @@ async def renew(client: Client, *, now: datetime, anew: bool = False) -> list[Ke
     interrupted run can be repeated. Returns the keys of the Secrets. Raises ApiErrors.
     """
     secrets = (await retry(partial(client.list, SECRETS, labels=CERTIFICATE_MARK))).items
-    held = {Key.of(one): one for one in secrets}
-    asked = [request for one in secrets if (request := stored_request(one)) is not None]
+    held = {Key.of(item): item for item in secrets}
+    requests = [request for item in secrets if (request := stored_request(item)) is not None]
     labels = {
-        Key(one.namespace, one.name): held[Key(one.namespace, one.secret)]["metadata"]["labels"]
-        for one in asked
+        Key(item.namespace, item.name): held[Key(item.namespace, item.secret)]["metadata"]["labels"]
+        for item in requests
     }
     issued = await _run_in_thread(
-        partial(issue_secrets, asked, held, now=now, labels=labels, anew=anew)
+        partial(issue_secrets, requests, held, now=now, labels=labels, anew=anew)
     )
     if issued.secrets:
         await _inject_all(client, issued)
     for secret in issued.secrets:
         await retry(partial(client.patch, SECRETS, Key.of(secret), secret))
-    return [Key.of(one) for one in issued.secrets]
+    return [Key.of(item) for item in issued.secrets]
 
 
 async def _inject_all(client: Client, issued: IssuedSecrets) -> None:
@@ -91,11 +91,11 @@ async def _inject_all(client: Client, issued: IssuedSecrets) -> None:
             listed = await retry(partial(client.list, resource, labels=CLUSTERCTL_LABEL))
         except NotFound:
             continue  # not every server has APIServices
-        trusting = [{"kind": resource.kind, **one} for one in listed.items]
+        trusting = [{"kind": resource.kind, **item} for item in listed.items]
         await bounded_gather(
-            partial(_trust, client, resource, one, bundle)
-            for one in trusting
-            if (bundle := _bundle(one, issued)) is not None
+            partial(_trust, client, resource, item, bundle)
+            for item in trusting
+            if (bundle := _bundle(item, issued)) is not None
         )
 
 
@@ -107,17 +107,21 @@ def _bundle(document: Document, issued: IssuedSecrets) -> bytes | None:
 
 
 async def _trust(client: Client, resource: Resource, document: Document, bundle: bytes) -> None:
-    told = with_bundle(document, b64encode(bundle).decode())
-    if told == document:
+    result = with_bundle(document, b64encode(bundle).decode())
+    if result == document:
         return
     field = "webhooks" if resource.kind in WEBHOOKS else "spec"
-    await retry(partial(client.patch, resource, Key.of(document), {field: told[field]}))
+    await retry(partial(client.patch, resource, Key.of(document), {field: result[field]}))
 
 
 async def _read_secrets(
     client: Client, requests: Iterable[CertificateRequest]
 ) -> dict[Key, Document]:
-    keys = {Key(one.namespace, name) for one in requests for name in (one.secret, one.authority)}
+    keys = {
+        Key(request.namespace, name)
+        for request in requests
+        for name in (request.secret, request.authority)
+    }
 
     async def read(key: Key) -> Document | None:
         try:
@@ -125,8 +129,8 @@ async def _read_secrets(
         except NotFound:
             return None
 
-    found = await bounded_gather(partial(read, key) for key in keys)
-    return {Key.of(one): one for one in found if one is not None}
+    gather = await bounded_gather(partial(read, key) for key in keys)
+    return {Key.of(item): item for item in gather if item is not None}
 
 
 async def _run_in_thread(make: partial[IssuedSecrets]) -> IssuedSecrets:

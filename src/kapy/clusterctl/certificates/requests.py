@@ -72,10 +72,14 @@ def of_cert_manager(document: Document) -> bool:
 
 def requests_in(objects: Iterable[Document]) -> list[CertificateRequest]:
     """The certificates that these objects request, CAs first. Raises CertificateError."""
-    originals = [one for one in objects if of_cert_manager(one)]
-    issuers = {reference(one): one for one in originals if one["kind"] in _ISSUERS}
-    found = [request_of(one, issuers) for one in originals if one["kind"] == "Certificate"]
-    return sorted(found, key=lambda request: not request.is_authority)
+    originals = [obj for obj in objects if of_cert_manager(obj)]
+    issuers = {
+        reference(original): original for original in originals if original["kind"] in _ISSUERS
+    }
+    requests = [
+        request_of(original, issuers) for original in originals if original["kind"] == "Certificate"
+    ]
+    return sorted(requests, key=lambda request: not request.is_authority)
 
 
 def reference(issuer: Document) -> Reference:
@@ -138,15 +142,15 @@ def seconds_of(key: Key, spec: Document, field: str) -> int:
 
 
 def _usages(usages: Sequence[str]) -> tuple[Usage, ...]:
-    both = [one for one in ("client", "server") if f"{one} auth" in usages]
+    both = [item for item in ("client", "server") if f"{item} auth" in usages]
     return tuple(cast("list[Usage]", both)) or ("server",)
 
 
 def _algorithm(key: Key, private: Document) -> Algorithm:
-    asked = private.get("algorithm", ""), int(private.get("size") or 0)
-    if asked not in _ALGORITHMS:
+    request = private.get("algorithm", ""), int(private.get("size") or 0)
+    if request not in _ALGORITHMS:
         raise CertificateError(
-            f"Certificate {key} asks for a key of {asked[0]} {asked[1] or ''}".rstrip()
+            f"Certificate {key} asks for a key of {request[0]} {request[1] or ''}".rstrip()
             + f", which kapy does not make; {_REMEDY}"
         )
-    return _ALGORITHMS[asked]
+    return _ALGORITHMS[request]

@@ -19,9 +19,9 @@ from kapy.kube import Document
 AGGREGATED: Final = "cluster.x-k8s.io/aggregate-to-manager"
 """Label of ClusterRoles whose rules are aggregated to the core provider's role."""
 
-_CONTRACT_LABELS: Final = tuple(f"cluster.x-k8s.io/{one}" for one in ("v1beta1", "v1beta2"))
+_CONTRACT_LABELS: Final = tuple(f"cluster.x-k8s.io/{item}" for item in ("v1beta1", "v1beta2"))
 _GRANTED: Final = frozenset(
-    f"{one}.cluster.x-k8s.io" for one in ("bootstrap", "controlplane", "infrastructure")
+    f"{item}.cluster.x-k8s.io" for item in ("bootstrap", "controlplane", "infrastructure")
 )
 """API groups that the core provider can access without additional rules."""
 
@@ -35,7 +35,7 @@ def warnings_of(documents: Sequence[Document], provider: Provider) -> Iterator[s
         )
     yield from _namespaces(documents)
     yield from _labels(documents, provider)
-    definitions = [one for one in documents if _has_contract(one)]
+    definitions = [document for document in documents if _has_contract(document)]
     yield from _names(definitions)
     yield from _versions(definitions)
     yield from _rights(documents, definitions, provider)
@@ -54,7 +54,9 @@ def _namespaces(documents: Sequence[Document]) -> Iterator[str]:
 
 def _labels(documents: Sequence[Document], provider: Provider) -> Iterator[str]:
     """Objects installed with `kubectl apply` are only found by their label."""
-    wrong = [one for one in documents if _label(one, PROVIDER_LABEL) != provider.label]
+    wrong = [
+        document for document in documents if _label(document, PROVIDER_LABEL) != provider.label
+    ]
     if wrong:
         more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         yield (
@@ -78,9 +80,13 @@ def _names(definitions: Sequence[Document]) -> Iterator[str]:
 
 def _versions(definitions: Sequence[Document]) -> Iterator[str]:
     """Core reads objects in the versions that the contract labels of their CRD name."""
-    wrong = [one for one in definitions if not _named_versions(one) & _served_versions(one)]
+    wrong = [
+        definition
+        for definition in definitions
+        if not _named_versions(definition) & _served_versions(definition)
+    ]
     if wrong:
-        names = ", ".join(one["metadata"].get("name", "") for one in wrong)
+        names = ", ".join(item["metadata"].get("name", "") for item in wrong)
         yield (
             f"the labels {' and '.join(_CONTRACT_LABELS)} of these CustomResourceDefinitions name "
             f"no version that they serve: {names}"
@@ -88,24 +94,27 @@ def _versions(definitions: Sequence[Document]) -> Iterator[str]:
 
 
 def _named_versions(definition: Document) -> set[str]:
-    return {one for label in _CONTRACT_LABELS for one in _label(definition, label).split("_")}
+    return {part for label in _CONTRACT_LABELS for part in _label(definition, label).split("_")}
 
 
 def _served_versions(definition: Document) -> set[str]:
     versions = (definition.get("spec") or {}).get("versions") or ()
-    return {one["name"] for one in versions if one.get("served")}
+    return {version["name"] for version in versions if version.get("served")}
 
 
 def _rights(
     documents: Sequence[Document], definitions: Sequence[Document], provider: Provider
 ) -> Iterator[str]:
-    """In a provider's own API groups, the core provider only has the rights that the provider
-    grants."""
-    specs = [one["spec"] for one in definitions if isinstance(one.get("spec"), dict)]
+    """Yield a warning about missing rights of core: in a provider's own API groups it only has the
+    rights that the provider grants."""
+    specs = [
+        definition["spec"] for definition in definitions if isinstance(definition.get("spec"), dict)
+    ]
     groups = {str(spec.get("group") or "") for spec in specs}
-    own = sorted(one for one in groups - _GRANTED if not one.endswith("cluster.x-k8s.io"))
+    own = sorted(group for group in groups - _GRANTED if not group.endswith("cluster.x-k8s.io"))
     given = any(
-        one.get("kind") == "ClusterRole" and _label(one, AGGREGATED) == "true" for one in documents
+        document.get("kind") == "ClusterRole" and _label(document, AGGREGATED) == "true"
+        for document in documents
     )
     if own and not given:
         yield (
@@ -116,7 +125,7 @@ def _rights(
 
 def _has_contract(document: Document) -> bool:
     return document.get("kind") == "CustomResourceDefinition" and any(
-        _label(document, one) for one in _CONTRACT_LABELS
+        _label(document, label) for label in _CONTRACT_LABELS
     )
 
 

@@ -46,22 +46,22 @@ def containers(document: Document) -> list[dict[str, Any]]:
         return []
     try:
         pod = document["spec"]["template"]["spec"]
-        found = [*(pod.get("containers") or ()), *(pod.get("initContainers") or ())]
+        result = [*(pod.get("containers") or ()), *(pod.get("initContainers") or ())]
     except (KeyError, TypeError, AttributeError):
-        found = [None]
+        result = [None]
     texts = ("name", "image")
-    if not all(isinstance(one, dict) for one in found) or not all(
-        isinstance(one.get(name) or "", str) for one in found for name in texts
+    if not all(isinstance(item, dict) for item in result) or not all(
+        isinstance(item.get(name) or "", str) for item in result for name in texts
     ):
         name = (document.get("metadata") or {}).get("name", "")
         raise ComponentsError(
             f"{document['kind']} {name} has no spec.template.spec with a list of containers"
         )
-    return found
+    return result
 
 
 def has_manager(document: Document) -> bool:
     """Whether this is a Deployment with the container that runs the provider."""
     return document.get("kind") == "Deployment" and any(
-        one.get("name") == MANAGER for one in containers(document)
+        container.get("name") == MANAGER for container in containers(document)
     )

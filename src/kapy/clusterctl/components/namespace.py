@@ -64,7 +64,7 @@ def qualified_name(document: Document) -> str:
     """The name of an object in errors: `Certificate a/b`."""
     metadata = document.get("metadata") or {}
     parts = (metadata.get("namespace"), metadata.get("name"))
-    return f"{document.get('kind', '')} {'/'.join(one for one in parts if one)}"
+    return f"{document.get('kind', '')} {'/'.join(part for part in parts if part)}"
 
 
 def _subjects(document: Document, _: str, namespace: str) -> None:
@@ -115,7 +115,7 @@ def _certificate(document: Document, before: str, namespace: str) -> None:
 
 
 def _rename(document: Document, names: Any, before: str, namespace: str) -> Iterator[str]:
-    if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+    if not isinstance(names, list) or not all(isinstance(item, str) for item in names):
         raise ComponentsError(f"{qualified_name(document)}: spec.dnsNames must be a list of names")
     for name in names:
         yield name.replace(f".{before}.", f".{namespace}.", 1)

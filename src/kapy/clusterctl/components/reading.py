@@ -96,9 +96,9 @@ def _substitute(text: str, config: Config) -> str:
 
 def _target(documents: list[Document], wanted: str) -> str:
     """The target namespace; a Namespace object is added if the file has none."""
-    own = [one for one in documents if one.get("kind") == "Namespace"]
+    own = [document for document in documents if document.get("kind") == "Namespace"]
     if len(own) > 1:
-        names = ", ".join((one.get("metadata") or {}).get("name", "") for one in own)
+        names = ", ".join((item.get("metadata") or {}).get("name", "") for item in own)
         raise ComponentsError(
             "failed to detect default target namespace: Invalid manifest. There should be no more "
             "than one resource with Kind Namespace in the provider components yaml, and there are "

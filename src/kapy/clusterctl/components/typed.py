@@ -38,7 +38,8 @@ def normalize(document: Document) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """sign: the character between name and type in the table. always: it is never omitted."""
+    """A field of a Go type. sign: the character before its type in the table. always: it is never
+    omitted."""
 
     sign: str
     type: str
@@ -50,7 +51,7 @@ def _normalize(value: Any, name: str) -> Any:
     if name == "quantity":
         return _quantity(value)
     if isinstance(value, list):  # also where a schema may be a map or a list, as in `items`
-        value[:] = [_normalize(one, name) for one in value]
+        value[:] = [_normalize(item, name) for item in value]
     elif isinstance(value, dict) and (fields := _types().get(name)):
         _normalize_fields(value, fields)
     return value
@@ -62,7 +63,7 @@ def _normalize_fields(parent: dict[str, Any], fields: Mapping[str, _Field]) -> N
         if value is None or (known and not known.always and known.sign != "*" and not value):
             del parent[key]
         elif known and known.sign == "{" and isinstance(value, dict):
-            parent[key] = {name: _normalize(one, known.type) for name, one in value.items()}
+            parent[key] = {name: _normalize(item, known.type) for name, item in value.items()}
         elif known:
             parent[key] = _normalize(value, known.type)
     for key, known in fields.items():
@@ -91,9 +92,9 @@ def _types() -> Mapping[str, Mapping[str, _Field]]:
 
 
 def _fields(text: str) -> Mapping[str, _Field]:
-    match = (_FIELD.fullmatch(one) for one in text.split())
+    match = (_FIELD.fullmatch(part) for part in text.split())
     return {
-        one[1]: _Field(one[3], one[5], always=one[3] == "=" or bool(one[2] or one[4]))
-        for one in match
-        if one is not None
+        item[1]: _Field(item[3], item[5], always=item[3] == "=" or bool(item[2] or item[4]))
+        for item in match
+        if item is not None
     }

@@ -24,10 +24,10 @@ def watched_namespaces(document: Document) -> Iterator[str]:
 def watch_everything(document: Document) -> None:
     """Remove the namespace limit from the managers of a Deployment."""
     for arguments in _arguments(document):
-        for number, one in enumerate(arguments):
-            if one == _FLAG and number + 1 < len(arguments):
+        for number, argument in enumerate(arguments):
+            if argument == _FLAG and number + 1 < len(arguments):
                 arguments[number + 1] = ""
-            elif _value(one, ""):
+            elif _value(argument, ""):
                 arguments[number] = f"{_FLAG}="
 
 

@@ -89,7 +89,7 @@ class Config:
         if named:
             return Path(expand(named, self.environ, "overridesFolder"))
         usual = [folder / "overrides" for folder in config_folders(self.environ)]
-        return next((one for one in usual if one.exists()), usual[0])
+        return next((path for path in usual if path.exists()), usual[0])
 
     @cached_property
     def cache(self) -> Cache:

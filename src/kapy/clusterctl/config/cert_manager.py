@@ -26,7 +26,7 @@ _FALSE_WORDS: Final = ("0", "f", "F", "FALSE", "false", "False")
 
 @dataclass(frozen=True, slots=True)
 class CertManager:
-    """externally_provisioned: cert-manager is installed by others; kapy only tests it."""
+    """The cert-manager to install. externally_provisioned: others install it; kapy tests it."""
 
     url: str = DEFAULT_URL
     version: str = DEFAULT_VERSION

@@ -57,8 +57,8 @@ def read(place: str | None, environ: Mapping[str, str]) -> File:
 
 def default_file(folders: Sequence[Path]) -> Path | None:
     """The first configuration file found in the folders."""
-    every = (folder / f"{_NAME}{end}" for folder in folders for end in _READERS if end)
-    return next((one for one in every if one.is_file()), None)
+    value = (folder / f"{_NAME}{end}" for folder in folders for end in _READERS if end)
+    return next((path for path in value if path.is_file()), None)
 
 
 def text_of(value: object) -> str:
@@ -138,8 +138,8 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 def _lower_keys(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key.lower(): _lower_keys(one) for key, one in value.items()}
-    return [_lower_keys(one) for one in value] if isinstance(value, list) else value
+        return {key.lower(): _lower_keys(item) for key, item in value.items()}
+    return [_lower_keys(item) for item in value] if isinstance(value, list) else value
 
 
 _READERS: Final[dict[str, Callable[[bytes], tuple[dict[str, Any], dict[str, str]]]]] = {

@@ -54,8 +54,8 @@ class Images:
     def _entry(self, place: str, entry: Any) -> dict[str, str]:
         if not isinstance(entry or {}, Mapping):
             raise self._error(f"images.{place} must be a map with repository, name or tag")
-        said = {key: text_of((entry or {}).get(key)) for key in ("repository", "name", "tag")}
-        return {key: text for key, text in said.items() if text}
+        result = {key: text_of((entry or {}).get(key)) for key in ("repository", "name", "tag")}
+        return {key: text for key, text in result.items() if text}
 
     def _error(self, problem: str) -> ConfigError:
         return ConfigError(

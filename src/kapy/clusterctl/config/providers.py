@@ -38,21 +38,21 @@ def configured_providers(file: File, environ: Mapping[str, str]) -> list[Provide
     """
     own: dict[tuple[str, ProviderType], Provider] = {}
     for place, entry in enumerate(_entries(file)):
-        one = _provider(entry, environ)
-        if own.setdefault((one.name, one.type), one) is not one:
+        provider = _provider(entry, environ)
+        if own.setdefault((provider.name, provider.type), provider) is not provider:
             raise ConfigError(
-                f"{file.source}: providers[{place}]: there is a {one.type.value} {one.name} "
-                "already: name and type must be unique; remove one of the two"
+                f"{file.source}: providers[{place}]: there is a {provider.type.value} "
+                f"{provider.name} already: name and type must be unique; remove one of the two"
             )
-    known = {(one.name, one.type): one for one in predefined_providers()}
-    return sorted((known | own).values(), key=lambda one: one.sort_key)
+    known = {(item.name, item.type): item for item in predefined_providers()}
+    return sorted((known | own).values(), key=lambda value: value.sort_key)
 
 
 def choose_provider(providers: Sequence[Provider], name: str, kind: ProviderType) -> Provider:
     """The provider of a name and type. Raises ConfigError with the nearest names."""
-    for one in providers:
-        if one.name == name and one.type is kind:
-            return one
+    for provider in providers:
+        if provider.name == name and provider.type is kind:
+            return provider
     raise ConfigError(
         f"failed to get configuration for the {kind.value} with name {name}. Please check the "
         "provider name and/or add configuration for new providers using the .clusterctl config "
@@ -61,15 +61,15 @@ def choose_provider(providers: Sequence[Provider], name: str, kind: ProviderType
 
 
 def _suggestion(providers: Iterable[Provider], name: str, kind: ProviderType) -> str:
-    named = sorted(one.type.value for one in providers if one.name == name)
+    named = sorted(provider.type.value for provider in providers if provider.name == name)
     if named:
         return f" ({name} is the name of a {' and a '.join(named)})"
     from difflib import get_close_matches  # only for errors
 
-    names = [one.name for one in providers if one.type is kind]
+    names = [provider.name for provider in providers if provider.type is kind]
     # Names may begin with a GitHub organisation, which is easily forgotten.
-    near = [one for one in names if name and one.endswith(f"-{name}")]
-    near += [one for one in get_close_matches(name, names) if one not in near]
+    near = [item for item in names if name and item.endswith(f"-{name}")]
+    near += [match for match in get_close_matches(name, names) if match not in near]
     return f" (the nearest names are {', '.join(near)})" if near else ""
 
 
@@ -110,8 +110,8 @@ def _problem(name: str, kind: str, url: str) -> str:
         return "provider URL value cannot be empty"
     if problem := _url_problem(url):
         return f"error parsing provider URL: {problem}"
-    if kind not in (one.value for one in _ALLOWED):
-        names = ", ".join(one.value for one in _ALLOWED)
+    if kind not in (item.value for item in _ALLOWED):
+        names = ", ".join(item.value for item in _ALLOWED)
         return f"invalid provider type. Allowed values are [{names}]"
     return ""
 

@@ -22,8 +22,8 @@ class Variables:
         key = name.lower()
         if key in self._given:
             return self._given[key]
-        found = self._environ.get(name.upper().replace("-", "_"))
-        return self._texts.get(key) if found is None else found
+        result = self._environ.get(name.upper().replace("-", "_"))
+        return self._texts.get(key) if result is None else result
 
     def set(self, name: str, value: str) -> None:
         """Set a value that takes precedence over environment and file, as a flag does."""

@@ -29,7 +29,7 @@ class CannotConvert(ClusterctlError):
 
 @dataclass(frozen=True)
 class Converted:
-    """text: all documents. losses: content that upstream's command drops, a sentence each."""
+    """A converted file. text: all documents. losses: content that upstream's command drops."""
 
     text: str
     converted: int
@@ -62,8 +62,8 @@ def convert(text: str, version: str, source: str = "", *, complete: bool = False
         losses += [] if complete else as_upstream(changed)
         written.append(_render(changed, comments, part.text))
     separated = "".join(
-        one if place == 0 or one.startswith("---") else f"---\n{one}"
-        for place, one in enumerate(written)
+        item if place == 0 or item.startswith("---") else f"---\n{item}"
+        for place, item in enumerate(written)
     )
     return Converted(separated, converted, len(written) - converted, tuple(losses))
 

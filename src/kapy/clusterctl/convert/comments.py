@@ -20,7 +20,7 @@ _END: Final[Path] = ("\0",)
 
 @dataclass(frozen=True, slots=True)
 class _Comment:
-    """line: from 0. trailing: it shares its line with other content."""
+    """A comment of a YAML file. line: from 0. trailing: its line has other content."""
 
     line: int
     text: str
@@ -52,7 +52,7 @@ class Comments:
 
     def insert_into(self, text: str, before: str) -> str:
         """The converted document with the comments inserted. before: the original text."""
-        places = {one.path: one for one in _fields(text)}
+        places = {field.path: field for field in _fields(text)}
         above: dict[int, list[str]] = {}
         beside: dict[int, str] = {}
         lines = text.removesuffix("\n").split("\n")
@@ -67,13 +67,13 @@ class Comments:
 
     def _assignments(self, text: str) -> Iterator[tuple[_Comment, Path]]:
         """Each comment with its field."""
-        fields = sorted(_fields(text), key=lambda one: one.line)
+        fields = sorted(_fields(text), key=lambda field: field.line)
         for comment in self.found:
             if comment.trailing:
-                on_line = [one for one in fields if one.line <= comment.line]
+                on_line = [field for field in fields if field.line <= comment.line]
                 yield comment, on_line[-1].path if on_line else ()
             else:
-                after = [one for one in fields if one.line > comment.line]
+                after = [field for field in fields if field.line > comment.line]
                 yield comment, after[0].path if after else _END
 
 
@@ -115,7 +115,7 @@ def _fields_of(node: yaml.Node, path: Path) -> Iterator[_Field]:
     if isinstance(node, yaml.MappingNode):
         entries = [(str(key.value), key, value) for key, value in node.value]
     elif isinstance(node, yaml.SequenceNode):
-        entries = [(place, one, one) for place, one in enumerate(node.value)]
+        entries = [(place, item, item) for place, item in enumerate(node.value)]
     for name, first, value in entries:
         own = (*path, name)
         simple = isinstance(value, yaml.ScalarNode) and value.style not in ("|", ">")
@@ -133,8 +133,8 @@ def _new_position(path: Path, places: Mapping[Path, _Field]) -> tuple[_Field | N
         if (*known, part) in places:
             known = (*known, part)
             continue
-        inside = (one for one in places if one[: len(known)] == known)
-        moved = [one for one in inside if one[-1] == part and isinstance(part, str)]
+        inside = (place for place in places if place[: len(known)] == known)
+        moved = [entry for entry in inside if entry[-1] == part and isinstance(part, str)]
         if len(moved) != 1:
             return places.get(known), False
         known = moved[0]
@@ -149,6 +149,6 @@ def _has_room(place: _Field) -> bool:
 def _lines(lines: list[str], above: dict[int, list[str]], beside: dict[int, str]) -> Iterator[str]:
     for number, line in enumerate(lines):
         indent = line[: len(line) - len(line.lstrip(" "))]
-        yield from (f"{indent}{one}\n" for one in above.get(number, ()))
+        yield from (f"{indent}{item}\n" for item in above.get(number, ()))
         yield f"{line} {beside[number]}\n" if number in beside else f"{line}\n"
-    yield from (f"{one}\n" for one in above.get(len(lines), ()))
+    yield from (f"{item}\n" for item in above.get(len(lines), ()))

@@ -15,11 +15,11 @@ from kapy.api.v1beta1.class_conversion import FLAGS, ONE_SCHEMA, SEVERAL_SCHEMAS
 from kapy.kube import Document
 
 _MACHINE: Final = ("bootstrap.configRef", "infrastructureRef")
-_TEMPLATE: Final = tuple(f"spec.template.spec.{one}" for one in (*_MACHINE, "minReadySeconds"))
+_TEMPLATE: Final = tuple(f"spec.template.spec.{item}" for item in (*_MACHINE, "minReadySeconds"))
 _INITIALIZATION: Final = "status.initialization"
 _LOST_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "Cluster": ("spec.infrastructureRef", "spec.controlPlaneRef", _INITIALIZATION),
-    "Machine": (*(f"spec.{one}" for one in _MACHINE), _INITIALIZATION),
+    "Machine": (*(f"spec.{item}" for item in _MACHINE), _INITIALIZATION),
     "MachineDeployment": _TEMPLATE,
     "MachinePool": (*_TEMPLATE, _INITIALIZATION),
     "MachineSet": _TEMPLATE,
@@ -38,7 +38,9 @@ def as_upstream(document: Document) -> list[str]:
     """Change a converted object to upstream's output; returns a sentence for each loss."""
     kind, metadata = document["kind"], document.get("metadata") or {}
     name = "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
-    document["metadata"] = {key: one for key, one in metadata.items() if one not in ({}, [], None)}
+    document["metadata"] = {
+        key: value for key, value in metadata.items() if value not in ({}, [], None)
+    }
     losses = [
         f"{kind} {name}: {path} is left out ({_loss_text(lost)})"
         for path in _LOST_FIELDS.get(kind, ())
@@ -98,8 +100,8 @@ def _schemas(schema: Document) -> Iterator[Document]:
     yield schema
     inner = [
         *(schema.get("properties") or {}).values(),
-        *(schema[one] for one in ONE_SCHEMA if one in schema),
-        *(one for several in SEVERAL_SCHEMAS for one in schema.get(several) or ()),
+        *(schema[element] for element in ONE_SCHEMA if element in schema),
+        *(element for several in SEVERAL_SCHEMAS for element in schema.get(several) or ()),
     ]
-    for one in inner:
-        yield from _schemas(one)
+    for item in inner:
+        yield from _schemas(item)

@@ -85,7 +85,7 @@ async def collect(
         objects.extend(await collect_objects(client, cluster, archive))
 
     async def gather_machines() -> None:
-        machines = [one for one in objects if one["kind"] == "Machine"]
+        machines = [obj for obj in objects if obj["kind"] == "Machine"]
         await collect_machine_logs(client, machines, options.consoles, archive, options.since)
 
     deadline = asyncio.get_running_loop().time() + options.within
@@ -98,12 +98,12 @@ async def collect(
         await _part("logs of machines", deadline, gather_machines(), archive)
         head = _HEAD.format(key=key, version=__version__, now=options.now.isoformat())
         lines = [f"  {name} ({size} bytes)\n" for name, size in sorted(archive.names.items())]
-        missing = [f"  {one}\n" for one in archive.missing] or ["  nothing\n"]
+        missing = [f"  {item}\n" for item in archive.missing] or ["  nothing\n"]
         text = "".join((head, "Not in it:\n", *missing, "\nIn it:\n", *lines))
         await archive.text("README.txt", text)
     finally:
         archive.close()
-    return CollectResult(archive.names, [archive.redactor.text(one) for one in archive.missing])
+    return CollectResult(archive.names, [archive.redactor.text(item) for item in archive.missing])
 
 
 async def _part(name: str, deadline: float, work: Awaitable[None], archive: Archive) -> None:

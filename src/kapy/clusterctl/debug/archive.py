@@ -21,8 +21,9 @@ _FOLDER: Final = "kapy-debug"
 
 
 class Archive:
-    """missing: data that could not be read, one sentence each. max_bytes: the size limit of all
-    files together.
+    """The files of a bug report.
+
+    missing: data that could not be read, one sentence each. max_bytes: the limit of all files.
     """
 
     def __init__(

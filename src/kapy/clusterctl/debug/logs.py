@@ -25,7 +25,7 @@ async def collect_manager_logs(client: Client, archive: Archive) -> int:
         metadata = pod["metadata"]
         place = f"{metadata['namespace']}/pods/{metadata['name']}"
         statuses = (pod.get("status") or {}).get("containerStatuses") or ()
-        restarted = {one["name"] for one in statuses if one.get("restartCount")}
+        restarted = {status["name"] for status in statuses if status.get("restartCount")}
         for container in (pod.get("spec") or {}).get("containers") or ():
             name = container["name"]
             for previous in _PREVIOUS_VALUES if name in restarted else _PREVIOUS_VALUES[:1]:

@@ -13,7 +13,7 @@ from kapy.clusterctl.machine_targets import target_of
 from kapy.clusterctl.server_from_here import Consoles
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.sdk import LogRequest, MachineConsole, MachineTarget
+from kapy.sdk.console import LogRequest, MachineConsole, MachineTarget
 
 LINES: Final = 20_000
 TIMEOUT: Final = 20.0

@@ -28,16 +28,16 @@ async def collect_objects(
     """Add the objects and their events; returns the objects."""
     key = Key.of(cluster)
     graph = await _read(client, key.namespace, archive)
-    found = [one for one in map(_document, _of_cluster(graph, key)) if one is not None]
-    if not found:
-        found = [cluster]
-    for document in found:
+    result = [item for item in map(_document, _of_cluster(graph, key)) if item is not None]
+    if not result:
+        result = [cluster]
+    for document in result:
         await archive.document(_path(document), document)
-    await _events(client, key.namespace, found, archive)
+    await _events(client, key.namespace, result, archive)
     for resource, labels in ((PROVIDERS, ""), (EXTENSIONS, ""), (DEPLOYMENTS, Label.PROVIDER)):
         for document in await list_objects(client, resource, "", archive, labels=labels):
             await archive.document(_path({"kind": resource.kind, **document}), document)
-    return found
+    return result
 
 
 async def list_objects(
@@ -51,7 +51,7 @@ async def list_objects(
     except KapyError as error:
         archive.missing.append(f"{resource.kind}s: {error}")
         return []
-    return [{"apiVersion": resource.api_version, "kind": resource.kind, **one} for one in items]
+    return [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
 
 
 async def _read(client: Client, namespace: str, archive: Archive) -> Graph:
@@ -61,7 +61,9 @@ async def _read(client: Client, namespace: str, archive: Archive) -> Graph:
     """
     kinds = await moved_kinds(client)
     graph = Graph(kinds)
-    resources = sorted((one.resource for one in kinds.values()), key=lambda one: one != SECRETS)
+    resources = sorted(
+        (kind.resource for kind in kinds.values()), key=lambda value: value != SECRETS
+    )
     for resource in resources:
         for document in await list_objects(client, resource, namespace, archive):
             if resource == SECRETS:
@@ -81,8 +83,8 @@ def _of_cluster(graph: Graph, key: Key) -> Iterable[Node]:
     for node in graph.existing_nodes():
         is_below_another = bool(node.roots & others) or node in others
         if _label(node) == key.name or (node.roots & roots and not is_below_another):
-            chosen |= {node, *(one for one in node.owners if one.document is not None)}
-    return sorted(chosen - others, key=lambda one: one.ref)
+            chosen |= {node, *(owner for owner in node.owners if owner.document is not None)}
+    return sorted(chosen - others, key=lambda value: value.ref)
 
 
 def _label(node: Node) -> str:
@@ -97,11 +99,11 @@ def _document(node: Node) -> Document | None:
 async def _events(
     client: Client, namespace: str, objects: Sequence[Document], archive: Archive
 ) -> None:
-    known = {(one["kind"], one["metadata"]["name"]) for one in objects}
+    known = {(obj["kind"], obj["metadata"]["name"]) for obj in objects}
     events = [
-        one
-        for one in await list_objects(client, EVENTS, namespace, archive)
-        if (about := one.get("involvedObject") or {})
+        obj
+        for obj in await list_objects(client, EVENTS, namespace, archive)
+        if (about := obj.get("involvedObject") or {})
         and (about.get("kind"), about.get("name")) in known
     ]
     lines = sorted(map(event_line, events))

@@ -16,6 +16,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from kapy.kube import Document
+from kapy.kube.digits import has_only_digits
 from kapy.kube.foreign_json import BadJson, decode_json
 
 REDACTED: Final = "REDACTED"
@@ -105,8 +106,8 @@ class Redactor:
         stripped = text.strip()
         if "\n" not in stripped:
             self._learn(stripped)
-        for one in _PEM.finditer(text):
-            for line in one.group().splitlines():
+        for match in _PEM.finditer(text):
+            for line in match.group().splitlines():
                 if "-----" not in line:
                     self._learn(line.strip())
         for field in _FIELD.finditer(text):
@@ -130,15 +131,15 @@ class Redactor:
 
     def document(self, document: Document) -> Document:
         """A copy without secrets. A Secret keeps its key names and the sizes of its values."""
-        found: Document = self._node(document, MAX_DEPTH, secret=False)
-        return found
+        result: Document = self._node(document, MAX_DEPTH, secret=False)
+        return result
 
     def _node(self, node: Any, depth: int, *, secret: bool) -> Any:
-        """secret: whether the name of an enclosing field marks a secret."""
+        """Redact a node in place. secret: the name of an enclosing field marks a secret."""
         if isinstance(node, dict):
             return self._mapping(node, depth, secret=secret)
         if isinstance(node, list):
-            return [self._node(one, depth, secret=secret) for one in node]
+            return [self._node(item, depth, secret=secret) for item in node]
         if isinstance(node, str):
             return _replacement(node) if secret and node else self._text(node, depth)
         return (
@@ -151,11 +152,13 @@ class Redactor:
         if node.get("kind") == "Secret":
             node = _empty_secret(node)
         elif node.get("kind") == "SecretList" and isinstance(node.get("items"), list):
-            items = [_empty_secret(one) if isinstance(one, dict) else one for one in node["items"]]
+            items = [
+                _empty_secret(item) if isinstance(item, dict) else item for item in node["items"]
+            ]
             node = {**node, "items": items}
         named = any(_is_secret(str(node.get(key, ""))) for key in ("name", "key", "path"))
         is_file = "path" in node and ("content" in node or "contents" in node)
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for key, value in node.items():
             hidden = (
                 (secret and not _PLACES.search(key))
@@ -164,10 +167,10 @@ class Redactor:
                 or (is_file and key in ("content", "contents", "source"))
                 or key in ("passwd", "inline")
             )
-            found[self._text(key, depth)] = self._node(
+            result[self._text(key, depth)] = self._node(
                 value, depth, secret=hidden and not _is_place(value)
             )
-        return found
+        return result
 
     # Texts
 
@@ -201,11 +204,11 @@ class Redactor:
         if text[0] not in "{[" or text.rstrip()[-1] not in "}]":
             return None
         try:
-            found = decode_json(text.encode())
+            result = decode_json(text.encode())
         except (BadJson, ValueError):
             return None
-        found = self._node(found, depth - 1, secret=False)
-        return json.dumps(found) + ("\n" if text.endswith("\n") else "")
+        result = self._node(result, depth - 1, secret=False)
+        return json.dumps(result) + ("\n" if text.endswith("\n") else "")
 
     def _quoted(self, text: str, depth: int) -> str:
         """Redact the JSON strings with escapes in a text."""
@@ -291,7 +294,7 @@ def _is_place(value: Any) -> bool:
             "configMapKeyRef",
             "secret",
         }
-        and all(isinstance(one, str | bool) or _is_place(one) for one in value.values())
+        and all(isinstance(item, str | bool) or _is_place(item) for item in value.values())
     )
 
 
@@ -326,7 +329,7 @@ def _field(match: re.Match[str]) -> str:
     bare = value.strip("\\\"'")
     is_told = any(mark in match["between"] for mark in ":=") or name.startswith("-")
     # Two words of a sentence are no field; `--token x` is a flag.
-    is_plain = bare.lower() in _PLAIN or (bare.isdigit() and len(bare) < MIN_SECRET_LENGTH)
+    is_plain = bare.lower() in _PLAIN or (has_only_digits(bare) and len(bare) < MIN_SECRET_LENGTH)
     if not is_told or is_plain or not _is_secret(name) or bare.startswith(_ELSEWHERE):
         return match.group()
     head = match.group()[: match.start("value") - match.start()]

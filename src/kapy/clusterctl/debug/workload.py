@@ -33,17 +33,17 @@ async def collect_workload(
             version = await workload.raw("GET", "/version")
             await archive.document("versions/workload-cluster.yaml", version)
             for resource in (NODES, PODS):
-                found = await list_objects(workload, resource, "", archive)
-                for one in found[:MAX_OBJECTS]:
-                    key = Key.of(one)
+                objects = await list_objects(workload, resource, "", archive)
+                for item in objects[:MAX_OBJECTS]:
+                    key = Key.of(item)
                     name = f"{key.namespace}.{key.name}" if key.namespace else key.name
-                    await archive.document(f"workload/{resource.plural}/{name}.yaml", one)
-                if len(found) > MAX_OBJECTS:
+                    await archive.document(f"workload/{resource.plural}/{name}.yaml", item)
+                if len(objects) > MAX_OBJECTS:
                     archive.missing.append(
-                        f"workload cluster: {len(found) - MAX_OBJECTS} of {len(found)} "
+                        f"workload cluster: {len(objects) - MAX_OBJECTS} of {len(objects)} "
                         f"{resource.plural}"
                     )
-            events = [event_line(one) for one in await list_objects(workload, EVENTS, "", archive)]
+            events = [event_line(obj) for obj in await list_objects(workload, EVENTS, "", archive)]
             await archive.text("workload/events.txt", "".join(sorted(events)))
     except KapyError as error:
         archive.missing.append(f"workload cluster: {error}")

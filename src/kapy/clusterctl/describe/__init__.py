@@ -10,7 +10,7 @@ why it is not ready.
 
 from kapy.clusterctl.describe.discovery import EVERYTHING, Options, discover
 from kapy.clusterctl.describe.shape import as_document
-from kapy.clusterctl.describe.source import ClientSource, Source
+from kapy.clusterctl.describe.source import ClientSource, ListingSource, Source
 from kapy.clusterctl.describe.table import table
 from kapy.clusterctl.describe.tree import Node
 from kapy.clusterctl.describe.waiting import Wait, waits, waits_table
@@ -18,6 +18,7 @@ from kapy.clusterctl.describe.waiting import Wait, waits, waits_table
 __all__ = [
     "EVERYTHING",
     "ClientSource",
+    "ListingSource",
     "Node",
     "Options",
     "Source",

@@ -26,16 +26,16 @@ from kapy.kube.names import Resource, split_api_version
 async def resources_of(client: Client, root: Node) -> list[Resource]:
     """The resources to watch for a tree: core kinds with machines, and the provider kinds in it."""
     kinds = Kinds(client)
-    found = [MACHINES, MACHINE_SETS, MACHINE_DEPLOYMENTS, MACHINE_POOLS]
+    result = [MACHINES, MACHINE_SETS, MACHINE_DEPLOYMENTS, MACHINE_POOLS]
     for node in root.walk():
         api_version = (node.document or {}).get("apiVersion", "")
         group, _ = split_api_version(api_version)
         if group in ("", CLUSTERS.group):
             continue
         resource = await kinds.preferred(group, node.kind)
-        if resource is not None and resource not in found:
-            found.append(resource)
-    return found
+        if resource is not None and resource not in result:
+            result.append(resource)
+    return result
 
 
 async def follow(
@@ -54,8 +54,10 @@ async def follow(
     labels = f"{NAME_LABEL}={cluster.name}"
     async with asyncio.TaskGroup() as group:
         group.create_task(own.run())
-        for one in resources:
-            other = Reflector(client, one, sink, random, namespace=cluster.namespace, labels=labels)
+        for resource in resources:
+            other = Reflector(
+                client, resource, sink, random, namespace=cluster.namespace, labels=labels
+            )
             group.create_task(other.run())
 
 

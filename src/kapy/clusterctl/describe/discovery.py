@@ -98,7 +98,7 @@ class _Discovery:
             root.append(workers)
         for pool in pools:
             await self._pool(workers, pool, machines)
-        left = [one for one in machines if one["metadata"]["name"] not in self.placed]
+        left = [item for item in machines if item["metadata"]["name"] not in self.placed]
         if left:
             other = workers.append(Node("OtherGroup", title="Other"))
             for machine in left:
@@ -159,10 +159,10 @@ class _Discovery:
         except NotFound:
             return
         heading = root.append(Node("ClusterResourceSetGroup", title="ClusterResourceSets"))
-        for one in binding["spec"].get("bindings") or []:
+        for item in binding["spec"].get("bindings") or []:
             heading.append(
                 self._reference(
-                    {"kind": "ClusterResourceSet", "name": one["clusterResourceSetName"]}
+                    {"kind": "ClusterResourceSet", "name": item["clusterResourceSetName"]}
                 )
             )
 
@@ -181,12 +181,12 @@ class _Discovery:
 
 
 def _shown_for(filters: str, kind: str, name: str) -> Shown:
-    for one in filter(None, filters.split(",")):
-        plain = one.removesuffix("+")
+    for part in filter(None, filters.split(",")):
+        plain = part.removesuffix("+")
         of_kind, _, of_name = plain.partition("/")
         everything = plain.lower() == "all"
         if everything or (of_kind.lower() == kind.lower() and of_name.lower() in ("", name)):
-            return "telling" if one.endswith("+") else "all"
+            return "telling" if part.endswith("+") else "all"
     return "none"
 
 
@@ -209,7 +209,7 @@ def _of_the_control_plane(machine: Document) -> bool:
 
 def _controlled_objects(objects: Sequence[Document], kind: str, owner: Document) -> list[Document]:
     uid = owner["metadata"]["uid"]
-    return [one for one in objects if _is_controlled_by(one, kind, uid)]
+    return [obj for obj in objects if _is_controlled_by(obj, kind, uid)]
 
 
 def _is_controlled_by(document: Document, kind: str, uid: str) -> bool:
@@ -222,8 +222,8 @@ def _is_controlled_by(document: Document, kind: str, uid: str) -> bool:
 
 def _templates_of(deployment: Document) -> list[tuple[Document, str]]:
     spec = deployment["spec"]["template"]["spec"]
-    found = [(spec["infrastructureRef"], "MachineInfrastructureTemplate")]
+    result = [(spec["infrastructureRef"], "MachineInfrastructureTemplate")]
     bootstrap = (spec.get("bootstrap") or {}).get("configRef")
     if bootstrap:
-        found.insert(0, (bootstrap, "BootstrapConfigTemplate"))
-    return found
+        result.insert(0, (bootstrap, "BootstrapConfigTemplate"))
+    return result

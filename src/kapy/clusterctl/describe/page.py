@@ -36,12 +36,14 @@ def page(root: Node, *, now: datetime) -> str:
 def _item(node: Node, now: datetime) -> Iterator[str]:
     row = row_of(node, now)
     kind, name, version = title_of(node)
-    words = " ".join(escape(one) for one in (name, version) if one)
-    said = " ".join(one for one in (*row.counters[:1], row.status, row.reason, row.since) if one)
+    words = " ".join(escape(item) for item in (name, version) if item)
+    result = " ".join(
+        counter for counter in (*row.counters[:1], row.status, row.reason, row.since) if counter
+    )
     message = " ".join(line for line in row.message if line)
     yield (
         f'<li><details open><summary>{escape(kind)} <b>{words}</b> <span class="{row.mood}">'
-        f'{escape(said)}</span> <span class="quiet">{escape(message)}</span></summary>'
+        f'{escape(result)}</span> <span class="quiet">{escape(message)}</span></summary>'
     )
     yield from _conditions(node)
     if node.children:
@@ -53,11 +55,11 @@ def _item(node: Node, now: datetime) -> Iterator[str]:
 
 
 def _conditions(node: Node) -> Iterator[str]:
-    found = conditions(node.document) if node.document is not None else []
-    if not found:
+    result = conditions(node.document) if node.document is not None else []
+    if not result:
         return
     yield "<details><summary class=quiet>conditions</summary><table>"
-    for one in found:
-        cells = (one.get(key) or "" for key in ("type", "status", "reason", "message"))
+    for item in result:
+        cells = (item.get(key) or "" for key in ("type", "status", "reason", "message"))
         yield "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>"
     yield "</table></details>"

@@ -51,8 +51,8 @@ def row_of(node: Node, now: datetime) -> Row:
     if node.group is not None:
         items = node.group.items
         more = ", ..." if len(items) > 2 else ""
-        said = row_of_condition(node.ready, now, counters)
-        return _with_message(said, f"See {', '.join(items[:2])}{more}")
+        row = row_of_condition(node.ready, now, counters)
+        return _with_message(row, f"See {', '.join(items[:2])}{more}")
     return row_of_condition(_informative_condition(node), now, counters)
 
 
@@ -158,8 +158,8 @@ def _replica_counters(replicas: str, status: Document) -> Counters:
 
 def _sum_counters(parts: Sequence[Document]) -> Counters:
     def total(name: str) -> int | None:
-        found: list[Any] = [part[name] for part in parts if part.get(name) is not None]
-        return sum(found) if found else None
+        result: list[Any] = [part[name] for part in parts if part.get(name) is not None]
+        return sum(result) if result else None
 
     current, desired = total("replicas"), total("desiredReplicas")
     replicas = "" if current is desired is None else f"{current or 0}/{desired or 0}"
@@ -168,8 +168,8 @@ def _sum_counters(parts: Sequence[Document]) -> Counters:
 
 
 def _flag(document: Document, of: str) -> str:
-    found = condition(document, of)
-    return "1" if found is not None and found.get("status") == "True" else "0"
+    result = condition(document, of)
+    return "1" if result is not None and result.get("status") == "True" else "0"
 
 
 def _with_message(row: Row, message: str) -> Row:

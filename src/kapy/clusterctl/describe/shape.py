@@ -13,19 +13,19 @@ def as_document(node: Node) -> Document:
     A group has `items` instead of a name, a heading has a `title`. Empty fields are omitted. An
     object that is not ready has `waitsFor`: {"since", "why"}.
     """
-    found: Document = {"kind": node.kind}
+    result: Document = {"kind": node.kind}
     if node.group is not None:
-        found["items"] = node.group.items
-        found["ready"] = node.group.ready
+        result["items"] = node.group.items
+        result["ready"] = node.group.ready
     elif node.document is None:
-        found["title"] = node.title
+        result["title"] = node.title
     else:
-        found |= _own(node.document)
+        result |= _own(node.document)
     if node.role:
-        found["role"] = node.role
+        result["role"] = node.role
     if node.children:
-        found["children"] = [as_document(child) for child in node.children]
-    return found
+        result["children"] = [as_document(child) for child in node.children]
+    return result
 
 
 def _own(document: Document) -> Document:
@@ -34,18 +34,18 @@ def _own(document: Document) -> Document:
     counters = {name: status[name] for name in _COUNTERS if name in status}
     if isinstance(spec.get("replicas"), int):
         counters["desiredReplicas"] = spec["replicas"]
-    found: Document = {"apiVersion": document.get("apiVersion"), "name": metadata["name"]}
+    result: Document = {"apiVersion": document.get("apiVersion"), "name": metadata["name"]}
     if metadata.get("namespace"):
-        found["namespace"] = metadata["namespace"]
+        result["namespace"] = metadata["namespace"]
     if metadata.get("deletionTimestamp"):
-        found["deletionTimestamp"] = metadata["deletionTimestamp"]
+        result["deletionTimestamp"] = metadata["deletionTimestamp"]
     if counters:
-        found["replicas"] = counters
+        result["replicas"] = counters
     if conditions(document):
-        found["conditions"] = conditions(document)
+        result["conditions"] = conditions(document)
     if (wait := wait_of(document)) is not None:
-        found["waitsFor"] = {"since": wait[0], "why": wait[1]}
-    return found
+        result["waitsFor"] = {"since": wait[0], "why": wait[1]}
+    return result
 
 
 _COUNTERS = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")

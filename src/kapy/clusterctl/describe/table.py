@@ -39,8 +39,8 @@ SHORTEST: Final = 24
 """The minimum width of the name column."""
 
 OMITTED_COLUMNS: Final = tuple(
-    HEADER.index(one)
-    for one in ("SINCE", "UP TO DATE", "READY", "AVAILABLE", "REPLICAS", "REASON", "STATUS")
+    HEADER.index(item)
+    for item in ("SINCE", "UP TO DATE", "READY", "AVAILABLE", "REPLICAS", "REASON", "STATUS")
 )
 """Columns that are omitted on very narrow terminals, in this order."""
 
@@ -125,16 +125,18 @@ def _fit_width(lines: Sequence[Line], width: int, *, color: bool) -> str:
     they would get too little room. If the tree is still too wide, names are cut, then columns are
     omitted.
     """
-    told = [line.cells() for line in lines]
-    full = [0, *(at for at in range(1, len(HEADER) - 1) if any(row[at][0] for row in told))]
-    narrower = [[one for one in full if one not in OMITTED_COLUMNS[:left]] for left in range(1, 8)]
+    cellses = [line.cells() for line in lines]
+    full = [0, *(at for at in range(1, len(HEADER) - 1) if any(row[at][0] for row in cellses))]
+    narrower = [
+        [item for item in full if item not in OMITTED_COLUMNS[:left]] for left in range(1, 8)
+    ]
     for header, used in (
         (HEADER, full),
         (SHORT_HEADER, full),
-        *((SHORT_HEADER, one) for one in narrower),
+        *((SHORT_HEADER, item) for item in narrower),
     ):
         rows = [[(header[at], header[at]) for at in used]]
-        rows += [[row[at] for at in used] for row in told]
+        rows += [[row[at] for at in used] for row in cellses]
         widths = [max(len(row[at][0]) for row in rows) + 2 for at in range(len(used))]
         room = width - sum(widths)
         least = SHORTEST + sum(widths[1:]) - 2  # nothing stands beside the last column
@@ -147,7 +149,7 @@ def _fit_width(lines: Sequence[Line], width: int, *, color: bool) -> str:
     printed = [_join_row(rows[0], widths, color=color) + (HEADER[-1] if has_messages else "")]
     for line, row in zip(lines, rows[1:], strict=True):
         printed += _beside_or_below(line, _join_row(row, widths, color=color), sum(widths), width)
-    return "".join(f"{one.rstrip()}\n" for one in printed)
+    return "".join(f"{item.rstrip()}\n" for item in printed)
 
 
 def _without_namespace(lines: Sequence[Line], root: Node) -> list[Line]:
@@ -168,7 +170,8 @@ def _beside_or_below(line: Line, first: str, column: int, width: int) -> list[st
         return [first + texts[0], *(f"{below:<{column}}{text}" for text in texts[1:])]
     if not line.row.text:
         return [first]
-    start = f"{below}    "
+    indent = len(line.title[0]) - len(line.title[0].lstrip(BRANCH + LAST + PIPE))
+    start = f"{below or ' ' * indent}    "
     return [first, *(start + text for text in wrap_text(line.row.text, width - len(start)))]
 
 
@@ -197,13 +200,17 @@ def _lines(node: Node, prefix: str, root: Node, now: datetime) -> Iterator[Line]
 def _condition_lines(node: Node, prefix: str, now: datetime) -> Iterator[Line]:
     if node.shown == "none" or node.document is None:
         return
-    found = [one for one in conditions(node.document) if node.shown == "all" or is_informative(one)]
+    result = [
+        condition
+        for condition in conditions(node.document)
+        if node.shown == "all" or is_informative(condition)
+    ]
     above = prefix + (PIPE if node.children else BLANK) + FILLER
-    for number, one in enumerate(found):
-        start = _below(above, last=number == len(found) - 1)
-        title = (start + one["type"], _paint(_GRAY, start) + _paint(_CYAN, one["type"]))
+    for number, item in enumerate(result):
+        start = _below(above, last=number == len(result) - 1)
+        title = (start + item["type"], _paint(_GRAY, start) + _paint(_CYAN, item["type"]))
         rest = start.removesuffix(LAST) if start.endswith(LAST) else start[: -len(BRANCH)] + PIPE
-        yield Line(title, (rest, _paint(_GRAY, rest)), row_of_condition(one, now))
+        yield Line(title, (rest, _paint(_GRAY, rest)), row_of_condition(item, now))
 
 
 def _title(node: Node) -> Cell:

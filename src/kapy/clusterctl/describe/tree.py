@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
@@ -28,7 +29,7 @@ class Group:
 
     def add(self, document: Document) -> None:
         """Take in one more machine."""
-        self.items = sorted([*self.items, document["metadata"]["name"]])
+        insort(self.items, document["metadata"]["name"])
         self.count(document)
 
     def count(self, document: Document) -> None:
@@ -114,29 +115,30 @@ def condition(document: Document, of: str) -> Document | None:
     `status.v1beta2.conditions` comes first: providers of the v1beta1 contract keep the new
     conditions there.
     """
-    return next((one for one in conditions(document) if one.get("type") == of), None)
+    return next((item for item in conditions(document) if item.get("type") == of), None)
 
 
 def conditions(document: Document) -> list[Document]:
     """All conditions of an object in the form of v1beta2 (those of v1beta1 have a severity)."""
     status = document.get("status") or {}
     newer = (status.get("v1beta2") or {}).get("conditions")
-    found = newer if newer is not None else status.get("conditions") or []
-    return [one for one in found if isinstance(one, dict) and "severity" not in one]
+    result = newer if newer is not None else status.get("conditions") or []
+    return [item for item in result if isinstance(item, dict) and "severity" not in item]
 
 
 def _state(node: Node) -> tuple[tuple[str, str] | None, ...]:
     if node.document is None:
         return node.state
-    found = (condition(node.document, of) for of in ("Available", "Ready", "UpToDate"))
+    result = (condition(node.document, of) for of in ("Available", "Ready", "UpToDate"))
     return tuple(
-        None if one is None else (one.get("status", ""), one.get("reason", "")) for one in found
+        None if item is None else (item.get("status", ""), item.get("reason", ""))
+        for item in result
     )
 
 
 def _is_true(document: Document, of: str) -> bool:
-    found = condition(document, of)
-    return found is not None and found.get("status") == "True"
+    result = condition(document, of)
+    return result is not None and result.get("status") == "True"
 
 
 def _earliest(left: Document | None, right: Document | None) -> Document | None:

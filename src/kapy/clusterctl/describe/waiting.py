@@ -32,8 +32,8 @@ class Wait:
 def waits(root: Node) -> list[Wait]:
     """The unready objects of a tree, from top to bottom; in a grouped tree, machines in groups are
     not listed."""
-    found = ((node, wait_of(node.document)) for node in root.walk() if node.document is not None)
-    return [Wait(node.kind, node.name, *wait) for node, wait in found if wait is not None]
+    result = ((node, wait_of(node.document)) for node in root.walk() if node.document is not None)
+    return [Wait(node.kind, node.name, *wait) for node, wait in result if wait is not None]
 
 
 def waits_table(waits: Sequence[Wait], now: datetime, *, width: int | None = None) -> str:
@@ -44,7 +44,7 @@ def waits_table(waits: Sequence[Wait], now: datetime, *, width: int | None = Non
     """
     if not waits:
         return "Nothing is waited for.\n"
-    rows = [HEADER, *(row for one in waits for row in _rows(one, now))]
+    rows = [HEADER, *(row for wait in waits for row in _rows(wait, now))]
     widths = [max(len(row[column]) for row in rows) + 2 for column in range(2)]
     lines = (line for row in rows for line in _lay_out(row, widths, width))
     return "".join(f"{line.rstrip()}\n" for line in lines)
@@ -131,9 +131,9 @@ def _reason_and_message(condition: Document) -> tuple[str, str]:
 def _unready_node(document: Document) -> tuple[str, str] | None:
     """The state of objects without v1beta2 conditions: v1beta1 conditions, or a plain field."""
     status = document.get("status") or {}
-    for one in _legacy(status):
-        if one.get("type") == "Ready" and one.get("status") != "True":
-            return _reason_and_message(one)
+    for item in _legacy(status):
+        if item.get("type") == "Ready" and item.get("status") != "True":
+            return _reason_and_message(item)
     if any(condition(document, of) is not None for of in MAIN):
         return None
     done = status.get("initialization") or {}
@@ -147,6 +147,6 @@ def _unready_node(document: Document) -> tuple[str, str] | None:
 
 
 def _legacy(status: Document) -> Iterator[Any]:
-    for one in status.get("conditions") or ():
-        if isinstance(one, dict) and "severity" in one:
-            yield one
+    for item in status.get("conditions") or ():
+        if isinstance(item, dict) and "severity" in item:
+            yield item

@@ -45,7 +45,7 @@ _DEFAULTING = ("", "=", "-", "?", "+")
 def _text(node: Node, values: Values) -> str:
     if isinstance(node, str):
         return node
-    arguments = [_text(one, values) for one in node.arguments]
+    arguments = [_text(argument, values) for argument in node.arguments]
     value = values.get(node.parameter) or ""
     if node.operator[-1:] in _DEFAULTING:
         return value or "".join(arguments)
@@ -62,11 +62,11 @@ def defaults(nodes: list[Node]) -> dict[str, str]:
     As in upstream, the arguments of any function count as a default. Variables that only occur
     inside another default are not included.
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, Function):
-            found.setdefault(node.parameter, "".join(map(_source_text, node.arguments)))
-    return found
+            result.setdefault(node.parameter, "".join(map(_source_text, node.arguments)))
+    return result
 
 
 def _source_text(node: Node) -> str:

@@ -69,7 +69,7 @@ def _upper(text: str) -> str:
 
 def _one_upper(letter: str) -> str:
     # Go maps a letter to one letter, where Unicode's full mapping has several (ß, ŉ, ᾳ).
-    return next((one for one in (letter.upper(), letter.title()) if len(one) == 1), letter)
+    return next((item for item in (letter.upper(), letter.title()) if len(item) == 1), letter)
 
 
 def _lower(text: str) -> str:

@@ -78,15 +78,15 @@ def _class(chunk: bytes, letter: int) -> tuple[bool, bytes]:
     """Whether a character is in the class at the start of a chunk, and the rest of the chunk."""
     negated = chunk.startswith(b"^")
     chunk = chunk[1:] if negated else chunk
-    found, ranges = False, 0
+    result, ranges = False, 0
     while not (ranges and chunk.startswith(b"]")):
         low, chunk = _bound(chunk)
         high = low
         if chunk.startswith(b"-"):
             high, chunk = _bound(chunk[1:])
-        found = found or low <= letter <= high
+        result = result or low <= letter <= high
         ranges += 1
-    return found != negated, chunk[1:]
+    return result != negated, chunk[1:]
 
 
 def _bound(chunk: bytes) -> tuple[int, bytes]:

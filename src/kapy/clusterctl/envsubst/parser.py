@@ -70,8 +70,8 @@ class _Parser:
     def error(self, problem: str) -> BadSubstitution:
         """The error for the variable that is being parsed, with its line."""
         line = self._source.count("\n", 0, self._began) + 1
-        shown = self._source[self._began :].split("\n", 1)[0][:60]
-        return BadSubstitution(f"{problem}: line {line}, at {shown}")
+        result = self._source[self._began :].split("\n", 1)[0][:60]
+        return BadSubstitution(f"{problem}: line {line}, at {result}")
 
     def _peek(self) -> str:
         """The next character; empty at the end."""

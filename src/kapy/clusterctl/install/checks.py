@@ -50,11 +50,14 @@ async def check(
 def _check_new(components: Components, installed: Iterable[Installed]) -> None:
     instances = find_installed(installed, components.provider.name, components.provider.type)
     if instances:
-        label, places = components.provider.label, ", ".join(each.namespace for each in instances)
+        label, places = (
+            components.provider.label,
+            ", ".join(instance.namespace for instance in instances),
+        )
         raise InventoryError(
             f'installing provider "{label}" can lead to a non functioning management cluster: '
             f'there is already an instance of the "{label}" provider installed in the "{places}" '
-            f"namespace ({', '.join(each.version for each in instances)}); `upgrade apply` "
+            f"namespace ({', '.join(instance.version for instance in instances)}); `upgrade apply` "
             "changes its version, `delete` takes it away"
         )
 
@@ -62,9 +65,11 @@ def _check_new(components: Components, installed: Iterable[Installed]) -> None:
 async def _check_contracts(
     to_install: Sequence[Components], core: Installed, config: Config
 ) -> None:
-    asked = [core, *(installed_of(provider.inventory_object) for provider in to_install)]
-    contracts = await bounded_gather(partial(contract_of, provider, config) for provider in asked)
-    for provider, contract in zip(asked, contracts, strict=True):
+    installations = [core, *(installed_of(provider.inventory_object) for provider in to_install)]
+    contracts = await bounded_gather(
+        partial(contract_of, provider, config) for provider in installations
+    )
+    for provider, contract in zip(installations, contracts, strict=True):
         if contract not in compatible(CONTRACT):
             raise InventoryError(
                 "current version of clusterctl is only compatible with providers implementing the "
@@ -72,7 +77,7 @@ async def _check_contracts(
                 f"{contract} for provider {provider.label}"
             )
     allowed = compatible(contracts[0])
-    for provider, contract in zip(asked, contracts, strict=True):
+    for provider, contract in zip(installations, contracts, strict=True):
         if contract not in allowed:
             raise InventoryError(
                 f'installing provider "{provider.label}" could lead to a non functioning '
@@ -84,11 +89,11 @@ async def _check_contracts(
 
 
 def _check_names(objects: Iterable[Document]) -> None:
-    for one in objects:
-        annotations = one["metadata"].get("annotations") or {}
-        if one["kind"] != CRDS.kind or UNCHECKED_NAME in annotations:
+    for obj in objects:
+        annotations = obj["metadata"].get("annotations") or {}
+        if obj["kind"] != CRDS.kind or UNCHECKED_NAME in annotations:
             continue
-        spec, name = one["spec"], one["metadata"]["name"]
+        spec, name = obj["spec"], obj["metadata"]["name"]
         correct = crd_name(spec["group"], spec["names"]["kind"])
         if name != correct:
             raise ComponentsError(

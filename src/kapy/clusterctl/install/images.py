@@ -20,8 +20,8 @@ async def list_images(
     await inventory.check_contract(not_installed=True)
     usual = requested.with_defaults(await inventory.installed())
     to_install = await queue(usual, [], config, no_progress, substitute=False)
-    found = {image for components in to_install for image in components.images}
+    images = {image for components in to_install for image in components.images}
     theirs: list[str] = []
     if await issuer(client, config, certificates) == "cert-manager":
         theirs = await cert_manager.images(client, config)
-    return sorted([*theirs, *found])
+    return sorted([*theirs, *images])

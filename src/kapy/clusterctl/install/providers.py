@@ -75,7 +75,7 @@ async def _install(
     now: datetime,
     progress: Progress,
 ) -> None:
-    """recorded: receives the providers that were recorded in the inventory."""
+    """Install the providers. recorded: receives those that the inventory records."""
     inventory = Inventory(client, reached=True)
     unrecorded = []
     for components in to_install:
@@ -103,7 +103,9 @@ async def wait_until_available(
     client: Client, to_install: Iterable[Components], *, within: float, progress: Progress
 ) -> None:
     """Wait for the Deployments that run the providers. Raises WaitTimeout."""
-    managers = [Key.of(one) for each in to_install for one in each.objects if has_manager(one)]
+    managers = [
+        Key.of(obj) for components in to_install for obj in components.objects if has_manager(obj)
+    ]
     if managers:
         progress("Waiting for providers to be available...")
     await bounded_gather(partial(_wait_for_deployment, client, key, within) for key in managers)
@@ -121,8 +123,8 @@ async def _wait_for_deployment(client: Client, key: Key, within: float) -> None:
     try:
         await wait_until(client, DEPLOYMENTS, key, is_available, within=within)
     except TimeoutError:
-        told = f": {reason}" if reason else ""
+        result = f": {reason}" if reason else ""
         raise WaitTimeout(
-            f'deployment "{key.name}" is not ready after {within:.0f} s{told}; '
+            f'deployment "{key.name}" is not ready after {within:.0f} s{result}; '
             f"`kubectl describe deployment -n {key.namespace} {key.name}` says more"
         ) from None

@@ -36,7 +36,7 @@ async def queue(
         for of_type, text, reference in requested.references()
         if not _built_in(installed, of_type, reference, progress)
     ]
-    found = await bounded_gather(
+    gather = await bounded_gather(
         partial(
             _read,
             text,
@@ -48,12 +48,12 @@ async def queue(
         )
         for text, reference, of_type in wanted
     )
-    problems = [str(components) for components in found if isinstance(components, ClusterctlError)]
+    problems = [str(components) for components in gather if isinstance(components, ClusterctlError)]
     if problems:  # told together: nobody wants to run this once for each
         raise ComponentsError("\n".join(problems))
     new = [
         components
-        for components in found
+        for components in gather
         if isinstance(components, Components) and not _is_installed(components, installed)
     ]
     return sorted(new, key=lambda components: components.provider.type.order)
@@ -109,6 +109,6 @@ def _built_in(
 def _is_installed(components: Components, installed: Sequence[Installed]) -> bool:
     there = find_installed(installed, components.provider.name, components.provider.type)
     return any(
-        (each.namespace, each.version) == (components.target_namespace, components.version)
-        for each in there
+        (item.namespace, item.version) == (components.target_namespace, components.version)
+        for item in there
     )

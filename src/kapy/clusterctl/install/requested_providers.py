@@ -44,7 +44,7 @@ class RequestedProviders:
 
     def of(self, of_type: ProviderType) -> list[str]:
         """The requested providers of one type."""
-        return [one for one in self.names.get(of_type, ()) if one]
+        return [item for item in self.names.get(of_type, ()) if item]
 
     def references(self) -> Iterator[tuple[ProviderType, str, Reference]]:
         """Each provider: its type, the original text, and the parsed reference.

@@ -38,9 +38,13 @@ async def wait_until_running(
 
     Nothing is raised after the time limit: the managers continue to start.
     """
-    managers = [Key.of(one) for each in to_install for one in each.objects if has_manager(one)]
-    told = await bounded_gather(partial(_wait_for_pods, client, key, progress) for key in managers)
-    for key, reason in zip(managers, told, strict=True):
+    managers = [
+        Key.of(obj) for components in to_install for obj in components.objects if has_manager(obj)
+    ]
+    gather = await bounded_gather(
+        partial(_wait_for_pods, client, key, progress) for key in managers
+    )
+    for key, reason in zip(managers, gather, strict=True):
         if reason:
             progress(f"Deployment {key.name} in {key.namespace} is not up", reason=reason)
 
@@ -60,21 +64,21 @@ async def _wait_for_pods(client: Client, key: Key, progress: Progress) -> str:
         return _is_permanent(reason)
 
     try:
-        found = await wait_until(client, DEPLOYMENTS, key, done, within=TIMEOUT)
+        wait = await wait_until(client, DEPLOYMENTS, key, done, within=TIMEOUT)
     except TimeoutError:
         return seen[-1] if seen else f"it did not start within {TIMEOUT:.0f} s"
-    return "" if found is None or has_condition(found, "Available") else reason_of(found)
+    return "" if wait is None or has_condition(wait, "Available") else reason_of(wait)
 
 
 def _is_permanent(reason: str) -> bool:
-    return any(one in reason for one in _PERMANENT_REASONS)
+    return any(item in reason for item in _PERMANENT_REASONS)
 
 
 def reason_of(deployment: Document) -> str:
     """The reason for which a Deployment's Pods are not ready, from its Available condition."""
     conditions: Sequence[Document] = (deployment.get("status") or {}).get("conditions") or []
-    for one in conditions:
-        if one["type"] == "Available" and one["status"] != "True":
-            _, _, reason = str(one.get("message", "")).partition("availability. ")
+    for condition in conditions:
+        if condition["type"] == "Available" and condition["status"] != "True":
+            _, _, reason = str(condition.get("message", "")).partition("availability. ")
             return reason
     return ""

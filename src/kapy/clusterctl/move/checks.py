@@ -26,10 +26,10 @@ _ERROR_PREFIX: Final = "cannot start the move operation while"
 async def identity(client: Client) -> str:
     """A unique identifier of a cluster; "" if it cannot be read."""
     try:
-        found = await client.get(NAMESPACES, Key("", "kube-system"))
+        result = await client.get(NAMESPACES, Key("", "kube-system"))
     except (NotFound, Forbidden):
         return ""
-    return str(found["metadata"]["uid"])
+    return str(result["metadata"]["uid"])
 
 
 async def check_providers(source: Client, target: Client, besides: Collection[str] = ()) -> None:
@@ -70,9 +70,9 @@ def check_unpaused(graph: Graph, besides: Collection[Ref] = ()) -> None:
     """
     for kind, many in ((CLUSTER, "Clusters"), (CLUSTER_CLASS, "ClusterClasses")):
         paused = [
-            str(one.ref.key)
-            for one in graph.of(kind)
-            if one.document and is_paused(one.document) and one.ref not in besides
+            str(node.ref.key)
+            for node in graph.of(kind)
+            if node.document and is_paused(node.document) and node.ref not in besides
         ]
         if paused:
             raise MoveError(

@@ -64,7 +64,7 @@ def differences(expected: Document, actual: Document) -> Iterator[str]:
     for name, value in expected["metadata"].items():
         path = f"metadata.{name}"
         if name in _NAMED:
-            missing = [one for one in value if one not in (metadata.get(name) or ())]
+            missing = [item for item in value if item not in (metadata.get(name) or ())]
             yield from [path] if missing else []
         else:
             yield from _lacking_values(value, metadata.get(name), path)
@@ -87,6 +87,6 @@ def _missing_fields(expected: list[Any], actual: list[Any], path: str) -> Iterat
     kept."""
     rest = iter(actual)
     for number, value in enumerate(expected):
-        if not any(next(_lacking_values(value, one, ""), None) is None for one in rest):
+        if not any(next(_lacking_values(value, item, ""), None) is None for item in rest):
             yield f"{path}[{number}]"
             return

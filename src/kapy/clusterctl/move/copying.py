@@ -82,9 +82,9 @@ class ObjectCopier:
             [partial(self._write, planned) for planned in objects.values()]
         )
         if self._restorable:
-            made = [(ref, uid) for ref, uid, ours in written if ours]
+            result = [(ref, uid) for ref, uid, ours in written if ours]
             new = tuple(
-                planned for planned in made if planned not in self._journal.state.made.items()
+                planned for planned in result if planned not in self._journal.state.made.items()
             )
             self._journal.write(*[ObjectCreated(new)] if new else [])
         await bounded_gather(
@@ -112,19 +112,19 @@ class ObjectCopier:
 
     async def _write(self, planned: PlannedMove) -> tuple[Ref, str, bool]:
         """Write an object; returns its reference, its UID, and whether this move created it."""
-        found, new = self._found.get(planned.ref), False
-        if found is not None and found["metadata"].get("deletionTimestamp"):
-            found = await self._after_deletion(planned)
-        if found is None:
-            found, new = await self._create(planned)
-        ours = is_created_by_move(self._journal, planned.ref, found)
+        deletion, new = self._found.get(planned.ref), False
+        if deletion is not None and deletion["metadata"].get("deletionTimestamp"):
+            deletion = await self._after_deletion(planned)
+        if deletion is None:
+            deletion, new = await self._create(planned)
+        ours = is_created_by_move(self._journal, planned.ref, deletion)
         if not ours and (planned.way is Treatment.SHARED or not self._updates):
             self._log(planned, _SKIPPED if self._updates else _SKIPPED_FROM_DIRECTORY)
-        elif not new and _differs(self._desired(planned), found):
+        elif not new and _differs(self._desired(planned), deletion):
             self._log(planned, "Object already exists, updating")
-            found = await self._update(planned)
-        self._found[planned.ref] = found
-        return planned.ref, found["metadata"]["uid"], ours
+            deletion = await self._update(planned)
+        self._found[planned.ref] = deletion
+        return planned.ref, deletion["metadata"]["uid"], ours
 
     def _log(self, planned: PlannedMove, message: str) -> None:
         self._tell(
@@ -137,10 +137,10 @@ class ObjectCopier:
         try:
             return await retry(lambda: self._writing.create(planned.resource, wanted)), True
         except AlreadyExists:
-            found = await retry(lambda: self._client.get(planned.resource, planned.ref.key))
-            self._found[planned.ref] = found
+            result = await retry(lambda: self._client.get(planned.resource, planned.ref.key))
+            self._found[planned.ref] = result
             self._note_prior([planned])
-            return found, False
+            return result, False
         except NotFound as error:
             raise MoveError(f"cannot create {planned.ref}: {error}") from None
 
@@ -149,12 +149,12 @@ class ObjectCopier:
         writes."""
 
         async def work() -> Document:
-            found = await self._client.get(planned.resource, planned.ref.key)
+            result = await self._client.get(planned.resource, planned.ref.key)
             wanted = self._desired(planned)
-            kept = {name: found["metadata"][name] for name in ("uid", "resourceVersion")}
+            kept = {name: result["metadata"][name] for name in ("uid", "resourceVersion")}
             document = {**wanted, "metadata": {**wanted["metadata"], **kept}}
-            if "status" in found and "status" not in document:
-                document["status"] = found["status"]
+            if "status" in result and "status" not in document:
+                document["status"] = result["status"]
             return await self._writing.update(planned.resource, document)
 
         return await retry(work)
@@ -207,15 +207,20 @@ async def existing_objects(
 
     It sends one request for each kind and namespace, not for each object.
     """
-    planned = {one.ref: one for one in objects}
-    places = {(one.resource, one.ref.namespace): one for one in planned.values()}
+    planned = {obj.ref: obj for obj in objects}
+    places = {
+        (planned_move.resource, planned_move.ref.namespace): planned_move
+        for planned_move in planned.values()
+    }
 
     async def one(at: PlannedMove) -> list[tuple[Ref, Document]]:
         documents = await _list(client, at.resource, at.ref.namespace)
-        return [(at.ref._replace(name=each["metadata"]["name"]), each) for each in documents]
+        return [
+            (at.ref._replace(name=document["metadata"]["name"]), document) for document in documents
+        ]
 
-    found = await bounded_gather([partial(one, at) for at in places.values()])
-    return {ref: document for part in found for ref, document in part if ref in planned}
+    gather = await bounded_gather([partial(one, at) for at in places.values()])
+    return {ref: document for part in gather for ref, document in part if ref in planned}
 
 
 def is_created_by_move(journal: Journal, ref: Ref, document: Document) -> bool:
@@ -248,7 +253,7 @@ async def unfinalize(client: Client, resource: Resource, key: Key) -> None:
 
 def names_of(refs: Iterable[object]) -> str:
     """Some names, and how many more there are."""
-    names = [str(one) for one in refs]
+    names = [str(ref) for ref in refs]
     more = len(names) - _MAX_REPORTED
     return ", ".join(names[:_MAX_REPORTED]) + (f" and {more} more" if more > 0 else "")
 
@@ -275,6 +280,6 @@ async def _ensure_namespace(client: Client, name: str, log: Log) -> None:
         # Who may not read one namespace may still be allowed to list them.
         with suppress(KapyError):
             listed = await client.list(NAMESPACES)
-            if any(one["metadata"]["name"] == name for one in listed.items):
+            if any(item["metadata"]["name"] == name for item in listed.items):
                 return
         raise error

@@ -165,7 +165,7 @@ def file_names(refs: Iterable[Ref]) -> dict[Ref, str]:
 def documents_in(folder: Path) -> Iterator[Document]:
     """The objects of all files of a folder. Raises MoveError, and YamlError with the line."""
     try:
-        paths = sorted(one for one in folder.iterdir() if one.is_file())
+        paths = sorted(item for item in folder.iterdir() if item.is_file())
         contents = [(path, _content(path)) for path in paths]
     except OSError as error:
         raise MoveError(f"cannot read {error.filename}: {error.strerror}") from None

@@ -39,10 +39,10 @@ async def discover(client: Client, namespace: str, log: Log = no_log) -> Graph:
     log(0, "Discovering Cluster API objects")
     kinds = await moved_kinds(client)
     graph = Graph(kinds)
-    places = [(one.resource, namespace) for one in kinds.values()]
-    found = await bounded_gather([partial(list_objects, client, *place) for place in places])
+    places = [(moved_kind.resource, namespace) for moved_kind in kinds.values()]
+    gather = await bounded_gather([partial(list_objects, client, *place) for place in places])
     elsewhere = await _provider_secrets(client)
-    for (resource, _), documents in zip(places, found, strict=True):
+    for (resource, _), documents in zip(places, gather, strict=True):
         more = elsewhere if resource is SECRETS else []
         if documents or more:
             log(5, resource.kind, count=len(documents) + len(more))
@@ -59,16 +59,20 @@ async def discover(client: Client, namespace: str, log: Log = no_log) -> Graph:
 async def ignored_objects(client: Client, kinds: MovedKinds, namespace: str) -> list[LeftBehind]:
     """The objects of a namespace whose CRDs have no clusterctl label."""
     crds = await retry(lambda: client.list(CRDS))
-    foreign = [one for one in map(resource_of, crds.items) if one.group_kind not in kinds]
-    chosen = [one for one in foreign if one.namespaced]
-    found = await bounded_gather([partial(list_objects, client, one, namespace) for one in chosen])
+    foreign = [
+        resource for resource in map(resource_of, crds.items) if resource.group_kind not in kinds
+    ]
+    chosen = [resource for resource in foreign if resource.namespaced]
+    gather = await bounded_gather(
+        [partial(list_objects, client, resource, namespace) for resource in chosen]
+    )
     return [
         LeftBehind(
             ref_of(document),
             f"its CRD {resource.group_resource} has no label {CLUSTERCTL_LABEL}, which clusterctl "
             "gives to those of providers that it installs",
         )
-        for resource, documents in zip(chosen, found, strict=True)
+        for resource, documents in zip(chosen, gather, strict=True)
         for document in documents
     ]
 
@@ -83,14 +87,14 @@ async def list_objects(client: Client, resource: Resource, namespace: str) -> Se
 
 async def _provider_secrets(client: Client) -> list[Document]:
     namespaces = {
-        one.namespace
-        for one in await Inventory(client).installed()
-        if one.type is ProviderType.INFRASTRUCTURE
+        installed.namespace
+        for installed in await Inventory(client).installed()
+        if installed.type is ProviderType.INFRASTRUCTURE
     }
-    found = await bounded_gather(
-        [partial(list_objects, client, SECRETS, one) for one in sorted(namespaces)]
+    gather = await bounded_gather(
+        [partial(list_objects, client, SECRETS, namespace) for namespace in sorted(namespaces)]
     )
-    return [document for documents in found for document in documents]
+    return [document for documents in gather for document in documents]
 
 
 async def _foreign_classes(
@@ -100,13 +104,13 @@ async def _foreign_classes(
     if CLUSTER_CLASS not in graph.kinds or not namespace:
         return []
     kind = graph.kinds[CLUSTER_CLASS]
-    keys = {class_of(one.document) for one in graph.of(CLUSTER) if one.document}
-    found: list[tuple[Document, MovedKind]] = []
-    for key in sorted(one for one in keys if one.name and one.namespace != namespace):
+    keys = {class_of(node.document) for node in graph.of(CLUSTER) if node.document}
+    classes: list[tuple[Document, MovedKind]] = []
+    for key in sorted(entry for entry in keys if entry.name and entry.namespace != namespace):
         cluster_class = await retry(partial(client.get, kind.resource, key))
-        found.append((cluster_class, kind))
-        found += await _templates(client, graph.kinds, cluster_class)
-    return found
+        classes.append((cluster_class, kind))
+        classes += await _templates(client, graph.kinds, cluster_class)
+    return classes
 
 
 async def _templates(
@@ -115,8 +119,8 @@ async def _templates(
     served = Kinds(client)
     namespace = cluster_class["metadata"]["namespace"]
     references = {
-        (one["apiVersion"], one["kind"], one["name"])
-        for one in _references(cluster_class.get("spec"))
+        (reference["apiVersion"], reference["kind"], reference["name"])
+        for reference in _references(cluster_class.get("spec"))
     }
 
     async def one(api_version: str, name: str, of: str) -> tuple[Document, MovedKind]:
@@ -142,8 +146,8 @@ def _references(value: Any) -> Iterator[Document]:
         inner = value.values()
     elif isinstance(value, list):
         inner = value
-    for one in inner:
-        yield from _references(one)
+    for item in inner:
+        yield from _references(item)
 
 
 async def _keep_shared_objects(client: Client, graph: Graph, namespace: str) -> None:
@@ -153,8 +157,8 @@ async def _keep_shared_objects(client: Client, graph: Graph, namespace: str) -> 
     if not namespace or not classes:
         return
     clusters = await list_objects(client, graph.kinds[CLUSTER].resource, "")
-    outside = [one for one in clusters if one["metadata"]["namespace"] != namespace]
-    used = {class_of(one) for one in outside}
+    outside = [cluster for cluster in clusters if cluster["metadata"]["namespace"] != namespace]
+    used = {class_of(item) for item in outside}
     for key, node in classes.items():
         if key.namespace != namespace or key in used:
             graph.keep(node)

@@ -136,21 +136,21 @@ class Graph:
 
     def of(self, group_kind: GroupKind) -> Iterator[Node]:
         """The found objects of a kind."""
-        return (one for one in self.existing_nodes() if one.ref.group_kind == group_kind)
+        return (node for node in self.existing_nodes() if node.ref.group_kind == group_kind)
 
     def existing_nodes(self) -> Iterator[Node]:
         """All found objects."""
-        return (one for one in self.nodes.values() if one.document is not None)
+        return (node for node in self.nodes.values() if node.document is not None)
 
     def keep(self, node: Node) -> None:
         """Mark this object and the objects below it to stay in the source, because others need
         them."""
         waiting = [node]
         while waiting:
-            one = waiting.pop()
-            if not one.kept:
-                one.kept = True
-                waiting += one.dependents
+            value = waiting.pop()
+            if not value.kept:
+                value.kept = True
+                waiting += value.dependents
 
     def _owner(self, reference: Document) -> Node:
         group, _ = split_api_version(reference["apiVersion"])
@@ -184,7 +184,7 @@ def sequence(nodes: Iterable[Node]) -> list[list[Node]]:
     groups: list[list[Node]] = []
     group = [node for node in chosen if not waiting[node]]
     while group:
-        groups.append(sorted(group, key=lambda one: one.ref))
+        groups.append(sorted(group, key=lambda value: value.ref))
         following: list[Node] = []
         for node in group:
             for other in (*node.dependents, *node.soft_dependents):

@@ -110,7 +110,7 @@ class ObjectRemoved(msgspec.Struct, frozen=True, tag="removed"):
 
 
 class RollbackStarted(msgspec.Struct, frozen=True, tag="turned back"):
-    """From here on the move is rolled back."""
+    """The move is being rolled back from this entry of the journal on."""
 
 
 class MoveDone(msgspec.Struct, frozen=True, tag="done"):
@@ -286,13 +286,13 @@ def _apply(state: State, entry: Any) -> None:
 
 def unfinished_moves(folder: Path) -> Mapping[Path, MoveStarted]:
     """The journals in a folder whose moves have not ended, oldest first."""
-    found: dict[Path, MoveStarted] = {}
+    moves: dict[Path, MoveStarted] = {}
     for path in sorted(folder.glob("*.jsonl")):
         with suppress(OSError, MoveError):
             entries, _ = _entries(path, path.read_bytes())
             if not isinstance(entries[-1], MoveDone):
-                found[path] = entries[0]
-    return found
+                moves[path] = entries[0]
+    return moves
 
 
 def _entries(path: Path, content: bytes) -> tuple[list[Any], int]:

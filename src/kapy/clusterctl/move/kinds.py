@@ -54,10 +54,10 @@ async def moved_kinds(client: Client) -> MovedKinds:
 
 def kinds_of(crds: Iterable[Document]) -> MovedKinds:
     """The kinds of labelled CRDs, and the kinds that every move considers."""
-    found = {one.resource.group_kind: one for one in map(_kind, crds)}
+    result = {moved_kind.resource.group_kind: moved_kind for moved_kind in map(_kind, crds)}
     for resource in (SECRETS, CONFIG_MAPS):
-        found[resource.group_kind] = MovedKind(resource)
-    return found
+        result[resource.group_kind] = MovedKind(resource)
+    return result
 
 
 def resource_of(crd: Document) -> Resource:
@@ -78,5 +78,5 @@ def _kind(crd: Document) -> MovedKind:
 
 
 def _stored(crd: Document) -> Document:
-    found: Document = next(one for one in crd["spec"]["versions"] if one["storage"])
-    return found
+    version: Document = next(item for item in crd["spec"]["versions"] if item["storage"])
+    return version

@@ -12,7 +12,7 @@ class Log(Protocol):
     """Receives a message with its level; the implementation decides what is shown."""
 
     def __call__(self, level: int, message: str, /, **values: Any) -> None:
-        """values: named values of the message."""
+        """Log a message. values: named values of the message."""
         ...
 
 

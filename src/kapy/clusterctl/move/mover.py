@@ -155,12 +155,12 @@ class Mover:
     async def _drop_vanished(self) -> None:
         """Delete copies from the target whose originals have left the source."""
         state = self.journal.state
-        gone = [
+        planneds = [
             planned
             for ref, planned in state.everything.items()
             if ref not in state.plans["forth"].objects
         ]
-        await undo_in_target(self._target, self.journal, gone, None, self._tell)
+        await undo_in_target(self._target, self.journal, planneds, None, self._tell)
 
     async def _remove_from_source(self) -> None:
         self._tell(0, "Deleting objects from the source cluster")

@@ -104,22 +104,25 @@ def new_path(folder: Path, namespace: str, now: datetime) -> Path:
 
 def unfinished_journal(folder: Path) -> Path:
     """The path of the journal of the only unfinished move. Raises MoveError."""
-    found = unfinished_moves(folder)
-    if len(found) == 1:
-        return next(iter(found))
-    if not found:
+    move_starteds = unfinished_moves(folder)
+    if len(move_starteds) == 1:
+        return next(iter(move_starteds))
+    if not move_starteds:
         raise MoveError(
             f"there is no move to go on with: every journal in {folder} has ended; --journal names "
             "one that is elsewhere"
         )
-    moves = "; ".join(f"{path} ({one.namespace}, {one.mode.value})" for path, one in found.items())
+    moves = "; ".join(
+        f"{path} ({move_started.namespace}, {move_started.mode.value})"
+        for path, move_started in move_starteds.items()
+    )
     raise MoveError(f"several moves have not ended; choose one with --journal: {moves}")
 
 
 async def check_side(name: str, place: Place, client: Client) -> None:
     """Raises MoveError if a cluster is not the one that the journal names."""
-    found = await identity(client)
-    if place.identity and found != place.identity:
+    result = await identity(client)
+    if place.identity and result != place.identity:
         raise MoveError(
             f"this is not the {name} of the move: the journal is about another cluster; name that "
             f"one with {_SIDES[name]}"

@@ -90,7 +90,7 @@ async def _until_ready(client: Client, node: Node) -> None:
         client,
         node.kind.resource,
         node.ref.key,
-        lambda found: not _is_blocking(found),
+        lambda result: not _is_blocking(result),
         within=BLOCK_TIMEOUT,
     )
 
@@ -106,8 +106,8 @@ async def _set(
     chosen = [ref for ref in refs if ref.group_kind == kind]
     for ref in chosen:
         if kind == CLUSTER:
-            told = {"name": ref.name, "namespace": ref.namespace}
-            log(5, "Set Cluster.Spec.Paused", paused=paused, Cluster=told)
+            result = {"name": ref.name, "namespace": ref.namespace}
+            log(5, "Set Cluster.Spec.Paused", paused=paused, Cluster=result)
         else:
             what = "Set Paused annotation" if paused else "Remove Paused annotation"
             log(5, what, ClusterClass=ref.name, Namespace=ref.namespace)

@@ -15,7 +15,7 @@ from kapy.kube.names import Resource
 
 
 class Treatment(Enum):
-    """What happens to an object.
+    """How a move treats an object.
 
     MOVED: created or updated in the target, removed from the source. COPIED: the same, but it stays
     in the source, because clusters of other namespaces need it there. SHARED: cluster-scoped, or
@@ -44,7 +44,7 @@ class PlannedMove:
 
     @property
     def uid(self) -> str:
-        """Its uid in the source."""
+        """The UID of the object in the source."""
         return str(self.document["metadata"].get("uid", ""))
 
 
@@ -88,7 +88,9 @@ class Plan:
 
 def plan_move(graph: Graph, *, only: Callable[[Node], bool] | None = None) -> Plan:
     """The plan of a graph. only: a predicate of nodes; None selects all that the rules move."""
-    chosen = [one for one in graph.existing_nodes() if one.moves and (only is None or only(one))]
+    chosen = [
+        node for node in graph.existing_nodes() if node.moves and (only is None or only(node))
+    ]
     return Plan(
         _planned_move(node, number)
         for number, group in enumerate(sequence(chosen))
@@ -132,7 +134,7 @@ def _planned_move(node: Node, group: int) -> PlannedMove:
         _treatment(node),
         group,
         movable_content(node.document, status=node.kind.status),
-        tuple((owner.ref, _reference(owner, told)) for owner, told in node.owners.items()),
+        tuple((owner.ref, _reference(owner, result)) for owner, result in node.owners.items()),
     )
 
 

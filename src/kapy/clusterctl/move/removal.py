@@ -87,8 +87,8 @@ class _Remover:
     async def _current_version(self, planned: PlannedMove) -> str:
         """The current version of an object that was written meanwhile, after its content was
         copied."""
-        found = await retry(lambda: self._client.get(planned.resource, planned.ref.key))
-        metadata = found["metadata"]
+        result = await retry(lambda: self._client.get(planned.resource, planned.ref.key))
+        metadata = result["metadata"]
         if metadata["uid"] != planned.uid:
             raise MoveError(
                 f"{planned.ref} was made again in the source while it was moved: a controller "
@@ -97,7 +97,7 @@ class _Remover:
                 "with --resume"
             )
         kind = self._kinds.get(planned.ref.group_kind)
-        now = movable_content(found, status=kind is not None and kind.status)
+        now = movable_content(result, status=kind is not None and kind.status)
         if _copied_form(now) != _copied_form(planned.document):
             await self._copy_again(planned, now)
         version: str = metadata["resourceVersion"]
@@ -112,12 +112,12 @@ async def undo_in_target(
     back: the objects that were copied back to the source; None if nothing had left the source.
     """
     chosen = Plan(objects)
-    found = await existing_objects(client, chosen.objects.values())
+    results = await existing_objects(client, chosen.objects.values())
     for group in reversed(chosen.groups()):
         works = [
-            partial(_undo, client, journal, planned, found[planned.ref], back, log)
+            partial(_undo, client, journal, planned, results[planned.ref], back, log)
             for planned in group
-            if planned.ref in found
+            if planned.ref in results
         ]
         await bounded_gather(works)
 
@@ -163,9 +163,9 @@ async def _undo(
 
 async def _delete(client: Client, planned: PlannedMove, uid: str) -> None:
     async def work() -> None:
-        found = await client.get(planned.resource, planned.ref.key)
-        if found["metadata"]["uid"] == uid:
-            version = found["metadata"]["resourceVersion"]
+        result = await client.get(planned.resource, planned.ref.key)
+        if result["metadata"]["uid"] == uid:
+            version = result["metadata"]["resourceVersion"]
             await force_delete(client, planned.resource, planned.ref.key, uid, version)
 
     with suppress(NotFound):
@@ -179,11 +179,11 @@ def _has_followed(planned: PlannedMove, back: Plan | None) -> bool:
 
 async def _restore(client: Client, planned: PlannedMove, prior: Document) -> None:
     async def work() -> None:
-        found = await client.get(planned.resource, planned.ref.key)
+        result = await client.get(planned.resource, planned.ref.key)
         metadata = {
             **prior["metadata"],
-            "uid": found["metadata"]["uid"],
-            "resourceVersion": found["metadata"]["resourceVersion"],
+            "uid": result["metadata"]["uid"],
+            "resourceVersion": result["metadata"]["resourceVersion"],
         }
         fields = metadata.pop("managedFields", None)
         await client.update(planned.resource, {**prior, "metadata": metadata})

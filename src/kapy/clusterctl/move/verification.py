@@ -44,12 +44,12 @@ async def verify(client: Client, plan: Plan, *, updated: bool = True) -> None:
 def _problems(
     planned: PlannedMove, existing: Mapping[Ref, Document], *, content: bool
 ) -> Iterator[str]:
-    found = existing.get(planned.ref)
-    if found is None:
+    result = existing.get(planned.ref)
+    if result is None:
         yield f"{planned.ref} is not there"
         return
     if not content or any(ref not in existing for ref, _ in planned.owners):
         return
-    paths = list(islice(differences(desired_object(planned, existing), found), 3))
+    paths = list(islice(differences(desired_object(planned, existing), result), 3))
     if paths:
         yield f"{planned.ref} differs in {', '.join(paths)}"

@@ -72,7 +72,7 @@ def pack(
         "mediaType": MANIFEST,
         "artifactType": kind,
         "config": _descriptor_of(_EMPTY, _EMPTY_TYPE).document(),
-        "layers": [one.document() for one in layers],
+        "layers": [layer.document() for layer in layers],
         "annotations": dict(annotations or {}),
     }
     blobs = {digest_of(content): content for content in (*files.values(), _EMPTY)}
@@ -83,17 +83,19 @@ def titled_layers(manifest: Mapping[str, Any]) -> dict[str, Descriptor]:
     """The files of a manifest by name. Raises LookupError, TypeError or AttributeError if it is not
     a valid manifest."""
     return {
-        one.annotations[TITLE]: one
-        for one in descriptors(manifest["layers"])
-        if one.annotations.get(TITLE)
+        descriptor.annotations[TITLE]: descriptor
+        for descriptor in descriptors(manifest["layers"])
+        if descriptor.annotations.get(TITLE)
     }
 
 
 def descriptors(documents: Any) -> Iterator[Descriptor]:
     """Descriptors of a list in a manifest or an index; raises as `titled_layers`."""
-    for one in documents:
-        told = one.get("annotations") or {}
-        yield Descriptor(one["mediaType"], one["digest"], int(one["size"]), dict(told))
+    for document in documents:
+        told = document.get("annotations") or {}
+        yield Descriptor(
+            document["mediaType"], document["digest"], int(document["size"]), dict(told)
+        )
 
 
 def _descriptor_of(

@@ -83,8 +83,8 @@ async def _token(
     if credentials.refresh_token:
         form = {"grant_type": "refresh_token", "client_id": "kapy", **query}
         form["refresh_token"] = credentials.refresh_token
-        told = {"Content-Type": "application/x-www-form-urlencoded"}
-        answer = await web.ask("POST", realm, told, urlencode(form).encode())
+        result = {"Content-Type": "application/x-www-form-urlencoded"}
+        answer = await web.ask("POST", realm, result, urlencode(form).encode())
     else:
         mark = "&" if "?" in realm else "?"
         answer = await web.get(f"{realm}{mark}{urlencode(query)}", credentials.basic)

@@ -41,10 +41,10 @@ def write(path: Path, artifacts: Iterable[tuple[Artifact, Mapping[str, str]]]) -
     """
     members = {_MARK: _MARK_CONTENT}
     index = []
-    for artifact, told in artifacts:
+    for artifact, entries in artifacts:
         for digest, content in artifact.blobs.items():
             members[_blob(digest)] = content
-        descriptor = artifact.descriptor(told)
+        descriptor = artifact.descriptor(entries)
         members[_blob(descriptor.digest)] = artifact.manifest
         index.append(descriptor.document())
     members[_INDEX] = msgspec.json.encode(
@@ -81,7 +81,10 @@ class Layout:
         with self._report_damage():
             document = decode_json(manifest)
             named = descriptors([document["config"], *document["layers"]])
-            return Artifact(manifest, {one.digest: self._content(one.digest) for one in named})
+            return Artifact(
+                manifest,
+                {descriptor.digest: self._content(descriptor.digest) for descriptor in named},
+            )
 
     def files(self, entry: Descriptor) -> dict[str, bytes]:
         """The files of an artifact by name; names are plain names. Raises BundleError."""
@@ -91,7 +94,7 @@ class Layout:
         for name in named:
             if "/" in name or "\\" in name or name in (".", ".."):
                 raise BundleError(f'{self._path} is no bundle: "{name}" is no name of a file')
-        return {name: artifact.blobs[one.digest] for name, one in named.items()}
+        return {name: artifact.blobs[descriptor.digest] for name, descriptor in named.items()}
 
     def _json(self, name: str) -> Any:
         return decode_json(self._members[name])
@@ -122,7 +125,7 @@ def _members(path: Path) -> dict[str, bytes]:
                 f"{path} is larger than {_MAX_BYTES // 2**30} GiB, so it is no bundle"
             )
         with tarfile.open(path, "r:", tarinfo=PlainInfo) as tar:
-            return {one.name.removeprefix("./"): file.read() for one, file in members(tar)}
+            return {member.name.removeprefix("./"): file.read() for member, file in members(tar)}
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise BundleError(f"{path} is no bundle, or damaged: {error}; copy it again") from error
     except OSError as error:

@@ -44,8 +44,8 @@ class Registry:
     async def manifest(self, reference: str) -> Mapping[str, Any]:
         """The manifest or index of a tag or digest. Raises FileMissing, RepositoryError."""
         answer = await self._read(f"/manifests/{reference}", {"Accept": ACCEPTED})
-        told = reference if ":" in reference else answer.headers.get("docker-content-digest", "")
-        _check(answer, told)
+        result = reference if ":" in reference else answer.headers.get("docker-content-digest", "")
+        _check(answer, result)
         with documented_errors(answer):
             document: Mapping[str, Any] = answer.json()
             document.keys()
@@ -55,9 +55,9 @@ class Registry:
         """The digest of a tag. Raises FileMissing, RepositoryError."""
         path = f"/manifests/{reference}"
         answer = await self._request("HEAD", self.place + path, {"Accept": ACCEPTED})
-        told = answer.headers.get("docker-content-digest", "")
-        if answer.status == 200 and DIGEST.fullmatch(told):
-            return told
+        result = answer.headers.get("docker-content-digest", "")
+        if answer.status == 200 and DIGEST.fullmatch(result):
+            return result
         return digest_of((await self._read(path, {"Accept": ACCEPTED})).body)
 
     async def blob(self, digest: str) -> bytes:
@@ -68,16 +68,16 @@ class Registry:
 
     async def tags(self) -> list[str]:
         """All tags. Raises RepositoryError."""
-        found: list[str] = []
+        result: list[str] = []
         url = f"{self.place}/tags/list?n=1000"
         for _ in pages(self.place):
             answer = self._check_success(await self._request("GET", url, {}))
             with documented_errors(answer):
-                found += [str(one) for one in answer.json()["tags"] or []]
+                result += [str(tag) for tag in answer.json()["tags"] or []]
             url = _next_page(answer, url)
             if not url:
                 break
-        return found
+        return result
 
     async def push(self, artifact: Artifact, tag: str) -> None:
         """Push an artifact; existing blobs are not sent again.
@@ -87,8 +87,8 @@ class Registry:
         for digest, content in artifact.blobs.items():
             await self._push_blob(digest, content)
         url = f"{self.place}/manifests/{tag}"
-        told = {"Content-Type": MANIFEST}
-        self._check_success(await self._request("PUT", url, told, artifact.manifest, push=True))
+        result = {"Content-Type": MANIFEST}
+        self._check_success(await self._request("PUT", url, result, artifact.manifest, push=True))
 
     async def _push_blob(self, digest: str, content: bytes) -> None:
         there = await self._request("HEAD", f"{self.place}/blobs/{digest}", {}, push=True)
@@ -100,8 +100,8 @@ class Registry:
         with documented_errors(begun):
             place = urljoin(begun.url, begun.headers["location"])
         url = f"{place}{'&' if '?' in place else '?'}digest={digest}"
-        told = {"Content-Type": "application/octet-stream"}
-        self._check_success(await self._request("PUT", url, told, content, push=True))
+        result = {"Content-Type": "application/octet-stream"}
+        self._check_success(await self._request("PUT", url, result, content, push=True))
 
     async def _read(self, path: str, headers: Mapping[str, str]) -> HttpResponse:
         return self._check_success(await self._request("GET", self.place + path, headers))
@@ -133,24 +133,24 @@ class Registry:
         return await self._web.ask(method, url, {**headers, **known}, data) if known else answer
 
     def _check_success(self, answer: HttpResponse) -> HttpResponse:
-        said = _refusal(answer)
+        result = _refusal(answer)
         match answer.status:
             case 200 | 201 | 202:
                 return answer
             case 401 | 403:
                 raise RepositoryError(
-                    f"{answer.url} is refused ({said}): OCI_USERNAME and OCI_PASSWORD, or "
+                    f"{answer.url} is refused ({result}): OCI_USERNAME and OCI_PASSWORD, or "
                     "OCI_ACCESS_TOKEN, must have the right to it"
                 )
             case 404:
-                raise FileMissing(f"{answer.url} is not there ({said})")
+                raise FileMissing(f"{answer.url} is not there ({result})")
             case 429:
                 raise RepositoryError(
-                    f"the rate limit of {self._base} is reached ({said}): wait, or log in with "
+                    f"the rate limit of {self._base} is reached ({result}): wait, or log in with "
                     "OCI_USERNAME and OCI_PASSWORD"
                 )
             case _:
-                raise ServerUnreached(f"{answer.url} answered {said}; try again later")
+                raise ServerUnreached(f"{answer.url} answered {result}; try again later")
 
 
 def _check(answer: HttpResponse, digest: str) -> None:
@@ -169,7 +169,7 @@ def _next_page(answer: HttpResponse, url: str) -> str:
 def _refusal(answer: HttpResponse) -> str:
     """The status and the registry's error message."""
     try:
-        told = decode_json(answer.body)["errors"][0]
-        return f"{answer.status}: {told.get('message') or told['code']}"
+        error = decode_json(answer.body)["errors"][0]
+        return f"{answer.status}: {error.get('message') or error['code']}"
     except (BadJson, LookupError, TypeError, AttributeError):
         return refusal(answer)

@@ -42,10 +42,10 @@ def check_cluster(cluster: Document) -> None:
 def unavailable(cluster: Document) -> str:
     """The reason for which a Cluster is not Available, in one line."""
     conditions: Sequence[Document] = (cluster.get("status") or {}).get("conditions") or ()
-    for one in conditions:
-        if one["type"] == "Available" and one["status"] != "True":
-            said = str(one.get("message") or one.get("reason") or "")
-            return " ".join(part.strip("* ") for part in said.splitlines() if part.strip())
+    for condition in conditions:
+        if condition["type"] == "Available" and condition["status"] != "True":
+            result = str(condition.get("message") or condition.get("reason") or "")
+            return " ".join(part.strip("* ") for part in result.splitlines() if part.strip())
     return "it has no condition Available yet"
 
 
@@ -56,10 +56,10 @@ async def check_not_in_memory(source: Client, cluster: Document) -> None:
         return
     key = Key(cluster["metadata"]["namespace"], reference.get("name", ""))
     try:
-        found = await source.get(_DEV_CLUSTERS, key)
+        result = await source.get(_DEV_CLUSTERS, key)
     except NotFound:
         return
-    backend: dict[str, Any] = (found.get("spec") or {}).get("backend") or {}
+    backend: dict[str, Any] = (result.get("spec") or {}).get("backend") or {}
     if "inMemory" in backend:
         raise MoveError(
             f"the machines of Cluster {Key.of(cluster)} exist in memory only, and run no Pods; "
@@ -73,19 +73,19 @@ async def check_nodes(target: Client, name: str, kubeconfig: str) -> None:
     kubeconfig.
     """
     nodes = (await target.list(NODES)).items
-    ready = [one for one in nodes if has_condition(one, "Ready")]
+    ready = [node for node in nodes if has_condition(node, "Ready")]
     if not nodes:
         raise MoveError(f"cluster {name} has no Node; wait until one of its Machines has joined it")
     if not ready:
-        said = next(_unready(nodes), "no Node tells why")
+        unready = next(_unready(nodes), "no Node tells why")
         way = f"`kubectl --kubeconfig {kubeconfig} describe nodes` tells more"
-        if any(one in said.lower() for one in _NO_NETWORK):
+        if any(item in unready.lower() for item in _NO_NETWORK):
             way = (
                 "it has no network for Pods (CNI); install one with `kubectl --kubeconfig "
                 f"{kubeconfig} apply -f …`, then run this again"
             )
-        raise MoveError(f"no Node of cluster {name} is Ready: {said}; {way}")
-    if all((one.get("spec") or {}).get("unschedulable") for one in ready):
+        raise MoveError(f"no Node of cluster {name} is Ready: {unready}; {way}")
+    if all((item.get("spec") or {}).get("unschedulable") for item in ready):
         raise MoveError(
             f"all Nodes of cluster {name} that are Ready are cordoned; `kubectl --kubeconfig "
             f"{kubeconfig} uncordon {ready[0]['metadata']['name']}` lets Pods run there"
@@ -94,6 +94,6 @@ async def check_nodes(target: Client, name: str, kubeconfig: str) -> None:
 
 def _unready(nodes: Sequence[Document]) -> Iterator[str]:
     for node in nodes:
-        for one in (node.get("status") or {}).get("conditions") or ():
-            if one["type"] == "Ready" and one.get("message"):
-                yield f"{node['metadata']['name']}: {one['message']}"
+        for condition in (node.get("status") or {}).get("conditions") or ():
+            if condition["type"] == "Ready" and condition.get("message"):
+                yield f"{node['metadata']['name']}: {condition['message']}"

@@ -41,16 +41,16 @@ async def wait_until_managers_run(
     """
     listed = await retry(lambda: client.list(DEPLOYMENTS, labels=PROVIDER_LABEL))
     chosen = [
-        one
-        for one in listed.items
-        if _label(one) in labels and has_manager({"kind": DEPLOYMENTS.kind, **one})
+        item
+        for item in listed.items
+        if _label(item) in labels and has_manager({"kind": DEPLOYMENTS.kind, **item})
     ]
-    waiting = [one for one in chosen if not has_condition(one, "Available")]
+    waiting = [item for item in chosen if not has_condition(item, "Available")]
     if waiting:
         progress("Waiting for providers to be available...")
     await bounded_gather(
-        partial(_wait_for_deployment, client, one, local.get(_label(one), ""), within, progress)
-        for one in waiting
+        partial(_wait_for_deployment, client, item, local.get(_label(item), ""), within, progress)
+        for item in waiting
     )
 
 
@@ -68,9 +68,9 @@ async def _wait_for_deployment(
         try:
             await wait_until(client, DEPLOYMENTS, key, _is_available, within=within)
         except TimeoutError:
-            told = f": {pods.why}" if pods.why else ""
+            result = f": {pods.why}" if pods.why else ""
             raise WaitTimeout(
-                f'deployment "{key.name}" is not ready after {within:.0f} s{told}; `kubectl '
+                f'deployment "{key.name}" is not ready after {within:.0f} s{result}; `kubectl '
                 f"describe pods -n {key.namespace}` with the kubeconfig of that cluster says more; "
                 "when the cause is gone, run this again"
             ) from None
@@ -104,8 +104,8 @@ class _PodWatcher:
     async def _follow(self) -> None:
         namespace = self._key.namespace
         listed = await retry(lambda: self._client.list(PODS, namespace))
-        for one in listed.items:
-            self._on_pod(one)
+        for item in listed.items:
+            self._on_pod(item)
         async with self._client.watch(
             PODS, namespace, resource_version=listed.resource_version
         ) as events:

@@ -103,17 +103,21 @@ class Pivot:
         components = await queue(
             wanted.requested, await self._installed_in_target(), self._way.config, self._way.say
         )
-        for each in components:
-            label = each.provider.label
-            told = {"program": self._way.local[label]} if label in self._way.local else {}
-            namespace = each.target_namespace
+        for component in components:
+            label = component.provider.label
+            result = {"program": self._way.local[label]} if label in self._way.local else {}
+            namespace = component.target_namespace
             self._way.say(
-                "Would install", provider=label, version=each.version, namespace=namespace, **told
+                "Would install",
+                provider=label,
+                version=component.version,
+                namespace=namespace,
+                **result,
             )
-            if told:
+            if result:
                 self._way.say(
                     f"{label} runs here as a local program; the cluster will need its image",
-                    images=", ".join(each.images),
+                    images=", ".join(component.images),
                 )
         await rehearse(self._plane.client, self._cluster.namespace, self._way.tell)
 
@@ -145,7 +149,7 @@ class Pivot:
     async def remains(self) -> Leftovers:
         """The objects that the management cluster still has."""
         client = self._plane.client
-        clusters = [Key.of(one) for one in await list_objects(client, CLUSTERS, "")]
+        clusters = [Key.of(obj) for obj in await list_objects(client, CLUSTERS, "")]
         return Leftovers(tuple(clusters), tuple(await Inventory(client).installed()))
 
     async def _is_new(self) -> bool:
@@ -181,11 +185,11 @@ class Pivot:
             partial(self._uses, provider) for provider in source if provider.built_in
         )
         labels = {label for label in used if label}
-        found = required_providers(source, await self._installed_in_target(), labels)
-        for provider in found.unused:
+        providers = required_providers(source, await self._installed_in_target(), labels)
+        for provider in providers.unused:
             self._way.say(f"Skipping {provider.label}: a part of this plane that nothing here uses")
         await self._report_other_clusters()
-        return found
+        return providers
 
     async def _installed_in_target(self) -> list[Installed]:
         return await Inventory(self._itself.client).installed()
@@ -195,14 +199,14 @@ class Pivot:
         client = self._plane.client
         selector = f"{PROVIDER_LABEL}={provider.label}"
         crds = await retry(partial(client.list, CRDS, labels=selector))
-        for one in crds.items:
-            if await list_objects(client, resource_of(one), ""):
+        for item in crds.items:
+            if await list_objects(client, resource_of(item), ""):
                 return provider.label
         return ""
 
     async def _report_other_clusters(self) -> None:
-        found = await list_objects(self._plane.client, CLUSTERS, self._cluster.namespace)
-        others = sorted(Key.of(one).name for one in found if Key.of(one) != self._cluster)
+        objects = await list_objects(self._plane.client, CLUSTERS, self._cluster.namespace)
+        others = sorted(Key.of(item).name for item in objects if Key.of(item) != self._cluster)
         if others:
             self._way.say(
                 f"Clusters of namespace {self._cluster.namespace} move together",
@@ -232,8 +236,8 @@ class Pivot:
     async def _move(self, source: Side, target: Side, besides: frozenset[str]) -> None:
         direction, namespace = self._way, self._cluster.namespace
         places = [
-            Place(one.kubeconfig, one.context, await identity(one.client))
-            for one in (source, target)
+            Place(side.kubeconfig, side.context, await identity(side.client))
+            for side in (source, target)
         ]
         new = move_start(Mode.CLUSTERS, namespace, *places)
         path = new_path(direction.journals, namespace, direction.clock())
@@ -245,10 +249,10 @@ class Pivot:
     async def _finish_earlier(self, *, forth: bool) -> bool:
         """Finish an interrupted move between the two clusters: continue it if it has the same
         direction, else roll it back. Returns whether the Cluster is in its destination now."""
-        found = await self._earlier_move()
-        if found is None:
+        results = await self._earlier_move()
+        if results is None:
             return False
-        path, move = found
+        path, move = results
         is_forth = move.target.identity == await identity(self._itself.client)
         ways = (self._plane, self._itself) if is_forth else (self._itself, self._plane)
         undo = is_forth is not forth
@@ -260,7 +264,7 @@ class Pivot:
         return (is_forth is not undone) is forth
 
     async def _earlier_move(self) -> tuple[Path, MoveStarted] | None:
-        ids = {await identity(one.client) for one in (self._plane, self._itself)}
+        ids = {await identity(side.client) for side in (self._plane, self._itself)}
         for path, move in unfinished_moves(self._way.journals).items():
             sides = {move.source.identity, move.target.identity}
             if sides == ids and move.namespace == self._cluster.namespace:

@@ -14,7 +14,7 @@ from kapy.kube.version import InvalidVersion, Version, parse_tolerant
 
 @dataclass(frozen=True)
 class RequiredProviders:
-    """missing: providers to install. there: providers that the target has, with its version.
+    """The providers of a pivot. missing: to install. there: those of the target, with its version.
     unused: built-in providers of the source plane that no object of it needs."""
 
     missing: tuple[Installed, ...]

@@ -44,10 +44,10 @@ class Cache:
         async with self._locks[key]:
             if key not in self._here:
                 self._here[key] = await self._cached_or_download(key, download)
-            found = self._here[key]
-        if isinstance(found, FileMissing):
-            raise found
-        return found
+            result = self._here[key]
+        if isinstance(result, FileMissing):
+            raise result
+        return result
 
     async def once(self, key: Key, ask: Callable[[], Awaitable[T]]) -> T:
         """An answer that may change, such as a list of versions: it is only cached in this

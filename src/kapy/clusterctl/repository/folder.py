@@ -33,7 +33,7 @@ class FolderRepository:
 
     async def versions(self) -> list[str]:
         try:
-            there = [one.name for one in self._path.iterdir() if one.is_dir()]
+            there = [path.name for path in self._path.iterdir() if path.is_dir()]
         except OSError as error:
             raise RepositoryError(
                 f"failed to list release directories: {self._path}: {error.strerror}"
@@ -57,7 +57,7 @@ class FolderRepository:
     async def files(self, version: str) -> list[str]:
         folder = self._path / version
         try:
-            return sorted(one.name for one in folder.iterdir() if one.is_file())
+            return sorted(path.name for path in folder.iterdir() if path.is_file())
         except OSError as error:
             raise RepositoryError(
                 f"there is no release {version}: {folder}: {error.strerror}"
@@ -78,18 +78,18 @@ class FolderRepository:
 
 def folder_at(path: str, label: str, url: str) -> FolderRepository:
     """The repository at the path of a URL. Raises RepositoryError."""
-    found = Path(unquote(path))
-    if not found.is_absolute():
+    result = Path(unquote(path))
+    if not result.is_absolute():
         raise RepositoryError(
             f'{_READ_ERROR}: invalid path: path "{url}" must be an absolute path, as '
             f"/home/me/repository/{label}/v1.0.0/components.yaml"
         )
-    if len(found.parts) < 4:
+    if len(result.parts) < 4:
         raise RepositoryError(
             f"{_READ_ERROR}: invalid path: path should be in the form "
             "{basepath}/{provider-name}/{version}/{components.yaml}"
         )
-    folder, version = found.parent.parent, found.parent.name
+    folder, version = result.parent.parent, result.parent.name
     if version != LATEST and semantic(version) is None:
         raise RepositoryError(
             f'{_READ_ERROR}: invalid version: "{version}". Version must obey the syntax and '
@@ -101,4 +101,4 @@ def folder_at(path: str, label: str, url: str) -> FolderRepository:
             f'{_READ_ERROR}: invalid path: path "{url}" must contain provider "{label}" in the '
             "format {basepath}/{provider-label}/{version}/{components.yaml}"
         )
-    return FolderRepository(folder, version, found.name)
+    return FolderRepository(folder, version, result.name)

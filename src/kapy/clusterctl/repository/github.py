@@ -113,7 +113,7 @@ class GitHubSource:
             answer = await self._api(f"releases?per_page={_PAGE}&page={page}")
             with documented_errors(answer):
                 releases = answer.json()
-                tags += [one["tag_name"] for one in releases if not one.get("draft")]
+                tags += [release["tag_name"] for release in releases if not release.get("draft")]
             if len(releases) < _PAGE:
                 break
         return newest_first(tags)[::-1]
@@ -143,18 +143,18 @@ class GitHubSource:
                 raise self._missing(version, "") from None
             with documented_errors(answer):
                 return {
-                    one["name"]: Asset(one["id"], one["size"], one.get("digest") or "")
-                    for one in answer.json()["assets"]
+                    asset["name"]: Asset(asset["id"], asset["size"], asset.get("digest") or "")
+                    for asset in answer.json()["assets"]
                 }
 
         return await self.cache.once((self.place, "assets", version), ask)
 
     async def _api(self, path: str, headers: dict[str, str] | None = None) -> HttpResponse:
         url = f"{self.hosts.api}/repos/{self.repository}/{path}"
-        told = {"Accept": "application/vnd.github+json", **(headers or {})}
+        result = {"Accept": "application/vnd.github+json", **(headers or {})}
         if self.token:
-            told["Authorization"] = f"Bearer {self.token}"
-        answer = await self.web.get(url, told)
+            result["Authorization"] = f"Bearer {self.token}"
+        answer = await self.web.get(url, result)
         if answer.status == 404:
             raise FileMissing(f"{url} is not there{self._hint()}")
         if answer.status != 200:
@@ -193,17 +193,17 @@ def github_at(path: str, config: Config) -> GitHubSource:
 
 
 def _refusal(answer: HttpResponse, *, with_token: bool) -> str:
-    said = refusal(answer)
+    result = refusal(answer)
     if answer.status in (403, 429) and answer.headers.get("x-ratelimit-remaining") == "0":
         return _rate_limit_message(answer, with_token=with_token)
     if answer.status == 401:
-        return f"GitHub refuses the token in GITHUB_TOKEN ({said}): make a new one, or unset it"
+        return f"GitHub refuses the token in GITHUB_TOKEN ({result}): make a new one, or unset it"
     if answer.status == 403 and with_token:
         return (
-            f"the token in GITHUB_TOKEN has no right to read {answer.url} ({said}): give it the "
+            f"the token in GITHUB_TOKEN has no right to read {answer.url} ({result}): give it the "
             "right to read the repository's contents, or unset it"
         )
-    return f"{answer.url} answered {said}; try again later, or set a token in GITHUB_TOKEN"
+    return f"{answer.url} answered {result}; try again later, or set a token in GITHUB_TOKEN"
 
 
 def _rate_limit_message(answer: HttpResponse, *, with_token: bool) -> str:

@@ -59,27 +59,29 @@ class GitLabSource:
 
     async def files(self, version: str) -> list[str]:
         query = f"package_name={quote(self.package)}&package_version={quote(version)}"
-        found = await self._list(f"{self.project}/packages?package_type=generic&{query}", "id")
-        ours = [one["id"] for one in found if one.get("version") == version]
+        result = await self._list(f"{self.project}/packages?package_type=generic&{query}", "id")
+        ours = [item["id"] for item in result if item.get("version") == version]
         if not ours:
             raise FileMissing(f"{self.place} has no version {version}: {self._not_found}")
         place = f"{self.project}/packages/{ours[0]}/package_files"
-        return sorted({str(one["file_name"]) for one in await self._list(f"{place}?", "file_name")})
+        return sorted(
+            {str(item["file_name"]) for item in await self._list(f"{place}?", "file_name")}
+        )
 
     async def _list(self, url: str, subject: str) -> list[Any]:
         """All pages of a list whose items are maps with a `subject` key."""
-        found: list[Any] = []
+        result: list[Any] = []
         page = "1"
         for _ in pages(self.place):
             answer = await self._request(f"{url}&per_page={_PAGE}&page={page}")
             if answer.status != 200:
                 raise RepositoryError(f"failed to list {url}: {self._refusal(answer)}")
             with documented_errors(answer):
-                found += [one for one in answer.json() if one[subject]]
+                result += [item for item in answer.json() if item[subject]]
             page = answer.headers.get("x-next-page", "")
             if not page:
                 break
-        return found
+        return result
 
     async def _request(self, url: str) -> HttpResponse:
         return await self.web.get(
@@ -93,17 +95,17 @@ class GitLabSource:
         return "it is not there, or needs a token in GITLAB_ACCESS_TOKEN"
 
     def _refusal(self, answer: HttpResponse) -> str:
-        said = refusal(answer)
+        result = refusal(answer)
         if answer.status == 401:
             return (
-                f"unauthorized access, please check your credentials ({said}): GITLAB_ACCESS_TOKEN "
-                "must be a personal or project access token"
+                f"unauthorized access, please check your credentials ({result}): "
+                "GITLAB_ACCESS_TOKEN must be a personal or project access token"
             )
         if answer.status == 403:
-            return f"the token in GITLAB_ACCESS_TOKEN has no right to read packages ({said})"
+            return f"the token in GITLAB_ACCESS_TOKEN has no right to read packages ({result})"
         if answer.status == 429:
-            return f"GitLab's rate limit is reached ({said}); try again in a minute"
-        return f"got {said}"
+            return f"GitLab's rate limit is reached ({result}); try again in a minute"
+        return f"got {result}"
 
 
 def gitlab_at(parts: SplitResult, config: Config) -> GitLabSource:

@@ -18,28 +18,28 @@ _MISSING_STATUSES: Final = (404, 410)
 
 def proxies(goproxy: str) -> list[str]:
     """The proxies in GOPROXY; none if it begins with `off` or `direct`."""
-    found: list[str] = []
-    for one in re.split(r"[,|]", goproxy or DEFAULT):
-        text = one.strip()
+    result: list[str] = []
+    for part in re.split(r"[,|]", goproxy or DEFAULT):
+        text = part.strip()
         if text in ("off", "direct"):
             break
         url = text if ":/" in text else f"https://{text}"
         if text and url.startswith(("http://", "https://")):
-            found.append(url.rstrip("/"))
-    return found
+            result.append(url.rstrip("/"))
+    return result
 
 
 async def module_versions(web: WebClient, proxy: str, module: str) -> list[str]:
     """Tags of all versions of a module, of every major version. Raises ServerUnreached."""
-    found: set[Version] = set()
+    versions: set[Version] = set()
     for major in pages(proxy):
         names = await _list(web, proxy, module, major)
         if names is None:
             break
-        found.update(names)
-    if not found:
+        versions.update(names)
+    if not versions:
         raise ServerUnreached(f"{proxy} knows no version of {module}")
-    return [f"v{one}" for one in sorted(found)]
+    return [f"v{version}" for version in sorted(versions)]
 
 
 async def _list(web: WebClient, proxy: str, module: str, major: int) -> list[Version] | None:
@@ -50,8 +50,8 @@ async def _list(web: WebClient, proxy: str, module: str, major: int) -> list[Ver
         return None
     if answer.status != 200:
         raise ServerUnreached(f"{answer.url} answered {answer.status}")
-    found = (_version(line) for line in answer.file().decode("utf-8", "replace").splitlines())
-    return [one for one in found if one is not None]
+    versions = (_version(line) for line in answer.file().decode("utf-8", "replace").splitlines())
+    return [version for version in versions if version is not None]
 
 
 def _version(line: str) -> Version | None:

@@ -30,7 +30,7 @@ async def latest_version(repository: Repository) -> str:
     series = _series(metadata)
     if series is None or series == _minor(latest):
         return latest
-    patches = [one for one in ordered if _minor(one) == series]
+    patches = [item for item in ordered if _minor(item) == series]
     return (await _newest_complete(repository, patches))[0]
 
 

@@ -10,7 +10,7 @@ from kapy.clusterctl.repository.releases import LATEST
 
 
 class MemoryRepository:
-    """releases: the files of each version by name."""
+    """A repository in memory. releases: the files of each version by name."""
 
     def __init__(
         self,

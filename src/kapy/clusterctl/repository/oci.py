@@ -56,9 +56,9 @@ class OciSource:
 
     async def file(self, version: str, name: str) -> bytes:
         there = await self._titled_layers(version)
-        for one in self._names(version, name):
-            if one in there:
-                return await self.registry.blob(there[one].digest)
+        for item in self._names(version, name):
+            if item in there:
+                return await self.registry.blob(there[item].digest)
         raise FileMissing(
             f'version {version} of {self.place} has no file "{name}"; it has '
             f"{', '.join(sorted(there)) or 'no files with names'}"
@@ -67,8 +67,10 @@ class OciSource:
     async def files(self, version: str) -> list[str]:
         there = await self._titled_layers(version)
         usual = (self.components_file, METADATA)
-        found = [one for one in usual if any(name in there for name in self._names(version, one))]
-        return sorted({*there, *found})
+        result = [
+            item for item in usual if any(name in there for name in self._names(version, item))
+        ]
+        return sorted({*there, *result})
 
     def _names(self, version: str, name: str) -> list[str]:
         """The possible names of a file, the most specific first."""
@@ -96,10 +98,10 @@ class OciSource:
     async def _files_of(self, manifest: Mapping[str, Any]) -> dict[str, Descriptor]:
         if "manifests" not in manifest:
             return titled_layers(manifest)
-        found: dict[str, Descriptor] = {}
-        for one in descriptors(manifest["manifests"]):
-            found = titled_layers(await self.registry.manifest(one.digest)) | found
-        return found
+        layers: dict[str, Descriptor] = {}
+        for descriptor in descriptors(manifest["manifests"]):
+            layers = titled_layers(await self.registry.manifest(descriptor.digest)) | layers
+        return layers
 
 
 def operator_type(provider: Provider) -> str:

@@ -52,5 +52,5 @@ class OverriddenRepository:
 
     async def files(self, version: str) -> list[str]:
         folder = self._folder / version
-        own = [one.name for one in folder.iterdir() if one.is_file()] if folder.is_dir() else []
+        own = [path.name for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
         return sorted({*own, *await self._repository.files(version)})

@@ -17,5 +17,5 @@ def semantic(text: str) -> Version | None:
 
 def newest_first(tags: Iterable[str]) -> list[str]:
     """Tags that are versions, the newest first and pre-releases last."""
-    versions = {tag: found for tag in tags if (found := semantic(tag)) is not None}
+    versions = {tag: version for tag in tags if (version := semantic(tag)) is not None}
     return sorted(versions, key=lambda tag: (not versions[tag].pre, versions[tag]), reverse=True)

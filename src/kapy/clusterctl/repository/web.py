@@ -40,7 +40,7 @@ class ServerUnreached(RepositoryError):
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """headers: names in lower case."""
+    """The response of a web server. headers: names in lower case."""
 
     url: str
     status: int
@@ -120,12 +120,12 @@ def documented_errors(answer: HttpResponse) -> Iterator[None]:
 def refusal(answer: HttpResponse) -> str:
     """The server's error message, if it has one, and the status."""
     try:
-        told = decode_json(answer.body)
-        message = told.get("message") or told.get("error") if isinstance(told, dict) else ""
+        json = decode_json(answer.body)
+        message = json.get("message") or json.get("error") if isinstance(json, dict) else ""
     except BadJson:
         message = ""
-    said = f": {message}" if isinstance(message, str) and message else ""
-    return f"{answer.status}{said}"
+    result = f": {message}" if isinstance(message, str) and message else ""
+    return f"{answer.status}{result}"
 
 
 def secret(variables: Variables, name: str) -> str:
@@ -136,11 +136,11 @@ def secret(variables: Variables, name: str) -> str:
 async def _answer(
     method: str, url: str, headers: Mapping[str, str], data: bytes | None
 ) -> HttpResponse:
-    told = {"User-Agent": f"kapy/{__version__}", **headers}
+    result = {"User-Agent": f"kapy/{__version__}", **headers}
     try:
         async with (
             aiohttp.ClientSession(timeout=_TIMEOUT, cookie_jar=aiohttp.DummyCookieJar()) as session,
-            session.request(method, url, headers=told, data=data, proxy=_proxy(url)) as response,
+            session.request(method, url, headers=result, data=data, proxy=_proxy(url)) as response,
         ):
             body = await _body(response, url)
             names = {name.lower(): value for name, value in response.headers.items()}

@@ -15,7 +15,8 @@ from kapy.kube import Document
 
 
 class Template(NamedTuple):
-    """variables: the default of each, None if it must be set. objects: in file order."""
+    """A cluster template. variables: the default of each, None if it must be set. objects: in file
+    order."""
 
     variables: Mapping[str, str | None]
     objects: tuple[Document, ...]
@@ -51,5 +52,5 @@ def merge(*templates: Template) -> Template:
         for name, default in template.variables.items():
             if variables.get(name) is None:
                 variables[name] = default
-    every = (one for template in templates for one in template.objects)
-    return Template({name: variables[name] for name in sorted(variables)}, tuple(every))
+    value = (obj for template in templates for obj in template.objects)
+    return Template({name: variables[name] for name in sorted(variables)}, tuple(value))

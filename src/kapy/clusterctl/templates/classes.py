@@ -83,10 +83,10 @@ async def with_classes(
     for key in keys:
         if client is not None and await _exists(client, _CLASSES, key):
             continue
-        found = await _definition(key, release, values)
+        results = await _definition(key, release, values)
         if client is not None:
-            await _refuse_duplicates(client, found)
-        classes.append(found)
+            await _refuse_duplicates(client, results)
+        classes.append(results)
     return merge(*classes, template)
 
 

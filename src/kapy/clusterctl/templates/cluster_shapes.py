@@ -117,10 +117,10 @@ def _shape_errors(value: Any, shape: _Shape, path: str) -> Iterator[str]:
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         yield f"{path} must be {_NAMES[kind]}, and is {_NAMES.get(type(value), value)}"
     elif isinstance(value, list):
-        for place, one in enumerate(value):
-            yield from _shape_errors(one, shape[0], f"{path}[{place}]")
+        for place, item in enumerate(value):
+            yield from _shape_errors(item, shape[0], f"{path}[{place}]")
     elif isinstance(value, dict):
-        for name, one in value.items():
+        for name, element in value.items():
             inner = shape.get(name, shape.get("*"))
             if inner is not None:
-                yield from _shape_errors(one, inner, f"{path}.{name}")
+                yield from _shape_errors(element, inner, f"{path}.{name}")

@@ -41,7 +41,8 @@ Connect: TypeAlias = Callable[[], Management]
 
 @dataclass(frozen=True)
 class FromRepository:
-    """infrastructure: `name[:version]`; missing parts are taken from the management cluster."""
+    """A template of a provider. infrastructure: `name[:version]`; missing parts are those of the
+    management cluster."""
 
     infrastructure: str = ""
     flavor: str = ""

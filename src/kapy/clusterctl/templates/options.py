@@ -63,9 +63,9 @@ def set_variables(wishes: TemplateOptions, variables: Variables) -> None:
 def _count(count: int | None, name: str, default: int, variables: Variables) -> int:
     if count is not None:
         return count
-    said = variables.get(name)
-    if said is None:
+    variable = variables.get(name)
+    if variable is None:
         return default
-    if not _INTEGER.fullmatch(said):
-        raise TemplateError(f'invalid value for {name} set: "{said}" is no whole number')
-    return int(said)
+    if not _INTEGER.fullmatch(variable):
+        raise TemplateError(f'invalid value for {name} set: "{variable}" is no whole number')
+    return int(variable)

@@ -83,9 +83,9 @@ async def _from_github(url: SplitResult, config: Config) -> bytes:
     from kapy.clusterctl.repository.github import github_at
 
     # A branch's own slashes are escaped, so the parts are told apart first.
-    parts = [unquote(one) for one in url.path.strip("/").split("/")]
+    parts = [unquote(part) for part in url.path.strip("/").split("/")]
     owner, name, kind, *rest = [*parts, "", ""]
-    rest = [one for one in rest if one]
+    rest = [item for item in rest if item]
     if kind == "blob" and len(rest) > 1:
         repository = github_at(f"/{owner}/{name}/releases/latest/-", config)
         return await repository.blob(rest[0], "/".join(rest[1:]))
@@ -111,10 +111,10 @@ async def text_of_config_map(client: Client, namespace: str, name: str, key: str
             "names it"
         )
     try:
-        found = await client.get(CONFIG_MAPS, Key(namespace, name))
+        result = await client.get(CONFIG_MAPS, Key(namespace, name))
     except NotFound as error:
         raise TemplateError(f"error reading ConfigMap {namespace}/{name}: {error}") from None
-    data = found.get("data") or {}
+    data = result.get("data") or {}
     if key not in data:
         there = ", ".join(sorted(data)) or "no key at all"
         raise TemplateError(

@@ -55,8 +55,8 @@ async def hooks_lost_by(client: Client, plans: Sequence[Plan], config: Config) -
     """The handlers of extensions that would no longer be called after these upgrades."""
     lost: dict[str, None] = {}
     for plan in plans:
-        core = [one for one in plan.items if one.provider.type is ProviderType.CORE]
-        wanted = Plan(plan.contract, tuple(one for one in core if one.next_version))
+        core = [item for item in plan.items if item.provider.type is ProviderType.CORE]
+        wanted = Plan(plan.contract, tuple(item for item in core if item.next_version))
         if wanted.items and await extensions(client):
             to_install = await components_for(wanted, config)
             lost |= dict.fromkeys(await lost_hooks(client, to_install, config))
@@ -91,7 +91,7 @@ async def upgrade(
     by = await issuer(client, config, options.certificates)
     if by == "cert-manager":
         await cert_manager.ensure_latest(client, config, progress)
-    objects = [one for each in to_install for one in each.objects]
+    objects = [obj for components in to_install for obj in components.objects]
     await migrate(client, objects, progress, only_dropped=True)
     await replace_providers(client, plan, to_install, by, clock=clock, progress=progress)
     if options.wait is not None:

@@ -38,9 +38,9 @@ SCALE_DOWN_TIMEOUT: Final = 60.0
 
 async def components_for(plan: Plan, config: Config) -> list[Components]:
     """The components of all target versions, in installation order."""
-    items = sorted(plan.items, key=lambda one: one.provider.type.order)
+    items = sorted(plan.items, key=lambda value: value.provider.type.order)
     return await bounded_gather(
-        partial(_components, one.provider, one.next_version, config) for one in items
+        partial(_components, item.provider, item.next_version, config) for item in items
     )
 
 
@@ -89,7 +89,7 @@ async def _scale_down(client: Client, provider: Installed, progress: Progress) -
     progress("Scaling down", Provider=of_provider(provider), providerVersion=provider.version)
     selector = f"{CLUSTERCTL_LABEL}=,{PROVIDER_LABEL}={provider.label}"
     listed = await retry(lambda: client.list(DEPLOYMENTS, provider.namespace, labels=selector))
-    await bounded_gather(partial(_scale_to_zero, client, one) for one in listed.items)
+    await bounded_gather(partial(_scale_to_zero, client, item) for item in listed.items)
 
 
 async def _scale_to_zero(client: Client, deployment: Document) -> None:

@@ -54,9 +54,9 @@ async def lost_hooks(client: Client, to_install: Iterable[Components], config: C
         return []
     calls = await _calls_of(core, config)
     return [
-        f"{extension}: handler {name} serves {asked['hook']} {asked['apiVersion']}"
-        for extension, name, asked in handlers
-        if not calls(asked["apiVersion"], asked["hook"])
+        f"{extension}: handler {name} serves {request['hook']} {request['apiVersion']}"
+        for extension, name, request in handlers
+        if not calls(request["apiVersion"], request["hook"])
     ]
 
 
@@ -100,7 +100,7 @@ def _paths(text: str) -> frozenset[str]:
     """The paths of an OpenAPI document, without handler names. Raises InventoryError."""
     try:
         paths = yaml.load(text)["paths"]
-        return frozenset(one.removesuffix("/{name}") for one in paths)
+        return frozenset(path.removesuffix("/{name}") for path in paths)
     except (YamlError, KeyError, TypeError, AttributeError) as error:
         raise InventoryError(
             f"cannot tell which hooks the target version calls: {OPENAPI} of the release is no "
@@ -110,9 +110,9 @@ def _paths(text: str) -> frozenset[str]:
 
 def _annotated_hooks(objects: Iterable[Document]) -> frozenset[str] | None:
     """The hook versions that the components list, None if they list none."""
-    for one in objects:
-        if one["kind"] == CRDS.kind and Key.of(one) == _EXTENSIONS:
-            text = (one["metadata"].get("annotations") or {}).get(HOOK_VERSIONS)
+    for obj in objects:
+        if obj["kind"] == CRDS.kind and Key.of(obj) == _EXTENSIONS:
+            text = (obj["metadata"].get("annotations") or {}).get(HOOK_VERSIONS)
             return None if text is None else frozenset(part.strip() for part in text.split(","))
     return None
 

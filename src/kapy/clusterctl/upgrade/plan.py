@@ -47,17 +47,17 @@ class Plan:
     @property
     def is_partial(self) -> bool:
         """Whether some provider has no newer version."""
-        return any(not one.next_version for one in self.items)
+        return any(not item.next_version for item in self.items)
 
 
 async def plans(installed: Sequence[Installed], config: Config) -> list[Plan]:
     """All possible upgrades, sorted by contract. Raises ClusterctlErrors."""
     core = core_of(installed)
     releases = await _releases(installed, config)
-    found = [_plan(releases, one) for one in _releases_of(core, releases).contracts()]
+    result = [_plan(releases, contract) for contract in _releases_of(core, releases).contracts()]
     # All change the contract together, or none.
     current = _releases_of(core, releases).contract
-    return [one for one in found if one.contract == current or not one.is_partial]
+    return [plan for plan in result if plan.contract == current or not plan.is_partial]
 
 
 async def plan_of(contract: str, installed: Sequence[Installed], config: Config) -> Plan:
@@ -68,7 +68,7 @@ async def plan_of(contract: str, installed: Sequence[Installed], config: Config)
             f"{contract}"
         )
     plan = _plan(await _releases(installed, config), contract)
-    items = tuple(one for one in plan.items if one.next_version and not one.provider.built_in)
+    items = tuple(item for item in plan.items if item.next_version and not item.provider.built_in)
     return Plan(contract, items)
 
 
@@ -80,7 +80,7 @@ async def custom_plan(
     Raises InventoryError if the result would not work.
     """
     core = core_of(installed)
-    known = {one.instance: one for one in installed}
+    known = {item.instance: item for item in installed}
     for instance in versions:
         if instance not in known:
             raise InventoryError(
@@ -98,19 +98,19 @@ async def custom_plan(
             "current version of clusterctl could only upgrade the core provider to "
             f"{CONTRACT} contract version, requested {contract}"
         )
-    for one in releases:
-        _check(one, versions, compatible(contract))
-    return Plan(contract, tuple(Item(known[one], version) for one, version in versions.items()))
+    for release in releases:
+        _check(release, versions, compatible(contract))
+    return Plan(contract, tuple(Item(known[key], version) for key, version in versions.items()))
 
 
 def check_steps(plan: Plan) -> None:
     """Raises InventoryError if too many minor versions would be skipped."""
-    for one in plan.items:
-        provider = one.provider
-        if not one.next_version or (provider.type, provider.name) not in _LOCKSTEP:
+    for item in plan.items:
+        provider = item.provider
+        if not item.next_version or (provider.type, provider.name) not in _LOCKSTEP:
             continue
         current = version_of(provider.version, provider)
-        target = version_of(one.next_version, provider)
+        target = version_of(item.next_version, provider)
         if (current.major, current.minor) < _OLDEST_CHECKED:
             continue
         if target.minor > current.minor + _MAX_STEP:
@@ -125,23 +125,25 @@ async def _releases(installed: Sequence[Installed], config: Config) -> list[Rele
 
 
 def _releases_of(provider: Installed, releases: Sequence[Releases]) -> Releases:
-    return next(one for one in releases if one.provider == provider)
+    return next(release for release in releases if release.provider == provider)
 
 
 def _plan(releases: Sequence[Releases], contract: str) -> Plan:
     allowed = compatible(contract)
-    return Plan(contract, tuple(Item(one.provider, one.latest(allowed)) for one in releases))
+    return Plan(
+        contract, tuple(Item(release.provider, release.latest(allowed)) for release in releases)
+    )
 
 
 def _contract(releases: Releases, version: str) -> str:
-    found = releases.contract_of(version_of(version, releases.provider))
-    if found is None:
+    contract = releases.contract_of(version_of(version, releases.provider))
+    if contract is None:
         raise InventoryError(
             f"invalid target version: version {version} for the provider "
             f"{releases.provider.instance} "
             "does not match any release series"
         )
-    return found
+    return contract
 
 
 def _check(releases: Releases, versions: Mapping[str, str], allowed: Sequence[str]) -> None:

@@ -34,21 +34,30 @@ class Releases:
         """The contract of a version, None if no release series includes it."""
         place = version.major, version.minor
         return next(
-            (one.contract for one in self.metadata.series if (one.major, one.minor) == place), None
+            (
+                release_series.contract
+                for release_series in self.metadata.series
+                if (release_series.major, release_series.minor) == place
+            ),
+            None,
         )
 
     def contracts(self) -> list[str]:
         """The contracts of the installed release series and of later ones, sorted."""
         here = version_of(self.provider.version, self.provider)
         series = self.metadata.series
-        since = [one for one in series if (one.major, one.minor) >= (here.major, here.minor)]
-        return sorted({one.contract for one in since})
+        since = [
+            release_series
+            for release_series in series
+            if (release_series.major, release_series.minor) >= (here.major, here.minor)
+        ]
+        return sorted({release_series.contract for release_series in since})
 
     def latest(self, contracts: Collection[str]) -> str:
         """The newest version of one of these contracts, without pre-releases; "" for none."""
-        released = [one for one in self.newer if not one.pre]
-        found = [one for one in released if self.contract_of(one) in contracts]
-        return f"v{max(found)}" if found else ""
+        released = [version for version in self.newer if not version.pre]
+        result = [version for version in released if self.contract_of(version) in contracts]
+        return f"v{max(result)}" if result else ""
 
 
 async def releases_of(provider: Installed, config: Config) -> Releases:
@@ -66,25 +75,25 @@ async def releases_of(provider: Installed, config: Config) -> Releases:
             "repository has none"
         )
     metadata = await read_metadata(repository, provider.label, tags[max(tags)])
-    newer = tuple(sorted(one for one in tags if one > current))
-    found = Releases(provider, metadata, newer)
-    for one in (current, *newer):
-        if found.contract_of(one) is None:
-            which = "the current version" if one == current else "one of the available versions"
+    newer = tuple(sorted(tag for tag in tags if tag > current))
+    releases = Releases(provider, metadata, newer)
+    for version in (current, *newer):
+        if releases.contract_of(version) is None:
+            which = "the current version" if version == current else "one of the available versions"
             raise MetadataError(
-                f"invalid provider metadata: version v{one} ({which}) for the provider "
+                f"invalid provider metadata: version v{version} ({which}) for the provider "
                 f"{provider.instance} does not match any release series; the metadata.yaml of "
                 f"{tags[max(tags)]} has to name it"
             )
-    return found
+    return releases
 
 
 def version_of(text: str, provider: Installed) -> Version:
     """A version of a provider. Raises InventoryError if the text is not a version."""
-    found = semantic(text)
-    if found is None:
+    version = semantic(text)
+    if version is None:
         raise InventoryError(
             f'failed to parse version "{text}" for the {provider.instance} provider: a version is '
             "a semantic version like v1.14.0"
         )
-    return found
+    return version

@@ -17,13 +17,13 @@ def wanted_versions(
 
     Raises ConfigError.
     """
-    found = {}
+    versions = {}
     for of_type in ProviderType:
         for text in names.get(of_type, ()):
             if text:
                 instance, version = _wanted_version(text, of_type, installed)
-                found[instance] = version
-    return found
+                versions[instance] = version
+    return versions
 
 
 def _wanted_version(

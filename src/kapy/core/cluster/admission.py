@@ -59,24 +59,24 @@ async def topology_defaults(
 
 async def topology_findings(client: Client, new: Cluster, old: Cluster | None) -> Findings:
     """Check a Cluster with a topology against its class and its existing objects."""
-    topology, key, found = new.spec.topology, class_key(new), Findings([], [])
+    topology, key, findings = new.spec.topology, class_key(new), Findings([], [])
     if topology is None or key is None:
-        return found
-    cluster_class = await _class_of(client, key, found.warnings)
+        return findings
+    cluster_class = await _class_of(client, key, findings.warnings)
     if cluster_class is not None:
-        found.errors.extend(class_use_errors(new, topology, cluster_class))
+        findings.errors.extend(class_use_errors(new, topology, cluster_class))
     if old is None:
-        return found
+        return findings
     if cluster_class is None:
         problem = f"ClusterClass {key} not found"
-        found.errors.append(FieldError("InternalError", CLASS, problem))
+        findings.errors.append(FieldError("InternalError", CLASS, problem))
     elif old.spec.topology is None:
-        found.errors.extend(new_topology_errors(new))
+        findings.errors.extend(new_topology_errors(new))
     else:
-        found.errors.extend(await _change_errors(client, new, old, cluster_class))
+        findings.errors.extend(await _change_errors(client, new, old, cluster_class))
         if Annotation.UNSAFE_UPDATE_VERSION in new.metadata.annotations:
-            found.warnings.append(UNCHECKED)
-    return found
+            findings.warnings.append(UNCHECKED)
+    return findings
 
 
 async def _change_errors(
@@ -119,16 +119,16 @@ async def _class_of(client: Client, key: Key, warnings: list[str]) -> ClusterCla
     refers = f"Cluster refers to ClusterClass {key}, but this ClusterClass"
     partly = "Cluster topology has not been fully validated."
     try:
-        found = await client.get(ClusterClass, key)
+        cluster_class = await client.get(ClusterClass, key)
     except NotFound:
         warnings.append(
             f"{refers} does not exist. {partly} "
             "The ClusterClass must be created to reconcile the Cluster"
         )
         return None
-    if not is_reconciled(found):
+    if not is_reconciled(cluster_class):
         warnings.append(
             f"{refers} hasn't been successfully reconciled. {partly} "
             "Please take a look at the ClusterClass status"
         )
-    return found
+    return cluster_class

@@ -33,10 +33,10 @@ def count_control_plane(scope: ClusterScope) -> None:
     if cluster.spec.control_plane_ref is None and cluster.spec.topology is None:
         _count_machines(status, scope.descendants.control_plane)
     elif isinstance(scope.control_plane, Found):
-        found = scope.control_plane
-        problem = _count_reported(status, found.view)
-        if problem is not None and found.problem is None:
-            scope.control_plane = Found(found.view, problem)
+        plane = scope.control_plane
+        problem = _count_reported(status, plane.view)
+        if problem is not None and plane.problem is None:
+            scope.control_plane = Found(plane.view, problem)
     else:
         kept = status.upgrade_plan
         cluster.status.control_plane = ClusterControlPlaneStatus(upgrade_plan=kept)
@@ -59,11 +59,11 @@ def _count_reported(status: ClusterControlPlaneStatus, view: ControlPlane) -> Co
 
     def told(field: Field[int], before: int | None) -> int | None:
         try:
-            found = field.read(view)
+            result = field.read(view)
         except ContractError as error:
             problems.append(error)
             return before
-        return before if found is None else found
+        return before if result is None else result
 
     status.desired_replicas = told(ControlPlane.replicas, status.desired_replicas)
     status.replicas = told(ControlPlane.status_replicas, status.replicas)
@@ -96,29 +96,31 @@ def count_workers(scope: ClusterScope) -> None:
     cluster, descendants = scope.cluster, scope.descendants
     status = cluster.status.workers or WorkersStatus()
     cluster.status.workers = status
-    sets = [one for one in descendants.machine_sets if is_owned_by(one, cluster)]
+    sets = [
+        machine_set for machine_set in descendants.machine_sets if is_owned_by(machine_set, cluster)
+    ]
     scaled: list[Scaled] = [*descendants.pools, *descendants.deployments, *sets]
-    alone = [one for one in descendants.workers if is_owned_by(one, cluster)]
+    alone = [worker for worker in descendants.workers if is_owned_by(worker, cluster)]
     count = len(alone) or None
-    status.desired_replicas = _sum(*(one.spec.replicas for one in scaled), count)
-    status.replicas = _sum(*(one.status.replicas for one in scaled), count)
+    status.desired_replicas = _sum(*(item.spec.replicas for item in scaled), count)
+    status.replicas = _sum(*(item.status.replicas for item in scaled), count)
     status.ready_replicas = _sum(
-        *(one.status.ready_replicas for one in scaled), _true_count(alone, ConditionType.READY)
+        *(item.status.ready_replicas for item in scaled), _true_count(alone, ConditionType.READY)
     )
     status.available_replicas = _sum(
-        *(one.status.available_replicas for one in scaled),
+        *(item.status.available_replicas for item in scaled),
         _true_count(alone, ConditionType.AVAILABLE),
     )
     status.up_to_date_replicas = _sum(
-        *(one.status.up_to_date_replicas for one in scaled),
+        *(item.status.up_to_date_replicas for item in scaled),
         _true_count(alone, ConditionType.UP_TO_DATE),
     )
     status.versions = sum_by_version(_versions(scaled, alone))
 
 
 def _versions(scaled: Iterable[Scaled], alone: Iterable[Machine]) -> Iterable[StatusVersion]:
-    for one in scaled:
-        yield from one.status.versions
+    for item in scaled:
+        yield from item.status.versions
     yield from versions_of(alone)
 
 

@@ -41,7 +41,7 @@ async def reconcile_delete(scope: ClusterScope) -> Result:
         raise
     scope.set_deleting_condition(Reason.DELETION_COMPLETED, "Deletion completed")
     finalizers = cluster.metadata.finalizers
-    finalizers[:] = [one for one in finalizers if one != Finalizer.CLUSTER]
+    finalizers[:] = [finalizer for finalizer in finalizers if finalizer != Finalizer.CLUSTER]
     message = f"Cluster {cluster.metadata.name} has been deleted"
     scope.tools.events.normal(cluster, "Deleted", message)
     return DONE
@@ -67,7 +67,7 @@ def owned_children(scope: ClusterScope) -> Iterable[Object]:
     ]
     if cluster.spec.control_plane_ref is None:
         children += descendants.control_plane
-    return [one for one in children if is_owned_by(one, cluster)]
+    return [child for child in children if is_owned_by(child, cluster)]
 
 
 def names_left(scope: ClusterScope) -> list[str]:
@@ -83,7 +83,7 @@ def names_left(scope: ClusterScope) -> list[str]:
     ]
     if scope.cluster.spec.control_plane_ref is None:
         kinds.insert(0, ("Control plane Machines", left.control_plane))
-    named = [(kind, sorted(one.metadata.name for one in objects)) for kind, objects in kinds]
+    named = [(kind, sorted(obj.metadata.name for obj in objects)) for kind, objects in kinds]
     return [f"{kind}: {shorten(names, 5)}" for kind, names in named if names]
 
 

@@ -71,10 +71,12 @@ def copy_failures(scope: ClusterScope, view: InfraCluster | ControlPlane) -> Non
         return
     status = scope.cluster.status
     status.deprecated = status.deprecated or ClusterDeprecatedStatus()
-    told = status.deprecated.v1beta1 = status.deprecated.v1beta1 or ClusterV1Beta1DeprecatedStatus()
+    v1beta1 = status.deprecated.v1beta1 = (
+        status.deprecated.v1beta1 or ClusterV1Beta1DeprecatedStatus()
+    )
     if reason:
-        told.failure_reason = reason
+        v1beta1.failure_reason = reason
     if message:
         it = f'{view.document["apiVersion"]}, Kind={view.kind} with name "{view.name}"'
         text = f"Failure detected from referenced resource {it}: {message}"
-        told.failure_message = text[:MAX_MESSAGE]
+        v1beta1.failure_message = text[:MAX_MESSAGE]

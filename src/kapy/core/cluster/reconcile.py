@@ -8,7 +8,7 @@ from kapy.api.cluster import Cluster, ClusterAvailabilityGate
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machines import is_control_plane
 from kapy.api.names import Finalizer
-from kapy.conditions.aggregation_input import MemoCache, is_healthy_and_silent
+from kapy.conditions.aggregation_input import MemoCache, group_of
 from kapy.conditions.change import set_condition
 from kapy.conditions.paused import is_paused, paused_condition
 from kapy.core.cluster.control_plane import reconcile_control_plane
@@ -67,22 +67,22 @@ def descendants(tools: Tools, cluster: Key) -> Descendants:
 
     def look(document: Document) -> ObservedMachine:
         machine = objects.machine_of(document)
-        return ObservedMachine(machine, is_healthy_and_silent(machine))
+        return ObservedMachine(machine, group_of(machine))
 
     deployments, sets = objects.deployments_of(cluster), objects.machine_sets_of(cluster)
     pools, machines = objects.pools_of(cluster), objects.machines_of(cluster)
-    found = Descendants(
-        deployments=[objects.deployment_of(one) for one in deployments],
-        machine_sets=[objects.machine_set_of(one) for one in sets],
-        pools=[read(one, MachinePool) for one in pools],
+    result = Descendants(
+        deployments=[objects.deployment_of(deployment) for deployment in deployments],
+        machine_sets=[objects.machine_set_of(machine_set) for machine_set in sets],
+        pools=[read(pool, MachinePool) for pool in pools],
         documents=[*deployments, *sets, *pools, *machines],
     )
     memory = tools.machine_caches.setdefault(cluster, MemoCache())
-    for machine, quiet in memory.map(machines, None, look):
-        (found.control_plane if is_control_plane(machine) else found.workers).append(machine)
-        if quiet:
-            found.quiet.add(id(machine))
-    return found
+    for machine, group in memory.map(machines, None, look):
+        (result.control_plane if is_control_plane(machine) else result.workers).append(machine)
+        if group is not None:
+            result.groups[id(machine)] = group
+    return result
 
 
 def gates(tools: Tools, cluster: Cluster) -> list[ClusterAvailabilityGate]:
@@ -94,9 +94,9 @@ def gates(tools: Tools, cluster: Cluster) -> list[ClusterAvailabilityGate]:
     if own or topology is None:
         return own
     ref = topology.class_ref
-    found = tools.classes.raw(Key(ref.namespace or cluster.metadata.namespace, ref.name))
-    listed = found["spec"].get("availabilityGates") or () if found is not None else ()
-    return [decode(one, ClusterAvailabilityGate) for one in listed]
+    result = tools.classes.raw(Key(ref.namespace or cluster.metadata.namespace, ref.name))
+    listed = result["spec"].get("availabilityGates") or () if result is not None else ()
+    return [decode(item, ClusterAvailabilityGate) for item in listed]
 
 
 async def _work(scope: ClusterScope) -> Result:
@@ -118,6 +118,8 @@ async def _write(scope: ClusterScope, *, failed: bool) -> Result:
     update_status(scope)
     if not failed:
         cluster.status.observed_generation = cluster.metadata.generation
+        if (wait := scope.tools.status_delay.wait(scope.draft, scope.now)) is not DONE:
+            return wait.earlier_of(until_silent(scope))
     if not await scope.draft.save() and inputs is not None:
         computed.keep(cluster.key, inputs)
     if (phase := cluster.status.phase) != before:

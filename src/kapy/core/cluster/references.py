@@ -98,10 +98,10 @@ def _mirror_observed(
         return unknown(words.target, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
     if not done:
         return false(words.target, Reason.OBJECT_DOES_NOT_EXIST, f"{ref.kind} does not exist")
-    gone = f"{ref.kind} has been deleted"
+    removal = f"{ref.kind} has been deleted"
     if not cluster.deleting:
-        gone += " while the cluster still exists"
-    return false(words.target, Reason.OBJECT_DELETED, gone)
+        removal += " while the cluster still exists"
+    return false(words.target, Reason.OBJECT_DELETED, removal)
 
 
 def _mirror_document(
@@ -110,12 +110,12 @@ def _mirror_document(
     message = "" if done else f"{kind} {words.field} is false"
     fallback = Fallback(from_bool(done), words.yes if done else words.no, message)
     try:
-        found = mirror_foreign(document, words.source, target=words.target, fallback=fallback)
+        foreign = mirror_foreign(document, words.source, target=words.target, fallback=fallback)
     except UnreadableConditions as error:
         return unknown(words.target, Reason.INVALID_CONDITION_REPORTED, str(error))
-    if found.reason == NO_REASON_REPORTED and found.status == TRUE:
-        found.reason = words.yes
-    return found
+    if foreign.reason == NO_REASON_REPORTED and foreign.status == TRUE:
+        foreign.reason = words.yes
+    return foreign
 
 
 @dataclass(slots=True)

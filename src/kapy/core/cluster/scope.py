@@ -14,7 +14,8 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Label
 from kapy.client.client import Client
-from kapy.conditions.aggregation_input import MemoCache
+from kapy.conditions.aggregation_input import Group, MemoCache
+from kapy.conditions.status_delay import StatusDelay
 from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.external import External
@@ -31,10 +32,10 @@ from kapy.remote.cluster_cache import ClusterCache, Health
 
 
 class ObservedMachine(NamedTuple):
-    """A Machine, and whether it is healthy with nothing to report."""
+    """A Machine, and its aggregation group, if it has one."""
 
     machine: Machine
-    quiet: bool
+    group: Group | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +59,19 @@ class Tools:
     has_delete_hooks: bool
     machine_caches: dict[Key, MemoCache[ObservedMachine]] = field(default_factory=dict)
     status_memo: StatusMemo = field(default_factory=StatusMemo)
+    status_delay: StatusDelay = field(default_factory=StatusDelay)
 
     def forget(self, cluster: Key) -> None:
         """Drop the caches of a deleted Cluster."""
         self.machine_caches.pop(cluster, None)
         self.status_memo.forget(cluster)
+        self.status_delay.forget(cluster)
 
 
 @dataclass(slots=True)
 class Descendants:
     """The objects that belong to one Cluster, sorted by name. control_plane, workers: its Machines;
-    quiet: the ids of healthy Machines with nothing to report (`kapy.conditions.aggregation_input`).
+    groups: their aggregation groups, by the Machine's `id`.
     documents: all of them, as they were read.
     """
 
@@ -77,7 +80,7 @@ class Descendants:
     control_plane: list[Machine] = field(default_factory=list)
     workers: list[Machine] = field(default_factory=list)
     pools: list[MachinePool] = field(default_factory=list)
-    quiet: set[int] = field(default_factory=set)
+    groups: dict[int, Group] = field(default_factory=dict)
     documents: list[Document] = field(default_factory=list)
 
 
@@ -112,8 +115,8 @@ class ClusterScope:
     def awaits_topology(self) -> bool:
         """Whether the topology controller still has to create the Cluster's objects."""
         spec = self.cluster.spec
-        made = spec.control_plane_ref is not None and spec.infrastructure_ref is not None
-        return spec.topology is not None and not made and not self.cluster.deleting
+        result = spec.control_plane_ref is not None and spec.infrastructure_ref is not None
+        return spec.topology is not None and not result and not self.cluster.deleting
 
     @property
     def status_inputs(self) -> StatusInputs | None:
@@ -124,7 +127,7 @@ class ClusterScope:
         machines = len(descendants.control_plane) + len(descendants.workers)
         if self.cluster.deleting or not health.connected or health.failures:
             return None
-        if len(descendants.quiet) != machines:
+        if len(descendants.groups) != machines:
             return None
         objects, facts = [self.draft.before, *descendants.documents], list[object](self.gates)
         for observed in (self.infrastructure, self.control_plane):

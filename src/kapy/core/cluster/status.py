@@ -61,12 +61,12 @@ def update_status(scope: ClusterScope) -> None:
 
 def phase(cluster: Cluster) -> str:
     """`status.phase`."""
-    spec, found = cluster.spec, cluster.status.phase or "Pending"
+    spec, result = cluster.spec, cluster.status.phase or "Pending"
     if spec.infrastructure_ref is not None or spec.control_plane_ref is not None:
-        found = "Provisioning"
+        result = "Provisioning"
     if cluster.status.initialization.infrastructure_provisioned and has_endpoint(cluster):
-        found = "Provisioned"
-    return "Deleting" if cluster.deleting else found
+        result = "Provisioned"
+    return "Deleting" if cluster.deleting else result
 
 
 def has_endpoint(cluster: Cluster) -> bool:
@@ -86,12 +86,12 @@ def conditions(scope: ClusterScope) -> Iterator[Condition]:
     if not is_true(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED):
         yield control_plane_initialized(scope)
     yield workers_available(scope)
-    control_plane = aggregation_input(descendants.control_plane, descendants.quiet).representatives
+    control_plane = aggregation_input(descendants.control_plane, descendants.groups)
     # Machines of pools do not report all that is summed up here.
-    workers = [one for one in descendants.workers if not is_of_pool(one)]
-    workers = aggregation_input(workers, descendants.quiet).representatives
-    yield machines_ready(control_plane, ConditionType.CONTROL_PLANE_MACHINES_READY)
-    yield machines_ready(workers, ConditionType.WORKER_MACHINES_READY)
+    machines = [machine for machine in descendants.workers if not is_of_pool(machine)]
+    workers = aggregation_input(machines, descendants.groups)
+    yield machines_ready(control_plane.representatives, ConditionType.CONTROL_PLANE_MACHINES_READY)
+    yield machines_ready(workers.representatives, ConditionType.WORKER_MACHINES_READY)
     now = scope.now
     of = ConditionType.CONTROL_PLANE_MACHINES_UP_TO_DATE
     yield machines_up_to_date(control_plane, now, of)
@@ -100,7 +100,8 @@ def conditions(scope: ClusterScope) -> Iterator[Condition]:
     yield rolling_out(scope, plane)
     yield scaling(scope, plane, ConditionType.SCALING_UP, SCALING_UP)
     yield scaling(scope, plane, ConditionType.SCALING_DOWN, SCALING_DOWN)
-    yield remediating([*control_plane, *workers], NOT_TO_BE_REMEDIATED)
+    representatives = [*control_plane.representatives, *workers.representatives]
+    yield remediating(representatives, NOT_TO_BE_REMEDIATED)
     yield deleting(cluster, *scope.deleting)
 
 
@@ -180,7 +181,9 @@ def scaling(
     cluster, descendants = scope.cluster, scope.descendants
     if isinstance(scope.control_plane, Unreadable):
         return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
-    alone = [one for one in descendants.machine_sets if is_owned_by(one, cluster)]
+    alone = [
+        machine_set for machine_set in descendants.machine_sets if is_owned_by(machine_set, cluster)
+    ]
     scaled: list[Conditioned] = [
         *_reporting_objects(plane, of),
         *descendants.deployments,

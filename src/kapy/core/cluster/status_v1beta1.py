@@ -120,7 +120,7 @@ def _control_plane_initialized(scope: ClusterScope) -> V1Beta1Condition | None:
 
 def _initialized_by_machines(scope: ClusterScope) -> V1Beta1Condition:
     of = V1Beta1Type.CONTROL_PLANE_INITIALIZED
-    active = [one for one in scope.descendants.control_plane if not one.deleting]
-    if any(one.status.node_ref is not None for one in active):
+    active = [machine for machine in scope.descendants.control_plane if not machine.deleting]
+    if any(machine.status.node_ref is not None for machine in active):
         return true(of)
     return false(of, V1Beta1Reason.MISSING_NODE_REF, INFO, NO_NODE)

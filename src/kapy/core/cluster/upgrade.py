@@ -34,7 +34,7 @@ async def pending_upgrades(client: Client, cluster: Cluster, version: str) -> li
         await _control_plane_problem(client, cluster, version),
         await _deployments_problem(client, cluster, version),
     ]
-    return [one for one in problems if one]
+    return [problem for problem in problems if problem]
 
 
 async def _control_plane_problem(client: Client, cluster: Cluster, version: str) -> str:
@@ -70,11 +70,11 @@ def _is_upgrading(control_plane: ControlPlane, version: str) -> str:
 async def _deployments_problem(client: Client, cluster: Cluster, version: str) -> str:
     meta = cluster.metadata
     labels = f"{Label.CLUSTER_NAME}={meta.name},{Label.TOPOLOGY_OWNED}"
-    found = await client.list(MachineDeployment, meta.namespace, labels=labels)
+    machinedeployment = await client.list(MachineDeployment, meta.namespace, labels=labels)
     busy = [
-        one.metadata.name
-        for one in found.items
-        if await _has_upgrading_machines(client, one, version)
+        deployment.metadata.name
+        for deployment in machinedeployment.items
+        if await _has_upgrading_machines(client, deployment, version)
     ]
     if not busy:
         return ""
@@ -92,12 +92,12 @@ async def _has_upgrading_machines(
     labels = f"{Label.DEPLOYMENT_NAME}={meta.name}"
     machines = (await client.list(Machine, meta.namespace, labels=labels)).items
     return any(
-        one.spec.version != wanted
+        machine.spec.version != wanted
         or (
-            one.status.node_info is not None
-            and one.status.node_info.kubelet_version not in ("", wanted)
+            machine.status.node_info is not None
+            and machine.status.node_info.kubelet_version not in ("", wanted)
         )
-        for one in machines
+        for machine in machines
     )
 
 

@@ -22,14 +22,14 @@ async def change_errors(client: Client, old: ClusterClass, new: ClusterClass) ->
 
 async def deletion_problem(client: Client, cluster_class: ClusterClass) -> str:
     """Return why the class cannot be deleted; "" if it can."""
-    users = [str(one.key) for one in await _users(client, cluster_class.key)]
+    users = [str(user.key) for user in await _users(client, cluster_class.key)]
     if not users:
         return ""
-    shown = ", ".join(users[:_MAX_SHOWN])
+    result = ", ".join(users[:_MAX_SHOWN])
     more = f", ... ({len(users) - _MAX_SHOWN} more)" if len(users) > _MAX_SHOWN else ""
-    return f"ClusterClass cannot be deleted because it is used by Cluster(s): {shown}{more}"
+    return f"ClusterClass cannot be deleted because it is used by Cluster(s): {result}{more}"
 
 
 async def _users(client: Client, key: Key) -> list[Cluster]:
     clusters = (await client.list(Cluster)).items
-    return [one for one in clusters if class_key(one) == key]
+    return [cluster for cluster in clusters if class_key(cluster) == key]

@@ -41,10 +41,10 @@ def _of_extension(classes: Informer[Document], change: Change) -> Iterable[Key]:
     if registered_handlers(change.old) == registered_handlers(change.new):
         return
     ending = f".{change.document['metadata']['name']}"
-    for one in classes.list():
-        patches = one["spec"].get("patches") or ()
+    for item in classes.list():
+        patches = item["spec"].get("patches") or ()
         named = (
             (patch.get("external") or {}).get("discoverVariablesExtension") for patch in patches
         )
         if any((name or "").endswith(ending) for name in named):
-            yield Key.of(one)
+            yield Key.of(item)

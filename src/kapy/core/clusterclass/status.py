@@ -33,8 +33,8 @@ def _references(scope: ClassScope) -> tuple[Condition, V1Beta1Condition]:
     if not scope.outdated:
         return true(_REFS, Reason.REF_VERSIONS_UP_TO_DATE), v1beta1.true(type_)
     lines = [
-        f"* {one.kind} {one.name}: current: {one.version}, latest: {one.newest}"
-        for one in scope.outdated
+        f"* {outdated.kind} {outdated.name}: current: {outdated.version}, latest: {outdated.newest}"
+        for outdated in scope.outdated
     ]
     message = "\n".join(("The following templateRefs are not using the latest apiVersion:", *lines))
     reason = V1Beta1Reason.OUTDATED_REF_VERSIONS

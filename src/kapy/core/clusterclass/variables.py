@@ -23,9 +23,13 @@ async def reconcile_variables(scope: ClassScope) -> Result:
     cluster_class = scope.cluster_class
     try:
         discovered = await _discover(scope.tools.discovery, cluster_class)
-        found = status_variables(cluster_class.spec.variables, discovered)
-        cluster_class.status.variables = found
-        if conflicts := [one.name for one in found if one.definitions_conflict]:
+        variables = status_variables(cluster_class.spec.variables, discovered)
+        cluster_class.status.variables = variables
+        if conflicts := [
+            status_variable.name
+            for status_variable in variables
+            if status_variable.definitions_conflict
+        ]:
             names = ",".join(conflicts)
             raise DiscoveryFailed(f"the following variables have conflicting schemas: {names}")
     except KapyError as error:
@@ -42,7 +46,7 @@ async def _discover(
     """Return the variables of extensions, by the name of their patch. Raises DiscoveryFailed."""
     if discovery is None:
         return {}
-    found: dict[str, Sequence[ClusterClassVariable]] = {}
+    result: dict[str, Sequence[ClusterClassVariable]] = {}
     problems = []
     for patch in cluster_class.spec.patches:
         external = patch.external
@@ -55,7 +59,7 @@ async def _discover(
             continue
         if errors := list(variable_errors(variables, f"{patch.name}.variables")):
             problems.append(aggregate(errors))
-        found[patch.name] = variables
+        result[patch.name] = variables
     if problems:
         raise DiscoveryFailed(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
-    return found
+    return result

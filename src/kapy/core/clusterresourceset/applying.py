@@ -101,8 +101,10 @@ async def _make_equal(client: Client, resource: Resource, document: Document) ->
 
 
 def _with_server_fields(document: Document, current: Document) -> Document:
-    kept = {name: one for name, one in current["metadata"].items() if name in _SERVER_FIELDS}
-    given = {name: one for name, one in document["metadata"].items() if name not in _SERVER_FIELDS}
+    kept = {name: value for name, value in current["metadata"].items() if name in _SERVER_FIELDS}
+    given = {
+        name: value for name, value in document["metadata"].items() if name not in _SERVER_FIELDS
+    }
     whole = {**document, "metadata": {**given, **kept}}
     if "status" in current:
         whole["status"] = current["status"]

@@ -44,13 +44,23 @@ def binding_patch(document: Document, change: Change) -> Document:
 def entry_of(binding: ClusterResourceSetBinding | None, name: str) -> ResourceSetBinding | None:
     """Return a set's entry in the binding."""
     bindings = binding.spec.bindings if binding is not None else ()
-    return next((one for one in bindings if one.cluster_resource_set_name == name), None)
+    return next(
+        (set_binding for set_binding in bindings if set_binding.cluster_resource_set_name == name),
+        None,
+    )
 
 
 def resource_of(entry: ResourceSetBinding | None, ref: ResourceRef) -> ResourceBinding | None:
     """Return the result for one source of a set."""
     resources = entry.resources if entry is not None else ()
-    return next((one for one in resources if (one.kind, one.name) == (ref.kind, ref.name)), None)
+    return next(
+        (
+            resource
+            for resource in resources
+            if (resource.kind, resource.name) == (ref.kind, ref.name)
+        ),
+        None,
+    )
 
 
 def is_bound(binding: ClusterResourceSetBinding | None, owner: OwnerReference) -> bool:
@@ -69,22 +79,26 @@ def binding_with(owner: OwnerReference, news: Iterable[ResourceBinding]) -> Chan
     def change(binding: ClusterResourceSetBinding) -> None:
         references = binding.metadata.owner_references
         if not _is_named(references, owner):
-            others = [one for one in references if not _is_set(one, owner.name)]
+            others = [reference for reference in references if not _is_set(reference, owner.name)]
             binding.metadata.owner_references = [*others, owner]
         entry = entry_of(binding, owner.name)
         if entry is None:
             entry = ResourceSetBinding(cluster_resource_set_name=owner.name)
-            insort(binding.spec.bindings, entry, key=lambda one: one.cluster_resource_set_name)
-        for one in changed:
+            insort(
+                binding.spec.bindings,
+                entry,
+                key=lambda set_binding: set_binding.cluster_resource_set_name,
+            )
+        for item in changed:
             places = [
                 place
                 for place, known in enumerate(entry.resources)
-                if (known.kind, known.name) == (one.kind, one.name)
+                if (known.kind, known.name) == (item.kind, item.name)
             ]
             if places:
-                entry.resources[places[0]] = one
+                entry.resources[places[0]] = item
             else:
-                entry.resources.append(one)
+                entry.resources.append(item)
 
     return change
 
@@ -94,9 +108,13 @@ def binding_without(name: str) -> Change:
 
     def change(binding: ClusterResourceSetBinding) -> None:
         spec, metadata = binding.spec, binding.metadata
-        spec.bindings = [one for one in spec.bindings if one.cluster_resource_set_name != name]
+        spec.bindings = [
+            set_binding
+            for set_binding in spec.bindings
+            if set_binding.cluster_resource_set_name != name
+        ]
         metadata.owner_references = [
-            one for one in metadata.owner_references if not _is_set(one, name)
+            reference for reference in metadata.owner_references if not _is_set(reference, name)
         ]
 
     return change
@@ -105,7 +123,7 @@ def binding_without(name: str) -> Change:
 def _is_named(references: Iterable[OwnerReference], owner: OwnerReference) -> bool:
     """Return whether one of the references names the owner in its current version."""
     wanted = owner.uid, owner.api_version
-    return any((one.uid, one.api_version) == wanted for one in references)
+    return any((reference.uid, reference.api_version) == wanted for reference in references)
 
 
 def _is_set(owner: OwnerReference, name: str) -> bool:

@@ -79,8 +79,8 @@ class _Mapping:
         old, new = change.old, change.new
         if old is None or new is None or _owners(old) == _owners(new):
             return
-        for one in new["spec"].get("bindings") or ():
-            yield Key(new["metadata"]["namespace"], one["clusterResourceSetName"])
+        for binding in new["spec"].get("bindings") or ():
+            yield Key(new["metadata"]["namespace"], binding["clusterResourceSetName"])
 
     def of_source(self, change: Change) -> Iterable[Key]:
         """Map a ConfigMap or Secret to the sets that use it; its deletion changes nothing in
@@ -90,13 +90,13 @@ class _Mapping:
         if new is None or (old is not None and _content(old) == _content(new)):
             return ()
         return (
-            Key.of(one) for one in self._sets.indexed(BY_SOURCE, f"{new['kind']} {Key.of(new)}")
+            Key.of(item) for item in self._sets.indexed(BY_SOURCE, f"{new['kind']} {Key.of(new)}")
         )
 
     def _sets_selecting(self, cluster: Document) -> Iterable[Key]:
-        for one in self._sets.list(cluster["metadata"].get("namespace")):
-            if _selects(one, cluster):
-                yield Key.of(one)
+        for item in self._sets.list(cluster["metadata"].get("namespace")):
+            if _selects(item, cluster):
+                yield Key.of(item)
 
 
 def _selects(resource_set: Document, cluster: Document) -> bool:
@@ -109,8 +109,8 @@ def _selects(resource_set: Document, cluster: Document) -> bool:
 
 def _sources(resource_set: Document) -> Iterable[str]:
     namespace = resource_set["metadata"].get("namespace", "")
-    for one in resource_set["spec"].get("resources") or ():
-        yield f"{one['kind']} {Key(namespace, one['name'])}"
+    for resource in resource_set["spec"].get("resources") or ():
+        yield f"{resource['kind']} {Key(namespace, resource['name'])}"
 
 
 def _owners(binding: Document) -> object:

@@ -28,8 +28,8 @@ async def _unbind(scope: SetScope, cluster: Key) -> None:
         return
     name = scope.set.metadata.name
     bindings = document["spec"].get("bindings") or ()
-    if all(one["clusterResourceSetName"] == name for one in bindings):
+    if all(binding["clusterResourceSetName"] == name for binding in bindings):
         await tools.client.delete(resource, cluster, uid=document["metadata"]["uid"])
         return
     change = binding_without(name)
-    await claim(tools.client, resource, document, lambda one: binding_patch(one, change))
+    await claim(tools.client, resource, document, lambda value: binding_patch(value, change))

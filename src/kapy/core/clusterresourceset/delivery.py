@@ -169,11 +169,11 @@ async def _update_binding(scope: SetScope, cluster: Key, change: Change) -> None
     tools, resource = scope.tools, ClusterResourceSetBinding.RESOURCE
     document = tools.bindings.raw(cluster)
     if document is None:
-        made = new_binding(cluster)
-        change(made)
+        set_binding = new_binding(cluster)
+        change(set_binding)
         try:
-            await tools.client.create(made)
+            await tools.client.create(set_binding)
             return
         except AlreadyExists:
             document = await tools.client.get(resource, cluster)
-    await claim(tools.client, resource, document, lambda one: binding_patch(one, change))
+    await claim(tools.client, resource, document, lambda value: binding_patch(value, change))

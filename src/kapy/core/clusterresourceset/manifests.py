@@ -53,8 +53,8 @@ def objects_of(values: Values, source: str, *, secret: bool) -> list[Document]:
     objects = list[Document]()
     for field, value in values.items():
         path = f"{source}: {field}"
-        found = list(_objects(value, path, secret=secret))
-        objects += sorted(found, key=lambda one: creation_rank(one["kind"]))
+        result = list(_objects(value, path, secret=secret))
+        objects += sorted(result, key=lambda item: creation_rank(item["kind"]))
     return objects
 
 
@@ -67,10 +67,10 @@ def _objects(value: bytes, location: str, *, secret: bool) -> Iterator[Document]
         ) from None
     if len(documents) == 1 and isinstance(documents[0], list) and value.lstrip().startswith(b"["):
         documents = documents[0]
-    for number, one in enumerate(documents, 1):
-        if problem := _problem(one):
+    for number, document in enumerate(documents, 1):
+        if problem := _problem(document):
             raise BadManifest(f"{location}: document {number} {problem}")
-        yield one
+        yield document
 
 
 def _problem(document: Any) -> str:
@@ -93,13 +93,11 @@ class Manifests:
 
     async def of(self, source: Document, values: Values, hash_: str) -> Sequence[Document]:
         """Return the objects of a source; shared: read only. Raises BadManifest."""
-        found = self._parsed.get(hash_)
-        if found is None:
+        run = self._parsed.get(hash_)
+        if run is None:
             name, secret = f"{source['kind']} {Key.of(source)}", source["kind"] == "Secret"
             # Megabytes of YAML take a while: not on the loop.
             loop = asyncio.get_running_loop()
-            found = await loop.run_in_executor(
-                None, lambda: objects_of(values, name, secret=secret)
-            )
-            self._parsed.put(hash_, found)
-        return found
+            run = await loop.run_in_executor(None, lambda: objects_of(values, name, secret=secret))
+            self._parsed.put(hash_, run)
+        return run

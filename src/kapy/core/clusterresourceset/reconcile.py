@@ -36,13 +36,13 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     if document is None:
         return DONE
     draft = Draft(tools.client, ClusterResourceSet, document)
-    found, now = draft.object, tools.clock()
-    finalizers = found.metadata.finalizers
-    fresh = not found.deleting and Finalizer.CLUSTER_RESOURCE_SET not in finalizers
+    resource_set, now = draft.object, tools.clock()
+    finalizers = resource_set.metadata.finalizers
+    fresh = not resource_set.deleting and Finalizer.CLUSTER_RESOURCE_SET not in finalizers
     if fresh:
         finalizers.append(Finalizer.CLUSTER_RESOURCE_SET)
-    set_condition(found, paused_condition(found, None), now)
-    if is_paused(found, None):
+    set_condition(resource_set, paused_condition(resource_set, None), now)
+    if is_paused(resource_set, None):
         await draft.save()
         return DONE
     if fresh:
@@ -74,20 +74,20 @@ async def _delete(scope: SetScope) -> Result:
 
 async def _apply(scope: SetScope) -> Result:
     outcomes = await _outcomes(scope) if scope.clusters else []
-    failures = [one for one in outcomes if one.failed]
+    failures = [outcome for outcome in outcomes if outcome.failed]
     if outcomes:
         # Of several Clusters the first that failed is told, the others' turn comes after it.
         set_outcome(scope, failures[0] if failures else SUCCESS)
     if not failures:
         scope.set.status.observed_generation = scope.set.metadata.generation
     await scope.draft.save()
-    for one in failures:
-        log.info("%s: %s", scope.set.key, one.legacy.message)
-    retries = [one.retry for one in failures if one.retry is not None]
+    for failure in failures:
+        log.info("%s: %s", scope.set.key, failure.legacy.message)
+    retries = [outcome.retry for outcome in failures if outcome.retry is not None]
     if retries:
         # A timer (back-off): what a workload cluster refuses, nobody tells when it would not.
         raise ExceptionGroup("not applied to every cluster", retries)
-    if any(one.goes_on for one in failures):
+    if any(outcome.goes_on for outcome in failures):
         return requeue(after=RECHECK_SECONDS, because="a slow cluster does not have everything yet")
     return DONE
 

@@ -24,7 +24,7 @@ async def read_sources(scope: SetScope) -> Outcome | None:
     """Read the sources and make the set their owner; return the outcome that stops the reconcile,
     if any. A missing source does not stop it: its creation enqueues the set.
     """
-    found, missing, failed = list[Source](), None, None
+    result, missing, failed = list[Source](), None, None
     for reference in scope.set.spec.resources:
         try:
             document = await _read(scope, reference)
@@ -34,10 +34,10 @@ async def read_sources(scope: SetScope) -> Outcome | None:
             elif reference.kind == "Secret" and document.get("type") != SECRET_TYPE:
                 failed, missing = wrong_secret_type(reference.name), None
             else:
-                found.append(await _own_source(scope, reference, document))
+                result.append(await _own_source(scope, reference, document))
         except KapyError as error:
             failed, missing = unreadable(str(error), error), None
-    scope.sources = found
+    scope.sources = result
     if failed is None or missing is None:
         return failed
     return replace(missing, retry=failed.retry)  # what was met last is told
@@ -76,7 +76,7 @@ def _watch(scope: SetScope, resource: Resource) -> Informer[Document]:
 async def _own_source(scope: SetScope, reference: ResourceRef, document: Document) -> Source:
     resource, owner = KINDS[reference.kind], owner_reference(scope.set)
     document = await claim(
-        scope.tools.client, resource, document, lambda one: ownership_patch(one, owner)
+        scope.tools.client, resource, document, lambda value: ownership_patch(value, owner)
     )
     scope.tools.contents.put((reference.kind, Key.of(document)), document)
     named = {"apiVersion": "v1", "kind": reference.kind, **document}

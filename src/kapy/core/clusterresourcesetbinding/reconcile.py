@@ -49,10 +49,10 @@ def reference_patch(document: Document) -> Document:
     """
     metadata, spec = document["metadata"], document["spec"]
     owners = metadata.get("ownerReferences") or []
-    clusters = [one for one in owners if _is_cluster(one)]
+    clusters = [owner for owner in owners if _is_cluster(owner)]
     if not clusters:
         return {}
-    rest = [one for one in owners if not _is_cluster(one)]
+    rest = [owner for owner in owners if not _is_cluster(owner)]
     version = metadata["resourceVersion"]
     patch: Document = {"metadata": {"ownerReferences": rest, "resourceVersion": version}}
     if not spec.get("clusterName"):

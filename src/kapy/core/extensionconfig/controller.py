@@ -39,7 +39,7 @@ def add_to(runtime: Runtime, caller: Caller) -> Controller:
 def _configs_naming(configs: Informer[Document], change: Change) -> Iterable[Key]:
     """Return the ExtensionConfigs whose annotation names a Secret."""
     secret = Key.of(change.document)
-    return [Key.of(one) for one in configs.list() if secret_of(one) == secret]
+    return [Key.of(item) for item in configs.list() if secret_of(item) == secret]
 
 
 def on_spec_change(change: Change) -> Iterable[Key]:

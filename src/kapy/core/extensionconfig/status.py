@@ -22,14 +22,14 @@ def registered_handlers(
     """Return the handlers of a server under their registered names."""
     return [
         ExtensionHandler(
-            name=registered_name(one.name, config.metadata.name),
+            name=registered_name(handler.name, config.metadata.name),
             request_hook=GroupVersionHook(
-                api_version=one.request_hook.api_version, hook=one.request_hook.hook
+                api_version=handler.request_hook.api_version, hook=handler.request_hook.hook
             ),
-            timeout_seconds=one.timeout_seconds or 0,
-            failure_policy=one.failure_policy or "",
+            timeout_seconds=handler.timeout_seconds or 0,
+            failure_policy=handler.failure_policy or "",
         )
-        for one in handlers
+        for handler in handlers
     ]
 
 
@@ -52,9 +52,9 @@ def update_status(scope: ConfigScope) -> None:
 def _report_deprecations(scope: ConfigScope) -> None:
     """Set a kapy-specific condition while deprecated hook versions are in use."""
     config, type_ = scope.config, ConditionType.HOOK_VERSIONS_UP_TO_DATE
-    found = deprecations(config.status.handlers, scope.tools.caller.catalog)
-    if not found:
+    result = deprecations(config.status.handlers, scope.tools.caller.catalog)
+    if not result:
         delete_condition(config, type_)
         return
-    message = "\n".join(f"* {one}" for one in found)
+    message = "\n".join(f"* {item}" for item in result)
     set_condition(config, false(type_, Reason.DEPRECATED_HOOK_VERSIONS, message), scope.now)

@@ -96,7 +96,7 @@ class _Mapping:
 
     def of(self, cluster: Key) -> Iterable[Key]:
         """Return all Machines of a Cluster."""
-        return [Key.of(one) for one in self._fleet.machines_of(cluster)]
+        return [Key.of(machine) for machine in self._fleet.machines_of(cluster)]
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
         if change.old is not None and change.new is not None and not _matters(change):
@@ -109,7 +109,7 @@ class _Mapping:
         name = change.document["metadata"]["name"]
         cluster = cluster_of(change.document)
         machines = self._fleet.machines_of(cluster) if cluster else ()
-        return [Key.of(one) for one in machines if _owned_by_set(one, name)]
+        return [Key.of(machine) for machine in machines if _owned_by_set(machine, name)]
 
     def of_deployment(self, change: Change) -> Iterable[Key]:
         if not _template_changed(change):
@@ -118,9 +118,9 @@ class _Mapping:
         cluster = cluster_of(change.document)
         machines = self._fleet.machines_of(cluster) if cluster else ()
         return [
-            Key.of(one)
-            for one in machines
-            if (one["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == name
+            Key.of(machine)
+            for machine in machines
+            if (machine["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == name
         ]
 
     def of_drain_rule(self, change: Change) -> Iterable[Key]:
@@ -128,7 +128,9 @@ class _Mapping:
         if change.initial:
             return ()
         machines = self._machines.list(Key.of(change.document).namespace)
-        return [Key.of(one) for one in machines if one["metadata"].get("deletionTimestamp")]
+        return [
+            Key.of(machine) for machine in machines if machine["metadata"].get("deletionTimestamp")
+        ]
 
     def of_node(self, cluster: Key, change: Change) -> Iterable[Key]:
         """Map a Node to its Machine, by name, or by provider ID if the Node is not recorded yet."""
@@ -137,9 +139,9 @@ class _Mapping:
         if provider_id := (node.get("spec") or {}).get("providerID"):
             names.append(f"{cluster}/{provider_id}")
         for name in names:
-            found = self._machines.indexed(BY_NODE, name)
-            if len(found) == 1:
-                return (Key.of(found[0]),)
+            results = self._machines.indexed(BY_NODE, name)
+            if len(results) == 1:
+                return (Key.of(results[0]),)
         return ()
 
 
@@ -152,9 +154,9 @@ def _relevant_state(cluster: Document | None) -> object:
     assert cluster is not None
     spec, status = cluster.get("spec") or {}, cluster.get("status") or {}
     initialized = [
-        one["status"]
-        for one in status.get("conditions") or ()
-        if one["type"] == "ControlPlaneInitialized"
+        condition["status"]
+        for condition in status.get("conditions") or ()
+        if condition["type"] == "ControlPlaneInitialized"
     ]
     return (
         spec.get("paused"),

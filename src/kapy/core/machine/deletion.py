@@ -49,7 +49,7 @@ async def reconcile_delete(scope: MachineScope) -> Result:
             return result
     scope.set_deleting_condition(Reason.DELETION_COMPLETED, "Deletion completed")
     finalizers = scope.machine.metadata.finalizers
-    finalizers[:] = [one for one in finalizers if one != Finalizer.MACHINE]
+    finalizers[:] = [finalizer for finalizer in finalizers if finalizer != Finalizer.MACHINE]
     return DONE
 
 
@@ -64,8 +64,8 @@ async def _may_touch_node(scope: MachineScope) -> bool:
         return False
     if cluster.spec.control_plane_ref is not None:
         ref = cluster.spec.control_plane_ref
-        found = await scope.tools.external.get(ref, scope.namespace, ControlPlane)
-        match found:
+        result = await scope.tools.external.get(ref, scope.namespace, ControlPlane)
+        match result:
             case Unreadable(error):
                 raise error
             case Found(control_plane) if control_plane.deleting:
@@ -73,9 +73,9 @@ async def _may_touch_node(scope: MachineScope) -> bool:
             case Found(view) if ControlPlane.external_managed.if_readable(view):
                 return True
     return any(
-        Label.CONTROL_PLANE in (one["metadata"].get("labels") or {})
-        and not one["metadata"].get("deletionTimestamp")
-        for one in scope.tools.fleet.machines_of(scope.cluster_key)
+        Label.CONTROL_PLANE in (item["metadata"].get("labels") or {})
+        and not item["metadata"].get("deletionTimestamp")
+        for item in scope.tools.fleet.machines_of(scope.cluster_key)
     )
 
 
@@ -87,9 +87,9 @@ def _find_node_once_more(scope: MachineScope) -> None:
         provider_id = InfraMachine.provider_id.if_readable(scope.infrastructure.view) or ""
     if not provider_id:
         return
-    found = find_node(scope, provider_id)
-    if isinstance(found, Found):
-        machine.status.node_ref = MachineNodeReference(name=found.view["metadata"]["name"])
+    node = find_node(scope, provider_id)
+    if isinstance(node, Found):
+        machine.status.node_ref = MachineNodeReference(name=node.view["metadata"]["name"])
 
 
 async def _delete_infrastructure(scope: MachineScope) -> Result | None:
@@ -114,12 +114,12 @@ async def _delete_and_check(
         return None
     if isinstance(observed, Found) and not observed.view.deleting:
         try:
-            gone = await _request_deletion(scope, observed.view)
+            deletion = await _request_deletion(scope, observed.view)
         except KapyError:
             message = f"Failed to delete {kind}, please check controller logs for errors"
             scope.set_deleting_condition(Reason.INTERNAL_ERROR, message)
             raise
-        if gone:
+        if deletion:
             return None
     scope.set_deleting_condition(reason, f"Waiting for {kind} to be deleted")
     return DONE

@@ -26,7 +26,7 @@ GONE_AFTER: Final = timedelta(seconds=2)
 
 
 class Verdict(Enum):
-    """What happens to a Pod of a Node that is drained."""
+    """The treatment of a Pod on a Node that is drained."""
 
     EVICT = "Drain"
     SKIP = "Skip"
@@ -34,7 +34,7 @@ class Verdict(Enum):
 
 
 class PodDisposition(NamedTuple):
-    """What happens to a Pod, and in which order: Pods of lower orders must be gone first."""
+    """The treatment of a Pod and its order: Pods of lower orders must be gone first."""
 
     verdict: Verdict
     order: int = 0
@@ -85,7 +85,7 @@ class DrainContext:
 def plan_drain(pods: Iterable[Document], context: DrainContext) -> DrainPlan:
     """Sort the Pods of a Node by disposition."""
     fates = [(pod, pod_disposition(pod, context)) for pod in sorted(pods, key=_full_name)]
-    turn = min((one.order for _, one in fates if one.verdict is not Verdict.SKIP), default=0)
+    turn = min((entry.order for _, entry in fates if entry.verdict is not Verdict.SKIP), default=0)
     planned = DrainPlan()
     for pod, (verdict, order) in fates:
         later = order > turn
@@ -175,10 +175,10 @@ def _refusals(refused: Mapping[str, Sequence[Document]]) -> list[str]:
     reasons = sorted(refused)
     lines = []
     for reason in reasons[:5]:
-        shown = reason.replace("C" + BUDGET_REFUSAL, "c" + BUDGET_REFUSAL)
-        if not shown.startswith("c" + BUDGET_REFUSAL):
-            shown = f"failed to evict Pod, {shown}"
-        lines.append(f"* {_pods(refused[reason])}: {shown}")
+        result = reason.replace("C" + BUDGET_REFUSAL, "c" + BUDGET_REFUSAL)
+        if not result.startswith("c" + BUDGET_REFUSAL):
+            result = f"failed to evict Pod, {result}"
+        lines.append(f"* {_pods(refused[reason])}: {result}")
     if others := sum(len(refused[reason]) for reason in reasons[5:]):
         lines.append(f"* {others} Pod{'s' if others > 1 else ''} with other issues")
     return lines

@@ -41,7 +41,10 @@ class PodRule:
         """
         if not self.pods:
             return True
-        return any(own.matches(pod) and its.matches(namespace) for own, its in self.pods)
+        return any(
+            own.matches(pod) and label_selector.matches(namespace)
+            for own, label_selector in self.pods
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,9 @@ class DrainRules:
     @property
     def needs_namespaces(self) -> bool:
         """Whether a rule depends on namespace labels."""
-        return any(not its.everything for rule in self.rules for _, its in rule.pods)
+        return any(
+            not label_selector.everything for rule in self.rules for _, label_selector in rule.pods
+        )
 
     def disposition_of(
         self, namespaces: Mapping[str, Labels]
@@ -62,29 +67,31 @@ class DrainRules:
 
         def fate(pod: Document) -> PodDisposition:
             metadata = pod["metadata"]
-            own, its = metadata.get("labels"), namespaces.get(metadata.get("namespace", ""))
-            return next((rule.fate for rule in self.rules if rule.matches(own, its)), DRAIN)
+            own, namespace = metadata.get("labels"), namespaces.get(metadata.get("namespace", ""))
+            return next((rule.fate for rule in self.rules if rule.matches(own, namespace)), DRAIN)
 
         return fate
 
 
 def rules_for(machine: Machine, cluster: Cluster, rules: Iterable[MachineDrainRule]) -> DrainRules:
     """Return the rules in the Machine's namespace that apply to it. Raises InvalidRule."""
-    found = sorted(rules, key=lambda rule: rule.metadata.name)
-    for rule in found:
+    result = sorted(rules, key=lambda rule: rule.metadata.name)
+    for rule in result:
         if errors := drain_rule_selector_errors(rule):
-            told = "; ".join(map(str, errors))
-            raise InvalidRule(f"invalid selectors in MachineDrainRule {rule.metadata.name}: {told}")
-    return DrainRules(tuple(_pod_rule(rule) for rule in found if _applies(rule, machine, cluster)))
+            value = "; ".join(map(str, errors))
+            raise InvalidRule(
+                f"invalid selectors in MachineDrainRule {rule.metadata.name}: {value}"
+            )
+    return DrainRules(tuple(_pod_rule(rule) for rule in result if _applies(rule, machine, cluster)))
 
 
 def _applies(rule: MachineDrainRule, machine: Machine, cluster: Cluster) -> bool:
     if not rule.spec.machines:
         return True
     return any(
-        _selector(one.selector).matches(machine.metadata.labels)
-        and _selector(one.cluster_selector).matches(cluster.metadata.labels)
-        for one in rule.spec.machines
+        _selector(selector.selector).matches(machine.metadata.labels)
+        and _selector(selector.cluster_selector).matches(cluster.metadata.labels)
+        for selector in rule.spec.machines
     )
 
 
@@ -99,7 +106,7 @@ def _pod_rule(rule: MachineDrainRule) -> PodRule:
         ) from None
     order = (drain.order or 0) if verdict is Verdict.EVICT else 0
     pods = tuple(
-        (_selector(one.selector), _selector(one.namespace_selector)) for one in rule.spec.pods
+        (_selector(pod.selector), _selector(pod.namespace_selector)) for pod in rule.spec.pods
     )
     return PodRule(PodDisposition(verdict, order), pods)
 

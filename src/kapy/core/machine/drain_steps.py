@@ -51,14 +51,14 @@ async def drain_node(scope: MachineScope) -> Result | None:
     except KapyError as error:
         scope.set_deleting_condition(Reason.DRAINING_NODE, DRAIN_FAILED)
         scope.legacy.append(false(of, V1Beta1Reason.DRAINING_FAILED, WARNING, str(error)))
-        told = f'error draining Machine\'s node "{name}": {error}'
-        scope.tools.events.warning(machine, "FailedDrainNode", told)
+        value = f'error draining Machine\'s node "{name}": {error}'
+        scope.tools.events.warning(machine, "FailedDrainNode", value)
         result = until_reachable(scope, error)
     else:
         if result is None:
             scope.legacy.append(true(of))
-            told = f'success draining Machine\'s node "{name}"'
-            scope.tools.events.normal(machine, "SuccessfulDrainNode", told)
+            value = f'success draining Machine\'s node "{name}"'
+            scope.tools.events.normal(machine, "SuccessfulDrainNode", value)
             return None
         scope.legacy.append(false(of, V1Beta1Reason.DRAINING, INFO, scope.deleting[1]))
     return result.earlier_of(
@@ -91,13 +91,13 @@ async def detach_volumes(scope: MachineScope) -> Result | None:
         result = await await_detachment(scope, name, started)
     except KapyError as error:
         scope.set_deleting_condition(reason, DETACH_FAILED)
-        told = f'error waiting for node volumes detaching, Machine\'s node "{name}": {error}'
-        events.warning(machine, "FailedWaitForVolumeDetach", told)
+        value = f'error waiting for node volumes detaching, Machine\'s node "{name}": {error}'
+        events.warning(machine, "FailedWaitForVolumeDetach", value)
         result = until_reachable(scope, error)
     if result is None:
         scope.legacy.append(true(of))
-        told = f'success waiting for node volumes detaching Machine\'s node "{name}"'
-        events.normal(machine, "NodeVolumesDetached", told)
+        value = f'success waiting for node volumes detaching Machine\'s node "{name}"'
+        events.normal(machine, "NodeVolumesDetached", value)
         return None
     return result.earlier_of(
         requeue_at_timeout(started, limit, scope.now, "volumes get no more time")

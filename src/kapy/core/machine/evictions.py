@@ -110,7 +110,7 @@ async def _namespaces(client: Client, rules: DrainRules) -> Mapping[str, Mapping
     if not rules.needs_namespaces:
         return {}
     listed = (await client.list(NAMESPACES)).items
-    return {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in listed}
+    return {item["metadata"]["name"]: item["metadata"].get("labels") or {} for item in listed}
 
 
 async def _existing_daemon_sets(scope: MachineScope, pods: Iterable[Document]) -> set[Key]:
@@ -173,9 +173,9 @@ def _refusal_message(error: KapyError) -> str:
     if isinstance(error, ApiError) and error.details is not None:
         causes = error.details.get("causes") or ()
     if isinstance(error, TooManyRequests):
-        return f"{error.message} {','.join(str(one.get('message', '')) for one in causes)}"
+        return f"{error.message} {','.join(str(cause.get('message', '')) for cause in causes)}"
     if isinstance(error, Forbidden) and any(
-        one.get("reason") == "NamespaceTerminating" for one in causes
+        cause.get("reason") == "NamespaceTerminating" for cause in causes
     ):
         return TERMINATING
     return str(error)

@@ -42,7 +42,11 @@ async def pre_terminate_hooks(scope: MachineScope) -> Result | None:
 
 def hooks_of(scope: MachineScope, prefix: str) -> list[str]:
     """Return the hook annotations that still block the deletion, sorted."""
-    return sorted(one for one in scope.machine.metadata.annotations if one.startswith(prefix))
+    return sorted(
+        annotation
+        for annotation in scope.machine.metadata.annotations
+        if annotation.startswith(prefix)
+    )
 
 
 def _report(scope: MachineScope, of: str, hooks: list[str]) -> None:

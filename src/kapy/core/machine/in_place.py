@@ -87,17 +87,18 @@ def _is_marked(view: View) -> bool:
 
 
 async def _update(scope: MachineScope, updates: InPlaceUpdater, desired: Document) -> Result:
-    machine, said = scope.machine, scope.tools.update_progress
+    machine, progress_memo = scope.machine, scope.tools.update_progress
     about = [
-        (one["metadata"]["uid"], one["metadata"].get("generation")) for one in desired.values()
+        (value["metadata"]["uid"], value["metadata"].get("generation"))
+        for value in desired.values()
     ]
-    progress = said.get(machine.key, about)
+    progress = progress_memo.get(machine.key, about)
     if progress is None:
         progress = await _call_updater(scope, updates, desired)
         if progress.retry_after <= 0:
             await _complete(scope)
             return DONE
-        said.put(machine.key, about, progress)
+        progress_memo.put(machine.key, about, progress)
     message = f"{IN_PROGRESS}: {progress.message}" if progress.message else IN_PROGRESS
     scope.updating = Reason.IN_PLACE_UPDATING, message
     # A timer, because the extension itself said when to ask again, and nothing else tells.

@@ -37,8 +37,8 @@ async def reconcile_node(scope: MachineScope) -> Result:
         case Unreadable(NotConnected()):
             return DONE
         case Unreadable(error):
-            events, told = scope.tools.events, str(error)
-            events.warning(machine, "Failed to retrieve Node by ProviderID", told)
+            events, result = scope.tools.events, str(error)
+            events.warning(machine, "Failed to retrieve Node by ProviderID", result)
             raise error
         case Found(node):
             await _sync_node(scope, node)
@@ -51,11 +51,11 @@ def find_node(scope: MachineScope, provider_id: str) -> Observed[Document]:
         nodes = watched_nodes(scope)
     except KapyError as error:
         return Unreadable(error)
-    found = nodes_with(nodes, provider_id)
-    if len(found) > 1:
+    results = nodes_with(nodes, provider_id)
+    if len(results) > 1:
         message = f"unexpectedly found more than one Node matching the providerID {provider_id}"
         return Unreadable(AmbiguousNode(message))
-    return Found(found[0]) if found else Absent()
+    return Found(results[0]) if results else Absent()
 
 
 def watched_nodes(scope: MachineScope) -> Informer[Document]:

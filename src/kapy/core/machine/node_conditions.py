@@ -45,14 +45,14 @@ def node_conditions(
 
     grace: how long the workload cluster may be unreachable before they are Unknown.
     """
-    told = _without_node(cluster, machine, node, health, now, grace)
-    if told is None and isinstance(node, Found):
+    result = _without_node(cluster, machine, node, health, now, grace)
+    if result is None and isinstance(node, Found):
         return [node_ready(node.view), node_healthy(node.view)]
-    if told is None:
+    if result is None:
         return []
     return [
-        Condition(type=one, status=told.status, reason=told.reason, message=told.message)
-        for one in (ConditionType.NODE_READY, ConditionType.NODE_HEALTHY)
+        Condition(type=item, status=result.status, reason=result.reason, message=result.message)
+        for item in (ConditionType.NODE_READY, ConditionType.NODE_HEALTHY)
     ]
 
 
@@ -107,8 +107,8 @@ def _absent(machine: Machine) -> NodeConditionResult:
             return NodeConditionResult(UNKNOWN, Reason.NODE_DOES_NOT_EXIST, "Node does not exist")
         return NodeConditionResult(FALSE, Reason.NODE_DELETED, f"Node {ref.name} has been deleted")
     if ref is not None:
-        gone = f"Node {ref.name} has been deleted while the Machine still exists"
-        return NodeConditionResult(FALSE, Reason.NODE_DELETED, gone)
+        removal = f"Node {ref.name} has been deleted while the Machine still exists"
+        return NodeConditionResult(FALSE, Reason.NODE_DELETED, removal)
     if machine.spec.provider_id:
         wanted = f"spec.providerID {machine.spec.provider_id}"
         return _waiting_for_node(f"Waiting for a Node with {wanted} to exist")
@@ -120,18 +120,18 @@ def _absent(machine: Machine) -> NodeConditionResult:
 def node_ready(node: Document) -> Condition:
     """Return the Node's own Ready condition, with its own time."""
     of = ConditionType.NODE_READY
-    found = _condition(node, "Ready")
-    if found is None:
+    condition = _condition(node, "Ready")
+    if condition is None:
         message = "* Node.Ready: Condition not yet reported"
         return Condition(type=of, status=UNKNOWN, reason=Reason.NODE_READY_UNKNOWN, message=message)
-    status, text = found["status"], found.get("message") or ""
+    status, text = condition["status"], condition.get("message") or ""
     reasons = {TRUE: Reason.NODE_READY, FALSE: Reason.NODE_NOT_READY}
     return Condition(
         type=of,
         status=status,
         reason=reasons.get(status, Reason.NODE_READY_UNKNOWN),
         message=f"* Node.Ready: {text}" if status != TRUE and text else "",
-        last_transition_time=found.get("lastTransitionTime") or "",
+        last_transition_time=condition.get("lastTransitionTime") or "",
     )
 
 
@@ -140,23 +140,23 @@ def node_healthy(node: Document) -> Condition:
     unknown conditions.
     """
     of = ConditionType.NODE_HEALTHY
-    lines, told, issues, unknowns = [], [], 0, 0
+    lines, result, issues, unknowns = [], [], 0, 0
     for name in ("Ready", *PRESSURES):
-        found = _condition(node, name)
-        if found is None:
+        condition = _condition(node, name)
+        if condition is None:
             lines.append(f"* Node.{name}: Condition not yet reported")
             unknowns += 1
             continue
-        status = found["status"]
+        status = condition["status"]
         if status == (TRUE if name == "Ready" else FALSE):
             continue
-        message = found.get("message") or f"Condition is {status}"
-        told.append(message)
+        message = condition.get("message") or f"Condition is {status}"
+        result.append(message)
         lines.append(f"* Node.{name}: {message}")
         unknowns += status == UNKNOWN
         issues += status != UNKNOWN
-    if len(told) > 1 and len(set(told)) == 1:
-        lines = [f"* Node.AllConditions: {told[0]}"]
+    if len(result) > 1 and len(set(result)) == 1:
+        lines = [f"* Node.AllConditions: {result[0]}"]
     message = "\n".join(lines)
     if issues:
         return Condition(type=of, status=FALSE, reason=Reason.NODE_NOT_HEALTHY, message=message)
@@ -168,11 +168,11 @@ def node_healthy(node: Document) -> Condition:
 
 def _condition(node: Document, type_: str) -> Document | None:
     """Return the condition of a type, if it is valid."""
-    found = None
+    result = None
     for condition in (node.get("status") or {}).get("conditions") or []:
         if condition.get("type") == type_ and condition.get("status") in (TRUE, FALSE, UNKNOWN):
-            found = condition
-    return found
+            result = condition
+    return result
 
 
 def _waiting_for_node(message: str) -> NodeConditionResult:

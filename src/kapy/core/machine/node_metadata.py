@@ -137,12 +137,12 @@ def managed_annotations(machine: Machine, patterns: Sequence[Regexp] = ()) -> di
 
 
 def _within(name: str, domain: str) -> bool:
-    found = name.partition("/")[0]
-    return found == domain or found.endswith("." + domain)
+    result = name.partition("/")[0]
+    return result == domain or result.endswith("." + domain)
 
 
 def _tracked_names(annotations: dict[str, str], name: str) -> set[str]:
-    return {one for one in annotations.get(name, "").split(",") if one}
+    return {part for part in annotations.get(name, "").split(",") if part}
 
 
 def _replace_managed(was: dict[str, str], desired: set[str], now: dict[str, str]) -> dict[str, str]:
@@ -152,4 +152,4 @@ def _replace_managed(was: dict[str, str], desired: set[str], now: dict[str, str]
 def _mark_outdated(taints: list[Document], *, outdated: bool) -> list[Document]:
     if not outdated:
         return [taint for taint in taints if not same_taint(taint, OUTDATED)]
-    return taints if any(same_taint(one, OUTDATED) for one in taints) else [*taints, OUTDATED]
+    return taints if any(same_taint(taint, OUTDATED) for taint in taints) else [*taints, OUTDATED]

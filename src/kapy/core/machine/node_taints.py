@@ -25,13 +25,13 @@ def propagate_taints(
     taints, annotations: the Node's current ones.
     """
     listed = annotations.get(Annotation.TAINTS_FROM_MACHINE)
-    owned = {_name(one) for one in desired if one.propagation == ALWAYS}
-    kept = {_name(one) for one in desired}
-    gone = {one for one in (listed or "").split(",") if one} - kept
-    now = [taint for taint in taints if f"{taint.get('key')}:{taint.get('effect')}" not in gone]
-    for one in desired:
-        if one.propagation == ALWAYS or listed is None:
-            now = _add_taints(now, one)
+    owned = {_name(item) for item in desired if item.propagation == ALWAYS}
+    kept = {_name(item) for item in desired}
+    parts = {part for part in (listed or "").split(",") if part} - kept
+    now = [taint for taint in taints if f"{taint.get('key')}:{taint.get('effect')}" not in parts]
+    for machine_taint in desired:
+        if machine_taint.propagation == ALWAYS or listed is None:
+            now = _add_taints(now, machine_taint)
     return now, ",".join(sorted(owned))
 
 
@@ -41,16 +41,16 @@ def same_taint(taint: Document, other: Document) -> bool:
 
 
 def _add_taints(taints: Iterable[Document], desired: MachineTaint) -> list[Document]:
-    made: Document = {"key": desired.key, "effect": desired.effect}
+    result: Document = {"key": desired.key, "effect": desired.effect}
     if desired.value:
-        made["value"] = desired.value
-    now, found = [], False
+        result["value"] = desired.value
+    now, value = [], False
     for taint in taints:
-        if same_taint(taint, made):
-            found = True
-            taint = taint if taint.get("value", "") == desired.value else made
+        if same_taint(taint, result):
+            value = True
+            taint = taint if taint.get("value", "") == desired.value else result
         now.append(taint)
-    return now if found else [*now, made]
+    return now if value else [*now, result]
 
 
 def _name(taint: MachineTaint) -> str:

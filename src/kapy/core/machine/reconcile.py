@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Final
 
 from kapy.api.machine import Machine
@@ -11,7 +10,6 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.names import CLUSTER_GROUP, Finalizer, Label
 from kapy.conditions.change import set_condition
 from kapy.conditions.paused import is_paused, paused_condition
-from kapy.contract.observed import Found
 from kapy.core.machine.bootstrap import reconcile_bootstrap
 from kapy.core.machine.certificates import reconcile_certificates
 from kapy.core.machine.deletion import reconcile_delete
@@ -23,10 +21,8 @@ from kapy.core.machine.scope import MachineScope, Tools
 from kapy.core.machine.status import update_status
 from kapy.engine.draft import Draft
 from kapy.engine.phases import Phase, run_and_write
-from kapy.engine.result import DONE, Result, requeue
+from kapy.engine.result import DONE, Result
 from kapy.kube import Key
-
-FIRST_REPORT: Final = timedelta(milliseconds=50)
 
 ALWAYS: Final[tuple[Phase[MachineScope], ...]] = (
     reconcile_owner,
@@ -45,16 +41,17 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     if document is None:
         tools.temporary_watches.release_unused(key)
         tools.status_memo.forget(key)
+        tools.status_delay.forget(key)
         tools.update_progress.forget(key)
         tools.node_deletions.forget(key)
         return DONE
     draft = Draft(tools.client, Machine, document)
     machine = draft.object
     clusters = tools.fleet.clusters
-    found = clusters.raw(Key(key.namespace, machine.spec.cluster_name))
-    if found is None:
+    result = clusters.raw(Key(key.namespace, machine.spec.cluster_name))
+    if result is None:
         return DONE
-    cluster = clusters.shared(found)
+    cluster = clusters.shared(result)
     fresh = not machine.deleting and Finalizer.MACHINE not in machine.metadata.finalizers
     if fresh:
         machine.metadata.finalizers.append(Finalizer.MACHINE)
@@ -83,23 +80,10 @@ async def _work(scope: MachineScope) -> Result:
     return await run_and_write(phases, scope, _write)
 
 
-def _is_first_reconcile(scope: MachineScope) -> bool:
-    """Return whether the Machine is new, and its references were owned only now."""
-    machine = scope.machine
-    if machine.status.conditions or machine.deleting or not scope.claimed:
-        return False
-    return isinstance(scope.infrastructure, Found) and not scope.infrastructure.view.provisioned
-
-
 async def _write(scope: MachineScope, *, failed: bool) -> Result:
     """Write metadata and spec first, so that the status refers to the new generation."""
-    is_first = _is_first_reconcile(scope)
     await scope.draft.save_spec()
     machine = scope.machine
-    if not failed and is_first:
-        # A timer, because all that there is to say is that nobody has reported anything yet, and
-        # the providers have just been woken.
-        return requeue(after=FIRST_REPORT, because="the providers have not reported yet")
     if not failed:
         scope.tools.temporary_watches.release_unused(machine.key, scope.watched)
     if machine.deleting and not machine.metadata.finalizers:
@@ -110,6 +94,8 @@ async def _write(scope: MachineScope, *, failed: bool) -> Result:
     again = update_status(scope)
     if not failed:
         machine.status.observed_generation = machine.metadata.generation
+        if (wait := scope.tools.status_delay.wait(scope.draft, scope.now)) is not DONE:
+            return again.earlier_of(wait)
     wrote = await scope.draft.save()
     if not wrote and inputs is not None and again.after is None:
         computed.keep(machine.key, inputs)
@@ -119,8 +105,8 @@ async def _write(scope: MachineScope, *, failed: bool) -> Result:
 def _machine_set(tools: Tools, machine: Machine) -> MachineSet | None:
     for owner in machine.metadata.owner_references:
         if owner.kind == "MachineSet" and owner.api_version.startswith(f"{CLUSTER_GROUP}/"):
-            found = tools.fleet.machine_sets.raw(Key(machine.metadata.namespace, owner.name))
-            return None if found is None else tools.fleet.machine_set_of(found)
+            result = tools.fleet.machine_sets.raw(Key(machine.metadata.namespace, owner.name))
+            return None if result is None else tools.fleet.machine_set_of(result)
     return None
 
 
@@ -130,5 +116,5 @@ def _deployment(tools: Tools, machine_set: MachineSet | None) -> MachineDeployme
     name = machine_set.metadata.labels.get(Label.DEPLOYMENT_NAME)
     if not name:
         return None
-    found = tools.fleet.deployments.raw(Key(machine_set.metadata.namespace, name))
-    return None if found is None else tools.fleet.deployment_of(found)
+    result = tools.fleet.deployments.raw(Key(machine_set.metadata.namespace, name))
+    return None if result is None else tools.fleet.deployment_of(result)

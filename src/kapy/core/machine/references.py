@@ -29,14 +29,12 @@ async def get_owned(
     owner = owner_reference(machine, controller=True, block_deletion=True)
 
     def patch(document: Document) -> Document:
-        change = ownership_patch(
+        return ownership_patch(
             document,
             owner,
             cluster=machine.spec.cluster_name,
-            without=lambda one: _only_until_the_machine_exists(scope, one),
+            without=lambda value: _only_until_the_machine_exists(scope, value),
         )
-        scope.claimed = scope.claimed or bool(change)
-        return change
 
     return await scope.tools.external.get_owned(ref, scope.namespace, view, patch)
 

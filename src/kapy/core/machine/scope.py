@@ -17,6 +17,7 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.machine_status import MachineDeletionStatus
 from kapy.api.machines import is_updating_in_place
 from kapy.client.client import Client
+from kapy.conditions.status_delay import StatusDelay
 from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
@@ -67,6 +68,7 @@ class Tools:
     updates: InPlaceUpdater | None = None
     controller: Controller = field(init=False)
     status_memo: StatusMemo = field(default_factory=StatusMemo)
+    status_delay: StatusDelay = field(default_factory=StatusDelay)
     update_progress: ProgressMemo = field(default_factory=ProgressMemo)
     node_deletions: NodeDeletions = field(default_factory=NodeDeletions)
 
@@ -76,10 +78,9 @@ class MachineScope:
     """One Machine and its objects.
 
     bootstrap, infrastructure, node: Absent until their phase has read them (and without a
-    reference). claimed: a referenced object was owned in this reconcile. deleting: reason and
-    message of the Deleting condition. legacy: v1beta1 conditions of deletion steps. watched:
-    temporarily watched objects that are still needed. updating: reason and message of the Updating
-    condition.
+    reference). deleting: reason and message of the Deleting condition. legacy: v1beta1 conditions
+    of deletion steps. watched: temporarily watched objects that are still needed. updating: reason
+    and message of the Updating condition.
     """
 
     tools: Tools
@@ -92,7 +93,6 @@ class MachineScope:
     bootstrap: Observed[BootstrapConfig] = field(default_factory=Absent)
     infrastructure: Observed[InfraMachine] = field(default_factory=Absent)
     node: Observed[Document] = field(default_factory=Absent)
-    claimed: bool = False
     deleting: tuple[str, str] = ("", "")
     updating: tuple[str, str] = ("", "")
     legacy: list[V1Beta1Condition] = field(default_factory=list)

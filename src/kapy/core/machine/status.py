@@ -100,10 +100,10 @@ def infrastructure_ready(machine: Machine, infrastructure: Observed[View]) -> Co
             return unknown(of, Reason.INTERNAL_ERROR, contract_violation(infrastructure))
     if not provisioned:
         return false(of, Reason.OBJECT_DOES_NOT_EXIST, f"{kind} does not exist")
-    gone = f"{kind} has been deleted"
+    removal = f"{kind} has been deleted"
     if not machine.deleting:
-        gone += " while the Machine still exists"
-    return false(of, Reason.OBJECT_DELETED, gone)
+        removal += " while the Machine still exists"
+    return false(of, Reason.OBJECT_DELETED, removal)
 
 
 def deleting(machine: Machine, reason: str, message: str) -> Condition:
@@ -131,12 +131,12 @@ def up_to_date(scope: MachineScope) -> Condition | None:
     machine_set, deployment = scope.machine_set, scope.deployment
     if machine_set is None or deployment is None:
         return None
-    found = difference(machine_set.spec.template, deployment.spec.template)
-    reason = list(found.condition_messages)
+    result = difference(machine_set.spec.template, deployment.spec.template)
+    reason = list(result.condition_messages)
     if rollout_after_expired(deployment, machine_set, scope.now):
         reason.append(AFTER_EXPIRED)
     if reason:
-        return false(of, Reason.NOT_UP_TO_DATE, "\n".join(f"* {one}" for one in reason))
+        return false(of, Reason.NOT_UP_TO_DATE, "\n".join(f"* {item}" for item in reason))
     conditions = machine.status.conditions
     if is_true(conditions, ConditionType.UPDATING):
         message = message_of(conditions, ConditionType.UPDATING) or IN_PROGRESS
@@ -196,12 +196,12 @@ def _deleting_in_short(scope: MachineScope) -> Condition:
     aggregate well.
     """
     machine, now = scope.machine, scope.now
-    found = get(machine.status.conditions, ConditionType.DELETING)
+    condition = get(machine.status.conditions, ConditionType.DELETING)
     message = "Machine deletion in progress"
-    if found is not None:
-        message = f"{message}, stage: {found.reason}"
+    if condition is not None:
+        message = f"{message}, stage: {condition.reason}"
         if now - moment(machine.metadata.deletion_timestamp or stamp(now)) > LONG_UPDATE:
-            message = f"Machine deletion in progress since more than 15m, stage: {found.reason}"
+            message = f"Machine deletion in progress since more than 15m, stage: {condition.reason}"
             if delays := drain_delays(machine, now):
                 message += f", delay likely due to {', '.join(delays)}"
     return true(ConditionType.DELETING, Reason.DELETING, message)
@@ -210,11 +210,11 @@ def _deleting_in_short(scope: MachineScope) -> Condition:
 def group_control_plane_lines(lines: list[str]) -> list[str]:
     """Merge the lines of control plane components that have the same message."""
     components = [line for line in lines if _of_component(line)]
-    said = {line.partition(":")[2] for line in components}
-    if len(components) < 2 or len(said) != 1:
+    result = {line.partition(":")[2] for line in components}
+    if len(components) < 2 or len(result) != 1:
         return lines
     grouped = [line for line in lines if line not in components[1:]]
-    grouped[grouped.index(components[0])] = f"* Control plane components:{said.pop()}"
+    grouped[grouped.index(components[0])] = f"* Control plane components:{result.pop()}"
     return grouped
 
 
@@ -227,11 +227,11 @@ def _of_component(line: str) -> bool:
 def availability(scope: MachineScope) -> tuple[Condition, Result]:
     """Return Available: ready for `spec.minReadySeconds`."""
     of, machine = ConditionType.AVAILABLE, scope.machine
-    found = get(machine.status.conditions, ConditionType.READY)
-    if found is None or found.status != TRUE:
+    condition = get(machine.status.conditions, ConditionType.READY)
+    if condition is None or condition.status != TRUE:
         return false(of, Reason.NOT_READY), DONE
     least = timedelta(seconds=machine.spec.min_ready_seconds or 0)
-    left = least - (scope.now - moment(found.last_transition_time))
+    left = least - (scope.now - moment(condition.last_transition_time))
     if left <= timedelta(0):
         return true(of, Reason.AVAILABLE), DONE
     # A timer, because nothing changes at the moment when it has been ready long enough.

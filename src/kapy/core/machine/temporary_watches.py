@@ -80,12 +80,12 @@ class TemporaryWatches:
     def release_unused(self, machine: Key, needed: Collection[WatchedObjects] = ()) -> None:
         """End all watches of the Machine except for the needed ones."""
         watched = self._watched.pop(machine, set())
-        for one in watched.difference(needed):
-            waiting = self._waiting[one]
+        for key in watched.difference(needed):
+            waiting = self._waiting[key]
             del waiting[machine]
             if not waiting:
-                del self._waiting[one]
-                self._remote.stop_temporary_informer(*one)
+                del self._waiting[key]
+                self._remote.stop_temporary_informer(*key)
         if needed:
             self._watched[machine] = watched.intersection(needed)
         else:

@@ -27,7 +27,7 @@ class NoVolumeName(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """What is still attached, each sorted by name.
+    """The volumes that are still attached, each list sorted by name.
 
     claims: PersistentVolumeClaims (`namespace/name`). unclaimed: PersistentVolumes without one.
     node_volumes, volumes: names that belong to no PersistentVolume that exists.

@@ -84,7 +84,7 @@ def _if_marked(change: Change) -> Iterable[Key]:
 
 def _marks(machine: Document) -> list[str | None]:
     annotations = machine["metadata"].get("annotations") or {}
-    return [annotations.get(one) for one in MARKS]
+    return [annotations.get(mark) for mark in MARKS]
 
 
 class _Mapping:
@@ -101,16 +101,18 @@ class _Mapping:
         if cluster is None or any(owner.get("controller") for owner in owners):
             return ()
         deployments = self._fleet.deployments_of(cluster)
-        return [Key.of(one) for one in deployments if _selects(one, machine_set)]
+        return [
+            Key.of(deployment) for deployment in deployments if _selects(deployment, machine_set)
+        ]
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
         """Map a Cluster that appears or whose pause changes to its MachineDeployments."""
         if change.old is not None and change.new is not None:
-            before, after = (one["spec"].get("paused") for one in (change.old, change.new))
+            before, after = (item["spec"].get("paused") for item in (change.old, change.new))
             if bool(before) == bool(after):
                 return ()
         cluster = Key.of(change.document)
-        return [Key.of(one) for one in self._fleet.deployments_of(cluster)]
+        return [Key.of(deployment) for deployment in self._fleet.deployments_of(cluster)]
 
 
 def _selects(deployment: Document, machine_set: Document) -> bool:

@@ -63,14 +63,15 @@ def forecast(
     now: datetime,
 ) -> Forecast:
     """Return all steps from `sets` to the end. The given objects are not changed."""
-    deployment, sets = copy_model(deployment), [copy_model(one) for one in sets]
+    deployment, sets = copy_model(deployment), [copy_model(machine_set) for machine_set in sets]
     sets_by_template = classify_sets(deployment, sets, now)
     prediction = Forecast(
-        olds=frozenset(one.metadata.name for one in sets_by_template.old),
+        olds=frozenset(machine_set.metadata.name for machine_set in sets_by_template.old),
         outdated={
-            one.metadata.name: reason
-            for one in sets_by_template.old
-            if one.spec.replicas and (reason := _reasons(deployment, one, sets_by_template, now))
+            machine_set.metadata.name: reason
+            for machine_set in sets_by_template.old
+            if machine_set.spec.replicas
+            and (reason := _reasons(deployment, machine_set, sets_by_template, now))
         },
         waits=strategy_of(deployment).type == ON_DELETE,
     )
@@ -109,7 +110,7 @@ def _remaining_steps(
     new = classify_sets(deployment, sets, now).new
     if new is None:
         return ()
-    scale = {one.metadata.name: 0 for one in sets if one is not new}
+    scale = {machine_set.metadata.name: 0 for machine_set in sets if machine_set is not new}
     step = _apply_scale(sets, {**scale, new.metadata.name: deployment.spec.replicas or 0})
     return () if step is None else [Step(step)]
 
@@ -122,8 +123,8 @@ def _step(
     prediction: Forecast,
 ) -> tuple[Step | None, list[MachineSet]]:
     sets_by_template = classify_sets(deployment, sets, now)
-    old = [update_set(deployment, one, old=True) for one in sets_by_template.old]
-    new = _new(deployment, sets_by_template, {one.metadata.name for one in sets})
+    old = [update_set(deployment, machine_set, old=True) for machine_set in sets_by_template.old]
+    new = _new(deployment, sets_by_template, {machine_set.metadata.name for machine_set in sets})
     if new is None:
         return _paused_step(deployment, None, old), old
     if sets_by_template.new is None:
@@ -155,9 +156,9 @@ def _new(
         deployment.spec.rollout.after,
     )
     attempt = 0
-    while (made := new_set(deployment, *slot, attempt)).metadata.name in names:
+    while (machine_set := new_set(deployment, *slot, attempt)).metadata.name in names:
         attempt += 1
-    return made
+    return machine_set
 
 
 def _paused_step(
@@ -173,13 +174,13 @@ def _apply_scale(
 ) -> dict[str, tuple[int, int]] | None:
     """Execute a plan: Machines are created and deleted at once, and are available."""
     step = {}
-    for one in sets:
-        before = one.spec.replicas or 0
-        after = scale.get(one.metadata.name, before)
+    for machine_set in sets:
+        before = machine_set.spec.replicas or 0
+        after = scale.get(machine_set.metadata.name, before)
         if after != before:
-            step[one.metadata.name] = before, after
-        one.spec.replicas = after
-        status = one.status
+            step[machine_set.metadata.name] = before, after
+        machine_set.spec.replicas = after
+        status = machine_set.status
         status.replicas = status.ready_replicas = status.available_replicas = after
         status.up_to_date_replicas = after
     return step or None

@@ -36,7 +36,7 @@ def candidates(rollout: Rollout) -> list[MachineSet]:
     _, fresh = _moved_machines(rollout)
     if replicas(rollout.new) + len(fresh) >= rollout.desired:
         return []
-    return [one for one in rollout.old if _is_eligible(rollout, one)]
+    return [machine_set for machine_set in rollout.old if _is_eligible(rollout, machine_set)]
 
 
 def acknowledge_moves(rollout: Rollout) -> None:

@@ -89,7 +89,7 @@ async def _template(
     scope: MachineDeploymentScope, ref: ContractVersionedObjectReference
 ) -> Document | None:
     namespace = scope.deployment.metadata.namespace
-    found = await scope.tools.external.get(ref, namespace, Template)
-    if isinstance(found, Unreadable):
-        raise found.error
-    return found.view.document if isinstance(found, Found) else None
+    result = await scope.tools.external.get(ref, namespace, Template)
+    if isinstance(result, Unreadable):
+        raise result.error
+    return result.view.document if isinstance(result, Found) else None

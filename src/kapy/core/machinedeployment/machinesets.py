@@ -33,25 +33,25 @@ async def read_machine_sets(scope: MachineDeploymentScope) -> Result:
             "MachineDeployment.spec.selector is empty"
         )
     documents: list[Document] = []
-    for found in scope.tools.fleet.machine_sets_of(scope.cluster.key):
-        document: Document | None = found
-        controller = _controller(found)
+    for machine_set in scope.tools.fleet.machine_sets_of(scope.cluster.key):
+        document: Document | None = machine_set
+        controller = _controller(machine_set)
         if controller is None:
-            document = await _adopt(scope, found) if selector.selects(found) else None
+            document = await _adopt(scope, machine_set) if selector.selects(machine_set) else None
         elif controller["uid"] != deployment.metadata.uid:
             document = None
         if document is not None:
             documents.append(await _with_labels(scope, document))
-    scope.documents = {one["metadata"]["name"]: one for one in documents}
-    scope.machine_sets = [read(one, MachineSet) for one in documents]
+    scope.documents = {item["metadata"]["name"]: item for item in documents}
+    scope.machine_sets = [read(item, MachineSet) for item in documents]
     return DONE
 
 
 def _controller(document: Document) -> Document | None:
     for owner in document["metadata"].get("ownerReferences") or ():
         if owner.get("controller"):
-            found: Document = owner
-            return found
+            result: Document = owner
+            return result
     return None
 
 
@@ -61,7 +61,7 @@ async def _adopt(scope: MachineDeploymentScope, document: Document) -> Document 
     owner = owner_reference(deployment, controller=True, block_deletion=True)
     try:
         adopted = await claim(
-            tools.client, MachineSet.RESOURCE, document, lambda one: ownership_patch(one, owner)
+            tools.client, MachineSet.RESOURCE, document, lambda value: ownership_patch(value, owner)
         )
     except KapyError as error:
         message = f'Failed to adopt MachineSet "{name}": {error}'
@@ -94,8 +94,8 @@ async def apply_sets(
     for desired in (new, *old):
         if desired is not None:
             await _apply(scope, desired, cache)
-    if any(one is not before.get(name) for name, one in scope.documents.items()):
-        scope.machine_sets = [read(one, MachineSet) for one in scope.documents.values()]
+    if any(document is not before.get(name) for name, document in scope.documents.items()):
+        scope.machine_sets = [read(document, MachineSet) for document in scope.documents.values()]
 
 
 def _is_settled(
@@ -167,8 +167,8 @@ def _record_failure(
 async def clean_up(scope: MachineDeploymentScope, old: Iterable[MachineSet]) -> None:
     """Delete the old sets of a completed rollout once they have no Machines."""
     deployment, tools = scope.deployment, scope.tools
-    for one in by_age(old):
-        document = scope.documents[one.metadata.name]
+    for machine_set in by_age(old):
+        document = scope.documents[machine_set.metadata.name]
         current = read(document, MachineSet)
         seen = current.status.observed_generation >= current.metadata.generation
         if current.deleting or existing_replicas(current) or replicas(current) or not seen:
@@ -176,10 +176,10 @@ async def clean_up(scope: MachineDeploymentScope, old: Iterable[MachineSet]) -> 
         try:
             await delete_set(scope, current)
         except KapyError as error:
-            message = f'Failed to delete MachineSet "{one.metadata.name}": {error}'
+            message = f'Failed to delete MachineSet "{machine_set.metadata.name}": {error}'
             tools.events.warning(deployment, "FailedDelete", message)
             raise
-        message = f'Deleted MachineSet "{one.metadata.name}"'
+        message = f'Deleted MachineSet "{machine_set.metadata.name}"'
         tools.events.normal(deployment, "SuccessfulDelete", message)
 
 
@@ -189,11 +189,13 @@ async def delete_sets(scope: MachineDeploymentScope) -> Result:
         return DONE
     if not scope.machine_sets:
         finalizers = scope.deployment.metadata.finalizers
-        finalizers[:] = [one for one in finalizers if one != Finalizer.MACHINE_DEPLOYMENT]
+        finalizers[:] = [
+            finalizer for finalizer in finalizers if finalizer != Finalizer.MACHINE_DEPLOYMENT
+        ]
         return DONE
-    for one in scope.machine_sets:
-        if not one.deleting:
-            await delete_set(scope, one)
+    for machine_set in scope.machine_sets:
+        if not machine_set.deleting:
+            await delete_set(scope, machine_set)
     return DONE
 
 

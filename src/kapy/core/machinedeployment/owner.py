@@ -27,11 +27,11 @@ async def reconcile_templates(scope: MachineDeploymentScope) -> Result:
     for ref in (spec.bootstrap.config_ref, spec.infrastructure_ref):
         if ref is None:
             continue
-        found = await owned_template(tools.external, ref, scope.cluster)
-        if isinstance(found, Unreadable):
-            if isinstance(found.error, ContractError):
-                scope.broken = str(found.error)
-            raise found.error
-        if isinstance(found, Absent):
+        template = await owned_template(tools.external, ref, scope.cluster)
+        if isinstance(template, Unreadable):
+            if isinstance(template.error, ContractError):
+                scope.broken = str(template.error)
+            raise template.error
+        if isinstance(template, Absent):
             scope.missing.append(ref.kind)
     return DONE

@@ -47,10 +47,10 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     draft = Draft(tools.client, MachineDeployment, document)
     deployment = draft.object
     clusters = tools.fleet.clusters
-    found = clusters.raw(Key(key.namespace, deployment.spec.cluster_name))
-    if found is None:
+    result = clusters.raw(Key(key.namespace, deployment.spec.cluster_name))
+    if result is None:
         return DONE
-    cluster = clusters.shared(found)
+    cluster = clusters.shared(result)
     finalizers = deployment.metadata.finalizers
     if not deployment.deleting and Finalizer.MACHINE_DEPLOYMENT not in finalizers:
         finalizers.append(Finalizer.MACHINE_DEPLOYMENT)
@@ -64,8 +64,8 @@ async def reconcile(tools: Tools, key: Key) -> Result:
         draft=draft,
         cluster=cluster,
         now=tools.clock(),
-        machines=[one.machine for one in looks],
-        quiet={id(one.machine) for one in looks if one.quiet},
+        machines=[look.machine for look in looks],
+        groups={id(look.machine): look.group for look in looks if look.group is not None},
     )
     return await _work(scope)
 
@@ -88,6 +88,8 @@ async def _write(scope: MachineDeploymentScope, *, failed: bool) -> Result:
     summarize(deployment, scope.now)
     if not failed:
         deployment.status.observed_generation = deployment.metadata.generation
+        if (wait := scope.tools.status_delay.wait(scope.draft, scope.now)) is not DONE:
+            return wait.earlier_of(next_transition(scope.aggregation_input.noteworthy, scope.now))
     if not await scope.draft.save() and inputs is not None:
         computed.keep(deployment.key, inputs)
     return next_transition(scope.aggregation_input.noteworthy, scope.now)
@@ -99,7 +101,7 @@ async def roll_out(scope: MachineDeploymentScope) -> Result:
     if sets is None:
         return DONE
     sets_by_template = classify_sets(deployment, sets, scope.now)
-    old = [update_set(deployment, one, old=True) for one in sets_by_template.old]
+    old = [update_set(deployment, item, old=True) for item in sets_by_template.old]
     new = _new_set(scope, sets_by_template)
     if new is not None:
         rollout = Rollout(
@@ -165,18 +167,18 @@ async def _plan(scope: MachineDeploymentScope, rollout: Rollout) -> None:
 
 
 def _set_replicas(sets: list[MachineSet], sizes: dict[str, int]) -> None:
-    for one in sets:
-        if one.metadata.name in sizes:
-            one.spec.replicas = sizes[one.metadata.name]
+    for machine_set in sets:
+        if machine_set.metadata.name in sizes:
+            machine_set.spec.replicas = sizes[machine_set.metadata.name]
 
 
 def _is_complete(deployment: MachineDeployment) -> bool:
     """Return whether all wanted Machines exist, up to date and available, and no others."""
     status = deployment.status
     wanted = deployment.spec.replicas or 0
-    found = (status.replicas, status.up_to_date_replicas, status.available_replicas)
+    result = (status.replicas, status.up_to_date_replicas, status.available_replicas)
     return status.observed_generation >= deployment.metadata.generation and all(
-        (number or 0) == wanted for number in found
+        (number or 0) == wanted for number in result
     )
 
 

@@ -11,6 +11,7 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
 from kapy.api.template_changes import (
     AFTER_EXPIRED,
+    BadRevision,
     Difference,
     difference,
     made,
@@ -47,23 +48,23 @@ def classify_sets(
     old: list[MachineSet] = []
     differences: dict[str, Difference] = {}
     reasons: list[str] = []
-    for one in sorted(machine_sets, key=_most_replicas_first):
-        found = difference(one.spec.template, deployment.spec.template)
-        if found.up_to_date:
-            matching.append(one)
+    for machine_set in sorted(machine_sets, key=_most_replicas_first):
+        result = difference(machine_set.spec.template, deployment.spec.template)
+        if result.up_to_date:
+            matching.append(machine_set)
         else:
-            if rollout_after_expired(deployment, one, now):
-                logs = (*found.log_messages, AFTER_EXPIRED)
-                found = replace(found, log_messages=logs, eligible_for_in_place_update=False)
-            old.append(one)
-            reason = ", ".join(found.log_messages)
-            reasons.append(f"MachineSet {one.metadata.name} needs rollout: {reason}")
-        differences[one.metadata.name] = found
+            if rollout_after_expired(deployment, machine_set, now):
+                logs = (*result.log_messages, AFTER_EXPIRED)
+                result = replace(result, log_messages=logs, eligible_for_in_place_update=False)
+            old.append(machine_set)
+            reason = ", ".join(result.log_messages)
+            reasons.append(f"MachineSet {machine_set.metadata.name} needs rollout: {reason}")
+        differences[machine_set.metadata.name] = result
     if not matching:
         reason = "couldn't find MachineSet matching MachineDeployment spec template: "
         return ClassifiedSets(None, old, differences, reason + "; ".join(reasons))
     new = _current(deployment, matching, now)
-    old += [one for one in matching if one is not new]
+    old += [item for item in matching if item is not new]
     if new is None:
         reason = f"spec.rollout.after on MachineDeployment set to {deployment.spec.rollout.after}, "
         return ClassifiedSets(
@@ -78,7 +79,9 @@ def _current(
     after = deployment.spec.rollout.after
     if after is None or now < moment(after):
         return matching[0]
-    return next((one for one in matching if made(one) >= moment(after)), None)
+    return next(
+        (machine_set for machine_set in matching if made(machine_set) >= moment(after)), None
+    )
 
 
 def _most_replicas_first(machine_set: MachineSet) -> tuple[float, datetime, str]:
@@ -89,13 +92,13 @@ def _most_replicas_first(machine_set: MachineSet) -> tuple[float, datetime, str]
 
 def newest_revision(machine_sets: Iterable[MachineSet]) -> int:
     """Return the highest revision among the sets; invalid numbers are ignored."""
-    return max((_readable_revision(one) for one in machine_sets), default=0)
+    return max((_readable_revision(machine_set) for machine_set in machine_sets), default=0)
 
 
 def _readable_revision(machine_set: MachineSet) -> int:
     try:
         return revision_of(machine_set)
-    except ValueError:
+    except BadRevision:
         return 0
 
 
@@ -105,14 +108,14 @@ def revision_annotations(
     """Return the annotations that number the new set above all old ones, and its revision.
 
     A revision never decreases; former revisions of the set are kept in its history. Raises
-    ValueError if the set's revision is no number.
+    BadRevision if the set's revision is no number.
     """
     revision = str(newest_revision(old) + 1)
     annotations: dict[str, str] = {}
     if new is not None:
         current = new.metadata.annotations.get(Annotation.REVISION)
         history = new.metadata.annotations.get(Annotation.REVISION_HISTORY)
-        if current is not None and int(revision) < int(current):
+        if current is not None and int(revision) < revision_of(new):
             revision = current
         if history is not None:
             annotations[Annotation.REVISION_HISTORY] = history

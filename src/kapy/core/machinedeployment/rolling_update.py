@@ -35,8 +35,12 @@ def _shrink_old(rollout: Rollout) -> None:
     everything = rollout.all_sets
     least = max(rollout.desired - max_unavailable(rollout.deployment), 0)
     pending = sum(
-        max(existing_replicas(one) - min(replicas(one), rollout.intent(one)), 0)
-        for one in everything
+        max(
+            existing_replicas(machine_set)
+            - min(replicas(machine_set), rollout.intent(machine_set)),
+            0,
+        )
+        for machine_set in everything
     )
     # Unavailable Machines of the new set hold the rollout back: else a broken template would
     # reach every Machine.
@@ -110,9 +114,11 @@ def _break_deadlock(rollout: Rollout) -> None:
     present = sum(map(existing_replicas, rollout.old))
     if present == 0 or present == sum(map(available, rollout.old)):
         return
-    if rollout.scale.keys() & {one.metadata.name for one in rollout.all_sets}:
+    if rollout.scale.keys() & {machine_set.metadata.name for machine_set in rollout.all_sets}:
         return
-    if any(replicas(one) != existing_replicas(one) for one in rollout.all_sets):
+    if any(
+        replicas(machine_set) != existing_replicas(machine_set) for machine_set in rollout.all_sets
+    ):
         return
     if available(rollout.new) != existing_replicas(rollout.new):
         return

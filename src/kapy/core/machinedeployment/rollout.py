@@ -92,7 +92,11 @@ def up_to_date(machine_set: MachineSet) -> int:
 def by_age(machine_sets: Iterable[MachineSet]) -> list[MachineSet]:
     """Sort from the oldest to the newest; names break ties."""
     return sorted(
-        machine_sets, key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name)
+        machine_sets,
+        key=lambda machine_set: (
+            machine_set.metadata.creation_timestamp or "",
+            machine_set.metadata.name,
+        ),
     )
 
 
@@ -128,22 +132,24 @@ def new_replicas(
     """Return how many replicas the new set (which has `now`) should have, and why."""
     desired = deployment.spec.replicas or 0
     strategy = strategy_of(deployment)
-    total = sum(max(replicas(one), existing_replicas(one)) for one in machine_sets)
+    total = sum(
+        max(replicas(machine_set), existing_replicas(machine_set)) for machine_set in machine_sets
+    )
     if strategy.type == ROLLING_UPDATE:
         surge = scaled_value(strategy.rolling_update.max_surge, desired, round_up=True)
-        limit, shown = (
+        limit, result = (
             desired + surge,
             f"{desired} MachineDeployment spec.replicas + {surge} maxSurge",
         )
     elif strategy.type == ON_DELETE:
-        limit, shown = desired, f"{desired} MachineDeployment spec.replicas"
+        limit, result = desired, f"{desired} MachineDeployment spec.replicas"
     else:
         raise BadStrategy(
             f"failed to compute replicas: deployment strategy {strategy.type} isn't supported"
         )
     if total >= limit:
-        return now, f"{total} current Machines >= {shown}"
+        return now, f"{total} current Machines >= {result}"
     missing = limit - total
     if strategy.type == ROLLING_UPDATE:
         missing = min(missing, desired - now)
-    return now + missing, f"{total} current Machines < {shown}"
+    return now + missing, f"{total} current Machines < {result}"

@@ -25,11 +25,15 @@ def proportional_scale(
     if only is not None:
         return _changed_sizes([only], {only.metadata.name: desired})
     if new is not None and _is_saturated(deployment, new):
-        active = [one for one in old if replicas(one) > 0]
-        return _changed_sizes(active, {one.metadata.name: 0 for one in active})
+        active = [machine_set for machine_set in old if replicas(machine_set) > 0]
+        return _changed_sizes(active, {machine_set.metadata.name: 0 for machine_set in active})
     if not is_rolling(deployment):
         return {}
-    active = [one for one in (*old, new) if one is not None and replicas(one) > 0]
+    active = [
+        machine_set
+        for machine_set in (*old, new)
+        if machine_set is not None and replicas(machine_set) > 0
+    ]
     return _distribute(deployment, active)
 
 
@@ -43,9 +47,9 @@ def _distribute(deployment: MachineDeployment, active: list[MachineSet]) -> dict
     active.sort(key=made, reverse=to_add > 0)
     active.sort(key=replicas, reverse=True)
     added, sizes = 0, dict[str, int]()
-    for one in active:
-        share = proportion(one, deployment, to_add, added)
-        sizes[one.metadata.name] = replicas(one) + share
+    for machine_set in active:
+        share = proportion(machine_set, deployment, to_add, added)
+        sizes[machine_set.metadata.name] = replicas(machine_set) + share
         added += share
     if active:
         largest = active[0].metadata.name
@@ -86,9 +90,11 @@ def _divide_rounded(dividend: int, divisor: int) -> int:
 
 def _one_active_or_latest(new: MachineSet | None, old: Sequence[MachineSet]) -> MachineSet | None:
     """Return the only set with Machines; the newest if none has any; None if several have."""
-    newest_first = sorted(old, key=lambda one: (made(one), one.metadata.name), reverse=True)
-    known = [one for one in (*newest_first, new) if one is not None]
-    active = [one for one in known if replicas(one) > 0]
+    newest_first = sorted(
+        old, key=lambda machine_set: (made(machine_set), machine_set.metadata.name), reverse=True
+    )
+    known = [machine_set for machine_set in (*newest_first, new) if machine_set is not None]
+    active = [machine_set for machine_set in known if replicas(machine_set) > 0]
     if len(active) == 1:
         return active[0]
     if active or not known:
@@ -113,5 +119,5 @@ def _number(machine_set: MachineSet, annotation: str) -> int | None:
 
 
 def _changed_sizes(machine_sets: Sequence[MachineSet], sizes: dict[str, int]) -> dict[str, int]:
-    names = {one.metadata.name: replicas(one) for one in machine_sets}
+    names = {machine_set.metadata.name: replicas(machine_set) for machine_set in machine_sets}
     return {name: size for name, size in sizes.items() if names[name] != size}

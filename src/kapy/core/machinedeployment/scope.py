@@ -14,10 +14,12 @@ from kapy.api.machine_set import MachineSet
 from kapy.client.client import Client
 from kapy.conditions.aggregation_input import (
     AggregationInput,
+    Group,
     MemoCache,
     aggregation_input,
-    is_healthy_and_silent,
+    group_of,
 )
+from kapy.conditions.status_delay import StatusDelay
 from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
 from kapy.core.machinedeployment.in_place_checks import SetUpdates
@@ -31,12 +33,10 @@ from kapy.kube.selectors import selector_of
 
 
 class ObservedMachine(NamedTuple):
-    """A Machine, and whether it is healthy with nothing to report
-    (`kapy.conditions.aggregation_input`).
-    """
+    """A Machine, and its aggregation group, if it has one."""
 
     machine: Machine
-    quiet: bool
+    group: Group | None
 
 
 @dataclass(slots=True)
@@ -65,11 +65,13 @@ class Tools:
     updates: SetUpdates | None = None
     caches: dict[Key, DeploymentCache] = field(default_factory=dict)
     status_memo: StatusMemo = field(default_factory=StatusMemo)
+    status_delay: StatusDelay = field(default_factory=StatusDelay)
 
     def forget(self, deployment: Key) -> None:
         """Drop the caches of a deleted MachineDeployment."""
         self.caches.pop(deployment, None)
         self.status_memo.forget(deployment)
+        self.status_delay.forget(deployment)
 
     def cache_of(self, deployment: MachineDeployment) -> DeploymentCache:
         """Return the cached states of a MachineDeployment."""
@@ -85,19 +87,19 @@ class Tools:
             if not selector.selects(document):
                 return None
             machine = self.fleet.machine_of(document)
-            return ObservedMachine(machine, is_healthy_and_silent(machine))
+            return ObservedMachine(machine, group_of(machine))
 
         memory = self.cache_of(deployment).looks
         looks = memory.map(self.fleet.machines_of(cluster), str(selector), look)
-        return [one for one in looks if one is not None]
+        return [item for item in looks if item is not None]
 
 
 @dataclass(slots=True)
 class MachineDeploymentScope:
     """One MachineDeployment and its objects.
 
-    machines: all selected ones, shared with other readers; quiet: the ids of healthy ones with
-    nothing to report. machine_sets: its sets, None before they were read; documents: the same by
+    machines: all selected ones, shared with other readers; groups: their aggregation groups, by the
+    Machine's `id`. machine_sets: its sets, None before they were read; documents: the same by
     name. missing: kinds of missing templates, bootstrap first. broken: the contract violation of a
     template. undecided: why it is unknown which Machines can be updated in place.
     """
@@ -107,7 +109,7 @@ class MachineDeploymentScope:
     cluster: Cluster
     now: datetime
     machines: list[Machine]
-    quiet: set[int]
+    groups: dict[int, Group]
     machine_sets: list[MachineSet] | None = None
     documents: dict[str, Document] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
@@ -121,7 +123,7 @@ class MachineDeploymentScope:
 
     def machine_set(self, name: str) -> MachineSet | None:
         """Return one of the sets in its newest known state."""
-        return next((one for one in self.machine_sets or () if one.metadata.name == name), None)
+        return next((item for item in self.machine_sets or () if item.metadata.name == name), None)
 
     @property
     def status_inputs(self) -> StatusInputs | None:
@@ -132,7 +134,7 @@ class MachineDeploymentScope:
             return None
         if self.undecided:
             return None
-        if len(self.quiet) != len(self.machines):
+        if len(self.groups) != len(self.machines):
             return None
         return StatusInputs(
             [self.draft.before, self.cluster, *self.documents.values(), *self.machines]
@@ -142,5 +144,5 @@ class MachineDeploymentScope:
     def aggregation_input(self) -> AggregationInput:
         """Return the Machines to aggregate."""
         if self._sums is None:
-            self._sums = aggregation_input(self.machines, self.quiet)
+            self._sums = aggregation_input(self.machines, self.groups)
         return self._sums

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from kapy.api.condition import Condition
-from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment, MachineDeploymentStatus
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import ConditionType, Reason
 from kapy.api.versions import sum_by_version
 from kapy.api.wording import LOOK_AT_LOGS
+from kapy.conditions.aggregation_input import AggregationInput
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import FALSE, false, get, true, unknown
 from kapy.conditions.machines import machines_ready, machines_up_to_date, remediating
@@ -39,15 +39,21 @@ def update_status(scope: MachineDeploymentScope) -> None:
 
 def count(status: MachineDeploymentStatus, sets: Sequence[MachineSet]) -> None:
     """Set the replica counters to the sums over all sets; a sum over no sets is None."""
-    status.replicas = _sum(sets, lambda one: one.status.replicas)
-    status.ready_replicas = _sum(sets, lambda one: one.status.ready_replicas)
-    status.available_replicas = _sum(sets, lambda one: one.status.available_replicas)
-    status.up_to_date_replicas = _sum(sets, lambda one: one.status.up_to_date_replicas)
-    status.versions = sum_by_version(version for one in sets for version in one.status.versions)
+    status.replicas = _sum(sets, lambda machine_set: machine_set.status.replicas)
+    status.ready_replicas = _sum(sets, lambda machine_set: machine_set.status.ready_replicas)
+    status.available_replicas = _sum(
+        sets, lambda machine_set: machine_set.status.available_replicas
+    )
+    status.up_to_date_replicas = _sum(
+        sets, lambda machine_set: machine_set.status.up_to_date_replicas
+    )
+    status.versions = sum_by_version(
+        version for machine_set in sets for version in machine_set.status.versions
+    )
 
 
 def _sum(sets: Iterable[MachineSet], number: Callable[[MachineSet], int | None]) -> int | None:
-    numbers = [found for found in map(number, sets) if found is not None]
+    numbers = [result for result in map(number, sets) if result is not None]
     return sum(numbers) if numbers else None
 
 
@@ -63,31 +69,31 @@ def phase(deployment: MachineDeployment, sets: Sequence[MachineSet] | None) -> s
 
 def conditions(scope: MachineDeploymentScope) -> Iterator[Condition]:
     """All conditions that this controller owns."""
-    telling = scope.aggregation_input.representatives
+    given = scope.aggregation_input
     yield paused_condition(scope.deployment, scope.cluster)
     yield available(scope)
-    yield rolling_out(telling, scope.undecided)
+    yield rolling_out(given, scope.undecided)
     yield scaling_up(scope)
     yield scaling_down(scope)
-    yield machines_ready(telling)
-    yield machines_up_to_date(telling, scope.now)
-    yield remediating(telling, NOT_REMEDIATED_HERE)
+    yield machines_ready(given.representatives)
+    yield machines_up_to_date(given, scope.now)
+    yield remediating(given.representatives, NOT_REMEDIATED_HERE)
     yield deleting(scope)
 
 
 def available(scope: MachineDeploymentScope) -> Condition:
     """Return Available: whether no more Machines are missing than `maxUnavailable` allows."""
     of, deployment = ConditionType.AVAILABLE, scope.deployment
-    if (told := _unknown_condition(scope, of)) is not None:
-        return told
-    found, replicas = deployment.status.available_replicas, deployment.spec.replicas or 0
-    if found is None:
+    if (condition := _unknown_condition(scope, of)) is not None:
+        return condition
+    result, replicas = deployment.status.available_replicas, deployment.spec.replicas or 0
+    if result is None:
         reason = Reason.WAITING_FOR_AVAILABLE_REPLICAS_SET
         return unknown(of, reason, "Waiting for status.availableReplicas set")
     least = replicas - max_unavailable(deployment)
-    if found >= least:
+    if result >= least:
         return true(of, Reason.AVAILABLE)
-    message = f"{found} available replicas, at least {least} required"
+    message = f"{result} available replicas, at least {least} required"
     if deployment.deleting:
         message = "Deletion in progress"
     elif is_rolling(deployment):
@@ -98,29 +104,35 @@ def available(scope: MachineDeploymentScope) -> Condition:
     return false(of, Reason.NOT_AVAILABLE, message)
 
 
-def rolling_out(machines: Iterable[Machine], undecided: str = "") -> Condition:
+def rolling_out(machines: AggregationInput, undecided: str = "") -> Condition:
     """Return RollingOut: how many Machines are out of date, and why; a new version is named first.
 
     undecided: why the update of the others is not decided.
     """
     of = ConditionType.ROLLING_OUT
-    found = [get(machine.status.conditions, ConditionType.UP_TO_DATE) for machine in machines]
-    outdated = [one for one in found if one is not None and one.status == FALSE]
+    conditions = [
+        get(machine.status.conditions, ConditionType.UP_TO_DATE)
+        for machine in machines.representatives
+    ]
+    outdated = [
+        condition for condition in conditions if condition is not None and condition.status == FALSE
+    ]
     if not outdated:
         return false(of, Reason.NOT_ROLLING_OUT)
-    reason = {line for one in outdated if one.message for line in one.message.split("\n")}
-    lines = sorted(reason, key=lambda line: (not line.startswith("* Version"), line))
+    reasons = {line for item in outdated if item.message for line in item.message.split("\n")}
+    lines = sorted(reasons, key=lambda line: (not line.startswith("* Version"), line))
     if undecided:
         lines.append(f"* {undecided}")
-    message = f"Rolling out {len(outdated)} not up-to-date replicas"
+    count = len(outdated) + sum(len(group.others) for group in machines.outdated)
+    message = f"Rolling out {count} not up-to-date replicas"
     return true(of, Reason.ROLLING_OUT, "\n".join([message, *lines]))
 
 
 def scaling_up(scope: MachineDeploymentScope) -> Condition:
     """Return ScalingUp: current and desired replicas, and what blocks it."""
     of, deployment = ConditionType.SCALING_UP, scope.deployment
-    if (told := _unknown_condition(scope, of)) is not None:
-        return told
+    if (condition := _unknown_condition(scope, of)) is not None:
+        return condition
     current, desired = _current(scope), _desired(deployment)
     missing = ""
     if scope.missing:
@@ -142,8 +154,8 @@ def scaling_up(scope: MachineDeploymentScope) -> Condition:
 def scaling_down(scope: MachineDeploymentScope) -> Condition:
     """Return ScalingDown: current and desired replicas, and which Machines take long."""
     of = ConditionType.SCALING_DOWN
-    if (told := _unknown_condition(scope, of)) is not None:
-        return told
+    if (condition := _unknown_condition(scope, of)) is not None:
+        return condition
     current, desired = _current(scope), _desired(scope.deployment)
     if current <= desired:
         return false(of, Reason.NOT_SCALING_DOWN)

@@ -43,12 +43,15 @@ def _count(
     deprecated = deployment.status.deprecated
     assert deprecated is not None
     assert deprecated.v1beta1 is not None
-    told, reports = deprecated.v1beta1, [(one, _deprecated_status(one)) for one in sets]
-    told.updated_replicas = 0 if new is None else existing_replicas(new)
-    told.ready_replicas = sum(report.ready_replicas for _, report in reports)
-    told.available_replicas = sum(report.available_replicas for _, report in reports)
-    wanted = sum(replicas(one) for one, _ in reports)
-    told.unavailable_replicas = max(wanted - told.available_replicas, 0)
+    status, reports = (
+        deprecated.v1beta1,
+        [(machine_set, _deprecated_status(machine_set)) for machine_set in sets],
+    )
+    status.updated_replicas = 0 if new is None else existing_replicas(new)
+    status.ready_replicas = sum(report.ready_replicas for _, report in reports)
+    status.available_replicas = sum(report.available_replicas for _, report in reports)
+    wanted = sum(replicas(machine_set) for machine_set, _ in reports)
+    status.unavailable_replicas = max(wanted - status.available_replicas, 0)
 
 
 def _deprecated_status(machine_set: MachineSet) -> MachineSetV1Beta1DeprecatedStatus:
@@ -60,8 +63,8 @@ def available(deployment: MachineDeployment) -> V1Beta1Condition:
     """Return Available: whether no more Machines are missing than `maxUnavailable` allows."""
     of, deprecated = V1Beta1Type.AVAILABLE, deployment.status.deprecated
     least = (deployment.spec.replicas or 0) - max_unavailable(deployment)
-    told = deprecated.v1beta1 if deprecated is not None else None
-    if told is not None and told.available_replicas >= least:
+    status = deprecated.v1beta1 if deprecated is not None else None
+    if status is not None and status.available_replicas >= least:
         return v1beta1.true(of)
     now = deployment.status.available_replicas or 0
     message = f"Minimum availability requires {least} replicas, current {now} available"

@@ -76,15 +76,15 @@ class ClusterFacts(NamedTuple):
     @classmethod
     def of(cls, cluster: Cluster) -> ClusterFacts:
         conditions = cluster.status.conditions
-        found = [
+        result = [
             get(conditions, of)
             for of in (ConditionType.CONTROL_PLANE_INITIALIZED, ConditionType.INFRASTRUCTURE_READY)
         ]
-        holds = [one is not None and one.status == TRUE for one in found]
+        holds = [condition is not None and condition.status == TRUE for condition in result]
         times = [
-            _moment(one.last_transition_time)
-            for one, is_true in zip(found, holds, strict=True)
-            if one is not None and is_true
+            _moment(condition.last_transition_time)
+            for condition, is_true in zip(result, holds, strict=True)
+            if condition is not None and is_true
         ]
         return cls(holds[0], holds[1], max(times, default=LONG_AGO))
 
@@ -116,9 +116,11 @@ def verdict(
         _machine_finding(machine, checks, now),
         _node_finding(target, checks, surroundings, now),
     ]
-    if problems := [problem for one in findings for problem in one.problems]:
-        return _unhealthy(next(one.reason for one in findings if one.problems), problems)
-    waits = [one.again for one in findings if one.again is not None]
+    if problems := [problem for finding in findings for problem in finding.problems]:
+        return _unhealthy(
+            next(finding.reason for finding in findings if finding.problems), problems
+        )
+    waits = [finding.again for finding in findings if finding.again is not None]
     if waits:
         return Undecided(min(waits))
     if machine.deleting or not isinstance(target.node, Found):
@@ -127,7 +129,7 @@ def verdict(
 
 
 def _unhealthy(reason: str, problems: list[str]) -> Unhealthy:
-    message = "\n".join(["Health check failed:", *(f"  * {one}" for one in problems)])
+    message = "\n".join(["Health check failed:", *(f"  * {problem}" for problem in problems)])
     legacy = _LEGACY[reason]
     legacy_message = "" if legacy == V1Beta1Reason.NODE_NOT_FOUND else "; ".join(problems)
     return Unhealthy(reason, message, legacy, legacy_message)
@@ -135,11 +137,13 @@ def _unhealthy(reason: str, problems: list[str]) -> Unhealthy:
 
 def _machine_finding(machine: Machine, checks: HealthChecks, now: datetime) -> _Finding:
     def seen(of: str) -> _ObservedCondition | None:
-        one = get(machine.status.conditions, of)
+        condition = get(machine.status.conditions, of)
         return (
             None
-            if one is None
-            else _ObservedCondition(one.status, one.reason, one.last_transition_time)
+            if condition is None
+            else _ObservedCondition(
+                condition.status, condition.reason, condition.last_transition_time
+            )
         )
 
     wanted, reason = checks.unhealthy_machine_conditions, Reason.UNHEALTHY_MACHINE
@@ -159,10 +163,12 @@ def _node_finding(
             conditions = (node.get("status") or {}).get("conditions") or ()
 
             def seen(of: str) -> _ObservedCondition | None:
-                for one in conditions:
-                    if one["type"] == of:
-                        since = one.get("lastTransitionTime")
-                        return _ObservedCondition(one["status"], one.get("reason") or "", since)
+                for condition in conditions:
+                    if condition["type"] == of:
+                        since = condition.get("lastTransitionTime")
+                        return _ObservedCondition(
+                            condition["status"], condition.get("reason") or "", since
+                        )
                 return None
 
             wanted, reason = checks.unhealthy_node_conditions, Reason.UNHEALTHY_NODE
@@ -203,15 +209,15 @@ def _unhealthy_for(
 ) -> _Finding:
     """Find bad conditions that have lasted too long, or when the first of them will have."""
     problems, waits = list[str](), list[timedelta]()
-    for one in conditions:
-        seen = find(one.type)
-        if seen is None or seen.status != one.status:
+    for condition in conditions:
+        seen = find(condition.type)
+        if seen is None or seen.status != condition.status:
             continue
-        allowed = timedelta(seconds=one.timeout_seconds)
+        allowed = timedelta(seconds=condition.timeout_seconds)
         lasts = now - _moment(seen.since)
         if lasts > allowed:
             problems.append(
-                f"Condition {one.type} on {on} is reporting status {one.status} "
+                f"Condition {condition.type} on {on} is reporting status {condition.status} "
                 f"with reason {seen.reason} for more than {text(allowed)}"
             )
         else:

@@ -71,7 +71,7 @@ class _Mapping:
 
     def of(self, cluster: Key) -> Iterable[Key]:
         """Return all checks of a Cluster."""
-        return [Key.of(one) for one in self._of(cluster)]
+        return [Key.of(item) for item in self._of(cluster)]
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
         old, new = change.old, change.new
@@ -96,8 +96,10 @@ class _Mapping:
             and _relevant_machine_state(old) == _relevant_machine_state(new)
         ):
             return ()
-        states = [one for one in (old, new) if one is not None]
-        return [Key.of(check) for check in checks if any(_watches(check, one) for one in states)]
+        states = [item for item in (old, new) if item is not None]
+        return [
+            Key.of(check) for check in checks if any(_watches(check, state) for state in states)
+        ]
 
     def of_node(self, cluster: Key, change: Change) -> Iterable[Key]:
         """Return the checks that select the Machine of a Node whose conditions changed."""
@@ -143,8 +145,8 @@ def _watches(check: Document, machine: Document) -> bool:
 
 
 def _template_of(check: Document) -> Document:
-    found: Document = (check["spec"].get("remediation") or {}).get("templateRef") or {}
-    return found
+    ref: Document = (check["spec"].get("remediation") or {}).get("templateRef") or {}
+    return ref
 
 
 def _relevant_machine_state(machine: Document) -> object:
@@ -163,8 +165,13 @@ def _relevant_machine_state(machine: Document) -> object:
 def _states(node: Document) -> object:
     """Return a Node's conditions without their heartbeats."""
     return [
-        (one.get("type"), one.get("status"), one.get("reason"), one.get("lastTransitionTime"))
-        for one in (node.get("status") or {}).get("conditions") or ()
+        (
+            condition.get("type"),
+            condition.get("status"),
+            condition.get("reason"),
+            condition.get("lastTransitionTime"),
+        )
+        for condition in (node.get("status") or {}).get("conditions") or ()
     ]
 
 
@@ -174,5 +181,9 @@ def _relevant_cluster_state(cluster: Document) -> object:
     conditions = (cluster.get("status") or {}).get("conditions") or ()
     return (
         (cluster.get("spec") or {}).get("paused"),
-        [(one["type"], one["status"]) for one in conditions if one["type"] in awaited],
+        [
+            (condition["type"], condition["status"])
+            for condition in conditions
+            if condition["type"] in awaited
+        ],
     )

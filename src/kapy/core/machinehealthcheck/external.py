@@ -104,8 +104,8 @@ def _filed_marks(target: Target) -> Marks:
     """Return the conditions for an existing request: those that its controller set are kept, unless
     this controller was interrupted before setting any.
     """
-    found = get(target.machine.status.conditions, REMEDIATED)
-    return WAITING if found is None or found.reason in _OUR_FAILURES else Marks()
+    condition = get(target.machine.status.conditions, REMEDIATED)
+    return WAITING if condition is None or condition.reason in _OUR_FAILURES else Marks()
 
 
 def requests_of(scope: HealthScope) -> RemediationRequests | None:
@@ -123,8 +123,8 @@ def requests_of(scope: HealthScope) -> RemediationRequests | None:
         requests = _watch(scope, reference.api_version, kind, tools.request_keys)
         template = _template(scope, reference)
         legacy = v1beta1.conditions_of(scope.check)
-        for gone in (of, V1Beta1Type.EXTERNAL_REMEDIATION_REQUEST_AVAILABLE):
-            v1beta1.delete_condition(legacy, gone)
+        for removal in (of, V1Beta1Type.EXTERNAL_REMEDIATION_REQUEST_AVAILABLE):
+            v1beta1.delete_condition(legacy, removal)
     except (NotServed, NotFound) as error:
         reason = V1Beta1Reason.EXTERNAL_REMEDIATION_TEMPLATE_NOT_FOUND
         _report(scope, v1beta1.false(of, reason, v1beta1.ERROR, str(error)))
@@ -136,11 +136,11 @@ def _template(
 ) -> Document:
     keys = scope.tools.template_keys
     templates = _watch(scope, reference.api_version, reference.kind, keys)
-    found = templates.raw(Key(scope.namespace, reference.name))
-    if found is None:
+    result = templates.raw(Key(scope.namespace, reference.name))
+    if result is None:
         name = f"{scope.namespace}/{reference.name}"
         raise NotFound(f"{templates.resource.group_resource} {name} not found")
-    return found
+    return result
 
 
 def _watch(scope: HealthScope, api_version: str, kind: str, keys: Mapper) -> Informer[Document]:

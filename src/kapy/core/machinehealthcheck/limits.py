@@ -63,11 +63,11 @@ def _limit(trigger: RemediationTrigger) -> int | str:
 def _range(text: str) -> tuple[int, int]:
     lowest, _, highest = text.strip("[]").partition("-")
     try:
-        found = int(lowest), int(highest)
+        results = int(lowest), int(highest)
     except ValueError:
         raise BadLimit(f"unhealthyInRange {text} is no range like [3-5]") from None
-    if found[1] < found[0]:
+    if results[1] < results[0]:
         raise BadLimit(
-            f"max value {found[1]} cannot be less than min value {found[0]} for unhealthyRange"
+            f"max value {results[1]} cannot be less than min value {results[0]} for unhealthyRange"
         )
-    return found
+    return results

@@ -58,8 +58,8 @@ def owner_marks(machine: Machine) -> Marks:
     if machine.deleting:
         return Marks()
     conditions, legacy = list[Condition](), list[V1Beta1Condition]()
-    found = get(machine.status.conditions, REMEDIATED)
-    if found is None or found.status == TRUE:
+    condition = get(machine.status.conditions, REMEDIATED)
+    if condition is None or condition.status == TRUE:
         reason = Reason.WAITING_FOR_REMEDIATION
         conditions.append(false(REMEDIATED, reason, "Waiting for remediation"))
     old = v1beta1.get(_legacy_of(machine), V1Beta1Type.OWNER_REMEDIATED)
@@ -71,13 +71,13 @@ def owner_marks(machine: Machine) -> Marks:
 
 async def mark(scope: HealthScope, target: Target, *marks: Marks) -> bool:
     """Write missing conditions; return True if there were any. A deleted Machine needs none."""
-    if all(_is_marked(target.machine, one) for one in marks):
+    if all(_is_marked(target.machine, element) for element in marks):
         return False
     draft = Draft(scope.tools.client, Machine, target.document)
-    for one in marks:
-        for condition in one.conditions:
+    for entry in marks:
+        for condition in entry.conditions:
             set_condition(draft.object, condition, scope.now)
-        for legacy in one.legacy:
+        for legacy in entry.legacy:
             v1beta1.set_condition(v1beta1.conditions_of(draft.object), legacy, scope.now)
     try:
         return await draft.save()
@@ -89,8 +89,12 @@ def _is_marked(machine: Machine, marks: Marks) -> bool:
     """Return whether the Machine has the conditions for its current generation."""
     status, generation = machine.status, machine.metadata.generation or None
     for wanted in marks.conditions:
-        found = get(status.conditions, wanted.type)
-        if found is None or found.observed_generation != generation or not _equal(found, wanted):
+        condition = get(status.conditions, wanted.type)
+        if (
+            condition is None
+            or condition.observed_generation != generation
+            or not _equal(condition, wanted)
+        ):
             return False
     for old in marks.legacy:
         present = v1beta1.get(_legacy_of(machine), old.type)

@@ -85,25 +85,25 @@ async def _act(scope: HealthScope, nodes: Informer[Document] | None) -> None:
     surroundings = ClusterFacts.of(scope.cluster)
     machines = objects.machines_of(scope.cluster.key)
     scope.findings = [
-        (one, verdict(one, check.spec.checks, surroundings, scope.now))
-        for one in targets(check, machines, objects.machine_of, nodes)
+        (target, verdict(target, check.spec.checks, surroundings, scope.now))
+        for target in targets(check, machines, objects.machine_of, nodes)
     ]
     count(scope)
     allowance, is_news = decide(scope)
     if allowance.allowed:
         await remediate(scope)
         return
-    found = get(check.status.conditions, ConditionType.REMEDIATION_ALLOWED)
-    if is_news and found is not None and unhealthy(scope):
-        scope.tools.events.warning(check, "RemediationRestricted", found.message)
+    condition = get(check.status.conditions, ConditionType.REMEDIATION_ALLOWED)
+    if is_news and condition is not None and unhealthy(scope):
+        scope.tools.events.warning(check, "RemediationRestricted", condition.message)
     await report_health(scope)
 
 
 def _next_check(scope: HealthScope) -> Result:
     """Return a timer for the first deadline: there is no event at that moment."""
     waits = [
-        one.again
-        for _, one in scope.findings
-        if isinstance(one, Undecided) and one.again is not None
+        item.again
+        for _, item in scope.findings
+        if isinstance(item, Undecided) and item.again is not None
     ]
     return requeue(after=min(waits), because=REQUEUE_REASON) if waits else DONE

@@ -47,10 +47,10 @@ async def _remediate(
 ) -> None:
     machine, failure = target.machine, None
     if requests is None:
-        asked = owner_marks(machine)
+        marks = owner_marks(machine)
     else:
-        asked, failure = await requests.create(target)
-    if await mark(scope, target, health_marks(verdict), asked):
+        marks, failure = await requests.create(target)
+    if await mark(scope, target, health_marks(verdict), marks):
         message = f"Machine {machine.key} has been marked as unhealthy by {scope.check.key}"
         scope.tools.events.normal(machine, "MachineMarkedUnhealthy", message)
     if failure is not None:

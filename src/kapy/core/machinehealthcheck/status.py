@@ -19,12 +19,12 @@ def count(scope: HealthScope) -> None:
     status = scope.check.status
     status.targets = sorted(target.machine.metadata.name for target, _ in scope.findings)
     status.expected_machines = len(scope.findings)
-    status.current_healthy = sum(isinstance(one, Healthy) for _, one in scope.findings)
+    status.current_healthy = sum(isinstance(item, Healthy) for _, item in scope.findings)
 
 
 def unhealthy(scope: HealthScope) -> int:
     """Return how many Machines are known to be unhealthy."""
-    return sum(isinstance(one, Unhealthy) for _, one in scope.findings)
+    return sum(isinstance(item, Unhealthy) for _, item in scope.findings)
 
 
 def decide(scope: HealthScope) -> tuple[Allowance, bool]:
@@ -34,18 +34,18 @@ def decide(scope: HealthScope) -> tuple[Allowance, bool]:
     expected, healthy = status.expected_machines or 0, status.current_healthy or 0
     reason, message = Reason.TOO_MANY_UNHEALTHY, ""
     try:
-        found = allowance(trigger, expected, healthy)
+        results = allowance(trigger, expected, healthy)
     except BadLimit as error:
         # Nothing but another limit helps, and that wakes us.
-        found, reason, message = (
+        results, reason, message = (
             Allowance(allowed=False, remediations=0),
             Reason.INTERNAL_ERROR,
             str(error),
         )
-    status.remediations_allowed = found.remediations
-    if found.allowed:
-        return found, _allow(scope)
-    return found, _refuse(scope, reason, message or refusal(trigger, expected, unhealthy(scope)))
+    status.remediations_allowed = results.remediations
+    if results.allowed:
+        return results, _allow(scope)
+    return results, _refuse(scope, reason, message or refusal(trigger, expected, unhealthy(scope)))
 
 
 def _allow(scope: HealthScope) -> bool:

@@ -83,12 +83,12 @@ class _Mapping:
 
     def of(self, cluster: Key) -> Iterable[Key]:
         """Return all pools of a Cluster."""
-        return [Key.of(one) for one in self._fleet.pools_of(cluster)]
+        return [Key.of(pool) for pool in self._fleet.pools_of(cluster)]
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
         """Map a Cluster that appears or whose pause changes to its pools."""
         if change.old is not None and change.new is not None:
-            before, after = (one["spec"].get("paused") for one in (change.old, change.new))
+            before, after = (item["spec"].get("paused") for item in (change.old, change.new))
             if bool(before) == bool(after):
                 return ()
         return self.of(Key.of(change.document))
@@ -96,18 +96,18 @@ class _Mapping:
     def of_infra_machine(self, change: Change) -> Iterable[Key]:
         """Map an infrastructure machine to the pool that its labels name."""
         return [
-            Key.of(one)
+            Key.of(item)
             for label in pool_labels(change.document)
-            for one in self._fleet.pools.indexed(BY_LABEL, label)
+            for item in self._fleet.pools.indexed(BY_LABEL, label)
         ]
 
     def of_node(self, cluster: Key, change: Change) -> Iterable[Key]:
         """Map a Node to its pool, by name, or by provider ID if it is new."""
         node = change.document
         for name in (node["metadata"]["name"], provider_id_of(node)):
-            found = self._fleet.pools.indexed(BY_NODE, f"{cluster}/{name}") if name else ()
-            if len(found) == 1:
-                return (Key.of(found[0]),)
+            results = self._fleet.pools.indexed(BY_NODE, f"{cluster}/{name}") if name else ()
+            if len(results) == 1:
+                return (Key.of(results[0]),)
         return ()
 
 

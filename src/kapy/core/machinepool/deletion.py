@@ -21,15 +21,15 @@ UNREACHABLE: Final = "the Nodes cannot be deleted: their cluster does not answer
 
 async def reconcile_delete(scope: MachinePoolScope) -> Result:
     """Proceed as far as possible; the deletion of referenced objects enqueues the pool."""
-    found = await _remaining_objects(scope)
-    for one in found:
-        await _request_deletion(scope, one)
-    if found:
+    objects = await _remaining_objects(scope)
+    for view in objects:
+        await _request_deletion(scope, view)
+    if objects:
         return DONE
     if not await _are_nodes_deleted(scope):
         return _at_timeout(scope)
     finalizers = scope.pool.metadata.finalizers
-    finalizers[:] = [one for one in finalizers if one != Finalizer.MACHINE_POOL]
+    finalizers[:] = [finalizer for finalizer in finalizers if finalizer != Finalizer.MACHINE_POOL]
     scope.tools.synced.pop(scope.pool.key, None)
     scope.tools.node_deletions.forget(scope.pool.key)
     return DONE
@@ -37,16 +37,16 @@ async def reconcile_delete(scope: MachinePoolScope) -> Result:
 
 async def _remaining_objects(scope: MachinePoolScope) -> list[View]:
     """Return the remaining referenced objects; with a CRD all its objects are deleted."""
-    spec, found = scope.pool.spec.template.spec, list[View]()
+    spec, result = scope.pool.spec.template.spec, list[View]()
     for ref in (spec.bootstrap.config_ref, spec.infrastructure_ref):
         if ref is None:
             continue
         match await scope.tools.external.get(ref, scope.namespace, View):
             case Found(view):
-                found.append(view)
+                result.append(view)
             case Unreadable(error) if not isinstance(error, NotServed):
                 raise error
-    return found
+    return result
 
 
 async def _request_deletion(scope: MachinePoolScope, view: View) -> None:

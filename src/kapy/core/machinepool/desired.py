@@ -56,7 +56,7 @@ def _metadata(pool: MachinePool, name: str, existing: Document | None) -> Docume
         "ownerReferences": [encode(owner)],
     }
     if existing is not None:
-        metadata |= {one: existing["metadata"][one] for one in ("name", "uid")}
+        metadata |= {item: existing["metadata"][item] for item in ("name", "uid")}
     if template.annotations:
         metadata["annotations"] = dict(template.annotations)
     return metadata

@@ -64,7 +64,9 @@ async def reconcile_machines(scope: MachinePoolScope) -> Result:
         scope.infrastructure = replace(scope.infrastructure, problem=error)
         raise
     failures: list[Exception] = []
-    known = {_infra_name(one): one for one in _machines_of(scope, scope.tools.fleet.machines)}
+    known = {
+        _infra_name(machine): machine for machine in _machines_of(scope, scope.tools.fleet.machines)
+    }
     before, settled = scope.tools.synced.get(scope.pool.key, {}), dict[str, Mark]()
     for document in _machines_of(scope, informer):
         try:
@@ -137,22 +139,22 @@ async def read_machines(scope: MachinePoolScope) -> Result:
     """Read the pool's Machines, without those of other controllers."""
     uid = scope.pool.metadata.uid
     machines = _machines_of(scope, scope.tools.fleet.machines)
-    scope.machines = [one for one in machines if _controller(one) in ("", uid)]
+    scope.machines = [machine for machine in machines if _controller(machine) in ("", uid)]
     return DONE
 
 
 def _controller(machine: Document) -> str:
     """Return the uid of the controller, "" if there is none."""
     owners = machine["metadata"].get("ownerReferences") or ()
-    return next((str(one["uid"]) for one in owners if one.get("controller")), "")
+    return next((str(owner["uid"]) for owner in owners if owner.get("controller")), "")
 
 
 async def report_up_to_date(scope: MachinePoolScope) -> Result:
     """Set UpToDate on the Machines: only the provider replaces outdated machines."""
     machines = scope.tools.fleet.machine_of
     scope.machines = [
-        await _machine_with_conditions(scope, one, machines(one).status.conditions)
-        for one in scope.machines
+        await _machine_with_conditions(scope, machine, machines(machine).status.conditions)
+        for machine in scope.machines
     ]
     return DONE
 
@@ -161,9 +163,9 @@ async def _machine_with_conditions(
     scope: MachinePoolScope, document: Document, conditions: Sequence[Condition]
 ) -> Document:
     wanted = up_to_date(document)
-    found = get(conditions, ConditionType.UP_TO_DATE)
+    condition = get(conditions, ConditionType.UP_TO_DATE)
     state = (wanted.status, wanted.reason, wanted.message)
-    if found is not None and (found.status, found.reason, found.message) == state:
+    if condition is not None and (condition.status, condition.reason, condition.message) == state:
         return document
     draft = Draft(scope.tools.client, Machine, document)
     set_condition(draft.object, wanted, scope.now)

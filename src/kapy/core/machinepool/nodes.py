@@ -46,14 +46,14 @@ async def reconcile_nodes(scope: MachinePoolScope) -> Result:
         return DONE
     client = scope.tools.remote.client(scope.cluster.key)
     await _delete_retired(client, nodes, pool)
-    found = [node for one in ids for node in nodes_with(nodes, one)]
-    if ids and not found and not pool.status.node_refs:
+    result = [node for item in ids for node in nodes_with(nodes, item)]
+    if ids and not result and not pool.status.node_refs:
         return DONE  # none has come yet; each wakes the pool when it does
-    _record_references(scope, found)
-    for node in found:
+    _record_references(scope, result)
+    for node in result:
         if patch := node_patch(node, pool):
             await client.patch(NODES, Key("", node["metadata"]["name"]), patch)
-    return _count(scope, found)
+    return _count(scope, result)
 
 
 async def _delete_retired(client: Client, nodes: Informer[Document], pool: MachinePool) -> None:
@@ -78,13 +78,16 @@ def _record_references(scope: MachinePoolScope, nodes: Sequence[Document]) -> No
     status = scope.pool.status
     refs = [
         ObjectReference(
-            api_version="v1", kind="Node", name=one["metadata"]["name"], uid=one["metadata"]["uid"]
+            api_version="v1",
+            kind="Node",
+            name=node["metadata"]["name"],
+            uid=node["metadata"]["uid"],
         )
-        for one in nodes
+        for node in nodes
     ]
     if refs != status.node_refs:
         status.node_refs = refs
-        names = shorten([one.name for one in refs], 10)
+        names = shorten([ref.name for ref in refs], 10)
         scope.tools.events.normal(scope.pool, "SuccessfulSetNodeRefs", names)
 
 
@@ -106,11 +109,11 @@ def readiness(nodes: Iterable[Document], least: timedelta, now: datetime) -> Rea
 
 
 def _ready_since(node: Document, now: datetime) -> datetime | None:
-    for one in (node.get("status") or {}).get("conditions") or ():
-        if one["type"] == "Ready":
-            if one["status"] != "True":
+    for condition in (node.get("status") or {}).get("conditions") or ():
+        if condition["type"] == "Ready":
+            if condition["status"] != "True":
                 return None
-            time = one.get("lastTransitionTime")
+            time = condition.get("lastTransitionTime")
             return moment(time) if time else now
     return None
 
@@ -145,10 +148,10 @@ def node_patch(node: Document, pool: MachinePool) -> Document:
     }
     has = metadata.get("annotations") or {}
     patch: Document = {}
-    if missing := {name: one for name, one in wanted.items() if has.get(name) != one}:
+    if missing := {name: value for name, value in wanted.items() if has.get(name) != value}:
         patch["metadata"] = {"annotations": missing}
     taints = (node.get("spec") or {}).get("taints") or []
-    kept = [one for one in taints if (one.get("key"), one.get("effect")) != UNINITIALIZED]
+    kept = [taint for taint in taints if (taint.get("key"), taint.get("effect")) != UNINITIALIZED]
     if kept != taints:
         patch["spec"] = {"taints": kept or None}
         version = {"resourceVersion": metadata["resourceVersion"]}

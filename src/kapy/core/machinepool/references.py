@@ -27,25 +27,25 @@ async def get_owned(
     label. The creation of a missing one enqueues the pool.
     """
     pool, tools = scope.pool, scope.tools
-    found = await tools.external.get(ref, scope.namespace, view)
-    if not isinstance(found, Found):
-        return found
+    result = await tools.external.get(ref, scope.namespace, view)
+    if not isinstance(result, Found):
+        return result
     owner = owner_reference(pool, controller=True, block_deletion=True)
 
     def patch(document: Document) -> Document:
         return ownership_patch(document, owner, cluster=pool.spec.cluster_name)
 
-    document = found.view.document
+    document = result.view.document
     try:
         if not patch(document):
-            return found
+            return result
         resource = await tools.external.resource_of(document)
         document = await claim(tools.client, resource, document, patch)
     except NotFound:
         return await tools.external.get(ref, scope.namespace, view)
     except KapyError as error:
         return Unreadable(error)
-    return Found(view(document, found.view.contract))
+    return Found(view(document, result.view.contract))
 
 
 def copy_failures(scope: MachinePoolScope, view: BootstrapConfig | InfraMachinePool) -> None:

@@ -89,6 +89,6 @@ class MachinePoolScope:
         """Return `status.deprecated.v1beta1`, created if needed."""
         status = self.pool.status
         status.deprecated = status.deprecated or MachinePoolDeprecatedStatus()
-        found = status.deprecated.v1beta1 or MachinePoolV1Beta1DeprecatedStatus()
-        status.deprecated.v1beta1 = found
-        return found
+        v1beta1 = status.deprecated.v1beta1 or MachinePoolV1Beta1DeprecatedStatus()
+        status.deprecated.v1beta1 = v1beta1
+        return v1beta1

@@ -45,11 +45,11 @@ def count(scope: MachinePoolScope) -> None:
         if scope.nodes is not None:
             status.versions = sum_by_version(_versions_of_nodes(scope, status))
         return
-    machines = [scope.tools.fleet.machine_of(one) for one in scope.machines]
-    of = [one.status.conditions for one in machines]
-    status.ready_replicas = sum(is_true(one, ConditionType.READY) for one in of)
-    status.available_replicas = sum(is_true(one, ConditionType.AVAILABLE) for one in of)
-    status.up_to_date_replicas = sum(is_true(one, ConditionType.UP_TO_DATE) for one in of)
+    machines = [scope.tools.fleet.machine_of(machine) for machine in scope.machines]
+    of = [machine.status.conditions for machine in machines]
+    status.ready_replicas = sum(is_true(item, ConditionType.READY) for item in of)
+    status.available_replicas = sum(is_true(item, ConditionType.AVAILABLE) for item in of)
+    status.up_to_date_replicas = sum(is_true(item, ConditionType.UP_TO_DATE) for item in of)
     status.versions = versions_of(machines)
 
 

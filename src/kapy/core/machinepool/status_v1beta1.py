@@ -36,8 +36,12 @@ def update_v1beta1_status(scope: MachinePoolScope) -> None:
     """Write the v1beta1 conditions: the parts, then their summary Ready."""
     legacy = conditions_of(scope.pool)
     if not scope.pool.deleting:
-        for one in (_bootstrap_ready(scope), _infrastructure_ready(scope), _replicas_ready(scope)):
-            set_condition(legacy, one, scope.now)
+        for beta1_condition in (
+            _bootstrap_ready(scope),
+            _infrastructure_ready(scope),
+            _replicas_ready(scope),
+        ):
+            set_condition(legacy, beta1_condition, scope.now)
     set_condition(legacy, summary(legacy, SUMMARIZED), scope.now)
 
 

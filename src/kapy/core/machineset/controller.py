@@ -52,7 +52,7 @@ def add_to(
         applied=runtime.metrics.remember(SSACache("machineset")),
     )
     mapping = _Mapping(runtime, objects)
-    controller = Controller("machineset", partial(reconcile, tools))
+    controller = tools.controller = Controller("machineset", partial(reconcile, tools))
     controller.watch(objects.machine_sets, on_create_or_delete)
     controller.watch(objects.machine_sets, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)
     controller.watch(objects.machine_sets, on_update, debounce=AGGREGATE_DEBOUNCE)
@@ -82,7 +82,7 @@ class _Mapping:
         if cluster is None or any(owner.get("controller") for owner in owners):
             return ()
         sets = self._fleet.machine_sets_of(cluster)
-        return [Key.of(one) for one in sets if _selects(one, machine)]
+        return [Key.of(machine_set) for machine_set in sets if _selects(machine_set, machine)]
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
         """Map a Cluster to all its sets if it appears or its pause changes; otherwise to the sets
@@ -104,10 +104,10 @@ class _Mapping:
         if cluster is None:
             return ()
         return [
-            Key.of(one)
-            for one in self._fleet.machine_sets_of(cluster)
-            if (one["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == name
-            and _is_remediating(one)
+            Key.of(machine_set)
+            for machine_set in self._fleet.machine_sets_of(cluster)
+            if (machine_set["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == name
+            and _is_remediating(machine_set)
         ]
 
     def of_control_plane(self, change: Change) -> Iterable[Key]:
@@ -116,10 +116,14 @@ class _Mapping:
 
     def _waiting(self, cluster: Key) -> list[Key]:
         sets = self._fleet.machine_sets_of(cluster)
-        return [Key.of(one) for one in sets if _lacks_machines(one) or _is_remediating(one)]
+        return [
+            Key.of(machine_set)
+            for machine_set in sets
+            if _lacks_machines(machine_set) or _is_remediating(machine_set)
+        ]
 
     def _of(self, cluster: Key) -> Iterable[Key]:
-        return [Key.of(one) for one in self._fleet.machine_sets_of(cluster)]
+        return [Key.of(machine_set) for machine_set in self._fleet.machine_sets_of(cluster)]
 
 
 def _is_paused(cluster: Document) -> bool:
@@ -146,8 +150,8 @@ def _lacks_machines(machine_set: Document) -> bool:
 def _is_remediating(machine_set: Document) -> bool:
     """Return whether Machines of the set are to be remediated."""
     return any(
-        one["type"] == ConditionType.REMEDIATING and one["status"] == "True"
-        for one in (machine_set.get("status") or {}).get("conditions") or ()
+        condition["type"] == ConditionType.REMEDIATING and condition["status"] == "True"
+        for condition in (machine_set.get("status") or {}).get("conditions") or ()
     )
 
 

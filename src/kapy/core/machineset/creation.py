@@ -63,8 +63,8 @@ def _names(scope: MachineSetScope, count: int, left_behind: Sequence[Clone]) -> 
     """Return the names of orphans first, then new ones: they stay the same until the MachineSet is
     written.
     """
-    machine_set, taken = scope.machine_set, set(scope.documents)
-    begun = {one["metadata"]["name"] for _, one in left_behind} - taken
+    machine_set, documents = scope.machine_set, set(scope.documents)
+    begun = {item["metadata"]["name"] for _, item in left_behind} - documents
     names = sorted(begun)[:count]
     attempt, version = 0, scope.draft.before["metadata"]["resourceVersion"]
     while len(names) < count:
@@ -75,8 +75,8 @@ def _names(scope: MachineSetScope, count: int, left_behind: Sequence[Clone]) -> 
             _creation_failed(scope, V1Beta1Reason.MACHINE_CREATION_FAILED, str(error))
             raise
         attempt += 1
-        if name not in taken and name not in begun:
-            taken.add(name)
+        if name not in documents and name not in begun:
+            documents.add(name)
             names.append(name)
     return names
 
@@ -100,8 +100,8 @@ async def _templates(scope: MachineSetScope) -> Templates:
 
 async def template_of(scope: MachineSetScope, ref: ContractVersionedObjectReference) -> Template:
     """Return a template of the set. Raises NotYet if it does not exist, and its read error."""
-    found = await scope.tools.external.get(ref, scope.namespace, Template)
-    match found:
+    result = await scope.tools.external.get(ref, scope.namespace, Template)
+    match result:
         case Found(template):
             return template
         case Unreadable(error):
@@ -146,7 +146,7 @@ async def _make(scope: MachineSetScope, attempt: _Attempt, templates: Templates)
         attempt.made.append(resource)
         await tools.client.apply(resource, clone, field_manager=MANAGER)
     *bootstrap, infrastructure = [
-        {"apiGroup": one.group, "kind": one.kind, "name": name} for one in attempt.made
+        {"apiGroup": item.group, "kind": item.kind, "name": name} for item in attempt.made
     ]
     attempt.reason = V1Beta1Reason.MACHINE_CREATION_FAILED
     attempt.kind = Machine.RESOURCE.kind

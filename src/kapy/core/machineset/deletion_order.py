@@ -35,7 +35,9 @@ def deletion_order(machines: Sequence[Machine], order: str, now: datetime) -> li
         raise UnknownOrder(
             f"Unsupported deletion order {order}. Must be one of 'Random', 'Newest', or 'Oldest'"
         )
-    return sorted(machines, key=lambda one: (-priority(one, order, now), one.metadata.name))
+    return sorted(
+        machines, key=lambda machine: (-priority(machine, order, now), machine.metadata.name)
+    )
 
 
 def priority(machine: Machine, order: str, now: datetime) -> float:

@@ -118,7 +118,7 @@ def _spec(machine_set: MachineSet) -> Document:
     spec["clusterName"] = machine_set.spec.cluster_name
     spec.pop("infrastructureRef", None)
     spec["bootstrap"] = {
-        name: one for name, one in spec.get("bootstrap", {}).items() if name != "configRef"
+        name: value for name, value in spec.get("bootstrap", {}).items() if name != "configRef"
     }
     return spec
 

@@ -45,9 +45,9 @@ def uncounted_machines(scope: MachineSetScope) -> list[Machine]:
     ):
         return []
     return [
-        one
-        for one in scope.machines or ()
-        if Annotation.PENDING_ACKNOWLEDGE_MOVE in one.metadata.annotations
+        machine
+        for machine in scope.machines or ()
+        if Annotation.PENDING_ACKNOWLEDGE_MOVE in machine.metadata.annotations
     ]
 
 
@@ -55,7 +55,7 @@ async def begin_updates(scope: MachineSetScope) -> Result:
     """Write the desired state of moved Machines and mark their update as pending; a failure of one
     does not stop the others.
     """
-    waiting = {one.metadata.name for one in uncounted_machines(scope)} - _counted_names(
+    waiting = {item.metadata.name for item in uncounted_machines(scope)} - _counted_names(
         scope.machine_set
     )
     failures: list[Exception] = []
@@ -104,11 +104,11 @@ async def _renew(
 ) -> None:
     """Update an object to what a new clone would be."""
     tools, machine_set = scope.tools, scope.machine_set
-    found = await tools.external.get(ref, scope.namespace, View)
-    if isinstance(found, Unreadable):
-        raise found.error
-    if isinstance(found, Absent) or desired is None:
-        what = f"{ref.kind} {ref.name}" if isinstance(found, Absent) else "its template"
+    result = await tools.external.get(ref, scope.namespace, View)
+    if isinstance(result, Unreadable):
+        raise result.error
+    if isinstance(result, Absent) or desired is None:
+        what = f"{ref.kind} {ref.name}" if isinstance(result, Absent) else "its template"
         raise NotYet(f"cannot update Machine {machine.metadata.name}: {what} does not exist")
     template = await template_of(scope, desired)
     clone = clone_template(
@@ -119,7 +119,7 @@ async def _renew(
         labels=machine_labels(machine_set),
         annotations=machine_annotations(machine_set) | {Annotation.UPDATE_IN_PROGRESS: ""},
     )
-    clone["metadata"]["uid"] = found.view.document["metadata"]["uid"]
+    clone["metadata"]["uid"] = result.view.document["metadata"]["uid"]
     resource = await tools.external.resource_of(clone)
     await tools.client.apply(resource, clone, field_manager=MANAGER)
 
@@ -181,7 +181,7 @@ async def _move_or_delete(scope: MachineSetScope, machine: Machine, target: Mach
     metadata = draft.object.metadata
     mine, theirs = scope.machine_set.metadata.uid, owner_reference(target, controller=True)
     metadata.owner_references = [
-        theirs if one.uid == mine else one for one in metadata.owner_references
+        theirs if reference.uid == mine else reference for reference in metadata.owner_references
     ]
     unique = Label.MACHINE_TEMPLATE_HASH
     metadata.labels[unique] = target.metadata.labels[unique]

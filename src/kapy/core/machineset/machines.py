@@ -5,7 +5,7 @@ from __future__ import annotations
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine
 from kapy.api.names import Finalizer
-from kapy.conditions.aggregation_input import is_healthy_and_silent
+from kapy.conditions.aggregation_input import group_of
 from kapy.conditions.machines import is_checked
 from kapy.contract.ownership import claim, ownership_patch
 from kapy.core.machineset.scope import MachineSetScope, ObservedMachine
@@ -33,23 +33,23 @@ async def read_machines(scope: MachineSetScope) -> Result:
     def look(document: Document) -> ObservedMachine:
         selected, owner = selector.selects(document), _controller(document)
         machine = objects.machine_of(document)
-        quiet = selected and is_healthy_and_silent(machine)
-        return ObservedMachine(document, selected, owner, machine, quiet, is_checked(machine))
+        group = group_of(machine) if selected else None
+        return ObservedMachine(document, selected, owner, machine, group, is_checked(machine))
 
     machines: list[Machine] = []
     documents: dict[str, Document] = {}
-    for one in scope.cache.looks.map(objects.machines_of(scope.cluster.key), str(selector), look):
-        document, machine = one.document, one.machine
-        if not one.selected or one.controller not in (None, machine_set.metadata.uid):
+    for item in scope.cache.looks.map(objects.machines_of(scope.cluster.key), str(selector), look):
+        document, machine = item.document, item.machine
+        if not item.selected or item.controller not in (None, machine_set.metadata.uid):
             continue
-        if one.controller is None:
+        if item.controller is None:
             adopted = await _adopt(scope, document)
             if adopted is None:
                 continue
             document, machine = adopted, objects.machine_of(adopted)
-        elif one.quiet:
-            scope.quiet.add(id(machine))
-        if one.checked:
+        elif item.group is not None:
+            scope.groups[id(machine)] = item.group
+        if item.checked:
             scope.checked.append(machine)
         documents[machine.metadata.name] = document
         machines.append(machine)
@@ -70,7 +70,7 @@ async def _adopt(scope: MachineSetScope, document: Document) -> Document | None:
     owner = owner_reference(machine_set, controller=True, block_deletion=True)
     try:
         adopted = await claim(
-            tools.client, Machine.RESOURCE, document, lambda one: ownership_patch(one, owner)
+            tools.client, Machine.RESOURCE, document, lambda item: ownership_patch(item, owner)
         )
     except KapyError as error:
         message = f'Failed to adopt Machine "{name}": {error}'
@@ -87,7 +87,9 @@ async def delete_machines(scope: MachineSetScope) -> Result:
         return DONE
     if not scope.machines:
         finalizers = machine_set.metadata.finalizers
-        finalizers[:] = [one for one in finalizers if one != Finalizer.MACHINE_SET]
+        finalizers[:] = [
+            finalizer for finalizer in finalizers if finalizer != Finalizer.MACHINE_SET
+        ]
         return DONE
     for machine in scope.machines:
         if not machine.deleting:

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
+from kapy.api.names import CLUSTER_GROUP
+from kapy.contract.external import owner_keys
 from kapy.contract.templates import SUFFIX
 from kapy.core.machineset.machines import references
-from kapy.core.machineset.scope import MachineSetScope
-from kapy.engine.cache import Informer
+from kapy.core.machineset.scope import MachineSetScope, Tools
+from kapy.engine.cache import Change, Informer
+from kapy.engine.controller import AGGREGATE_DEBOUNCE
 from kapy.engine.failure import NotYet
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import GroupKind, Resource
 
 BY_OWNER: Final = "owner"
+_OWNERS: Final = owner_keys(GroupKind(CLUSTER_GROUP, "MachineSet"))
 
 Clone: TypeAlias = tuple[Resource, Document]
 
 
 async def find_orphans(scope: MachineSetScope) -> list[Clone]:
     """Return the clones that the set itself still owns, since no Machine has replaced it."""
-    spec, found = scope.machine_set.spec.template.spec, list[Clone]()
+    spec, result = scope.machine_set.spec.template.spec, list[Clone]()
     for ref in (spec.infrastructure_ref, spec.bootstrap.config_ref):
         if ref is None or not ref.kind.endswith(SUFFIX):
             continue
@@ -30,13 +35,15 @@ async def find_orphans(scope: MachineSetScope) -> list[Clone]:
         informer = _watch(scope, resource)
         for document in informer.indexed(BY_OWNER, scope.machine_set.metadata.uid):
             if not document["metadata"].get("deletionTimestamp"):
-                found.append((resource, document))
-    if not found:
-        return found
+                result.append((resource, document))
+    if not result:
+        return result
     in_use = {
         (ref.kind, ref.name) for machine in scope.machines or () for ref in references(machine)
     }
-    return [one for one in found if (one[0].kind, one[1]["metadata"]["name"]) not in in_use]
+    return [
+        entry for entry in result if (entry[0].kind, entry[1]["metadata"]["name"]) not in in_use
+    ]
 
 
 async def delete_orphans(scope: MachineSetScope, leftovers: Sequence[Clone]) -> None:
@@ -57,9 +64,32 @@ async def delete_orphans(scope: MachineSetScope, leftovers: Sequence[Clone]) -> 
 def _watch(scope: MachineSetScope, resource: Resource) -> Informer[Document]:
     informer = scope.tools.cache.informer(resource)
     informer.add_index(BY_OWNER, _owning_sets)
+    watched, controller = scope.tools.watched_clones, scope.tools.controller
+    if controller is not None and resource not in watched:
+        watched[resource] = informer
+        mapper = partial(_sets_at_rest, scope.tools)
+        controller.watch(informer, mapper, debounce=AGGREGATE_DEBOUNCE)
     if not informer.is_synced:
         raise NotYet(f"the {resource.plural} are not read yet")
     return informer
+
+
+def _sets_at_rest(tools: Tools, change: Change) -> Iterable[Key]:
+    """Map a new clone to its set if that has all of its Machines, as nothing else would wake it:
+    the request was processed after its deadline, when a Machine of another name was there.
+
+    A set that lacks Machines is about to create them, or backs off.
+    """
+    if change.old is not None or change.new is None:
+        return ()
+    return [key for key in _OWNERS(change) if _has_all_machines(tools.fleet.machine_sets.raw(key))]
+
+
+def _has_all_machines(machine_set: Document | None) -> bool:
+    if machine_set is None:
+        return False
+    replicas = (machine_set.get("status") or {}).get("replicas") or 0
+    return bool(replicas >= (machine_set["spec"].get("replicas") or 0))
 
 
 def _owning_sets(document: Document) -> Iterable[str]:

@@ -51,10 +51,10 @@ async def _is_missing(scope: MachineSetScope, ref: ContractVersionedObjectRefere
     if not ref.kind.endswith(SUFFIX):
         return False
     tools = scope.tools
-    found = await owned_template(tools.external, ref, scope.cluster)
-    if isinstance(found, Unreadable):
-        raise found.error
-    return isinstance(found, Absent)
+    template = await owned_template(tools.external, ref, scope.cluster)
+    if isinstance(template, Unreadable):
+        raise template.error
+    return isinstance(template, Absent)
 
 
 def _raise_if_needed(

@@ -52,8 +52,8 @@ async def _failures(scope: MachineSetScope) -> list[str]:
     skipped = await _skipped_checks(scope)
     if ALL in skipped:
         return []
-    found = await scope.tools.external.get(ref, scope.namespace, ControlPlane)
-    match found:
+    result = await scope.tools.external.get(ref, scope.namespace, ControlPlane)
+    match result:
         case Unreadable(error):
             raise error
         case Absent():
@@ -77,21 +77,21 @@ def problems(scope: MachineSetScope, control_plane: ControlPlane) -> Iterator[tu
     if not own:
         return
     mine, theirs = _parse(own), _parse(version)
-    shown = f"MachineSet version ({mine}) and ControlPlane version ({theirs}) do not conform to"
+    result = f"MachineSet version ({mine}) and ControlPlane version ({theirs}) do not conform to"
     if mine.minor > theirs.minor:
         reason = "MachineSet version is higher than ControlPlane version"
-        yield KUBERNETES_SKEW, f"{shown} the kubernetes version skew policy as {reason}"
+        yield KUBERNETES_SKEW, f"{result} the kubernetes version skew policy as {reason}"
     elif mine.minor < theirs.minor - OLDEST:
         reason = (
             f"MachineSet version is more than {OLDEST} minor versions older than the "
             "ControlPlane version"
         )
-        yield KUBERNETES_SKEW, f"{shown} the kubernetes version skew policy as {reason}"
+        yield KUBERNETES_SKEW, f"{result} the kubernetes version skew policy as {reason}"
     if _uses_kubeadm(scope) and mine.minor != theirs.minor:
         reason = (
             "kubeadm only supports joining with the same major+minor version as the control plane"
         )
-        yield KUBEADM_SKEW, f"{shown} kubeadm version skew policy as {reason}"
+        yield KUBEADM_SKEW, f"{result} kubeadm version skew policy as {reason}"
     if scope.cluster.spec.topology is not None and own != version:
         yield (
             CONTROL_PLANE_SKEW,
@@ -124,13 +124,13 @@ async def _skipped_checks(scope: MachineSetScope) -> frozenset[str]:
     text = scope.machine_set.metadata.annotations.get(Annotation.SKIP_PREFLIGHT_CHECKS, "")
     ref = scope.machine_set.spec.template.spec.bootstrap.config_ref
     if not text and ref is not None:
-        found = await scope.tools.external.get(ref, scope.namespace, View)
-        if isinstance(found, Unreadable):
-            raise found.error
-        if isinstance(found, Found):
-            annotations = found.view.document["metadata"].get("annotations") or {}
+        result = await scope.tools.external.get(ref, scope.namespace, View)
+        if isinstance(result, Unreadable):
+            raise result.error
+        if isinstance(result, Found):
+            annotations = result.view.document["metadata"].get("annotations") or {}
             text = annotations.get(Annotation.SKIP_PREFLIGHT_CHECKS, "")
-    return frozenset(one.strip() for one in text.split(","))
+    return frozenset(part.strip() for part in text.split(","))
 
 
 def _parse(version: str) -> Version:

@@ -43,10 +43,10 @@ async def propagate(scope: MachineSetScope) -> Result:
     settled, spared = dict[str, SyncedMachine](), Counter[tuple[str, ...]]()
     failures: list[Exception] = []
     for machine in tuple(scope.machines or ()):
-        uid, found = machine.metadata.uid, before.get(machine.metadata.uid)
-        if found is not None and found.is_still(scope.documents[machine.metadata.name]):
-            settled[uid] = found
-            spared[found.kinds] += 1
+        uid, key = machine.metadata.uid, before.get(machine.metadata.uid)
+        if key is not None and key.is_still(scope.documents[machine.metadata.name]):
+            settled[uid] = key
+            spared[key.kinds] += 1
             continue
         try:
             await _sync_machine(scope, machine)
@@ -80,10 +80,10 @@ async def _synced_state(scope: MachineSetScope, machine: Machine) -> SyncedMachi
         except KapyError:
             return None  # it was told already
         key, informer = Key(scope.namespace, ref.name), scope.tools.cache.informer(resource)
-        found = informer.raw(key)
-        if found is None:
+        result = informer.raw(key)
+        if result is None:
             return None
-        clones.append((informer, key, found))
+        clones.append((informer, key, result))
         kinds.append(ref.kind)
     return SyncedMachine(scope.documents[machine.metadata.name], tuple(clones), tuple(kinds))
 
@@ -136,13 +136,13 @@ async def _propagate_to(
     scope: MachineSetScope, machine: Machine, ref: ContractVersionedObjectReference
 ) -> None:
     tools, owner = scope.tools, scope.documents[machine.metadata.name]
-    found = await tools.external.get(ref, scope.namespace, View)
-    if isinstance(found, Unreadable):
-        raise found.error
-    if isinstance(found, Absent):
+    result = await tools.external.get(ref, scope.namespace, View)
+    if isinstance(result, Unreadable):
+        raise result.error
+    if isinstance(result, Absent):
         name = machine.metadata.name
         raise NotYet(f"{ref.kind} {ref.name} of Machine {name} does not exist")
-    document = found.view.document
+    document = result.view.document
     wanted = metadata_intent(scope.machine_set, document)["metadata"]
     outdated = _present_names(document, _unwanted(owner, wanted, MANAGER))
     unwanted = _unwanted(document, wanted, METADATA_MANAGER)

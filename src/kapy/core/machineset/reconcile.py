@@ -47,10 +47,10 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     draft = Draft(tools.client, MachineSet, document)
     machine_set = draft.object
     clusters = tools.fleet.clusters
-    found = clusters.raw(Key(key.namespace, machine_set.spec.cluster_name))
-    if found is None:
+    result = clusters.raw(Key(key.namespace, machine_set.spec.cluster_name))
+    if result is None:
         return DONE
-    cluster = clusters.shared(found)
+    cluster = clusters.shared(result)
     fresh = (
         not machine_set.deleting and Finalizer.MACHINE_SET not in machine_set.metadata.finalizers
     )
@@ -91,6 +91,8 @@ async def _write(scope: MachineSetScope, *, failed: bool) -> Result:
     update_status_v1beta1(scope)
     if not failed:
         machine_set.status.observed_generation = machine_set.metadata.generation
+        if (wait := scope.tools.status_delay.wait(scope.draft, scope.now)) is not DONE:
+            return wait.earlier_of(next_requeue(scope))
     if not await scope.draft.save() and inputs is not None:
         computed.keep(machine_set.key, inputs)
     return next_requeue(scope)
@@ -100,5 +102,5 @@ def _deployment(tools: Tools, machine_set: MachineSet) -> MachineDeployment | No
     name = machine_set.metadata.labels.get(Label.DEPLOYMENT_NAME)
     if not name:
         return None
-    found = tools.fleet.deployments.raw(Key(machine_set.metadata.namespace, name))
-    return None if found is None else read(found, MachineDeployment)
+    result = tools.fleet.deployments.raw(Key(machine_set.metadata.namespace, name))
+    return None if result is None else read(result, MachineDeployment)

@@ -36,11 +36,11 @@ async def remediate(scope: MachineSetScope) -> Result:
     """Delete the Machines to be replaced, or report on them why that has to wait."""
     if scope.machines is None:
         return DONE
-    present = [one for one in scope.checked if not one.deleting]
+    present = [item for item in scope.checked if not item.deleting]
     for machine in present:
         if _has_recovered(machine):
             await _clear_remediation(scope, machine)
-    marked = [one for one in present if is_to_be_remediated(one)]
+    marked = [item for item in present if is_to_be_remediated(item)]
     if not marked:
         return DONE
     if not scope.is_current:  # they go anyway
@@ -54,7 +54,7 @@ async def remediate(scope: MachineSetScope) -> Result:
 async def _replace(scope: MachineSetScope, machines: Sequence[Machine]) -> Result:
     checks = await run_checks(scope, "Machine remediation")
     if checks.failures:
-        message = "\n".join(f"* {one}" for one in checks.failures)
+        message = "\n".join(f"* {failure}" for failure in checks.failures)
         waiting = v1beta1.false(
             LEGACY_MARK,
             V1Beta1Reason.WAITING_FOR_REMEDIATION,
@@ -92,14 +92,16 @@ def sort_for_remediation(machines: Sequence[Machine]) -> list[Machine]:
     """Sort: Machines that a user marked first; then the newest, since a Machine that never came up
     is the least likely to run workloads.
     """
-    by_name = sorted(machines, key=lambda one: one.metadata.name)
+    by_name = sorted(machines, key=lambda machine: machine.metadata.name)
     by_name.sort(key=_creation_time, reverse=True)
-    return sorted(by_name, key=lambda one: Annotation.REMEDIATE_MACHINE not in _annotations(one))
+    return sorted(
+        by_name, key=lambda machine: Annotation.REMEDIATE_MACHINE not in _annotations(machine)
+    )
 
 
 def _creation_time(machine: Machine) -> float:
-    made = machine.metadata.creation_timestamp
-    return 0.0 if made is None else moment(made).timestamp()
+    timestamp = machine.metadata.creation_timestamp
+    return 0.0 if timestamp is None else moment(timestamp).timestamp()
 
 
 def _annotations(machine: Machine) -> dict[str, str]:
@@ -117,12 +119,12 @@ def _max_in_flight(scope: MachineSetScope) -> int:
 
 def _is_in_flight(machine: Machine) -> bool:
     """Return whether the Machine was deleted for remediation and is not gone yet."""
-    found = get(machine.status.conditions, ConditionType.OWNER_REMEDIATED)
+    condition = get(machine.status.conditions, ConditionType.OWNER_REMEDIATED)
     return (
         machine.deleting
-        and found is not None
-        and found.status == FALSE
-        and found.reason == Reason.MACHINE_DELETING
+        and condition is not None
+        and condition.status == FALSE
+        and condition.reason == Reason.MACHINE_DELETING
     )
 
 
@@ -149,8 +151,8 @@ def _old_status(machine: Machine, type_: str) -> str:
     deprecated = machine.status.deprecated
     if deprecated is None or deprecated.v1beta1 is None:
         return ""
-    found = v1beta1.get(deprecated.v1beta1.conditions, type_)
-    return "" if found is None else found.status
+    beta1_condition = v1beta1.get(deprecated.v1beta1.conditions, type_)
+    return "" if beta1_condition is None else beta1_condition.status
 
 
 async def _clear_remediation(scope: MachineSetScope, machine: Machine) -> None:

@@ -15,27 +15,31 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
 from kapy.client.client import Client
-from kapy.conditions.aggregation_input import AggregationInput, MemoCache, aggregation_input
+from kapy.conditions.aggregation_input import AggregationInput, Group, MemoCache, aggregation_input
+from kapy.conditions.status_delay import StatusDelay
 from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
 from kapy.engine.cache import Cache, Informer
+from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.engine.ssa_cache import SSACache
 from kapy.engine.status_memo import StatusInputs, StatusMemo
 from kapy.kube import Document, Key
+from kapy.kube.names import Resource
 
 
 class ObservedMachine(NamedTuple):
     """A Machine as the set sees it. selected: whether the selector matches. controller: the uid of
-    its controller, None without one. checked: whether a health check reported on it.
+    its controller, None without one. group: its aggregation group, None without one. checked:
+    whether a health check reported on it.
     """
 
     document: Document
     selected: bool
     controller: str | None
     machine: Machine
-    quiet: bool
+    group: Group | None
     checked: bool
 
 
@@ -52,7 +56,11 @@ class SyncedMachine(NamedTuple):
         """Return whether none of them was written since."""
         if machine is not self.machine:
             return False
-        return all(informer.raw(key) is clone for informer, key, clone in self.clones)
+        # A loop, as a generator costs as much as what it does, for each Machine of each reconcile.
+        for informer, key, clone in self.clones:  # noqa: SIM110
+            if informer.raw(key) is not clone:
+                return False
+        return True
 
 
 @dataclass(slots=True)
@@ -66,12 +74,13 @@ class MachineSetCache:
     synced: dict[str, SyncedMachine] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Tools:
     """The dependencies of the MachineSet reconciler.
 
     preflight: names of the enabled preflight checks, or `All`. applied: the SSA cache. memories:
-    cached Machine states per MachineSet. computed: memoized statuses.
+    cached Machine states per MachineSet. computed: memoized statuses. controller: is woken by new
+    clones, of the kinds in watched_clones.
     """
 
     client: Client
@@ -84,11 +93,15 @@ class Tools:
     applied: SSACache
     caches: dict[Key, MachineSetCache] = field(default_factory=dict)
     status_memo: StatusMemo = field(default_factory=StatusMemo)
+    controller: Controller | None = None
+    watched_clones: dict[Resource, Informer[Document]] = field(default_factory=dict)
+    status_delay: StatusDelay = field(default_factory=StatusDelay)
 
     def forget(self, machine_set: Key) -> None:
         """Drop the caches of a deleted MachineSet."""
         self.caches.pop(machine_set, None)
         self.status_memo.forget(machine_set)
+        self.status_delay.forget(machine_set)
 
 
 @dataclass(slots=True)
@@ -96,8 +109,8 @@ class MachineSetScope:
     """One MachineSet and its objects.
 
     machines: its Machines, None before they were read, shared with other readers; documents: the
-    same by name; quiet: the ids of healthy Machines with nothing to report
-    (`kapy.conditions.aggregation_input`); checked: those that a health check reported on.
+    same by name; groups: the aggregation groups of Machines, by the Machine's `id`; checked: those
+    that a health check reported on.
     bootstrap_missing, infrastructure_missing: the template does not exist. blocked: why no Machine
     can be created now; not_created: the same for v1beta1.
     """
@@ -109,7 +122,7 @@ class MachineSetScope:
     deployment: MachineDeployment | None = None
     machines: list[Machine] | None = None
     documents: dict[str, Document] = field(default_factory=dict)
-    quiet: set[int] = field(default_factory=set)
+    groups: dict[int, Group] = field(default_factory=dict)
     checked: list[Machine] = field(default_factory=list)
     bootstrap_missing: bool = False
     infrastructure_missing: bool = False
@@ -131,8 +144,8 @@ class MachineSetScope:
         if self.deployment is None:
             return True
         own, theirs = (
-            one.metadata.annotations.get(Annotation.REVISION)
-            for one in (self.machine_set, self.deployment)
+            item.metadata.annotations.get(Annotation.REVISION)
+            for item in (self.machine_set, self.deployment)
         )
         return own == theirs
 
@@ -150,7 +163,7 @@ class MachineSetScope:
             return None
         if self.bootstrap_missing or self.infrastructure_missing:
             return None
-        if len(self.quiet) != len(self.machines):
+        if len(self.groups) != len(self.machines):
             return None
         return StatusInputs([self.draft.before, self.cluster, *self.machines])
 
@@ -158,7 +171,7 @@ class MachineSetScope:
     def aggregation_input(self) -> AggregationInput:
         """Return the Machines to aggregate."""
         if self._sums is None:
-            self._sums = aggregation_input(self.machines or (), self.quiet)
+            self._sums = aggregation_input(self.machines or (), self.groups)
         return self._sums
 
     def drop_machine(self, name: str) -> None:
@@ -166,7 +179,7 @@ class MachineSetScope:
         machines, self._sums = self.machines, None
         assert machines is not None
         self.documents.pop(name, None)
-        machines[:] = [one for one in machines if one.metadata.name != name]
+        machines[:] = [machine for machine in machines if machine.metadata.name != name]
 
     def update_machine(self, document: Document) -> None:
         """Replace a Machine in the scope with its newer state."""
@@ -175,6 +188,6 @@ class MachineSetScope:
         name = document["metadata"]["name"]
         self.documents[name] = document
         machines[:] = [
-            self.tools.fleet.machine_of(document) if one.metadata.name == name else one
-            for one in machines
+            self.tools.fleet.machine_of(document) if machine.metadata.name == name else machine
+            for machine in machines
         ]

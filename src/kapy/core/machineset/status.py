@@ -51,20 +51,24 @@ def next_requeue(scope: MachineSetScope) -> Result:
     return next_transition(scope.aggregation_input.noteworthy, scope.now)
 
 
-def count(machine_set: MachineSet, machines: Sequence[Machine], found: AggregationInput) -> None:
+def count(machine_set: MachineSet, machines: Sequence[Machine], given: AggregationInput) -> None:
     """Set the replica counters. A Machine that is updated in place counts only as existing: its
     conditions may be outdated.
     """
-    steady = [one.status.conditions for one in found.noteworthy if not is_updating_in_place(one)]
+    steady = [
+        machine.status.conditions
+        for machine in given.noteworthy
+        if not is_updating_in_place(machine)
+    ]
 
     def counted(of: str) -> int:
-        return found.healthy_count + sum(is_true(one, of) for one in steady)
+        return sum(is_true(conditions, of) for conditions in steady)
 
     status = machine_set.status
     status.replicas = len(machines)
-    status.ready_replicas = counted(ConditionType.READY)
-    status.available_replicas = counted(ConditionType.AVAILABLE)
-    status.up_to_date_replicas = counted(ConditionType.UP_TO_DATE)
+    status.ready_replicas = given.ready_count + counted(ConditionType.READY)
+    status.available_replicas = given.ready_count + counted(ConditionType.AVAILABLE)
+    status.up_to_date_replicas = given.healthy_count + counted(ConditionType.UP_TO_DATE)
     status.versions = versions_of(machines)
 
 
@@ -78,10 +82,10 @@ def conditions(scope: MachineSetScope) -> Iterator[Condition]:
         return
     yield scaling_up(scope, len(machines))
     yield scaling_down(scope, machines)
-    telling = scope.aggregation_input.representatives
-    yield machines_ready(telling)
-    yield machines_up_to_date(telling, scope.now)
-    yield remediating(telling, NOT_REMEDIATED_HERE)
+    given = scope.aggregation_input
+    yield machines_ready(given.representatives)
+    yield machines_up_to_date(given, scope.now)
+    yield remediating(given.representatives, NOT_REMEDIATED_HERE)
     yield deleting(scope, machines)
 
 
@@ -98,7 +102,7 @@ def scaling_up(scope: MachineSetScope, current: int) -> Condition:
         return false(of, Reason.NOT_SCALING_UP, message)
     message = f"Scaling up from {current} to {desired} replicas"
     if obstacles := [*scope.blocked, *([missing] if missing else [])]:
-        message += " is blocked because:\n" + "\n".join(f"* {one}" for one in obstacles)
+        message += " is blocked because:\n" + "\n".join(f"* {obstacle}" for obstacle in obstacles)
     return true(of, Reason.SCALING_UP, message)
 
 

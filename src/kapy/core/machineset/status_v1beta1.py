@@ -49,23 +49,25 @@ def _count(scope: MachineSetScope, machines: Sequence[Machine]) -> None:
     assert status.v1beta1 is not None
     template = scope.machine_set.spec.template
     labels = template.metadata.labels.items()
-    found = scope.aggregation_input
-    ready = [one for one in found.noteworthy if _ready_since(one) is not None]
+    given = scope.aggregation_input
+    ready = [machine for machine in given.noteworthy if _ready_since(machine) is not None]
     patience = timedelta(seconds=template.spec.min_ready_seconds or 0)
     told = status.v1beta1
-    told.fully_labeled_replicas = sum(labels <= one.metadata.labels.items() for one in machines)
-    told.ready_replicas = found.healthy_count + len(ready)
-    told.available_replicas = found.healthy_count + sum(
-        not patience or moment(_ready_since(one) or "") + patience <= scope.now for one in ready
+    told.fully_labeled_replicas = sum(
+        labels <= machine.metadata.labels.items() for machine in machines
+    )
+    told.ready_replicas = given.ready_count + len(ready)
+    told.available_replicas = given.ready_count + sum(
+        not patience or moment(_ready_since(item) or "") + patience <= scope.now for item in ready
     )
 
 
 def _ready_since(machine: Machine) -> str | None:
     """Return since when the Machine's Node has been ready; None if it is not."""
-    found = get(machine.status.conditions, ConditionType.NODE_READY)
-    if machine.status.node_ref is None or found is None or found.status != TRUE:
+    result = get(machine.status.conditions, ConditionType.NODE_READY)
+    if machine.status.node_ref is None or result is None or result.status != TRUE:
         return None
-    return found.last_transition_time
+    return result.last_transition_time
 
 
 def resized_condition(machine_set: MachineSet) -> V1Beta1Condition | None:
@@ -91,8 +93,8 @@ def machines_ready(machines: AggregationInput) -> V1Beta1Condition | None:
     of, kind = V1Beta1Type.MACHINES_READY, Machine.RESOURCE.kind
     if not machines.representatives:
         return v1beta1.true(of)
-    sources = [(_ready(one), kind, one.metadata.name) for one in machines.noteworthy]
-    return v1beta1.aggregate(sources, of, ready=machines.healthy_count)
+    sources = [(_ready(item), kind, item.metadata.name) for item in machines.noteworthy]
+    return v1beta1.aggregate(sources, of, ready=machines.ready_count)
 
 
 def _ready(machine: Machine) -> V1Beta1Condition | None:

@@ -71,22 +71,22 @@ async def blueprint_of(
             contract,
         ),
         machine_deployments={
-            one.class_: await reader.workers(
-                f'MachineDeployment class "{one.class_}"',
-                one.bootstrap,
-                one.infrastructure,
+            deployment.class_: await reader.workers(
+                f'MachineDeployment class "{deployment.class_}"',
+                deployment.bootstrap,
+                deployment.infrastructure,
                 "infrastructure machine template",
             )
-            for one in spec.workers.machine_deployments
+            for deployment in spec.workers.machine_deployments
         },
         machine_pools={
-            one.class_: await reader.workers(
-                f'MachinePool class "{one.class_}"',
-                one.bootstrap,
-                one.infrastructure,
+            pool.class_: await reader.workers(
+                f'MachinePool class "{pool.class_}"',
+                pool.bootstrap,
+                pool.infrastructure,
                 "InfrastructureMachinePoolTemplate",
             )
-            for one in spec.workers.machine_pools
+            for pool in spec.workers.machine_pools
         },
     )
 

@@ -56,7 +56,7 @@ def _kind_errors(current: Document, desired: Document) -> Iterator[FieldError]:
 
 
 def _namespace_errors(current: Document, desired: Document) -> Iterator[FieldError]:
-    was, is_ = (one["metadata"].get("namespace", "") for one in (current, desired))
+    was, is_ = (item["metadata"].get("namespace", "") for item in (current, desired))
     if was != is_:
         yield forbidden(
             "metadata.namespace",

@@ -112,7 +112,7 @@ def _follow_extensions(
         if registered_handlers(change.old) == registered_handlers(change.new):
             return ()
         memory.clear()
-        return [Key.of(one) for one in clusters.list() if one["spec"].get("topology")]
+        return [Key.of(item) for item in clusters.list() if item["spec"].get("topology")]
 
     controller.watch(configs, keys)
 
@@ -131,12 +131,12 @@ def _topology(cluster: Document | None) -> Any:
     """Return the fields of a Cluster that its topology depends on."""
     if cluster is None:
         return None
-    said = (ConditionType.TOPOLOGY_RECONCILED, ConditionType.CONTROL_PLANE_INITIALIZED)
+    entries = (ConditionType.TOPOLOGY_RECONCILED, ConditionType.CONTROL_PLANE_INITIALIZED)
     conditions = (cluster.get("status") or {}).get("conditions") or ()
     return _spec_of(cluster), [
-        (one["type"], one["status"], one.get("message"))
-        for one in conditions
-        if one["type"] in said
+        (condition["type"], condition["status"], condition.get("message"))
+        for condition in conditions
+        if condition["type"] in entries
     ]
 
 
@@ -169,7 +169,7 @@ def of_class_template(cache: Cache) -> Mapper:
     classes_of, clusters_of = of_template(cache), clusters_of_class(cache)
 
     def keys(change: Change) -> Iterable[Key]:
-        return [one for of in classes_of(change) for one in clusters_of(of)]
+        return [cluster for of in classes_of(change) for cluster in clusters_of(of)]
 
     return spec_changes_only(keys)
 

@@ -86,18 +86,18 @@ class _StateReader:
         return ControlPlaneState(document, template, self._health_check(Key.of(document)))
 
     async def machine_deployments(self) -> dict[str, MachineDeploymentState]:
-        topology, found = self._blueprint.topology, dict[str, MachineDeploymentState]()
-        classes = {one.name: one.class_ for one in topology.workers.machine_deployments}
+        topology, result = self._blueprint.topology, dict[str, MachineDeploymentState]()
+        classes = {item.name: item.class_ for item in topology.workers.machine_deployments}
         objects = self._tools.fleet
         for document in objects.deployments_of(self._cluster.key):
             if not is_owned(document):
                 continue
-            name = _topology_name(document, Label.TOPOLOGY_DEPLOYMENT_NAME, found)
+            name = _topology_name(document, Label.TOPOLOGY_DEPLOYMENT_NAME, result)
             deployment = read(document, MachineDeployment)
             state = MachineDeploymentState(
                 deployment, machine_health_check=self._health_check(deployment.key)
             )
-            found[name] = state
+            result[name] = state
             if deployment.deleting:
                 continue  # its templates may be gone already
             bootstrap, infrastructure = await self._owned_parts(
@@ -107,17 +107,20 @@ class _StateReader:
             state.infrastructure_machine_template = infrastructure
             machines = objects.machines_of(self._cluster.key)
             state.is_upgrading = is_deployment_upgrading(document, machines)
-        return found
+        return result
 
     async def machine_pools(self) -> dict[str, MachinePoolState]:
-        topology, found = self._blueprint.topology, dict[str, MachinePoolState]()
-        classes = {one.name: one.class_ for one in topology.workers.machine_pools}
+        topology, result = self._blueprint.topology, dict[str, MachinePoolState]()
+        classes = {
+            pool_topology.name: pool_topology.class_
+            for pool_topology in topology.workers.machine_pools
+        }
         for document in self._tools.fleet.pools_of(self._cluster.key):
             if not is_owned(document):
                 continue
-            name = _topology_name(document, Label.TOPOLOGY_POOL_NAME, found)
+            name = _topology_name(document, Label.TOPOLOGY_POOL_NAME, result)
             pool = read(document, MachinePool)
-            state = found[name] = MachinePoolState(pool)
+            state = result[name] = MachinePoolState(pool)
             if pool.deleting:
                 continue  # what it is made of may be gone already
             bootstrap, infrastructure = await self._owned_parts(
@@ -126,7 +129,7 @@ class _StateReader:
             state.bootstrap_object = bootstrap
             state.infrastructure_machine_pool_object = infrastructure
             state.is_upgrading = is_pool_upgrading(pool, self._tools.remote, self._cluster.key)
-        return found
+        return result
 
     async def _owned_parts(
         self,
@@ -146,7 +149,7 @@ class _StateReader:
                     f"failed to find {document['kind']} class {class_} in ClusterClass"
                 )
         spec = document["spec"]["template"]["spec"]
-        made = []
+        parts = []
         for what, ref, template in (
             (
                 "Bootstrap",
@@ -162,12 +165,12 @@ class _StateReader:
             if not ref:
                 raise CannotReconcile(f"{who} does not have a reference to its {what}")
             with name_failed_step(f"{who} {what} reference could not be retrieved"):
-                found = await self._referenced_object(
+                result = await self._referenced_object(
                     _typed_reference(ref), template, is_template=is_template
                 )
-            _check_owned(found, who)
-            made.append(found)
-        return made[0], made[1]
+            _check_owned(result, who)
+            parts.append(result)
+        return parts[0], parts[1]
 
     async def _referenced_object(
         self,

@@ -58,19 +58,19 @@ def cluster_patch(current: Cluster, desired: Cluster) -> Document:
     before, after = (
         {
             "metadata": {
-                "labels": one.metadata.labels,
-                "annotations": one.metadata.annotations,
+                "labels": cluster.metadata.labels,
+                "annotations": cluster.metadata.annotations,
             },
             "spec": {
                 name: encode(ref)
                 for name, ref in (
-                    ("infrastructureRef", one.spec.infrastructure_ref),
-                    ("controlPlaneRef", one.spec.control_plane_ref),
+                    ("infrastructureRef", cluster.spec.infrastructure_ref),
+                    ("controlPlaneRef", cluster.spec.control_plane_ref),
                 )
                 if ref is not None
             },
         }
-        for one in (current, desired)
+        for cluster in (current, desired)
     )
     return difference(before, after)
 
@@ -126,18 +126,18 @@ class _PlanBuilder:
         return parts
 
     async def deployments(self) -> dict[str, Parts]:
-        found = {}
+        result = {}
         for name, desired in self._desired.machine_deployments.items():
             current = self._current.machine_deployments.get(name)
             if current is None:
                 if name not in self._upgrades.machine_deployments.pending_create:
                     with name_failed_step("failed to create MachineDeployment"):
-                        found[name] = await self._deployment(name, None, desired)
+                        result[name] = await self._deployment(name, None, desired)
                 continue
             who = f"MachineDeployment {current.object.key}"
             with name_failed_step(f"failed to reconcile {who}"):
-                found[name] = await self._deployment(name, current, desired)
-        return found
+                result[name] = await self._deployment(name, current, desired)
+        return result
 
     async def _deployment(
         self, name: str, current: MachineDeploymentState | None, desired: MachineDeploymentState
@@ -177,20 +177,20 @@ class _PlanBuilder:
         return parts
 
     async def pools(self) -> dict[str, Parts]:
-        found = {}
+        result = {}
         for name, desired in self._desired.machine_pools.items():
             current = self._current.machine_pools.get(name)
             if current is None:
                 if name not in self._upgrades.machine_pools.pending_create:
                     with name_failed_step("failed to create MachinePool"):
-                        found[name] = await self._pool(None, desired)
+                        result[name] = await self._pool(None, desired)
                 continue
             waiting = self._upgrades.machine_pools.pending
             if current.object.deleting or current.object.metadata.name in waiting:
                 continue
             with name_failed_step(f"failed to reconcile MachinePool {current.object.key}"):
-                found[name] = await self._pool(current, desired)
-        return found
+                result[name] = await self._pool(current, desired)
+        return result
 
     async def _pool(self, current: MachinePoolState | None, desired: MachinePoolState) -> Parts:
         infrastructure, bootstrap = (
@@ -217,14 +217,16 @@ class _PlanBuilder:
         objects, desired = self._tools.fleet, self._desired
         return [
             Parts(
-                object=_deletion(MachineDeployment.RESOURCE, objects.deployments, one.object),
-                health_check=self._health_check_deletion(one.machine_health_check),
+                object=_deletion(
+                    MachineDeployment.RESOURCE, objects.deployments, deployment.object
+                ),
+                health_check=self._health_check_deletion(deployment.machine_health_check),
             )
-            for name, one in self._current.machine_deployments.items()
+            for name, deployment in self._current.machine_deployments.items()
             if name not in desired.machine_deployments
         ] + [
-            Parts(object=_deletion(MachinePool.RESOURCE, objects.pools, one.object))
-            for name, one in self._current.machine_pools.items()
+            Parts(object=_deletion(MachinePool.RESOURCE, objects.pools, pool.object))
+            for name, pool in self._current.machine_pools.items()
             if name not in desired.machine_pools
         ]
 

@@ -38,7 +38,7 @@ def creation_error(intent: Document, error: ApiError) -> CannotReconcile:
     """
     kind = GroupKind(split_api_version(intent["apiVersion"])[0], intent["kind"])
     causes = (error.details or {}).get("causes") or ()
-    told = " ".join(
-        f"{one.get('reason')}: {one.get('field')}: {one.get('message')}" for one in causes
+    result = " ".join(
+        f"{cause.get('reason')}: {cause.get('field')}: {cause.get('message')}" for cause in causes
     )
-    return CannotReconcile(f"failed to create {kind}: {told or error}")
+    return CannotReconcile(f"failed to create {kind}: {result or error}")

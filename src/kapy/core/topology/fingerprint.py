@@ -71,8 +71,8 @@ def fingerprint(
         *(
             _revision(template)
             for workers in (blueprint.machine_deployments, blueprint.machine_pools)
-            for one in workers.values()
-            for template in (one.bootstrap_template, one.infrastructure_template)
+            for worker in workers.values()
+            for template in (worker.bootstrap_template, worker.infrastructure_template)
         ),
         _document(current.infrastructure_cluster),
         _control_plane(plane.object),
@@ -81,35 +81,35 @@ def fingerprint(
         *(
             (
                 name,
-                one.is_upgrading,
-                _object(one.object),
-                _document(one.bootstrap_template),
-                _document(one.infrastructure_machine_template),
-                _object(one.machine_health_check),
+                deployment.is_upgrading,
+                _object(deployment.object),
+                _document(deployment.bootstrap_template),
+                _document(deployment.infrastructure_machine_template),
+                _object(deployment.machine_health_check),
             )
-            for name, one in current.machine_deployments.items()
+            for name, deployment in current.machine_deployments.items()
         ),
         *(
             (
                 name,
-                one.is_upgrading,
-                _object(one.object),
-                _document(one.bootstrap_object),
-                _document(one.infrastructure_machine_pool_object),
+                pool.is_upgrading,
+                _object(pool.object),
+                _document(pool.bootstrap_object),
+                _document(pool.infrastructure_machine_pool_object),
             )
-            for name, one in current.machine_pools.items()
+            for name, pool in current.machine_pools.items()
         ),
     )
 
 
 def extensions_of(blueprint: Blueprint) -> list[str]:
     """Return the handlers that a reconcile calls for patches and validation."""
-    asked = (one.external for one in blueprint.cluster_class.spec.patches)
+    externals = (patch.external for patch in blueprint.cluster_class.spec.patches)
     return [
         name
-        for one in asked
-        if one is not None
-        for name in (one.generate_patches_extension, one.validate_topology_extension)
+        for definition in externals
+        if definition is not None
+        for name in (definition.generate_patches_extension, definition.validate_topology_extension)
         if name
     ]
 
@@ -138,7 +138,7 @@ def _revisions(current: ClusterState) -> Iterator[str]:
         objects.append(pool.object)
         yield _revision(pool.bootstrap_object)
         yield _revision(pool.infrastructure_machine_pool_object)
-    yield from (_version(one) for one in objects if one is not None)
+    yield from (_version(obj) for obj in objects if obj is not None)
 
 
 def _revision(document: Document | None) -> str:
@@ -150,7 +150,7 @@ def _control_plane(document: Document | None) -> tuple[Any, ...]:
         return ()
     versions = value_at(document, _VERSIONS)
     if isinstance(versions, list):
-        versions = [one.get("version") for one in versions if isinstance(one, dict)]
+        versions = [version.get("version") for version in versions if isinstance(version, dict)]
     return (*_document(document), value_at(document, _VERSION), versions)
 
 
@@ -161,14 +161,14 @@ def _version(obj: Object) -> str:
 def _object(obj: Object | None) -> tuple[Any, ...]:
     if obj is None:
         return ()
-    one = obj.metadata
-    said = one.labels, one.annotations, one.owner_references
-    return one.uid, one.generation, one.deletion_timestamp is None, *said
+    metadata = obj.metadata
+    entries = metadata.labels, metadata.annotations, metadata.owner_references
+    return metadata.uid, metadata.generation, metadata.deletion_timestamp is None, *entries
 
 
 def _document(document: Document | None) -> tuple[Any, ...]:
     if document is None:
         return ()
-    one = document["metadata"]
-    said = tuple(one.get(name) for name in ("labels", "annotations", "ownerReferences"))
-    return one["uid"], one.get("generation"), "deletionTimestamp" in one, *said
+    metadata = document["metadata"]
+    entries = tuple(metadata.get(name) for name in ("labels", "annotations", "ownerReferences"))
+    return metadata["uid"], metadata.get("generation"), "deletionTimestamp" in metadata, *entries

@@ -46,12 +46,12 @@ def undecided_endpoint_paths(desired: Document) -> list[Path]:
     path = tuple(InfraCluster.control_plane_endpoint.path().split("."))
     assert path == tuple(ControlPlane.control_plane_endpoint.path().split("."))
     host, port = (*path, "host"), (*path, "port")
-    found = []
+    paths = []
     if value_at(desired, host) == "":
-        found.append(host)
+        paths.append(host)
     if value_at(desired, port) == 0 and value_at(desired, port) is not False:
-        found.append(port)
-    return found
+        paths.append(port)
+    return paths
 
 
 def with_dry_run_annotation(intent: Document) -> Document:
@@ -66,9 +66,9 @@ def comparable(answer: Document, managed_fields: Any, unsaid: Iterable[Path]) ->
 
     managed_fields: the entries to compare by.
     """
-    found = without_annotations(intent_of(answer, answer, unsaid))
-    found["metadata"] = {**found["metadata"], "managedFields": list(_own_entries(managed_fields))}
-    return found
+    result = without_annotations(intent_of(answer, answer, unsaid))
+    result["metadata"] = {**result["metadata"], "managedFields": list(_own_entries(managed_fields))}
+    return result
 
 
 def without_annotations(document: Document) -> Document:

@@ -50,12 +50,12 @@ def migrated_entries(document: Document, now: datetime) -> list[Document] | None
     is_cluster = document["kind"] == Cluster.RESOURCE.kind
     wrong = {BEFORE, MANAGER} if is_cluster else {BEFORE}
     entries = document["metadata"].get("managedFields") or []
-    kept = [one for one in entries if one.get("manager") not in wrong]
+    kept = [entry for entry in entries if entry.get("manager") not in wrong]
     if entries and len(kept) == len(entries):
         return None
     if is_cluster:
         return kept or [_entry(document, PATCHER, "Update", _NAME, now)]
-    if not any(one.get("manager") == MANAGER for one in kept):
+    if not any(item.get("manager") == MANAGER for item in kept):
         kept.append(_entry(document, MANAGER, "Apply", _owned_fields(document), now))
     return kept
 
@@ -66,8 +66,8 @@ async def migrate_managed_fields(tools: Tools, current: ClusterState, now: datet
     The entries are read from the server: a cache over a network does not store them completely.
     Raises the client's errors; Conflict if an object has changed meanwhile.
     """
-    found = False
-    for resource, cached in [one async for one in _documents(tools, current)]:
+    result = False
+    for resource, cached in [entry async for entry in _documents(tools, current)]:
         if migrated_entries(cached, now) is None:
             continue
         try:
@@ -77,7 +77,7 @@ async def migrate_managed_fields(tools: Tools, current: ClusterState, now: datet
         entries = migrated_entries(document, now)
         if entries is None:
             continue
-        found = True
+        result = True
         operation = "replace" if document["metadata"].get("managedFields") else "add"
         version = document["metadata"]["resourceVersion"]
         patch = [
@@ -85,7 +85,7 @@ async def migrate_managed_fields(tools: Tools, current: ClusterState, now: datet
             {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
         ]
         await tools.client.patch(resource, Key.of(document), patch)
-    return found
+    return result
 
 
 async def _documents(
@@ -113,8 +113,8 @@ async def _documents(
     for document in provided:
         if document is not None:
             yield await tools.external.resource_of(document), document
-    for informer, one in own:
-        document = None if one is None else informer.raw(one.key)
+    for informer, item in own:
+        document = None if item is None else informer.raw(item.key)
         if document is not None:
             yield informer.resource, document
 
@@ -157,7 +157,7 @@ def _items(arguments: Any) -> Iterator[tuple[str, Document]]:
     if isinstance(arguments, dict):
         yield from ((f"f:{name}", {}) for name in arguments)
     elif isinstance(arguments, list):
-        for one in arguments:
-            keys = {"name": one.get("name", ""), "value": one.get("value", "")}
+        for argument in arguments:
+            keys = {"name": argument.get("name", ""), "value": argument.get("value", "")}
             text = json.dumps(keys, separators=(",", ":"), ensure_ascii=False)
             yield f"k:{html_safe(text)}", {".": {}, "f:name": {}, "f:value": {}}

@@ -67,7 +67,7 @@ class Parts:
     def all(self) -> Iterator[Planned | PlannedDeletion]:
         """Return all planned writes."""
         objects = (self.health_check, *self.dependencies, self.object)
-        return (one for one in objects if one is not None and _is_change(one))
+        return (obj for obj in objects if obj is not None and _is_change(obj))
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class Plan:
             *self.deletions,
         )
         changes = self.infrastructure.is_change or self.cluster
-        return not changes and not any(True for one in parts for _ in one.all())
+        return not changes and not any(True for part in parts for _ in part.all())
 
 
 def _is_change(planned: Planned | PlannedDeletion) -> bool:

@@ -146,12 +146,12 @@ async def _desired(
     tools = scope.tools
     causes: list[Cause] | None = [] if tools.explain is not None else None
     with name_failed_step("error computing the desired state of the Cluster topology"):
-        found = await desired_state(
+        state = await desired_state(
             blueprint, current, scope.upgrades, scope.calls, external=tools.patches, causes=causes
         )
     if tools.explain is not None and causes:
         tools.explain(scope.cluster.key, causes)
-    return found
+    return state
 
 
 async def _call_after_hooks(scope: TopologyScope, current: ClusterState) -> None:

@@ -21,14 +21,14 @@ from kapy.topology.state import ClusterState
 
 async def own_new_objects(client: Client, cluster: Cluster, *planned: Planned | None) -> None:
     """Make the shim an owner of the objects to be created."""
-    new = [one for one in planned if one is not None and one.creates]
+    new = [element for element in planned if element is not None and element.creates]
     if not new:
         return
     owner = encode(owner_reference(await _shim(client, cluster)))
-    for one in new:
-        metadata = one.intent["metadata"]
+    for item in new:
+        metadata = item.intent["metadata"]
         owners = [*(metadata.get("ownerReferences") or ()), owner]
-        one.intent = {**one.intent, "metadata": {**metadata, "ownerReferences": owners}}
+        item.intent = {**item.intent, "metadata": {**metadata, "ownerReferences": owners}}
 
 
 async def release_shim(client: Client, current: ClusterState) -> None:
@@ -38,9 +38,9 @@ async def release_shim(client: Client, current: ClusterState) -> None:
         return
     cluster = current.cluster
     name, both = shim_name(cluster.metadata.name), (infrastructure, control_plane)
-    if not any(_has_owner(one, "Secret", name) for one in both):
+    if not any(_has_owner(item, "Secret", name) for item in both):
         return
-    if all(_has_owner(one, "Cluster", cluster.metadata.name) for one in both):
+    if all(_has_owner(item, "Cluster", cluster.metadata.name) for item in both):
         try:
             await client.delete(SECRETS, Key(cluster.metadata.namespace, name))
         except NotFound:
@@ -67,4 +67,4 @@ async def _shim(client: Client, cluster: Cluster) -> Document:
 
 def _has_owner(document: Document, kind: str, name: str) -> bool:
     owners = document["metadata"].get("ownerReferences") or ()
-    return any(one["kind"] == kind and one["name"] == name for one in owners)
+    return any(owner["kind"] == kind and owner["name"] == name for owner in owners)

@@ -20,8 +20,8 @@ from kapy.topology.reconciled_condition import (
 
 def condition_messages(cluster: Cluster) -> tuple[str, ...]:
     """Return the current TopologyReconciled; () if there is none."""
-    found = get(cluster.status.conditions, ConditionType.TOPOLOGY_RECONCILED)
-    return () if found is None else (found.status, found.reason, found.message)
+    condition = get(cluster.status.conditions, ConditionType.TOPOLOGY_RECONCILED)
+    return () if condition is None else (condition.status, condition.reason, condition.message)
 
 
 def update_status(scope: TopologyScope, failure: KapyError | None) -> None:
@@ -33,7 +33,7 @@ def update_status(scope: TopologyScope, failure: KapyError | None) -> None:
 
 
 def _topology_condition(scope: TopologyScope, failure: KapyError | None) -> ConditionPair:
-    found = ReconcileResult(
+    result = ReconcileResult(
         cluster=scope.draft.object,
         upgrades=scope.upgrades,
         calls=scope.calls,
@@ -42,7 +42,7 @@ def _topology_condition(scope: TopologyScope, failure: KapyError | None) -> Cond
         error=failure,
     )
     try:
-        return topology_reconciled(found)
+        return topology_reconciled(result)
     except ContractError as error:
-        found = ReconcileResult(scope.draft.object, scope.upgrades, scope.calls, error=error)
-        return topology_reconciled(found)
+        result = ReconcileResult(scope.draft.object, scope.upgrades, scope.calls, error=error)
+        return topology_reconciled(result)

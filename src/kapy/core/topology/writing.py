@@ -68,9 +68,9 @@ class Writer:
             if self._current.control_plane.object is None:
                 plan.cluster.get("spec", {}).pop("controlPlaneRef", None)
             return error
-        for one in plan.control_plane.dependencies:
-            if one.replaces is not None:
-                await self._delete_replaced(one)
+        for dependency in plan.control_plane.dependencies:
+            if dependency.replaces is not None:
+                await self._delete_replaced(dependency)
         return None
 
     async def _workers(self, parts: Parts) -> None:
@@ -88,17 +88,17 @@ class Writer:
         if isinstance(parts.object, PlannedDeletion):
             await self._delete(parts.object, self._cluster)
             return
-        made: list[Planned] = []
+        result: list[Planned] = []
         try:
-            for one in parts.dependencies:
-                await self._apply(one)
-                if one.creates:
-                    made.append(one)
+            for dependency in parts.dependencies:
+                await self._apply(dependency)
+                if dependency.creates:
+                    result.append(dependency)
             if parts.object is not None:
                 await self._apply(parts.object, version)
         except KapyError as error:
             if isinstance(error.__cause__ or error, REFUSED):
-                await self._clean_up(made)
+                await self._clean_up(result)
             raise
 
     async def _health_check(self, parts: Parts) -> None:
@@ -169,14 +169,17 @@ class Writer:
 
     async def _clean_up(self, created: Iterable[Planned]) -> None:
         """Delete created objects; those that cannot be deleted now are deleted with the Cluster."""
-        for one in created:
+        for planned in created:
             try:
-                await self._client.delete(one.resource, Key.of(one.intent))
+                await self._client.delete(planned.resource, Key.of(planned.intent))
             except NotFound:
                 continue
             except KapyError as error:
                 log.warning(
-                    "%s %s is left behind: %s", one.intent["kind"], Key.of(one.intent), error
+                    "%s %s is left behind: %s",
+                    planned.intent["kind"],
+                    Key.of(planned.intent),
+                    error,
                 )
 
 

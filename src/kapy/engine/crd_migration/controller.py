@@ -128,7 +128,7 @@ class _Migrator:
     async def _objects(self, resource: Resource) -> list[Document]:
         """Read the metadata of all objects from the server. Caches have managedFields in part."""
         listed = await self._client.list(resource, metadata=True)
-        return [{"metadata": one["metadata"]} for one in listed.items]
+        return [{"metadata": item["metadata"]} for item in listed.items]
 
     async def _rewrite(self, crd: Document, resource: Resource, objects: list[Document]) -> None:
         name = crd["metadata"]["name"]

@@ -35,7 +35,7 @@ def remaining_entries(
     If none remains, a minimal entry takes the place of the first one. An API server would otherwise
     make an entry for an update at the next apply, and that entry would own all fields, too.
     """
-    kept = [one for one in entries if one.get("apiVersion") in served]
+    kept = [entry for entry in entries if entry.get("apiVersion") in served]
     if len(kept) == len(entries):
         return None
     if kept:
@@ -62,13 +62,13 @@ async def clean_up(
 ) -> list[str]:
     """Remove the entries from all objects; return the errors."""
     errors = []
-    for one in objects:
+    for obj in objects:
         try:
-            await _clean_up(client, resource, one, served, now)
+            await _clean_up(client, resource, obj, served, now)
         except NotFound:
             continue  # The object is gone.
         except ApiError as error:
-            errors.append(f"{Key.of(one)}: {error}")
+            errors.append(f"{Key.of(obj)}: {error}")
     return errors
 
 

@@ -16,9 +16,9 @@ class MigrationFailed(KapyError):
 
 def storage_version(crd: Document) -> str:
     """Return the version in which objects are stored. Raises MigrationFailed."""
-    for one in crd["spec"]["versions"]:
-        if one.get("storage"):
-            return str(one["name"])
+    for version in crd["spec"]["versions"]:
+        if version.get("storage"):
+            return str(version["name"])
     name = crd["metadata"]["name"]
     raise MigrationFailed(f"CustomResourceDefinition {name} has no storage version")
 
@@ -50,12 +50,12 @@ async def rewrite(
     objects that need no patch (again); those that succeed are added.
     """
     errors = []
-    for one in objects:
-        key = Key.of(one)
+    for obj in objects:
+        key = Key.of(obj)
         if key in rewritten:
             continue
         try:
-            await client.patch(resource, key, _no_op(resource, one), subresource=subresource)
+            await client.patch(resource, key, _no_op(resource, obj), subresource=subresource)
         except (NotFound, Conflict):
             pass  # The object is gone, or another client has just written it.
         except ApiError as error:

@@ -26,7 +26,7 @@ Steps = list[UpgradeStepInfo]
 
 def steps_of(versions: Sequence[str]) -> Steps:
     """Versions as steps of an upgrade."""
-    return [UpgradeStepInfo(version=one) for one in versions]
+    return [UpgradeStepInfo(version=version) for version in versions]
 
 
 class ClusterRequest(Request, kw_only=True):

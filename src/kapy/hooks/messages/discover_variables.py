@@ -35,7 +35,7 @@ class DiscoverVariablesResponse(Response):
     @classmethod
     def listing(cls, variables: Iterable[ClusterClassVariable]) -> Self:
         """Return a response with these variables."""
-        return cls(variables=[encode(one) for one in variables])
+        return cls(variables=[encode(variable) for variable in variables])
 
 
 DISCOVER_VARIABLES: Final = Hook(

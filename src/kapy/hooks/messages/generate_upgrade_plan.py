@@ -72,8 +72,8 @@ class GenerateUpgradePlanResponse(Response):
     def through(cls, control_plane: Sequence[str], workers: Sequence[str] = ()) -> Self:
         """Return a plan through these versions."""
         return cls(
-            control_plane_upgrades=[UpgradeStep(version=one) for one in control_plane],
-            workers_upgrades=[UpgradeStep(version=one) for one in workers],
+            control_plane_upgrades=[UpgradeStep(version=item) for item in control_plane],
+            workers_upgrades=[UpgradeStep(version=worker) for worker in workers],
         )
 
 

@@ -118,19 +118,19 @@ def without_nulls(node: Any, kind: type[Model]) -> Any:
     if not isinstance(node, dict):
         return node
     kept: Document = dict(node)
-    for one in fields(kind):
-        name, inner = one.encode_name, model_in(one.type)
+    for item in fields(kind):
+        name, inner = item.encode_name, model_in(item.type)
         value = kept.get(name)
         if value is None:
             kept.pop(name, None)
         elif inner is not None:
-            kept[name] = _parts(value, one.type, inner)
+            kept[name] = _parts(value, item.type, inner)
     return kept
 
 
 def _parts(value: Any, hint: Any, inner: type[Model]) -> Any:
     if isinstance(value, list) and get_origin(bare_type(hint)) is list:
-        return [without_nulls(one, inner) for one in value]
+        return [without_nulls(item, inner) for item in value]
     if isinstance(value, dict) and get_origin(bare_type(hint)) is dict:
-        return {key: without_nulls(one, inner) for key, one in value.items()}
+        return {key: without_nulls(item, inner) for key, item in value.items()}
     return without_nulls(value, inner)

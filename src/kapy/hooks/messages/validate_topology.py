@@ -27,7 +27,7 @@ class ValidateTopologyRequest(TemplatesRequest, kw_only=True):
     @property
     def templates(self) -> list[ValidateTopologyRequestItem]:
         """The templates; Go may write null for none of them, or for one."""
-        return [one for one in self.items or () if one is not None]
+        return [request_item for request_item in self.items or () if request_item is not None]
 
 
 class ValidateTopologyResponse(Response):

@@ -22,7 +22,7 @@ _ANSWERED = (
 def openapi(catalog: Catalog, version: str) -> Document:
     """Return the OpenAPI document of all hooks. version: the release, as in v1.14.0."""
     schemas = Schemas()
-    paths = {_path(one): {"post": _operation(one, schemas)} for one in catalog}
+    paths = {_path(hook): {"post": _operation(hook, schemas)} for hook in catalog}
     return {
         "openapi": "3.0.0",
         "info": {
@@ -96,6 +96,6 @@ def _content(component: str) -> Document:
 
 
 def _operation_id(hook: AnyHook) -> str:
-    """As Kubernetes makes them: hooksRuntimeClusterV1alpha1Discovery."""
+    """Return an operation ID like Kubernetes': hooksRuntimeClusterV1alpha1Discovery."""
     head, *tail = hook.group.removesuffix(".x-k8s.io").split(".")
-    return head + "".join(one[:1].upper() + one[1:] for one in (*tail, hook.version, hook.name))
+    return head + "".join(item[:1].upper() + item[1:] for item in (*tail, hook.version, hook.name))

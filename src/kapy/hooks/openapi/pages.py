@@ -36,7 +36,7 @@ def pages(catalog: Catalog) -> dict[str, str]:
 
 
 def _page(catalog: Catalog) -> str:
-    return "\n".join([_HEAD, *(line for one in catalog for line in _section(one))])
+    return "\n".join([_HEAD, *(line for hook in catalog for line in _section(hook))])
 
 
 def _section(hook: AnyHook) -> Iterator[str]:
@@ -46,9 +46,9 @@ def _section(hook: AnyHook) -> Iterator[str]:
     holds = ", may hold what comes next" if hook.is_blocking else ""
     yield f"`POST {path}`{holds}\n"
     rows = [
-        f"| {part} | `{one.encode_name}` | {_words(one)} |"
+        f"| {part} | `{field.encode_name}` | {_words(field)} |"
         for part, kind in (("request", hook.request), ("response", hook.response))
-        for one in _fields(kind)
+        for field in _fields(kind)
     ]
     if rows:
         yield "| in | field | is |\n|---|---|---|"
@@ -61,9 +61,9 @@ _EVERYWHERE: Final = frozenset(
 
 
 def _fields(kind: type) -> list[Field]:
-    found = type_info(kind)
-    assert isinstance(found, StructType)
-    return [one for one in found.fields if one.encode_name not in _EVERYWHERE]
+    info = type_info(kind)
+    assert isinstance(info, StructType)
+    return [field for field in info.fields if field.encode_name not in _EVERYWHERE]
 
 
 def _words(field: Field) -> str:

@@ -94,8 +94,8 @@ class Schemas:
     def _add_machinery(self, component: str) -> None:
         if component not in self.components:
             self.components[component] = MACHINERY[component]
-            for one in NEEDED_BY.get(component, ()):
-                self._add_machinery(one)
+            for item in NEEDED_BY.get(component, ()):
+                self._add_machinery(item)
 
     def _property(self, field: _Field, struct: str) -> Document:
         text = descriptions().of_field(struct, field.name, field.rules)
@@ -105,17 +105,17 @@ class Schemas:
             printed["enum"] = field.rules["enum"]
         if field.place in _UNMARKED_IN_GO:
             printed.pop("x-kubernetes-list-type")
-        found = self._typed(field, field.type)
-        if "$ref" in found:
+        result = self._typed(field, field.type)
+        if "$ref" in result:
             printed.pop("format", None)
             if self._has_zero(field):
-                found["default"] = {}
+                result["default"] = {}
         elif field.written:
-            found["default"] = "" if found["type"] == "string" else 0
-        return words | printed | found
+            result["default"] = "" if result["type"] == "string" else 0
+        return words | printed | result
 
     def _has_zero(self, field: _Field) -> bool:
-        """Return whether Go has an object here, and not a pointer to one."""
+        """Return whether the field is a struct in Go (its zero value is encoded), not a pointer."""
         if field.rules.get("of") in _RAW or not isinstance(
             field.type, inspect.StructType | inspect.DictType
         ):
@@ -142,10 +142,10 @@ class Schemas:
 
     def _item(self, field: _Field, of: inspect.Type) -> Document:
         bare, optional = _bare(of)
-        found = self._typed(field, of)
+        result = self._typed(field, of)
         if isinstance(bare, inspect.StructType | inspect.DictType) and not optional:
-            return {"default": {}, **found}
-        return {"default": "", **found} if found.get("type") == "string" else found
+            return {"default": {}, **result}
+        return {"default": "", **result} if result.get("type") == "string" else result
 
     def _of(self, field: _Field) -> Document:
         of = field.rules["of"]
@@ -174,10 +174,10 @@ _SCALARS: Final[dict[type[inspect.Type], Document]] = {
 
 
 def _fields(component: str, kind: type[Struct]) -> list[_Field]:
-    found = inspect.type_info(kind)
-    assert isinstance(found, inspect.StructType)
+    info = inspect.type_info(kind)
+    assert isinstance(info, inspect.StructType)
     zeros = is_of_kubernetes(component) or getattr(kind, "ZEROS", False)
-    return [_field(component, one, zeros=zeros) for one in found.fields]
+    return [_field(component, field, zeros=zeros) for field in info.fields]
 
 
 def _field(component: str, one: inspect.Field, *, zeros: bool) -> _Field:
@@ -199,7 +199,7 @@ def _bare(of: inspect.Type) -> tuple[Any, bool]:
     if isinstance(of, inspect.Metadata):
         return _bare(of.type)
     if isinstance(of, inspect.UnionType):
-        present = [one for one in of.types if not isinstance(one, inspect.NoneType)]
+        present = [item for item in of.types if not isinstance(item, inspect.NoneType)]
         if len(present) == 1:
             return _bare(present[0])[0], True
         return of, len(present) < len(of.types)

@@ -1,4 +1,4 @@
-"""Who owns which field: `metadata.managedFields`, server-side apply, and tracking of other writes.
+"""Field ownership (`metadata.managedFields`): server-side apply, and tracking of other writes.
 
 Everything here is pure. An API server compiles one `Types` per served version, bundles the
 versions of a kind in a `Tracker`, and calls it once per write:

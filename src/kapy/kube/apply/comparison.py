@@ -152,9 +152,9 @@ def _deduced_changes(node: Deduced, old: Any, new: Any) -> Changes:
         after = before
     if before is after:
         return changes(after, old, new)
-    gone = changes(before, old, None)[1] if isinstance(old, dict) else None
+    removed = changes(before, old, None)[1] if isinstance(old, dict) else None
     more = changes(after, None, new)[0] if isinstance(new, dict) else None
-    return ({".": LEAF, **more} if more else LEAF), gone
+    return ({".": LEAF, **more} if more else LEAF), removed
 
 
 def all_paths(node: Type, value: Any) -> Fields | None:

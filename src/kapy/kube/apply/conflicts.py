@@ -27,7 +27,7 @@ class Conflicts(Exception):
         """Return the error response with kube-apiserver's message."""
         known = {who: list(limit_messages(paths(fields))) for who, fields in self.contested.items()}
         listed = [(path, who) for who, some in known.items() for path in some]
-        listed.sort(key=lambda one: (one[0], one[1].order()))
+        listed.sort(key=lambda entry: (entry[0], entry[1].order()))
         causes = [
             {
                 "reason": "FieldManagerConflict",
@@ -40,9 +40,9 @@ class Conflicts(Exception):
             path, who = listed[0]
             text = f"1 conflict: conflict with {who.display_name()}: {path}"
         else:
-            every = sum(map(count, self.contested.values()))
-            text = f"{every} conflicts: {_by_owner(known)}"
-            if every > len(listed):
+            total = sum(map(count, self.contested.values()))
+            text = f"{total} conflicts: {_by_owner(known)}"
+            if total > len(listed):
                 text += f"\nand more: only the first {len(listed)} are shown"
         return Conflict(f"Apply failed with {text}", details={"causes": causes})
 

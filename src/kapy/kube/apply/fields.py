@@ -23,7 +23,7 @@ LEAF: Final[Fields] = {}
 """The path itself, and nothing below. Shared by all sets: never change it."""
 
 
-_UNSAFE: Final = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
+_UNSAFE: Final = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def html_safe(text: str) -> str:
@@ -210,7 +210,7 @@ def _paths(fields: Fields, prefix: Path) -> Iterator[Path]:
 def count(fields: Fields) -> int:
     """Return the number of paths in a set."""
     own = "." in fields
-    return own + sum(count(one) if one else 1 for key, one in fields.items() if key != ".")
+    return own + sum(count(field) if field else 1 for key, field in fields.items() if key != ".")
 
 
 def _order(element: str) -> tuple[int, str]:
@@ -224,14 +224,14 @@ def element_text(element: str) -> str:
         return f".{value}"
     if kind == "k":
         values = json.loads(value).items()
-        return f"[{','.join(f'{name}={_key_text(one)}' for name, one in values)}]"
+        return f"[{','.join(f'{name}={_key_text(item)}' for name, item in values)}]"
     return f"[={_key_text(json.loads(value))}]" if kind == "v" else f"[{value}]"
 
 
 def _key_text(value: Any) -> str:
     """Return the value of a key as messages show it."""
     if isinstance(value, dict):
-        return "".join(f"{name}={_key_text(one)}" for name, one in value.items())
+        return "".join(f"{name}={_key_text(item)}" for name, item in value.items())
     if isinstance(value, list):
         return f"[{','.join(map(_key_text, value))}]"
     return json.dumps(value, ensure_ascii=False)

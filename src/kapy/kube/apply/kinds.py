@@ -43,8 +43,8 @@ class Types:
         """Build the types of a built-in kind from facts about its Go structs (see `apply.structs`).
         zero: the document of the struct's zero value.
         """
-        found = StructTypes(structs).struct(name)
-        return cls(MapType({**found.members, **_OBJECT}), typed=True, zero=zero)
+        map_type = StructTypes(structs).struct(name)
+        return cls(MapType({**map_type.members, **_OBJECT}), typed=True, zero=zero)
 
     @classmethod
     def deduced(cls) -> Types:

@@ -1,4 +1,4 @@
-"""From `kubectl apply` to `kubectl apply --server-side`: the last-applied annotation.
+"""The last-applied annotation, for the change from client-side to server-side apply.
 
 kubectl's server-side apply may take over a field without force if the last client-side apply set it
 and nobody has changed it since. The annotation is kept up to date, so that the user can go back to
@@ -47,7 +47,7 @@ def refresh_annotation(result: Document, applied: Document) -> Document:
     if not annotations.get(ANNOTATION):
         return result
     rest = {key: value for key, value in _annotations(applied).items() if key != ANNOTATION}
-    metadata = {key: one for key, one in applied["metadata"].items() if key != "annotations"}
+    metadata = {key: value for key, value in applied["metadata"].items() if key != "annotations"}
     metadata |= {"annotations": rest} if rest else {}
     configuration = {**applied, "metadata": metadata}
     text = json.dumps(configuration, separators=(",", ":"), sort_keys=True, ensure_ascii=False)

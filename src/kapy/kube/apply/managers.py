@@ -108,7 +108,7 @@ def parse_entries(entries: Any) -> Managers | None:
 
 def encode_entries(managers: Managers) -> list[Document]:
     """Return managedFields entries in kube-apiserver's order."""
-    entries = [_entry(one, owned) for one, owned in managers.items()]
+    entries = [_entry(key, owned) for key, owned in managers.items()]
     entries.sort(key=_entry_order)
     return entries
 
@@ -140,18 +140,18 @@ def _entry(identity: Identity, owned: ManagedEntry) -> Document:
 
 def cap(managers: Managers) -> None:
     """Merge the oldest update entries of a version until the number is within the limit."""
-    updaters = [one for one in managers if not one.applies]
+    updaters = [manager for manager in managers if not manager.applies]
     surplus = len(updaters) - MAX_UPDATERS
     if surplus <= 0:
         return
-    updaters.sort(key=lambda one: (managers[one].time or "", one.order()))
+    updaters.sort(key=lambda value: (managers[value].time or "", value.order()))
     first_of_version: dict[str, Identity] = {}
-    for one in updaters:
+    for updater in updaters:
         if surplus <= 0:
             return
-        owned = managers[one]
-        first = first_of_version.setdefault(owned.api_version, one)
-        if first is one:
+        owned = managers[updater]
+        first = first_of_version.setdefault(owned.api_version, updater)
+        if first is updater:
             continue
         bucket = Identity(
             _ANCIENT_MANAGER, applies=False, subresource="", api_version=owned.api_version
@@ -159,6 +159,6 @@ def cap(managers: Managers) -> None:
         if bucket not in managers:
             managers[bucket] = managers.pop(first)
         fields = union(managers[bucket].fields, owned.fields)
-        del managers[one]
+        del managers[updater]
         managers[bucket] = ManagedEntry(owned.api_version, fields, owned.time)
         surplus -= 1

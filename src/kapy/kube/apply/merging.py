@@ -97,7 +97,7 @@ def _order(
     items of the left list alone keep their positions between shared ones.
     """
     result: list[tuple[str | None, Any]] = []
-    taken: set[str] = set()
+    value: set[str] = set()
     shared = [key for key in rights if key in left]
     at_left = at_right = at_shared = 0
     while at_left < len(lefts) or at_right < len(rights):
@@ -107,7 +107,7 @@ def _order(
             if at_right < len(rights):
                 if key == rights[at_right]:
                     result.append((key, None))
-                    taken.add(rights[at_right])
+                    value.add(rights[at_right])
                     at_left, at_right, at_shared = at_left + 1, at_right + 1, at_shared + 1
                     continue
                 if key in right and next_shared is not None and key != next_shared:
@@ -117,11 +117,11 @@ def _order(
                 result.append((key, items[at_left]))
                 at_left += 1
                 continue
-            if key in taken:
+            if key in value:
                 at_left += 1
         if at_right < len(rights):
             result.append((rights[at_right], None))
-            taken.add(rights[at_right])
+            value.add(rights[at_right])
             if rights[at_right] == next_shared:
                 at_shared += 1
             at_right += 1
@@ -132,16 +132,16 @@ def owned_fields(node: Type, value: Any) -> Fields | None:
     """Return the fields that a configuration sets, before `without_server_fields` removes some;
     None if there are none.
     """
-    found = resolve_deduced(node, value)
-    if isinstance(found, MapType):
-        if found.atomic:
+    result = resolve_deduced(node, value)
+    if isinstance(result, MapType):
+        if result.atomic:
             return LEAF
-        return _owned_members(found, value) if isinstance(value, dict) else None
-    if isinstance(found, ListType):
-        if found.keys is None:
+        return _owned_members(result, value) if isinstance(value, dict) else None
+    if isinstance(result, ListType):
+        if result.keys is None:
             return LEAF
-        return _owned_items(found, value) if isinstance(value, list) else None
-    return None if value is None and found is not node else LEAF
+        return _owned_items(result, value) if isinstance(value, list) else None
+    return None if value is None and result is not node else LEAF
 
 
 def _owned_members(node: MapType, value: dict[str, Any]) -> Fields | None:
@@ -187,11 +187,11 @@ def without(node: Type, value: Any, fields: Fields) -> Any:
     """Return `value` without the paths of a set; a container that becomes empty is replaced by
     null.
     """
-    found = resolve_deduced(node, value)
-    if isinstance(found, MapType) and isinstance(value, dict):
-        return None if found.atomic or not value else _members_without(found, value, fields)
-    if isinstance(found, ListType) and isinstance(value, list):
-        return None if found.keys is None or not value else _items_without(found, value, fields)
+    result = resolve_deduced(node, value)
+    if isinstance(result, MapType) and isinstance(value, dict):
+        return None if result.atomic or not value else _members_without(result, value, fields)
+    if isinstance(result, ListType) and isinstance(value, list):
+        return None if result.keys is None or not value else _items_without(result, value, fields)
     return value
 
 
@@ -242,8 +242,8 @@ def with_parent_paths(node: Type, fields: Fields) -> Fields:
 
 def _child_type(node: Type, key: str) -> Type:
     if key[0] == "f":
-        found = node if isinstance(node, MapType) else resolve_deduced(node, {})
-        return found.type_of(key[2:]) if isinstance(found, MapType) else node
+        result = node if isinstance(node, MapType) else resolve_deduced(node, {})
+        return result.type_of(key[2:]) if isinstance(result, MapType) else node
     found_list = node if isinstance(node, ListType) else resolve_deduced(node, [])
     return found_list.element if isinstance(found_list, ListType) else node
 
@@ -255,7 +255,7 @@ def without_nulls(node: Type, before: Any, value: Any) -> Any:
     if value is before or not isinstance(value, dict):
         if isinstance(value, list) and isinstance(before, list):
             element = node.element if isinstance(node, ListType) else DEDUCED
-            return [without_nulls(element, None, one) for one in value]
+            return [without_nulls(element, None, item) for item in value]
         return value
     old: dict[str, Any] = before if isinstance(before, dict) else {}
     known = node if isinstance(node, MapType) else _UNKNOWN

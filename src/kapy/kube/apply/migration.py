@@ -37,15 +37,17 @@ def migrate_entries(managed_fields: Iterable[Document], manager: str) -> list[Do
     there = list(managed_fields)
     managers = entries.read(there)
     names = {
-        one.manager
-        for one, owned in managers.items()
-        if not one.applies and _is_applied(one, owned)
+        identity.manager
+        for identity, owned in managers.items()
+        if not identity.applies and _is_applied(identity, owned)
     }
     if not names:
         return None
-    newest = sorted(managers, key=lambda one: managers[one].time or "", reverse=True)
+    newest = sorted(managers, key=lambda identity: managers[identity].time or "", reverse=True)
     for name in sorted(names):
-        _migrate(managers, [one for one in newest if _is_updater(one, name)], manager)
+        _migrate(
+            managers, [identity for identity in newest if _is_updater(identity, name)], manager
+        )
     return entries.encode_entries(managers)
 
 
@@ -62,8 +64,8 @@ def _migrate(managers: Managers, updaters: list[Identity], manager: str) -> None
     applier = Identity(manager, applies=True, subresource="", api_version="")
     target = managers.get(applier) or managers[updaters[0]]
     fields = target.fields
-    for one in updaters:
-        owned = managers.pop(one)
+    for updater in updaters:
+        owned = managers.pop(updater)
         if owned.api_version == target.api_version:
             fields = union(fields, owned.fields)
     managers[applier] = ManagedEntry(target.api_version, fields, target.time)

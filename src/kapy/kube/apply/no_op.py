@@ -31,15 +31,15 @@ def is_no_op(live: Document, intent: Document, manager: str) -> bool:
     # Servers do not keep empty labels and annotations, so nobody owns them.
     named = dict(owned.get("f:metadata") or {})
     metadata = {
-        key: one
-        for key, one in wanted["metadata"].items()
-        if key not in _IDENTITY and (one or f"f:{key}" in named)
+        key: value
+        for key, value in wanted["metadata"].items()
+        if key not in _IDENTITY and (value or f"f:{key}" in named)
     }
     for key in _MERGED:
         # Those of others, who have some, stay: nothing of them is owned, and nothing applied.
         if metadata.get(key) == {} and named.get(f"f:{key}") == {}:
             del metadata[key], named[f"f:{key}"]
-    owned = {key: one for key, one in owned.items() if key != "f:metadata"}
+    owned = {key: value for key, value in owned.items() if key != "f:metadata"}
     if named:
         owned["f:metadata"] = named
     wanted["metadata"] = metadata
@@ -99,8 +99,8 @@ def _item_matches(path: str, owned: Document, intended: _ListIndex, current: _Li
     if kind != "k":
         return False
     keys = decode_json(text)
-    one, two = intended.of(keys), current.of(keys)
-    return one is not None and two is not None and _map_matches(owned, one, two)
+    item, two = intended.of(keys), current.of(keys)
+    return item is not None and two is not None and _map_matches(owned, item, two)
 
 
 class _ListIndex:

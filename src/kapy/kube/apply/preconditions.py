@@ -30,8 +30,8 @@ def conversion_error(applied: Document, problem: str) -> ApplyFailed:
     if _FRACTION.search(problem):
         text = "cannot convert float64 to int64"
     kind = _object_text(applied).partition("; ")[2]
-    said = f"to proper version: unable to convert unstructured object to {kind}: {text}"
-    return apply_failed(f"failed to convert new object ({_object_text(applied)}) {said}")
+    result = f"to proper version: unable to convert unstructured object to {kind}: {text}"
+    return apply_failed(f"failed to convert new object ({_object_text(applied)}) {result}")
 
 
 _FIELD: Final = re.compile(r"Go struct field \S+ of type (\S+)")
@@ -56,7 +56,7 @@ def _object_text(document: Document) -> str:
     group, version = split_api_version(document["apiVersion"])
     metadata = _metadata(document)
     parts = (metadata.get(field, "") for field in ("namespace", "name"))
-    name = "/".join(one if isinstance(one, str) else "" for one in parts)
+    name = "/".join(part if isinstance(part, str) else "" for part in parts)
     return f"{name}; {f'{group}/' if group else '/'}{version}, Kind={document['kind']}"
 
 

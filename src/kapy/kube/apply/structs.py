@@ -73,23 +73,23 @@ class StructTypes:
 
     def struct(self, name: str) -> MapType:
         """Return the type of a struct."""
-        made = self._made.get(name)
-        if made is None:
+        map_type = self._made.get(name)
+        if map_type is None:
             members: dict[str, Type] = {}
-            made = MapType(members, atomic=name in _ATOMIC)
-            self._made[name] = made
+            map_type = MapType(members, atomic=name in _ATOMIC)
+            self._made[name] = map_type
             for field, facts in self._structs[name].items():
                 members[field] = self._field(facts)
-        return made
+        return map_type
 
     def _field(self, facts: Mapping[str, Any]) -> Type:
         kind: str = facts["t"]
         if kind.startswith("[]"):
             return self._list(kind[2:], facts)
-        found = self._type(kind)
-        if isinstance(found, MapType) and "mt" in facts:
-            return MapType(found.members, found.element, atomic=facts["mt"] == "atomic")
-        return found
+        result = self._type(kind)
+        if isinstance(result, MapType) and "mt" in facts:
+            return MapType(result.members, result.element, atomic=facts["mt"] == "atomic")
+        return result
 
     def _type(self, kind: str) -> Type:
         if kind.startswith("[]"):
@@ -113,11 +113,11 @@ def _defaults(members: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, An
     """Return the values of keys that an item may omit: a field that Go always writes has its zero
     value.
     """
-    found: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for key in keys:
         facts = members.get(key, {})
         if "d" in facts:
-            found[key] = facts["d"]
+            defaults[key] = facts["d"]
         elif "f" not in facts and facts.get("t") in _ZEROS:
-            found[key] = _ZEROS[facts["t"]]
-    return found
+            defaults[key] = _ZEROS[facts["t"]]
+    return defaults

@@ -57,8 +57,9 @@ class Tracker:
         types: Mapping[str, Types],
         convert: ToVersion | None = None,
     ) -> None:
-        """types: merge types by apiVersion, for all served versions. convert: converts an object to
-        another apiVersion; without it only `apiVersion` is changed.
+        """Track a kind. types: merge types by apiVersion, for all served versions.
+
+        convert: converts an object to another apiVersion; without it only `apiVersion` is changed.
         """
         self._types = types
         self._convert = convert or _renamed
@@ -199,7 +200,7 @@ class Tracker:
         """
         changed, removed = self._differences(before, new, write)
         if changed is None and removed is None and not _foreign(managers, write.api_version):
-            return {one: entry for one, entry in managers.items() if entry.fields}
+            return {identity: entry for identity, entry in managers.items() if entry.fields}
         if changed is None:
             return self._reduced(managers, before, new, write, (changed, removed))
         own = write.identity(applies=False)
@@ -233,16 +234,16 @@ class Tracker:
         """
         by_version = {write.api_version: differences}
         result: Managers = {}
-        for one, entry in managers.items():
-            if one == own:
-                result[one] = entry
+        for identity, entry in managers.items():
+            if identity == own:
+                result[identity] = entry
                 continue
             known = self._known(by_version, entry.api_version, before, after, write)
             fields = entry.fields
-            for gone in known:
-                fields = difference(fields, gone) if gone is not None else fields
+            for removed in known:
+                fields = difference(fields, removed) if removed is not None else fields
             if fields:
-                result[one] = entry.with_fields(fields)
+                result[identity] = entry.with_fields(fields)
         return result
 
     def _known(
@@ -315,12 +316,12 @@ class Tracker:
     ) -> None:
         by_version = {write.api_version: differences}
         contested: dict[Identity, Fields] = {}
-        for one, entry in managers.items():
-            if one == own:
+        for identity, entry in managers.items():
+            if identity == own:
                 continue
             changed, _ = self._known(by_version, entry.api_version, before, after, write)
             if changed is not None and (fields := intersection(entry.fields, changed)):
-                contested[one] = fields
+                contested[identity] = fields
         if contested:
             raise Conflicts(contested)
 
@@ -341,14 +342,14 @@ class Tracker:
         for entry in managers.values():
             so_far = by_version.get(entry.api_version, {})
             by_version[entry.api_version] = union(so_far, entry.fields)
-        for other in sorted(by_version, key=lambda one: one != before):
+        for other in sorted(by_version, key=lambda item: item != before):
             if other in self._types:
                 whole, pruned = self._with_owned(whole, pruned, by_version[other], other)
         what = f"{_PRUNE}failed add back dangling items: failed to convert pruned object to last"
         pruned = self._seen(pruned, before, f"{what} applied version: ")
         whole = self._as(whole, before)
-        gone = difference(_all(types, whole), _all(types, pruned))
-        result = without(types.root, whole, intersection(gone, last_fields))
+        removed = difference(_all(types, whole), _all(types, pruned))
+        result = without(types.root, whole, intersection(removed, last_fields))
         return self._seen(result, version, _PRUNE)
 
     def _with_owned(

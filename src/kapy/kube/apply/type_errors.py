@@ -34,7 +34,7 @@ def type_error_text(node: Type, value: Any, *, repeated: bool = False) -> str:
         return ""
     lines = list(
         limit_messages(
-            one for one in _type_errors(node, value, "") if not (repeated and _TWICE in one)
+            error for error in _type_errors(node, value, "") if not (repeated and _TWICE in error)
         )
     )
     if len(lines) <= 1:
@@ -46,14 +46,14 @@ def fits(node: Type, value: Any, *, repeated: bool) -> bool:
     """Whether a value has no type errors; faster than computing the messages."""
     if value is None:
         return True
-    found = resolve_deduced(node, value)
-    if isinstance(found, Scalar):
-        return not _expected(found, value)
-    if isinstance(found, MapType):
-        return isinstance(value, dict) and _map_fits(found, value, repeated=repeated)
-    if isinstance(found, ListType):
-        return isinstance(value, list) and _list_fits(found, value, repeated=repeated)
-    return found.what is None or fits(found.what, value, repeated=repeated)
+    result = resolve_deduced(node, value)
+    if isinstance(result, Scalar):
+        return not _expected(result, value)
+    if isinstance(result, MapType):
+        return isinstance(value, dict) and _map_fits(result, value, repeated=repeated)
+    if isinstance(result, ListType):
+        return isinstance(value, list) and _list_fits(result, value, repeated=repeated)
+    return result.what is None or fits(result.what, value, repeated=repeated)
 
 
 def _map_fits(node: MapType, value: Document, *, repeated: bool) -> bool:
@@ -80,16 +80,16 @@ def _list_fits(node: ListType, value: list[Any], *, repeated: bool) -> bool:
 
 
 def _type_errors(node: Type, value: Any, path: Path) -> Iterator[str]:
-    found = resolve_deduced(node, value)
+    result = resolve_deduced(node, value)
     if value is None:
         return
-    if isinstance(found, Untracked) and found.what is not None:
-        found = found.what
-    if isinstance(found, MapType):
-        yield from _map_type_errors(found, value, path)
-    elif isinstance(found, ListType):
-        yield from _list_type_errors(found, value, path)
-    elif isinstance(found, Scalar) and (expected := _expected(found, value)):
+    if isinstance(result, Untracked) and result.what is not None:
+        result = result.what
+    if isinstance(result, MapType):
+        yield from _map_type_errors(result, value, path)
+    elif isinstance(result, ListType):
+        yield from _list_type_errors(result, value, path)
+    elif isinstance(result, Scalar) and (expected := _expected(result, value)):
         yield _error_at(path, expected)
 
 

@@ -64,8 +64,8 @@ class MapType:
         self.silent = silent
 
     def type_of(self, name: str) -> Type:
-        found = self.members.get(name)
-        return found if found is not None else self.element or DEDUCED
+        member = self.members.get(name)
+        return member if member is not None else self.element or DEDUCED
 
     def declares(self, name: str) -> bool:
         return name in self.members
@@ -149,7 +149,10 @@ def item_key(node: ListType, item: Any) -> str:
             "(and doesn't have default values for any key fields)"
         )
     # 1, 1.0 and true are one key of a cache.
-    if all((type(one) is str and len(one) <= MAX_TEXT) or type(one) is int for _, one in values):
+    if all(
+        (type(element) is str and len(element) <= MAX_TEXT) or type(element) is int
+        for _, element in values
+    ):
         return _map_key(*values)
     return _spell(dict(values))
 
@@ -271,12 +274,12 @@ def _array(schema: Document) -> Type:
 
 def type_of_kind(schema: Document) -> MapType:
     """Return the merge type of a whole kind: the schema's fields and ObjectMeta."""
-    found = type_of_schema({**schema, "type": "object"})
-    assert isinstance(found, MapType)
+    kind = type_of_schema({**schema, "type": "object"})
+    assert isinstance(kind, MapType)
     members = {
-        **found.members,
+        **kind.members,
         "apiVersion": STRIPPED,
         "kind": STRIPPED,
         "metadata": OBJECT_META,
     }
-    return MapType(members, found.element if schema.get("properties") else DEDUCED)
+    return MapType(members, kind.element if schema.get("properties") else DEDUCED)

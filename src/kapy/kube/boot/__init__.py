@@ -41,17 +41,22 @@ FORMATS: Final = (cloud_config.FORMAT, ignition.FORMAT)
 
 
 def read_boot_data(
-    data: bytes, data_format: str = "", *, instance: Mapping[str, str] | None = None
+    data: bytes,
+    data_format: str = "",
+    *,
+    instance: Mapping[str, str] | None = None,
+    system: bool = False,
 ) -> BootPlan:
     """The steps of boot data.
 
     data_format: the key `format` of a bootstrap Secret; the empty one is cloud-config. instance:
     metadata of the machine (`local_hostname`, `instance_id`) for variables in a cloud-config.
-    Raises BadBootData. Reading can take a second per megabyte; `kapy.sdk.boot_plan` does it beside
-    the event loop.
+    system: whether users, NTP servers, disks and mounts of a cloud-config become steps, too; else
+    they are among the sections that are not applied. Raises BadBootData. Reading can take a second
+    per megabyte; `boot_plan` of `kapy.sdk.boot` does it beside the event loop.
     """
     if data_format in ("", cloud_config.FORMAT):
-        return cloud_config.read_cloud_config(data, instance)
+        return cloud_config.read_cloud_config(data, instance, system=system)
     if data_format == ignition.FORMAT:
         return ignition.read_ignition(data)
     raise BadBootData(

@@ -1,8 +1,9 @@
 """Reads cloud-init's cloud-config into steps.
 
 `bootcmd`, `write_files` and `runcmd` are applied in cloud-init's order, whatever the order in the
-document. As with upstream's docker provider each command of `runcmd` is a process of its own, and
-the first that fails ends the boot; cloud-init runs all of them as one script and goes on.
+document; `users`, `ntp`, disks and mounts only on request. As with upstream's docker provider each
+command of `runcmd` is a process of its own, and the first that fails ends the boot; cloud-init runs
+all of them as one script and goes on.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kapy.kube import Document
 from kapy.kube.boot.contents import MAX_STEPS, ContentDecoder, text_of
 from kapy.kube.boot.fields import flag_field, text_field
 from kapy.kube.boot.steps import BadBootData, BootPlan, RunCommand, Step, WriteFile, shell
+from kapy.kube.boot.system import SECTIONS, disk_steps, ntp_steps, user_steps
 from kapy.kube.yaml import YamlError, load
 
 FORMAT: Final = "cloud-config"
@@ -35,8 +37,12 @@ _MAX_NUMBER: Final = 1 << 64
 _MAX_WORDS: Final = 100_000
 
 
-def read_cloud_config(data: bytes, instance: Mapping[str, str] | None = None) -> BootPlan:
+def read_cloud_config(
+    data: bytes, instance: Mapping[str, str] | None = None, *, system: bool = False
+) -> BootPlan:
     """The steps of a cloud-config.
+
+    system: whether users, NTP servers, disks and mounts become steps, too.
 
     instance: metadata such as `local_hostname`, for the variables of boot data that declares itself
     a Jinja template. Only plain variables with a value here are replaced; nothing else of Jinja is
@@ -53,11 +59,19 @@ def read_cloud_config(data: bytes, instance: Mapping[str, str] | None = None) ->
     steps: list[Step] = [
         *_commands(_entries(config, "bootcmd"), "bootcmd"),
         *(step for step, deferred in written if not deferred),
+        *(_system(config) if system else ()),
         *(step for step, deferred in written if deferred),
         *_commands(_entries(config, "runcmd"), "runcmd"),
     ]
-    ignored = tuple(key for key, value in config.items() if key not in _APPLIED and value)
+    applied = _APPLIED | SECTIONS if system else _APPLIED
+    ignored = tuple(key for key, value in config.items() if key not in applied and value)
     return BootPlan(tuple(steps), ignored)
+
+
+def _system(config: Document) -> Iterator[Step]:
+    yield from disk_steps(config)
+    yield from user_steps(config)
+    yield from ntp_steps(config)
 
 
 def _substitute_variables(text: str, instance: Mapping[str, str]) -> str:
@@ -117,7 +131,7 @@ def _commands(entries: list[Any], section: str) -> Iterator[RunCommand]:
             words += len(command)
             if words > _MAX_WORDS:  # which aliases can make of a short text
                 raise BadBootData(f"{entry}: the commands have more than {_MAX_WORDS} words")
-            argv = tuple(_check_text(_word(one, entry), entry) for one in command)
+            argv = tuple(_check_text(_word(item, entry), entry) for item in command)
             if argv:
                 yield RunCommand(argv, entry)
         elif command is not None or section == "runcmd":

@@ -170,11 +170,16 @@ def _arguments(arguments: Any, kubelet: dict[str, str], entry: str) -> Any:
     """
     if isinstance(arguments, dict):
         return {**arguments, **{name: _value(arguments, name, kubelet) for name in kubelet}}
-    if not isinstance(arguments, list) or not all(isinstance(one, dict) for one in arguments):
+    if not isinstance(arguments, list) or not all(
+        isinstance(argument, dict) for argument in arguments
+    ):
         raise BadBootData(f"{entry}: kubeletExtraArgs of kubeadm's configuration must be a list")
-    values = {str(one.get("name")): one.get("value") for one in arguments}
+    values = {str(argument.get("name")): argument.get("value") for argument in arguments}
     ours = {name: _value(values, name, kubelet) for name in kubelet}
-    kept = [{**one, "value": ours.get(str(one.get("name")), one.get("value"))} for one in arguments]
+    kept = [
+        {**argument, "value": ours.get(str(argument.get("name")), argument.get("value"))}
+        for argument in arguments
+    ]
     added = [{"name": name, "value": ours[name]} for name in kubelet if name not in values]
     return [*kept, *added]
 

@@ -84,9 +84,9 @@ class ContentDecoder:
         if not source:
             return b""
         if not source.startswith(_DATA):
-            shown = source.split("?", 1)[0][:100]
+            part = source.split("?", 1)[0][:100]
             raise BadBootData(
-                f'{entry}: the source "{shown}" would have to be fetched; only data URLs are read'
+                f'{entry}: the source "{part}" would have to be fetched; only data URLs are read'
             )
         media, comma, payload = source.removeprefix(_DATA).partition(",")
         if not comma:

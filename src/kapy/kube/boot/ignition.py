@@ -95,9 +95,9 @@ def _files(files: list[Document]) -> Iterator[Step]:
         if file.get("contents") is not None or not additions:
             content = _content(_mapping(file, "contents", entry), contents, entry)
             yield WriteFile(path, content, entry, mode, owner, append=append is True)
-        for number, one in enumerate(additions):
+        for number, addition in enumerate(additions):
             added = f"{entry}.append[{number}]"
-            content = _content(one, contents, added)
+            content = _content(addition, contents, added)
             yield WriteFile(path, content, added, mode, owner, append=True)
 
 
@@ -209,7 +209,7 @@ def _entries(parent: Document, field: str, entry: str) -> list[Document]:
     value: Any = parent.get(field)
     if value is None:
         return []
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise BadBootData(f"{entry}: {field} must be a list of objects")
     if len(value) > MAX_STEPS:
         raise BadBootData(f"{entry}: there are {len(value)} entries, more than {MAX_STEPS}")

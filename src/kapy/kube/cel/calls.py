@@ -56,10 +56,10 @@ def _function(
     for pattern in tree.arguments[-1:] if name == "matches" else ():
         if isinstance(pattern, Literal):
             _check_pattern(compiler, pattern)
-    found = functions.resolve(name, tuple(types), member=member)
-    if found is None:
+    overload = functions.resolve(name, tuple(types), member=member)
+    if overload is None:
         raise compiler.no_overload(tree.at, name, types, member=member)
-    run, result = found
+    run, result = overload
     if name == "_+_" and types[0].list_type:
         run, result = concatenation(types[0]), types[0]
     size = call_size(name, terms)
@@ -74,7 +74,7 @@ def _function(
 
 
 def _may_be_large(types: list[Type]) -> bool:
-    return not all(one.name in _CONSTANT_SIZE_TYPES for one in types)
+    return not all(kind.name in _CONSTANT_SIZE_TYPES for kind in types)
 
 
 _CONSTANT_SIZE_TYPES: Final = frozenset(("int", "uint", "double", "bool", "timestamp", "null_type"))
@@ -83,10 +83,10 @@ _CONSTANT_SIZE_TYPES: Final = frozenset(("int", "uint", "double", "bool", "times
 def _with_charge(function: Callable[..., Any], runs: list[Run], charges: Charge) -> Run:
     """Return the run of a call that charges a cost computed from the sizes of its arguments."""
     if len(runs) == 2:
-        one, two = runs
+        value, two = runs
 
         def run_two(frame: Frame) -> Any:
-            first, second = one(frame), two(frame)
+            first, second = value(frame), two(frame)
             frame[0] -= charges(first, second)
             if frame[0] < 0:
                 raise CostExceeded
@@ -95,7 +95,7 @@ def _with_charge(function: Callable[..., Any], runs: list[Run], charges: Charge)
         return run_two
 
     def run(frame: Frame) -> Any:
-        values = [one(frame) for one in runs]
+        values = [item(frame) for item in runs]
         charge(frame, charges(*values))
         return function(*values)
 
@@ -137,7 +137,7 @@ def _apply_function(function: Callable[..., Any], runs: list[Run]) -> Run:
             return lambda frame: function(one(frame))
         case [one, two]:
             return lambda frame: function(one(frame), two(frame))
-    return lambda frame: function(*[one(frame) for one in runs])
+    return lambda frame: function(*[run(frame) for run in runs])
 
 
 def _in(compiler: Compiler, tree: Call) -> Term:

@@ -26,15 +26,15 @@ def traversal(value: Any) -> int:
         return 1
     total, rest = 0, [value]
     while rest and total < _MAX_NODES:
-        one = rest.pop()
-        if isinstance(one, (str, bytes)):
-            total += len(one) // 10
-        elif isinstance(one, dict):
-            total += len(one)
-            rest.extend(one.values())
-        elif isinstance(one, list):
-            total += len(one)
-            rest.extend(one)
+        item = rest.pop()
+        if isinstance(item, (str, bytes)):
+            total += len(item) // 10
+        elif isinstance(item, dict):
+            total += len(item)
+            rest.extend(item.values())
+        elif isinstance(item, list):
+            total += len(item)
+            rest.extend(item)
         total += 1
     return total
 
@@ -54,8 +54,8 @@ def _created_size(*values: Any) -> int:
 def _replaced(text: Any, old: Any = "", new: Any = "", count: int = -1) -> int:
     if not (isinstance(text, str) and isinstance(old, str)):
         return 1
-    found = text.count(old) if count < 0 else min(count, len(text) + 1)
-    return (len(text) + found * _size(new)) // 5 + 1
+    result = text.count(old) if count < 0 else min(count, len(text) + 1)
+    return (len(text) + result * _size(new)) // 5 + 1
 
 
 def _joined(items: Any, separator: Any = "") -> int:
@@ -93,8 +93,8 @@ def _smaller(left: Any, right: Any) -> int:
 def _in(value: Any, items: Any) -> int:
     if isinstance(items, dict):
         return 1
-    each = 1 if isinstance(value, str) else 3
-    return _size(items) * max(each, traversal(value) // 10)
+    unit = 1 if isinstance(value, str) else 3
+    return _size(items) * max(unit, traversal(value) // 10)
 
 
 def _searched_size(items: Any, value: Any = "", *_: Any) -> int:

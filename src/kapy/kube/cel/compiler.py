@@ -72,7 +72,7 @@ class Compiler:
         self.slots = 0
         self.loops = 0
         self._given = len(variables)
-        self._scope = {name: (one, slot) for slot, (name, one) in enumerate(variables.items(), 1)}
+        self._scope = {name: (kind, slot) for slot, (name, kind) in enumerate(variables.items(), 1)}
         self._readable = set(variables)
 
     def problem(self, at: int, text: str) -> CompileError:
@@ -84,7 +84,7 @@ class Compiler:
     ) -> CompileError:
         """Return the error for a call without a matching overload."""
         target = f"{types[0]}." if member else ""
-        given = ", ".join(str(one) for one in (types[1:] if member else types))
+        given = ", ".join(str(kind) for kind in (types[1:] if member else types))
         text = f"found no matching overload for '{name}' applied to '{target}({given})'"
         return self.problem(at, text)
 
@@ -109,11 +109,11 @@ class Compiler:
 
     def push(self, names: tuple[str, ...], types: tuple[Type, ...]) -> tuple[int, ...]:
         slots = []
-        for name, one in zip(names, types, strict=True):
+        for name, kind in zip(names, types, strict=True):
             self.slots += 1
             slot = self._given + self.slots
             slots.append(slot)
-            self._scope[name] = (one, slot)
+            self._scope[name] = (kind, slot)
         return tuple(slots)
 
     @property
@@ -125,10 +125,10 @@ class Compiler:
 
     def lookup(self, name: str) -> tuple[Type, int] | None:
         """Return the type and slot of a variable, None if it is undeclared."""
-        one = self._scope.get(name)
-        if one is not None and one[1] <= self._given:
+        entry = self._scope.get(name)
+        if entry is not None and entry[1] <= self._given:
             self.used.add(name)
-        return one
+        return entry
 
 
 class _Scope:

@@ -109,8 +109,8 @@ def call_size(name: str, terms: Sequence[Term]) -> int | None:
     """Return the maximum number of characters or items in the result of a call; None if there is no
     limit.
     """
-    sizes = [one.type.max_size for one in terms if one.type.name in _SIZED]
-    known = [one for one in sizes if one is not None]
+    sizes = [term.type.max_size for term in terms if term.type.name in _SIZED]
+    known = [size for size in sizes if size is not None]
     if not sizes or len(known) < len(sizes):
         return None
     if name == "replace" and len(known) > 2:

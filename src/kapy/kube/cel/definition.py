@@ -85,7 +85,7 @@ def rule_errors(
 def definition_rule_errors(
     schema: Document, path: str, *, flawed: Sequence[str] = (), cheap: bool = True
 ) -> list[FieldError]:
-    """What is wrong with the rules anywhere in the schema of one version of a definition.
+    """Return the errors of all rules in the schema of one version of a definition.
 
     path: where the schema stands (`spec.versions[0].schema.openAPIV3Schema`). flawed: fields with
     errors; rules on the way to them are not looked at. cheap: each rule has to be cheap.
@@ -113,7 +113,9 @@ class _Rules:
             except cost.TooCostly:
                 return [forbidden(self.path, TOO_LARGE)]
         if self.costs.total > TOTAL_LIMIT:
-            for _, path in sorted(self.costs.rules, key=lambda one: -one[0])[:_MAX_SHOWN_EXPENSIVE]:
+            for _, path in sorted(self.costs.rules, key=lambda rule: -rule[0])[
+                :_MAX_SHOWN_EXPENSIVE
+            ]:
                 text = f"contributed to estimated {self.counted} cost total exceeding cost limit"
                 errors.append(forbidden(path, f"{text} for entire OpenAPIv3 schema"))
             what = (
@@ -131,7 +133,7 @@ class _Rules:
                 yield from self._node_errors(below)
         rules = schema.get("x-kubernetes-validations")
         inside = f"{place.path}."
-        if not rules or any(one.startswith(inside) for one in self.flawed):
+        if not rules or any(item.startswith(inside) for item in self.flawed):
             return
         kind = declared_type(schema, resource=place.root)
         path = f"{place.path}.x-kubernetes-validations"
@@ -201,8 +203,8 @@ def _child_places(place: _Place) -> Iterator[_Place]:
     more = schema.get("additionalProperties")
     if isinstance(more, dict):
         yield _Place(more, f"{path}.additionalProperties", times, place.unmatched)
-    for name, one in (schema.get("properties") or {}).items():
-        yield _Place(one, f"{path}.properties[{name}]", times, place.unmatched)
+    for name, subschema in (schema.get("properties") or {}).items():
+        yield _Place(subschema, f"{path}.properties[{name}]", times, place.unmatched)
     items = schema.get("items")
     if isinstance(items, dict):
         loose = schema.get("x-kubernetes-list-type") != "map"
@@ -251,12 +253,12 @@ def _compile(
 def _too_costly(subject: str, cost: int, limit: int) -> str:
     factor = cost / limit
     if factor > 100:
-        shown = "more than 100x"
+        result = "more than 100x"
     elif factor < 1.5:
-        shown = f"{factor:f}x"
+        result = f"{factor:f}x"
     else:
-        shown = f"{factor:.1f}x"
-    return f"{subject} exceeds budget by factor of {shown} {_ADVICE}"
+        result = f"{factor:.1f}x"
+    return f"{subject} exceeds budget by factor of {result} {_ADVICE}"
 
 
 def _text_errors(place: _Place, rule: Document, where: str) -> Iterator[FieldError]:
@@ -278,7 +280,7 @@ def _text_errors(place: _Place, rule: Document, where: str) -> Iterator[FieldErr
         yield required(f"{where}.messageExpression", text)
     reason = rule.get("reason")
     if reason is not None and reason not in _REASONS:
-        words = ", ".join(json.dumps(one) for one in _REASONS)
+        words = ", ".join(json.dumps(item) for item in _REASONS)
         text = f"supported values: {words}"
         yield FieldError("FieldValueNotSupported", f"{where}.reason", text, reason)
     path = rule.get("fieldPath")

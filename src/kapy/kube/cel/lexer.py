@@ -50,7 +50,7 @@ _MAX_INTEGER: Final = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """kind: "literal", "name", "op" or "end"; text: as written; value: of a literal."""
+    """A token. kind: "literal", "name", "op" or "end"; text: as written; value: of a literal."""
 
     kind: str
     text: str
@@ -138,7 +138,7 @@ def _has_unescaped_bytes(body: str) -> bytes:
     for match in _ESCAPE.finditer(body):
         result += body[last : match.start()].encode()
         raw = match[2] or match[5]
-        one = _character(match)
-        result += bytes([ord(one)]) if raw else one.encode()
+        value = _character(match)
+        result += bytes([ord(value)]) if raw else value.encode()
         last = match.end()
     return result + body[last:].encode()

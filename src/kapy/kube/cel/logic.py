@@ -106,6 +106,6 @@ def conditional_term(compiler: Compiler, tree: Call) -> Term:
         kind = Type(
             kind.name, kind.parameters, kind.fields, limit, kind.min_size, kind.list_type, kind.keys
         )
-    asked, yes, no = _boolean(test), then.run, other.run
+    condition, yes, no = _boolean(test), then.run, other.run
     cost = bound_cost(test.cost + max(then.cost, other.cost))
-    return Term(kind, lambda frame: yes(frame) if asked(frame) else no(frame), cost)
+    return Term(kind, lambda frame: yes(frame) if condition(frame) else no(frame), cost)

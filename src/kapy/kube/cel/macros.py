@@ -99,10 +99,10 @@ def _has_two(tree: Call) -> bool:
 
 def _names(compiler: Compiler, tree: Call, count: int) -> tuple[str, ...]:
     names = []
-    for one in tree.arguments[:count]:
-        if not isinstance(one, Name):
-            raise compiler.problem(one.at, "argument must be a simple name")
-        names.append(one.name)
+    for argument in tree.arguments[:count]:
+        if not isinstance(argument, Name):
+            raise compiler.problem(argument.at, "argument must be a simple name")
+        names.append(argument.name)
     return tuple(names)
 
 

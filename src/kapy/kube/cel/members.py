@@ -36,12 +36,12 @@ def select_term(compiler: Compiler, tree: Select) -> Term:
 def _field(compiler: Compiler, at: int, kind: Type, field: str) -> tuple[Type, str]:
     """Return the type of a member, and its key in the document."""
     if kind.name == "object":
-        found = kind.fields.get(field)
-        if found is None and field in RESERVED:  # the word itself may follow a dot
-            found = kind.fields.get(f"__{field}__")
-        if found is None:
+        result = kind.fields.get(field)
+        if result is None and field in RESERVED:  # the word itself may follow a dot
+            result = kind.fields.get(f"__{field}__")
+        if result is None:
             raise compiler.problem(at, f"undefined field '{field}'")
-        return found.type, found.name
+        return result.type, result.name
     if kind.name == "map":
         return kind.item, field
     if has_dyn(kind):
@@ -95,12 +95,12 @@ def _optional_member(compiler: Compiler, at: int, operand: Term, field: str) -> 
 
 
 def has_term(compiler: Compiler, tree: Call) -> Term:
-    (asked,) = tree.arguments
-    if not isinstance(asked, Select):
+    (argument,) = tree.arguments
+    if not isinstance(argument, Select):
         raise compiler.problem(tree.at, "invalid argument to has() macro")
-    operand = compiler.term(asked.operand)
+    operand = compiler.term(argument.operand)
     kind = operand.type.item if operand.type.name == "optional_type" else operand.type
-    _, key = _field(compiler, tree.at, kind, asked.field)
+    _, key = _field(compiler, tree.at, kind, argument.field)
     run = operand.run
     if kind.name == "object" and kind is operand.type:
 

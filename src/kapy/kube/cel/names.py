@@ -39,9 +39,9 @@ def literal_term(_: Compiler, tree: Literal) -> Term:
 
 
 def name_term(compiler: Compiler, tree: Name) -> Term:
-    found = compiler.lookup(tree.name)
-    if found is not None:
-        kind, slot = found
+    entry = compiler.lookup(tree.name)
+    if entry is not None:
+        kind, slot = entry
         return Term(kind, itemgetter(slot), 1)
     word = type_word(tree.name)
     if word is not None:

@@ -44,7 +44,7 @@ def _is_instance(expected: Type, value: Any) -> bool:
     if not expected.parameters or has_dyn(expected.item):
         return True
     if expected.name == "list":
-        return all(_is_instance(expected.item, one) for one in value)
+        return all(_is_instance(expected.item, item) for item in value)
     if expected.name == "optional_type":
         return not value.present or _is_instance(expected.item, value.inner)
     return True
@@ -66,12 +66,12 @@ def _type(words: list[str]) -> Type:
 
 
 def _types(text: str) -> tuple[Type, ...]:
-    words, found = _PART.findall(text), []
+    words, result = _PART.findall(text), []
     while words:
-        found.append(_type(words))
+        result.append(_type(words))
         if words:
             words.pop(0)  # the comma
-    return tuple(found)
+    return tuple(result)
 
 
 _SIGNATURE: Final = re.compile(
@@ -110,19 +110,19 @@ class Library:
         """
         fitting: list[Overload] = []
         results: list[Type] = []
-        for one in self._named.get((name, member), ()):
+        for item in self._named.get((name, member), ()):
             bindings: Bindings = {}
-            if len(one.parameters) == len(arguments) and all(
+            if len(item.parameters) == len(arguments) and all(
                 accepts(wanted, got, bindings)
-                for wanted, got in zip(one.parameters, arguments, strict=True)
+                for wanted, got in zip(item.parameters, arguments, strict=True)
             ):
-                fitting.append(one)
-                results.append(substitute(one.result, bindings))
+                fitting.append(item)
+                results.append(substitute(item.result, bindings))
         if not fitting:
             return None
         if len(fitting) == 1 and not _needs_dispatch(fitting[0], arguments):
             return fitting[0].run, results[0]
-        same = all(str(one) == str(results[0]) for one in results)
+        same = all(str(kind) == str(results[0]) for kind in results)
         return _dispatch(fitting), results[0] if same else SCALARS["dyn"]
 
 

@@ -164,12 +164,12 @@ class _Parser:
         return token.text
 
     def _arguments(self, close: str) -> tuple[Tree, ...]:
-        found: list[Tree] = []
+        arguments: list[Tree] = []
         while not self._accept(close):
-            if found:
+            if arguments:
                 self._expect(",")
-            found.append(self.expression())
-        return tuple(found)
+            arguments.append(self.expression())
+        return tuple(arguments)
 
     def _primary(self) -> Tree:
         token = self._next

@@ -64,12 +64,12 @@ def rule_of(document: Document, kind: Type) -> Rule:
     message = (document.get("message") or "").strip()
     expression = document.get("messageExpression")
     program = compile_expression(document["rule"], names)
-    said = _message_program(expression, names) if expression else None
-    used = program.uses | (said.uses if said else frozenset())
+    result = _message_program(expression, names) if expression else None
+    used = program.uses | (result.uses if result else frozenset())
     return Rule(
         program=program,
         message=message or f"failed rule: {source}",
-        message_program=said,
+        message_program=result,
         text=message or source,
         reason=document.get("reason") or _INVALID,
         field_path=normalize_path(document.get("fieldPath") or ""),
@@ -112,8 +112,8 @@ class NodeRules:
         old, wrong_old = self._rule_value(checked.old)
         for rule in rules:
             if isinstance(rule, str):
-                shown = self._schema.get("type") or ""
-                findings.errors.append(FieldError(_INVALID, checked.path, rule, shown))
+                kind = self._schema.get("type") or ""
+                findings.errors.append(FieldError(_INVALID, checked.path, rule, kind))
             elif not (rule.uses_old and old is ABSENT and not rule.optional_old):
                 used = rule.program.uses
                 problem = (wrong if "self" in used else "") or (
@@ -140,7 +140,7 @@ class NodeRules:
         if kind is not None:
             self._read, self._fitting = reading(kind), matching_types(kind)
         rules = self._schema["x-kubernetes-validations"]
-        return [self._compile_one(one, kind) for one in rules if (one.get("rule") or "").strip()]
+        return [self._compile_one(rule, kind) for rule in rules if (rule.get("rule") or "").strip()]
 
     def _compile_one(self, document: Document, kind: Type | None) -> Rule | str:
         """Compile a rule; returns the error text if it is invalid (it was stored before the

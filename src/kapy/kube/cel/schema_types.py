@@ -102,14 +102,14 @@ def _object(schema: Document, *, resource: bool) -> Type | None:
         properties = {**properties, **_ROOT, "metadata": metadata}
     required = schema.get("required") or ()
     fields, least = {}, 2
-    for name, one in properties.items():
-        inner = declared_type(one)
+    for name, subschema in properties.items():
+        inner = declared_type(subschema)
         if inner is None:
             continue
         word = escape(name)
         if word is not None:
             fields[word] = Field(name, inner)
-        if name in required and one.get("default") is None:
+        if name in required and subschema.get("default") is None:
             least += len(name) + inner.min_size + 4
     return Type("object", fields=fields, min_size=least)
 
@@ -120,7 +120,7 @@ def _string(schema: Document) -> Type:
     kind, least = _FORMATS.get(form or "", ("string", 2))
     if most is None:
         if kind == "string" and schema.get("enum"):
-            most = max(len(str(one)) for one in schema["enum"])
+            most = max(len(str(item)) for item in schema["enum"])
         else:
             most = _LENGTHS.get(form or "", MAX_REQUEST - 2)
     elif kind == "string":

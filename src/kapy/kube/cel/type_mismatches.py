@@ -59,7 +59,7 @@ def type_mismatch(kind: Type, value: Any) -> str:
             value, bool
         ):
             return ""
-        got = next(name for one, name in _GO.items() if isinstance(value, one))
+        got = next(name for key, name in _GO.items() if isinstance(value, key))
         return f"invalid data, expected {expected}, got {got}"
     if kind.name in ("map", "object") and not isinstance(value, dict):
         return "invalid data, expected a map for the provided schema with type=object"

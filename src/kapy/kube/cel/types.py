@@ -60,8 +60,8 @@ TIMESTAMP: Final = Type("timestamp")
 DURATION: Final = Type("duration")
 
 SCALARS: Final = {
-    one.name: one
-    for one in (DYN, BOOL, INT, UINT, DOUBLE, STRING, BYTES, NULL, TIMESTAMP, DURATION)
+    kind.name: kind
+    for kind in (DYN, BOOL, INT, UINT, DOUBLE, STRING, BYTES, NULL, TIMESTAMP, DURATION)
 }
 _NULLABLE: Final = frozenset(("object", "timestamp", "duration", "optional_type"))
 
@@ -116,8 +116,8 @@ def accepts(expected: Type, actual: Type, bindings: Bindings) -> bool:
     if expected.name == "type":
         return True
     return all(
-        accepts(one, two, bindings)
-        for one, two in zip(expected.parameters, actual.parameters, strict=True)
+        accepts(parameter, two, bindings)
+        for parameter, two in zip(expected.parameters, actual.parameters, strict=True)
     )
 
 

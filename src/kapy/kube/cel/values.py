@@ -132,8 +132,8 @@ _TYPE_NAMES: Final = {
 
 def kind_of(value: Any) -> str:
     """Return the name of a value's type, without parameters."""
-    found = _KINDS.get(type(value))
-    return found if found is not None else _subclass_kind(value)
+    kind = _KINDS.get(type(value))
+    return kind if kind is not None else _subclass_kind(value)
 
 
 def _subclass_kind(value: Any) -> str:

@@ -141,7 +141,7 @@ class DocumentEditor:
                 node[:] = parts.items()
             if isinstance(node, dict | list):
                 inner = node.values() if isinstance(node, dict) else node
-                todo += [one for one in inner if isinstance(one, dict | list)]
+                todo += [element for element in inner if isinstance(element, dict | list)]
 
     def equals(self, value: Any, other: Any) -> bool:
         """Compare a value with another one as JSON texts: 2 is not 2.0, and true is not 1."""
@@ -153,7 +153,7 @@ class DocumentEditor:
             return False
         if isinstance(value, dict):
             return value.keys() == other.keys() and all(
-                self.equals(one, other[name]) for name, one in value.items()
+                self.equals(element, other[name]) for name, element in value.items()
             )
         if isinstance(value, list):
             return len(value) == len(other) and all(map(self.equals, value, other))

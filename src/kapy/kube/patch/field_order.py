@@ -56,10 +56,10 @@ class _OrderedDocument:
             return
         self._open(node)
         if isinstance(node, dict) and not nulls:
-            for key in [key for key, one in node.items() if one is None]:
+            for key in [key for key, value in node.items() if value is None]:
                 del node[key]
-        for one in node.values() if isinstance(node, dict) else node:
-            self._open_all(one, nulls=nulls)
+        for item in node.values() if isinstance(node, dict) else node:
+            self._open_all(item, nulls=nulls)
         self._whole[id(node)] = node
 
     def encode(self, node: Any) -> Any:
@@ -68,19 +68,19 @@ class _OrderedDocument:
             return node
         if isinstance(node, dict):
             return {key: self.encode(node[key]) for key in sorted(node)}
-        return [self.encode(one) for one in node]
+        return [self.encode(item) for item in node]
 
     def merge(self, target: Any, patch: Any) -> None:
         """Apply a merge patch to a map."""
         for key, value in patch.items():
-            found = target.get(key)
+            result = target.get(key)
             if value is None:
                 target.pop(key, None)
-            elif found is None or not isinstance(self._open(found), dict):
+            elif result is None or not isinstance(self._open(result), dict):
                 self._open_all(value, nulls=False)
                 target[key] = value
             elif isinstance(value, dict):
-                self.merge(found, value)
+                self.merge(result, value)
             else:
                 target[key] = value
 

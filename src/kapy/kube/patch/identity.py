@@ -18,7 +18,7 @@ def identity(value: Any) -> Hashable:
     if isinstance(value, bool):
         return _TRUE if value else _FALSE
     if isinstance(value, dict):
-        return frozenset((key, identity(one)) for key, one in value.items())
+        return frozenset((key, identity(item)) for key, item in value.items())
     if isinstance(value, list):
         return ("", *map(identity, value))
     number: Hashable = value

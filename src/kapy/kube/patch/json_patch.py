@@ -33,7 +33,7 @@ def apply(document: Any, operations: Any) -> Any:
             "Request entity too large: The allowed maximum operations in a JSON patch is "
             f"{MAX_OPERATIONS}, got {len(operations)}"
         )
-    strange = next((one for one in operations if not isinstance(one, dict | None)), None)
+    strange = next((item for item in operations if not isinstance(item, dict | None)), None)
     if strange is not None:
         raise BadRequest(_decode_error(strange, "handlers.jsonPatchOp"))
     patching = _PatchRun(document)

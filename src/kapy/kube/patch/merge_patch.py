@@ -70,9 +70,9 @@ def difference(before: Document, after: Document) -> Document:
 def without_nulls(value: Any) -> Any:
     """Return `value` as a merge patch adds it: without null members of maps, also inside lists."""
     if isinstance(value, dict):
-        return {key: without_nulls(one) for key, one in value.items() if one is not None}
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
-        return [without_nulls(one) for one in value]
+        return [without_nulls(item) for item in value]
     return value
 
 

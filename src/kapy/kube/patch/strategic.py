@@ -61,8 +61,8 @@ def merge(live: Document, patch: Any, structs: Mapping[str, Document], struct: s
 
 def _copy(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _copy(one) for key, one in value.items()}
-    return [_copy(one) for one in value] if isinstance(value, list) else value
+        return {key: _copy(item) for key, item in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
 class _Merge:
@@ -112,8 +112,8 @@ class _Merge:
             return old
         if check_types(old, patch) is not dict:
             if deleted:
-                gone = set(map(identity, patch))
-                return [one for one in old if identity(one) not in gone]
+                removal = set(map(identity, patch))
+                return [item for item in old if identity(item) not in removal]
             merged = unique([*old, *patch])
             check_keys(merged, patch, field.key)
             return merge_order(merged, patch, old, field.key)
@@ -219,11 +219,11 @@ def _apply_directive(patch: Document) -> Document:
 def _drop_nulls(value: Any) -> None:
     """Remove the null members of all maps in a value, in place."""
     if isinstance(value, dict):
-        for key in [key for key, one in value.items() if one is None]:
+        for key in [key for key, element in value.items() if element is None]:
             del value[key]
     if isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            _drop_nulls(one)
+        for item in value.values() if isinstance(value, dict) else value:
+            _drop_nulls(item)
 
 
 def _without_directives(value: Any) -> Any:
@@ -236,6 +236,6 @@ def _without_directives(value: Any) -> Any:
                 value[key] = _without_directives(value[key])
         return value
     if isinstance(value, list):
-        kept = (one for one in value if not (isinstance(one, dict) and DIRECTIVE in one))
-        return [_without_directives(one) for one in kept]
+        kept = (item for item in value if not (isinstance(item, dict) and DIRECTIVE in item))
+        return [_without_directives(item) for item in kept]
     return value

@@ -17,7 +17,7 @@ def check_types(*lists: list[Any], needs_items: bool = False) -> type:
     """Return the common type of all items. needs_items: an empty list is an error. Raises
     PatchFailure, Invalid.
     """
-    kinds = [type(one) for items in lists for one in items]
+    kinds = [type(item) for items in lists for item in items]
     if kinds and kinds[0] is list:
         raise Invalid("the server rejected our request due to an error in our request", details={})
     if any(kind is not kinds[0] for kind in kinds):
@@ -33,10 +33,10 @@ def check_order(patch: list[Any], order: list[Any], key: str) -> None:
         return
     items = patch
     if key:
-        strange = next((one for one in patch if not isinstance(one, dict)), None)
+        strange = next((item for item in patch if not isinstance(item, dict)), None)
         if strange is not None:
             raise wrong_type({}, strange)
-        items = [one for one in patch if one.get(DIRECTIVE) != "delete"]
+        items = [item for item in patch if item.get(DIRECTIVE) != "delete"]
     at = 0
     for wanted in order:
         while at < len(items) and isinstance(items[at], dict) and DIRECTIVE in items[at]:
@@ -76,10 +76,10 @@ def check_keys(items: list[Any], order: list[Any], key: str) -> None:
             raise wrong_type({}, item)
         if key not in item:
             raise _no_key(item, key)
-    strange = next((at for at, one in enumerate(order) if not isinstance(one, dict)), None)
+    strange = next((at for at, element in enumerate(order) if not isinstance(element, dict)), None)
     if items and strange is not None:
-        named = {identity(one.get(key)) for one in order[:strange]}
-        if any(identity(one[key]) not in named for one in items):
+        named = {identity(element.get(key)) for element in order[:strange]}
+        if any(identity(element[key]) not in named for element in items):
             raise PatchFailure(f"value for key {strange} is not a map")
 
 
@@ -94,7 +94,7 @@ def apply_item_directives(
     directives.
     """
     items, replaces = [], False
-    gone = set()
+    directives = set()
     for item in patch:
         directive = item.get(DIRECTIVE)
         if DIRECTIVE not in item:
@@ -102,7 +102,7 @@ def apply_item_directives(
         elif directive == "delete":
             if key not in item:
                 raise _no_key(item, key)
-            gone.add(identity(item[key]))
+            directives.add(identity(item[key]))
         elif directive == "replace":
             replaces = True
         elif directive == "merge":
@@ -111,9 +111,11 @@ def apply_item_directives(
             raise PatchFailure(f"unknown patch type: {as_string(directive)} in map: {text(item)}")
     if replaces:
         return items, []
-    if not gone:
+    if not directives:
         return old, items
-    return [one for one in old if key not in one or identity(one[key]) not in gone], items
+    return [
+        element for element in old if key not in element or identity(element[key]) not in directives
+    ], items
 
 
 def merge_order(merged: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:
@@ -121,9 +123,9 @@ def merge_order(merged: list[Any], order: list[Any], before: list[Any], key: str
     server's order. An item of the server precedes an item of the patch only if it did so before.
     """
     wanted, known = ItemPositions(order, key), ItemPositions(before, key)
-    placed = [(wanted.of(one), known.of(one), one) for one in merged]
-    named = sorted((one for one in placed if one[0] >= 0), key=itemgetter(0))
-    others = sorted((one for one in placed if one[0] < 0), key=itemgetter(1))
+    placed = [(wanted.of(item), known.of(item), item) for item in merged]
+    named = sorted((entry for entry in placed if entry[0] >= 0), key=itemgetter(0))
+    others = sorted((entry for entry in placed if entry[0] < 0), key=itemgetter(1))
     result = []
     left = right = 0
     while left < len(others) and right < len(named):
@@ -133,7 +135,7 @@ def merge_order(merged: list[Any], order: list[Any], before: list[Any], key: str
         else:
             result.append(named[right][2])
             right += 1
-    return [*result, *(one for _, _, one in (*others[left:], *named[right:]))]
+    return [*result, *(item for _, _, item in (*others[left:], *named[right:]))]
 
 
 def unique(items: list[Any]) -> list[Any]:

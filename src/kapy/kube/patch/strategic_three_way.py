@@ -80,7 +80,7 @@ class _Difference:
                 patch[name] = value
         if self.removes:
             patch |= {name: None for name in before if name not in after}
-        lost = any(one is not None and name not in after for name, one in before.items())
+        lost = any(item is not None and name not in after for name, item in before.items())
         kept = sorted(name for name, value in after.items() if value is not None)
         if "retainKeys" in of.strategies and kept and (patch or lost):
             patch[RETAIN] = kept
@@ -99,30 +99,30 @@ class _Difference:
                 patch[name] = after
             return
         items = field._replace(kind=field.kind.removeprefix("[]"))
-        found = self._items(before, after, items)
-        if found.items:
-            patch[name] = found.items
-        if found.deleted:
-            patch[f"{DELETE_FROM}/{name}"] = found.deleted
-        if found.order:
-            patch[f"{ORDER}/{name}"] = found.order
+        lists = self._items(before, after, items)
+        if lists.items:
+            patch[name] = lists.items
+        if lists.deleted:
+            patch[f"{DELETE_FROM}/{name}"] = lists.deleted
+        if lists.order:
+            patch[f"{ORDER}/{name}"] = lists.order
 
     def _items(self, before: list[Any], after: list[Any], items: Field) -> _Lists:
         if not before:
             return _Lists([] if self.removes else after, [], [])
         if items.key:
             return self._keyed_items(before, after, items)
-        there, wanted = {text(one) for one in before}, {text(one) for one in after}
+        there, wanted = {text(item) for item in before}, {text(item) for item in after}
         if self.removes:
-            gone = {text(one): one for one in before if text(one) not in wanted}
-            return _Lists([], [gone[key] for key in sorted(gone)], after if gone else [])
-        new = [one for one in after if text(one) not in there]
+            removal = {text(item): item for item in before if text(item) not in wanted}
+            return _Lists([], [removal[key] for key in sorted(removal)], after if removal else [])
+        new = [item for item in after if text(item) not in there]
         in_order = sorted(before, key=text)  # kubectl sorts what is there before it looks
         return _Lists(new, [], [] if is_equal_json(in_order, after) else after)
 
     def _keyed_items(self, before: list[Any], after: list[Any], items: Field) -> _Lists:
-        there = {_key(one, items.key): one for one in before}
-        wanted = {_key(one, items.key): one for one in after}
+        there = {_key(element, items.key): element for element in before}
+        wanted = {_key(element, items.key): element for element in after}
         patch: list[Any] = []
         for key, item in wanted.items():
             if key not in there:
@@ -131,12 +131,12 @@ class _Difference:
                 patch.append({**inner, items.key: item[items.key]})
         if self.removes:
             patch += [
-                {DIRECTIVE: "delete", items.key: one[items.key]}
-                for key, one in sorted(there.items())
+                {DIRECTIVE: "delete", items.key: element[items.key]}
+                for key, element in sorted(there.items())
                 if key not in wanted
             ]
         moved = not self.removes and list(there) != list(wanted)
-        order = [{items.key: one[items.key]} for one in wanted.values()]
+        order = [{items.key: value[items.key]} for value in wanted.values()]
         return _Lists(patch, [], order if patch or moved else [])
 
 
@@ -177,13 +177,15 @@ def _join_lists(
     items = field._replace(kind=field.kind.removeprefix("[]"))
     if not items.key:
         return additions
-    found = {_key(one, items.key): one for one in removals}
-    for one in additions:
-        key = _key(one, items.key)
-        found[key] = _join(found[key], one, items, types) if key in found else one
+    result = {_key(removal, items.key): removal for removal in removals}
+    for addition in additions:
+        key = _key(addition, items.key)
+        result[key] = _join(result[key], addition, items, types) if key in result else addition
     order = additions_patch.get(f"{ORDER}/{name}") or patch.get(f"{ORDER}/{name}") or []
-    places = {_key(one, items.key): place for place, one in enumerate(order)}
-    return sorted(found.values(), key=lambda one: places.get(_key(one, items.key), len(places)))
+    places = {_key(item, items.key): place for place, item in enumerate(order)}
+    return sorted(
+        result.values(), key=lambda value: places.get(_key(value, items.key), len(places))
+    )
 
 
 def _field(types: Types, kind: str, name: str) -> Field:

@@ -97,9 +97,9 @@ class Types:
         return field._replace(kind=field.kind[2:])
 
     def _facts(self, fields: Document, name: str) -> Document | None:
-        found: Document | None = fields.get(name)
-        if found is None:
+        result: Document | None = fields.get(name)
+        if result is None:
             folded = name.casefold()
             same = (facts for key, facts in fields.items() if key.casefold() == folded)
-            found = next(same, None)
-        return found
+            result = next(same, None)
+        return result

@@ -53,9 +53,9 @@ def parse_patch(patch: Any) -> list[Operation]:
     """Parse a patch; null has no operations. Raises BadPatch."""
     if patch is None:
         return []
-    if not isinstance(patch, list) or not all(isinstance(one, dict) for one in patch):
+    if not isinstance(patch, list) or not all(isinstance(item, dict) for item in patch):
         raise BadPatch("a JSON patch is a list of operations, each an object")
-    return [_read(number, one) for number, one in enumerate(patch)]
+    return [_read(number, item) for number, item in enumerate(patch)]
 
 
 def _read(number: int, item: dict[str, Any]) -> Operation:
@@ -173,15 +173,15 @@ def _value_or_null(editor: DocumentEditor, tokens: Pointer) -> Any:
 
 def _problem(editor: DocumentEditor, operation: Operation) -> str:
     document = editor.document
-    asked = f"{operation.op} {operation.path}"
+    request = f"{operation.op} {operation.path}"
     if operation.op in _OPERATIONS_WITH_SOURCE:
-        asked = f"{operation.op} {operation.source} to {operation.path}"
+        request = f"{operation.op} {operation.source} to {operation.path}"
     if operation.op == "test":
-        return f"{asked}: the value there is another one, or none"
+        return f"{request}: the value there is another one, or none"
     missing = _first_missing(
         document, operation.tokens[:-1] if operation.op == "add" else operation.tokens
     )
-    return f"{asked}: there is no {missing}" if missing else f"{asked}: it cannot be done there"
+    return f"{request}: there is no {missing}" if missing else f"{request}: it cannot be done there"
 
 
 def _first_missing(document: Any, tokens: Sequence[str]) -> str:
@@ -191,6 +191,6 @@ def _first_missing(document: Any, tokens: Sequence[str]) -> str:
             document = child(document, token)
         except CannotApply:
             return "/" + "/".join(
-                one.replace("~", "~0").replace("/", "~1") for one in tokens[: depth + 1]
+                item.replace("~", "~0").replace("/", "~1") for item in tokens[: depth + 1]
             )
     return ""

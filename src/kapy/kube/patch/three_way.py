@@ -55,8 +55,8 @@ def _removals(original: Object, modified: Object) -> Document:
 def _without_nulls(value: Any) -> Any:
     """Return a value without null fields; nulls in lists are kept."""
     if isinstance(value, dict):
-        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
-    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def _merge(removals: Document, additions: Document) -> Document:

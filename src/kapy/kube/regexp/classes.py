@@ -46,10 +46,10 @@ class CharacterClasses:
             name, end = text[at + 2 : at + 3], at + 2 + len(text[at + 2 : at + 3])
         if name.startswith("^"):
             name, negated = name[1:], not negated
-        found = members(name, negated=negated, folds=folds)
-        if found is None:
+        results = members(name, negated=negated, folds=folds)
+        if results is None:
             raise InvalidSyntax(_RANGE, text[at:end])
-        return found, end
+        return results, end
 
     def bracket(self, start: int, *, folds: bool) -> tuple[str, int, int]:
         """Parse a class in brackets."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from kapy.kube.digits import has_only_digits
 from kapy.kube.regexp import cost
 from kapy.kube.regexp.syntax import BadPattern, Syntax, fail, normal, read
 
@@ -55,8 +56,8 @@ class Regexp:
             steps = size * len(data)
             if steps < cost.EXPENSIVE_STEPS:
                 cost.charge_current(steps)
-                found: int = match(anchor, data, 0, len(data))[0][0]
-                return found >= 0
+                result: int = match(anchor, data, 0, len(data))[0][0]
+                return result >= 0
         return self._search(data, 0, groups=False)[0] != _NO_SPAN
 
     def find(self, text: str) -> str | None:
@@ -116,13 +117,13 @@ class Regexp:
         """
         if limit == 0:
             return
-        previous, found = -1, 0
+        previous, result = -1, 0
         for spans in self._searches(data, groups=groups):
             start, end = spans[0]
             if start != end or start != previous:
                 yield spans
-                found += 1
-                if found == limit:
+                result += 1
+                if result == limit:
                     return
             previous = end
 
@@ -233,14 +234,16 @@ class Regexp:
 
     def _referenced_groups(self, name: str) -> tuple[int, ...]:
         names = self._syntax.names
-        if name.isascii() and name.isdigit() and (name == "0" or name[0] != "0"):
+        if has_only_digits(name) and (name == "0" or name[0] != "0"):
             number = int(name) if len(name) < 9 else len(names)
             return (number,) if number < len(names) else ()
-        return tuple(index for index, one in enumerate(names) if one == name and index)
+        return tuple(index for index, item in enumerate(names) if item == name and index)
 
 
 def _expand(data: bytes, parts: list[bytes | tuple[int, ...]], spans: Spans) -> bytes:
-    return b"".join(one if isinstance(one, bytes) else _first(data, one, spans) for one in parts)
+    return b"".join(
+        part if isinstance(part, bytes) else _first(data, part, spans) for part in parts
+    )
 
 
 def _first(data: bytes, groups: tuple[int, ...], spans: Spans) -> bytes:
@@ -300,10 +303,10 @@ _cached_bytes = 0
 
 def compile_pattern(pattern: str) -> Regexp:
     """Compile a pattern, or return the cached one. Raises BadPattern."""
-    found = _CACHE.get(pattern)
-    if found is not None:
+    regexp = _CACHE.get(pattern)
+    if regexp is not None:
         _CACHE.move_to_end(pattern)
-        return found
+        return regexp
     return _cache(_compile(pattern))
 
 
@@ -327,14 +330,14 @@ def check(pattern: str) -> None:
     """Check that a text is a valid pattern of acceptable size. Raises BadPattern."""
     if pattern in _CACHE:
         return
-    made = _compile(pattern)
-    made.probe()
-    _cache(made)
+    regexp = _compile(pattern)
+    regexp.probe()
+    _cache(regexp)
 
 
 def quote(text: str) -> str:
     """Return a pattern that matches exactly the text (`regexp.QuoteMeta`)."""
-    return "".join(f"\\{one}" if one in "\\.+*?()|[]{}^$" else one for one in text)
+    return "".join(f"\\{item}" if item in "\\.+*?()|[]{}^$" else item for item in text)
 
 
 __all__ = ["BadPattern", "Regexp", "check", "compile_pattern", "quote"]

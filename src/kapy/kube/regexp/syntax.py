@@ -320,7 +320,7 @@ class _Reader:
         piece.height += 1
         self._bound(piece)
         if piece.end:  # repeated already, with flags in between, which RE2 must not see as `**`
-            flags = [one for one in self._out[piece.start : piece.end] if _is_flags(one)]
+            flags = [item for item in self._out[piece.start : piece.end] if _is_flags(item)]
             self._out[piece.start] = f"(?:{self._out[piece.start]}"
             self._out[piece.end - 1] += f"){''.join(flags)}"
         self._out.append(text[start:end])

@@ -63,22 +63,22 @@ class DefaultChecks:
         if (items := items_schema(schema)) is not None:
             yield from self._of(items, around.below(0), f"{path}.items")
         whole = schema is around.whole
-        for name, one in (schema.get("properties") or {}).items():
+        for name, subschema in (schema.get("properties") or {}).items():
             below = around.below(name, in_meta=whole and name in _META)
-            yield from self._of(one, below, f"{path}.properties[{name}]")
+            yield from self._of(subschema, below, f"{path}.properties[{name}]")
 
     def _in_meta(
         self, schema: Document, default: Any, around: _Position, path: str
     ) -> Iterator[FieldError]:
         """Validate a default for a part of an object's metadata or type."""
         whole = around.object_with(default)
-        found = self.metadata(whole["metadata"], "metadata") if "metadata" in whole else []
+        result = self.metadata(whole["metadata"], "metadata") if "metadata" in whole else []
         errors: list[FieldError] = []
         embedded_errors(
             compile_schema({**(around.whole or {}), _EMBEDDED: True}, None), whole, "", errors
         )
-        if found or errors:
-            text = f"must result in valid metadata: {aggregate([*errors, *found])}"
+        if result or errors:
+            text = f"must result in valid metadata: {aggregate([*errors, *result])}"
             yield invalid(path, default, text)
             return
         yield from self._values(schema, default, path)
@@ -98,13 +98,13 @@ class DefaultChecks:
         yield from errors or self._values(schema, default, where)
 
     def _values(self, schema: Document, default: Any, path: str) -> Iterator[FieldError]:
-        found: list[FieldError] = []
+        result: list[FieldError] = []
         validate(
-            compile_schema(_by_type(schema), None, any_format=True), default, ABSENT, "", found
+            compile_schema(_by_type(schema), None, any_format=True), default, ABSENT, "", result
         )
-        if not found:
+        if not result:
             yield from self._rules(schema, default, path)
-        for error in found:
+        for error in result:
             field = error.field.removeprefix(".")
             yield replace(error, field=path if field in ("", "<nil>") else f"{path}.{field}")
 
@@ -124,14 +124,16 @@ class DefaultChecks:
 
 def _by_type(schema: Document) -> Document:
     """Return the schema used to validate defaults, in which int-or-string is ignored."""
-    if not any_schema(schema, lambda one: bool(one.get(_INT_OR_STRING))):
+    if not any_schema(schema, lambda value: bool(value.get(_INT_OR_STRING))):
         return schema
     copy = {key: value for key, value in schema.items() if key != _INT_OR_STRING}
     for name in ("items", "additionalProperties"):
         if isinstance(copy.get(name), dict):
             copy[name] = _by_type(copy[name])
     if copy.get("properties"):
-        copy["properties"] = {key: _by_type(one) for key, one in copy["properties"].items()}
+        copy["properties"] = {
+            key: _by_type(subschema) for key, subschema in copy["properties"].items()
+        }
     return copy
 
 

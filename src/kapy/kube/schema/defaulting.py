@@ -44,7 +44,7 @@ def without_nulls(node: Node | None, value: Any) -> Any:
     """
     if isinstance(value, list):
         items = node.items if node is not None else None
-        result = [without_nulls(items, one) for one in value]
+        result = [without_nulls(items, item) for item in value]
         return value if all(a is b for a, b in zip(value, result, strict=True)) else result
     if not isinstance(value, dict) or node is None:
         return value
@@ -60,7 +60,7 @@ def without_nulls(node: Node | None, value: Any) -> Any:
                 changed[name] = new
     if not changed:
         return value
-    return {name: one for name, one in (value | changed).items() if one is not ABSENT}
+    return {name: item for name, item in (value | changed).items() if item is not ABSENT}
 
 
 class DefaultingPass:
@@ -115,12 +115,12 @@ def _default_object(
             changed[name] = new
     if node.defaults and not node.defaults.keys() <= value.keys():
         filling.add(node.defaults_size)
-        changed |= {name: one for name, one in node.defaults.items() if name not in value}
+        changed |= {name: default for name, default in node.defaults.items() if name not in value}
     if not changed:
         return value
     merged = {**value, **changed}
-    gone = [name for name, one in changed.items() if one is ABSENT or one is None]
-    for name in gone:
+    names = [name for name, item in changed.items() if item is ABSENT or item is None]
+    for name in names:
         del merged[name]
     return merged
 

@@ -84,25 +84,25 @@ def _validate_schema(
     *,
     status: bool,
 ) -> SchemaFindings:
-    found = SchemaFindings(list(_root_errors(schema, path, status=status)))
+    findings = SchemaFindings(list(_root_errors(schema, path, status=status)))
     if strictness.structural:
         checks = DefaultChecks(strictness.pruned_defaults, rules, metadata)
         if problem := unreadable(schema):
-            found.unread.append(invalid(path, "", problem))
+            findings.unread.append(invalid(path, "", problem))
         else:
             errors = structure_errors(schema, path) or checks.errors(schema, path, root=True)
-            found.sound = not errors
-            found.errors += errors
+            findings.sound = not errors
+            findings.errors += errors
     others = openapi_errors(schema, path, strictness)
-    found.errors += others
-    found.flawed = [one.field for one in others]
-    return found
+    findings.errors += others
+    findings.flawed = [field_error.field for field_error in others]
+    return findings
 
 
 def schema_errors(schema: Document, path: str, *, status: bool = False) -> list[FieldError]:
     """Return the errors of one version's schema, except those of CEL rules."""
-    found = validate_schema(schema, path, status=status)
-    return found.errors or found.unread
+    schema_findings = validate_schema(schema, path, status=status)
+    return schema_findings.errors or schema_findings.unread
 
 
 def field_schema_errors(schema: Document, path: str) -> list[FieldError]:
@@ -124,17 +124,17 @@ def _root_errors(schema: Document, path: str, *, status: bool) -> Iterator[Field
 
 def _root_with_status_errors(schema: Document, path: str) -> Iterator[FieldError]:
     """Return an error for the first root field that is forbidden beside a status subresource."""
-    for name, shown in FIELDS:
+    for name, item in FIELDS:
         if not _is_set(schema, name):
             continue
-        if shown == "Type" and schema["type"] != "object":
+        if item == "Type" and schema["type"] != "object":
             text = (
                 'only "object" is allowed as the type at the root of the schema if the status '
                 "subresource is enabled"
             )
             yield invalid(f"{path}.type", schema["type"], text)
             return
-        if shown not in _AT_ROOT:
+        if item not in _AT_ROOT:
             text = (
                 f"only [{' '.join(_AT_ROOT)}] fields are allowed at the root of the schema if the "
                 "status subresource is enabled"
@@ -150,22 +150,22 @@ def _is_set(schema: Document, name: str) -> bool:
 
 def has_rules(schema: Document) -> bool:
     """Report whether any node of the schema has CEL rules."""
-    return any_schema(schema, lambda one: bool(one.get("x-kubernetes-validations")))
+    return any_schema(schema, lambda value: bool(value.get("x-kubernetes-validations")))
 
 
 def unknown_formats(schema: Any) -> list[str]:
     """Return the formats that the server does not validate, each once."""
-    found: dict[str, None] = {}
-    _collect_formats(schema, found)
-    return list(found)
+    result: dict[str, None] = {}
+    _collect_formats(schema, result)
+    return list(result)
 
 
 def _collect_formats(schema: Document, formats: dict[str, None]) -> None:
     form = schema.get("format")
     if form and not _is_known(form, schema.get("type") or ""):
         formats[form] = None
-    for one in schemas_below(schema):
-        _collect_formats(one, formats)
+    for item in schemas_below(schema):
+        _collect_formats(item, formats)
 
 
 _NUMBERS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}

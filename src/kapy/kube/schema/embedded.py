@@ -44,20 +44,20 @@ def embedded_metadata(node: Node, value: Any, path: Path) -> Iterator[tuple[Path
 
 def _validate(value: Document, path: Path, errors: list[FieldError]) -> None:
     for name in ("apiVersion", "kind"):
-        found = value.get(name)
-        if isinstance(found, str) and _is_good(name, found):
+        result = value.get(name)
+        if isinstance(result, str) and _is_good(name, result):
             continue
         field = path_text((path, f".{name}")).removeprefix(".")
         if name not in value:
             errors.append(required(field))
-        elif not isinstance(found, str):
-            errors.append(invalid(field, found, "must be a string"))
-        elif not found:
-            errors.append(invalid(field, found, "must not be empty"))
+        elif not isinstance(result, str):
+            errors.append(invalid(field, result, "must be a string"))
+        elif not result:
+            errors.append(invalid(field, result, "must not be empty"))
         elif name == "apiVersion":
-            errors.append(invalid(field, found, f"unexpected GroupVersion string: {found}"))
+            errors.append(invalid(field, result, f"unexpected GroupVersion string: {result}"))
         else:
-            errors.append(invalid(field, found, _KIND))
+            errors.append(invalid(field, result, _KIND))
 
 
 def _is_good(name: str, text: str) -> bool:

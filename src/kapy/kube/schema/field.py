@@ -58,7 +58,9 @@ class FieldSchema:
                 validate_changed(self._node, value, ABSENT, "", errors)
         except TooCostly as error:
             errors = [too_costly(error)]
-        return [replace(one, field=_below(path, one.field)) for one in errors]
+        return [
+            replace(field_error, field=_below(path, field_error.field)) for field_error in errors
+        ]
 
     def rule_errors(self, value: Any, path: str, old: Any = ABSENT) -> list[FieldError]:
         """Return the errors of CEL rules. old: the old value, for transition rules."""
@@ -66,7 +68,7 @@ class FieldSchema:
             return []
         walk = RuleWalk(counterparts, ratcheting=False)
         walk.check(self._node, value, old, "", (value, ABSENT))
-        return [replace(one, field=_within(path, one.field)) for one in walk.findings.errors]
+        return [replace(error, field=_within(path, error.field)) for error in walk.findings.errors]
 
     def validate(self, value: Any, path: str, old: Any = ABSENT) -> list[FieldError]:
         """Validate a value at `path`; CEL rules run only if there is no other error."""

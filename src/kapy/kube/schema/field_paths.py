@@ -28,29 +28,29 @@ def field_at(
     """
     tokens = iter(_TOKEN.findall(path))
     names: list[str] = []
-    found: Document | None = schema
+    result: Document | None = schema
     for token in tokens:
         if token == "[":
             if not brackets:
                 raise FieldPathError("array notation is not allowed")
             name = _unquote(_next(tokens))
-            found = _member(found, name)
+            result = _member(result, name)
             if (end := _next(tokens)) != "]":
                 raise FieldPathError(f"expected ] but got {end}")
         elif token == ".":
             name = _next(tokens)
-            found = _member(found, name)
+            result = _member(result, name)
         else:
             raise FieldPathError(f"expected [ or . but got: {token}")
         names.append(name)
-    return tuple(names), found
+    return tuple(names), result
 
 
 def _next(tokens: Iterator[str]) -> str:
-    found = next(tokens, None)
-    if found is None:
+    token = next(tokens, None)
+    if token is None:
         raise FieldPathError("unexpected end of JSON path")
-    return found
+    return token
 
 
 def _unquote(token: str) -> str:
@@ -59,7 +59,7 @@ def _unquote(token: str) -> str:
     for escape in _ESCAPE.findall(token[1:-1]):
         if escape not in _UNESCAPED:
             raise FieldPathError(f"invalid string literal: invalid escape char \\{escape}")
-    return _ESCAPE.sub(lambda one: _UNESCAPED[one[1]], token[1:-1])
+    return _ESCAPE.sub(lambda match: _UNESCAPED[match[1]], token[1:-1])
 
 
 def _member(schema: Document | None, name: str) -> Document | None:
@@ -67,8 +67,8 @@ def _member(schema: Document | None, name: str) -> Document | None:
     if properties:
         if name not in properties:
             raise FieldPathError("does not refer to a valid field")
-        found: Document = properties[name]
-        return found
+        result: Document = properties[name]
+        return result
     more = (schema or {}).get("additionalProperties")
     if more is None:
         raise FieldPathError("does not refer to a valid field")

@@ -119,7 +119,7 @@ def _is_hostname(value: str) -> bool:
 
     Letters and symbols of all alphabets count; lengths are in UTF-8 bytes.
     """
-    if len(value.encode()) > 255 or any(len(one.encode()) > 63 for one in value.split(".")):
+    if len(value.encode()) > 255 or any(len(part.encode()) > 63 for part in value.split(".")):
         return False
     return _HOSTNAME("".join(map(_letter_or_symbol, value)))
 

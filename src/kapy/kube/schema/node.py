@@ -36,7 +36,9 @@ class Limits:
 
     def __post_init__(self) -> None:
         bounds = (self.multiple_of, self.minimum, self.maximum)
-        self.fractional = any(one is not None and not float(one).is_integer() for one in bounds)
+        self.fractional = any(
+            bound is not None and not float(bound).is_integer() for bound in bounds
+        )
 
 
 @dataclass(slots=True, eq=False)
@@ -91,8 +93,8 @@ class Node:
 
     def child(self, name: str) -> Node | None:
         """Return the schema of an object's member; None if it is unspecified."""
-        found = self.properties.get(name)
-        return found if found is not None else self.additional
+        node = self.properties.get(name)
+        return node if node is not None else self.additional
 
 
 def compile_schema(
@@ -104,7 +106,9 @@ def compile_schema(
     types, as the validation of defaults does.
     """
     below = partial(compile_schema, rules=rules, any_format=any_format)
-    properties = {name: below(one) for name, one in (schema.get("properties") or {}).items()}
+    properties = {
+        name: below(subschema) for name, subschema in (schema.get("properties") or {}).items()
+    }
     more = schema.get("additionalProperties")
     items = schema.get("items")
     form = schema.get("format") or "" if any_format else _format(schema)
@@ -128,12 +132,14 @@ def compile_schema(
         rules=_rules(schema, rules, root=root),
         default=schema.get("default", ABSENT),
     )
-    children = [*properties.values(), *(one for one in (node.additional, node.items) if one)]
-    node.has_rules = node.rules is not None or any(one.has_rules for one in children)
-    node.ruled = {name: one for name, one in properties.items() if one.has_rules}
-    node.keyed = frozenset(name for name, one in properties.items() if one.has_list_keys)
+    children = [*properties.values(), *(item for item in (node.additional, node.items) if item)]
+    node.has_rules = node.rules is not None or any(child.has_rules for child in children)
+    node.ruled = {name: subschema for name, subschema in properties.items() if subschema.has_rules}
+    node.keyed = frozenset(
+        name for name, subschema in properties.items() if subschema.has_list_keys
+    )
     keyed = node.list_keys is not None
-    node.has_list_keys = keyed or any(one.has_list_keys for one in children)
+    node.has_list_keys = keyed or any(child.has_list_keys for child in children)
     node.plain = _plain(node)
     limits = node.limits
     free = limits.enum is None and limits.pattern is None
@@ -210,7 +216,7 @@ def _junctors(schema: Document, below: Callable[[Document], Node]) -> Junctors |
     refused = schema.get("not")
     if refused is None and not any(schema.get(name) for name in names):
         return None
-    all_of, any_of, one_of = ([below(one) for one in schema.get(name) or ()] for name in names)
+    all_of, any_of, one_of = ([below(item) for item in schema.get(name) or ()] for name in names)
     none_of = None if refused is None else below(refused)
     return Junctors(all_of, any_of, one_of, none_of)
 

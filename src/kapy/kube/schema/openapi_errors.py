@@ -92,15 +92,15 @@ def _below(schema: Document, place: _Place, demands: Strictness) -> Iterator[Fie
             below = replace(below, no_default=reason)
         yield from _errors(more, below, demands)
     whole = place.root or bool(schema.get(_EMBEDDED))
-    for name, one in (schema.get("properties") or {}).items():
+    for name, subschema in (schema.get("properties") or {}).items():
         below = place.below(f"properties[{name}]")
         if whole and name in _META:
             below = replace(below, in_meta=True)
             if place.root:
                 below = replace(below, no_default=f"in top-level {name}")
-        yield from _errors(one, below, demands)
-    for step, one in _others(schema):
-        yield from _errors(one, place.below(step), demands)
+        yield from _errors(subschema, below, demands)
+    for step, item in _others(schema):
+        yield from _errors(item, place.below(step), demands)
 
 
 def _others(schema: Document) -> Iterator[tuple[str, Document]]:
@@ -108,17 +108,17 @@ def _others(schema: Document) -> Iterator[tuple[str, Document]]:
     if schema.get("not") is not None:
         yield "not", schema["not"]
     for name in JUNCTORS:
-        for index, one in enumerate(schema.get(name) or ()):
-            yield f"{name}[{index}]", one
+        for index, item in enumerate(schema.get(name) or ()):
+            yield f"{name}[{index}]", item
     for name in ("definitions", "dependencies"):
-        for key, one in (schema.get(name) or {}).items():
-            if isinstance(one, dict):
-                yield f"{name}[{key}]", one
+        for key, value in (schema.get(name) or {}).items():
+            if isinstance(value, dict):
+                yield f"{name}[{key}]", value
     items = schema.get("items")
     if isinstance(items, dict):
         yield "items", items
-    for index, one in enumerate(items if isinstance(items, list) else ()):
-        yield f"items[{index}]", one
+    for index, element in enumerate(items if isinstance(items, list) else ()):
+        yield f"items[{index}]", element
 
 
 def _unsupported(schema: Document, place: _Place, demands: Strictness) -> Iterator[FieldError]:
@@ -142,7 +142,7 @@ def _unsupported(schema: Document, place: _Place, demands: Strictness) -> Iterat
 
 
 def _unknown(path: str, value: Any, supported: tuple[str, ...]) -> FieldError:
-    words = ", ".join(json.dumps(one) for one in supported)
+    words = ", ".join(json.dumps(item) for item in supported)
     return FieldError("FieldValueNotSupported", path, f"supported values: {words}", value)
 
 

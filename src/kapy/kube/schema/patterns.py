@@ -48,10 +48,10 @@ class Pattern:
                 if self.error:
                     return False
                 regexp = self._regexp = compile_pattern(self.text)
-            found = regexp.matches(value)
+            result = regexp.matches(value)
         except BadPattern as error:
             self._error = str(error)
             return False
-        if found and len(value) <= _MAX_CACHED_LENGTH and len(self._known) < _CACHE_SIZE:
+        if result and len(value) <= _MAX_CACHED_LENGTH and len(self._known) < _CACHE_SIZE:
             self._known.add(value)
-        return found
+        return result

@@ -60,5 +60,5 @@ def value_at(document: Document, path: str, expected: type) -> tuple[Any, str]:
 
 def _accessor_error(names: list[str], value: Any, expected: str) -> str:
     path = "." + ".".join(names)
-    found = _GO_TYPES.get(type(value), "<nil>")
-    return f"{path} accessor error: {text(value)} is of the type {found}, expected {expected}"
+    result = _GO_TYPES.get(type(value), "<nil>")
+    return f"{path} accessor error: {text(value)} is of the type {result}, expected {expected}"

@@ -86,7 +86,7 @@ def schema_text(schema: Document) -> FixedText:
 
 def schema_members(schema: Document) -> Document:
     """Return the schema's fields by Go's names, in Go's order."""
-    return {shown: _member(name, schema.get(name)) for name, shown in FIELDS}
+    return {item: _member(name, schema.get(name)) for name, item in FIELDS}
 
 
 def _member(name: str, value: Any) -> Any:  # noqa: PLR0911 - a table of kinds of fields
@@ -99,7 +99,7 @@ def _member(name: str, value: Any) -> Any:  # noqa: PLR0911 - a table of kinds o
             schema = schema_members(value) if isinstance(value, dict) else None
             return {"Allows": value is not False, "Schema": schema}
         case "allOf" | "anyOf" | "oneOf":
-            return [schema_members(one) for one in value]
+            return [schema_members(item) for item in value]
         case "not":
             return schema_members(value)
         case "properties" | "patternProperties" | "definitions":
@@ -109,7 +109,7 @@ def _member(name: str, value: Any) -> Any:  # noqa: PLR0911 - a table of kinds o
         case "externalDocs":
             return {"Description": value.get("description", ""), "URL": value.get("url", "")}
         case "x-kubernetes-validations":
-            return [{go: one.get(key, zero) for key, go, zero in _RULE} for one in value]
+            return [{go: item.get(key, zero) for key, go, zero in _RULE} for item in value]
     return _sorted(value)
 
 
@@ -120,7 +120,7 @@ def items_text(value: Any) -> FixedText:
 
 def _items(value: Any) -> Document:
     if isinstance(value, list):
-        return {"Schema": None, "JSONSchemas": [schema_members(one) for one in value]}
+        return {"Schema": None, "JSONSchemas": [schema_members(item) for item in value]}
     return {"Schema": schema_members(value), "JSONSchemas": None}
 
 
@@ -135,5 +135,5 @@ def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     if isinstance(value, list):
-        return [_sorted(one) for one in value]
+        return [_sorted(item) for item in value]
     return value

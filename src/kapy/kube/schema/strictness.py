@@ -45,7 +45,7 @@ def strictness_after(old: Sequence[Document], structural: bool, pruned: bool) ->
 
 
 def _in_any(schemas: Sequence[Document], test: object) -> bool:
-    return any(any_schema(one, test) for one in schemas)  # type: ignore[arg-type]
+    return any(any_schema(schema, test) for schema in schemas)  # type: ignore[arg-type]
 
 
 def _has_unknown_type(schema: Document) -> bool:

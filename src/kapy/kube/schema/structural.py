@@ -41,8 +41,10 @@ class Structural:
     def __init__(self, node: Node, *, embeds: bool) -> None:
         self._node = node
         self._embeds = embeds
-        self._below = {name: one for name, one in node.properties.items() if name not in _META}
-        self._keyed = {name: one for name, one in self._below.items() if one.has_list_keys}
+        self._below = {
+            name: subschema for name, subschema in node.properties.items() if name not in _META
+        }
+        self._keyed = {name: value for name, value in self._below.items() if value.has_list_keys}
 
     @classmethod
     def compile(cls, schema: Document, *, rules: RuleChecker | None = None) -> Structural:
@@ -54,7 +56,9 @@ class Structural:
         node.embedded = True
         metadata = node.properties.get("metadata")
         if metadata is not None and not metadata.properties:
-            node.properties = {k: one for k, one in node.properties.items() if k != "metadata"}
+            node.properties = {
+                k: subschema for k, subschema in node.properties.items() if k != "metadata"
+            }
         complete(node)
         return cls(node, embeds=_embeds(schema))
 
@@ -168,17 +172,17 @@ class Structural:
 
     def _duplicates(self, new: Document, old: Document | None) -> list[FieldError]:
         """Return errors for duplicate list items; accepted if the old object had some."""
-        found: list[FieldError] = FieldErrors()
+        result: list[FieldError] = FieldErrors()
         for name, node in self._keyed.items():
             inner = new.get(name)
             if old is None or inner is not old.get(name):
-                duplicates(node, inner, name, found)
-        if not found or old is None:
-            return found
+                duplicates(node, inner, name, result)
+        if not result or old is None:
+            return result
         before: list[FieldError] = FieldErrors()
         with contextlib.suppress(TooManyErrors):
             duplicates(self._node, old, "", before)
-        return [] if before else found
+        return [] if before else result
 
 
 def too_costly(error: TooCostly) -> FieldError:
@@ -190,6 +194,6 @@ def _embeds(schema: Any) -> bool:
     """Report whether the schema has embedded objects."""
     if isinstance(schema, dict):
         return bool(schema.get("x-kubernetes-embedded-resource")) or any(
-            _embeds(one) for one in schema.values() if isinstance(one, (dict, list))
+            _embeds(value) for value in schema.values() if isinstance(value, (dict, list))
         )
     return isinstance(schema, list) and any(map(_embeds, schema))

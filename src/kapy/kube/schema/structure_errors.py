@@ -59,9 +59,9 @@ _UNSUPPORTED: Final = (
 
 def unreadable(schema: Document) -> str:
     """Return the reason why a schema cannot be read as a structural one, "" if it can."""
-    for field, shown in _UNSUPPORTED:
+    for field, item in _UNSUPPORTED:
         if schema.get(field) or (field == "additionalItems" and field in schema):
-            return f"OpenAPIV3Schema '{shown}' is not supported"
+            return f"OpenAPIV3Schema '{item}' is not supported"
     problem = next(filter(None, map(unreadable, _of_values(schema))), "")
     if problem:
         return problem
@@ -89,8 +89,8 @@ def _of_structure(schema: Document) -> Iterator[Document]:
 
 def structure_errors(schema: Document, path: str, level: Level = "root") -> list[FieldError]:
     """Return the errors that keep a schema from being structural, sorted like in kube-apiserver."""
-    found = [*_node_errors(schema, level, path), *_incomplete(schema, schema, path, path)]
-    return sorted(found, key=lambda error: str(error).encode())
+    errors = [*_node_errors(schema, level, path), *_incomplete(schema, schema, path, path)]
+    return sorted(errors, key=lambda error: str(error).encode())
 
 
 def _node_errors(schema: Document, level: Level, path: str) -> Iterator[FieldError]:
@@ -104,8 +104,8 @@ def _node_errors(schema: Document, level: Level, path: str) -> Iterator[FieldErr
         yield from _node_errors(items, "item", f"{path}.items")
     elif schema.get("type") == "array":
         yield required(f"{path}.items", "must be specified")
-    for name, one in (schema.get("properties") or {}).items():
-        yield from _node_errors(one, "field", f"{path}.properties[{name}]")
+    for name, subschema in (schema.get("properties") or {}).items():
+        yield from _node_errors(subschema, "field", f"{path}.properties[{name}]")
     if schema.get("additionalProperties") is not None:
         if level == "root":
             yield forbidden(f"{path}.additionalProperties", "must not be used at the root")
@@ -184,10 +184,10 @@ def _meta_errors(schema: Document, level: Level, path: str) -> Iterator[FieldErr
 def _restricts_more(metadata: Document) -> bool:
     """Report whether a schema of metadata restricts more than name and generateName."""
     zeros: tuple[Any, ...] = (None, "", [], {})
-    said = {name for name, one in metadata.items() if one is not False and one not in zeros}
+    names = {name for name, value in metadata.items() if value is not False and value not in zeros}
     if set(metadata.get("properties") or ()) <= {"name", "generateName"}:
-        said.discard("properties")
-    return bool(said - {"type", "default"})
+        names.discard("properties")
+    return bool(names - {"type", "default"})
 
 
 def _value_errors(
@@ -198,13 +198,13 @@ def _value_errors(
     skip_any: anyOf expresses int-or-string. skip_first: the first of allOf does.
     """
     if not skip_any:
-        for index, one in enumerate(schema.get("anyOf") or ()):
-            yield from _nested_errors(one, f"{path}.anyOf[{index}]")
-    for index, one in enumerate(schema.get("allOf") or ()):
+        for index, subschema in enumerate(schema.get("anyOf") or ()):
+            yield from _nested_errors(subschema, f"{path}.anyOf[{index}]")
+    for index, item in enumerate(schema.get("allOf") or ()):
         first = skip_first and not index
-        yield from _nested_errors(one, f"{path}.allOf[{index}]", skip_any=first)
-    for index, one in enumerate(schema.get("oneOf") or ()):
-        yield from _nested_errors(one, f"{path}.oneOf[{index}]")
+        yield from _nested_errors(item, f"{path}.allOf[{index}]", skip_any=first)
+    for index, element in enumerate(schema.get("oneOf") or ()):
+        yield from _nested_errors(element, f"{path}.oneOf[{index}]")
     if schema.get("not") is not None:
         yield from _nested_errors(schema["not"], f"{path}.not")
     pattern = schema.get("pattern")
@@ -219,8 +219,8 @@ def _nested_errors(schema: Document, path: str, *, skip_any: bool = False) -> It
     if (items := items_schema(schema)) is not None:
         yield from _nested_errors(items, f"{path}.items")
     properties = schema.get("properties") or {}
-    for name, one in properties.items():
-        yield from _nested_errors(one, f"{path}.properties[{name}]")
+    for name, subschema in properties.items():
+        yield from _nested_errors(subschema, f"{path}.properties[{name}]")
     for name, wanted in _NOT_NESTED.items():
         value = schema.get(name)
         if _is_specified(name, value):
@@ -243,8 +243,8 @@ def _incomplete(
     if (rejected := values.get("not")) is not None:
         yield from _incomplete_nested(rejected, structure, path, f"{specified}.not")
     for name in JUNCTORS:
-        for index, one in enumerate(values.get(name) or ()):
-            yield from _incomplete_nested(one, structure, path, f"{specified}.{name}[{index}]")
+        for index, item in enumerate(values.get(name) or ()):
+            yield from _incomplete_nested(item, structure, path, f"{specified}.{name}[{index}]")
 
 
 def _incomplete_nested(
@@ -258,6 +258,8 @@ def _incomplete_nested(
         below = items_schema(structure)
         yield from _incomplete_nested(items, below, f"{path}.items", f"{specified}.items")
     known = structure.get("properties") or {}
-    for name, one in (values.get("properties") or {}).items():
+    for name, subschema in (values.get("properties") or {}).items():
         step = f"properties[{name}]"
-        yield from _incomplete_nested(one, known.get(name), f"{path}.{step}", f"{specified}.{step}")
+        yield from _incomplete_nested(
+            subschema, known.get(name), f"{path}.{step}", f"{specified}.{step}"
+        )

@@ -31,18 +31,18 @@ def schemas_below(schema: Document) -> Iterator[Document]:
     if _BELOW.isdisjoint(schema):
         return
     for name in _MAPS:
-        for one in (schema.get(name) or {}).values():
-            if isinstance(one, dict):
-                yield one
+        for value in (schema.get(name) or {}).values():
+            if isinstance(value, dict):
+                yield value
     for name in ("additionalProperties", "additionalItems", "items", "not"):
-        found: Any = schema.get(name)
-        for one in found if isinstance(found, list) else (found,):
-            if isinstance(one, dict):
-                yield one
+        result: Any = schema.get(name)
+        for item in result if isinstance(result, list) else (result,):
+            if isinstance(item, dict):
+                yield item
     for name in JUNCTORS:
         yield from schema.get(name) or ()
 
 
 def any_schema(schema: Document, test: Callable[[Document], bool]) -> bool:
     """Report whether a predicate holds for a schema or one of its descendants."""
-    return test(schema) or any(any_schema(one, test) for one in schemas_below(schema))
+    return test(schema) or any(any_schema(item, test) for item in schemas_below(schema))

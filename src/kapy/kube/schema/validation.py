@@ -121,12 +121,12 @@ def _is_whole(value: float) -> bool:
 def _validate_enum(enum: list[Any], value: Any, path: Path, errors: Errors) -> None:
     if isinstance(value, float) and math.isfinite(value) and int(value) in enum:
         return  # Go makes a whole number of it, as those of the enum are
-    if not any(is_equal_json(value, one) for one in enum):
+    if not any(is_equal_json(value, item) for item in enum):
         errors.append(_enum_error(enum, value, path))
 
 
 def _enum_error(enum: list[Any], value: Any, path: Path) -> FieldError:
-    detail = f"supported values: {', '.join(_quote(one) for one in enum)}"
+    detail = f"supported values: {', '.join(_quote(item) for item in enum)}"
     return FieldError("FieldValueNotSupported", path_text(path), detail, value)
 
 
@@ -214,8 +214,8 @@ def _validate_range(subject: str, form: str, value: float, path: Path, errors: E
     bits = 31 if form == "int32" else 63
     if math.isfinite(value) and value == int(value) and -(1 << bits) <= value < (1 << bits):
         return
-    shown = f"with format {form}" if form else "(default format)"
-    text = f"{subject} value must be of type integer {shown} in {path_text(path)}"
+    result = f"with format {form}" if form else "(default format)"
+    text = f"{subject} value must be of type integer {result} in {path_text(path)}"
     errors.append(invalid("<nil>", "", text))
 
 
@@ -334,10 +334,10 @@ def _validate_junctors(
 ) -> None:
     def results(nodes: list[Node]) -> Iterator[Errors]:
         for node in nodes:
-            found: Errors = FieldErrors()
+            match: Errors = FieldErrors()
             with contextlib.suppress(TooManyErrors):
-                validate(node, value, old, path, found)
-            yield found
+                validate(node, value, old, path, match)
+            yield match
 
     if junctors.any_of:
         failures = list(results(junctors.any_of))
@@ -346,10 +346,10 @@ def _validate_junctors(
             errors += failures[0]
     if junctors.one_of:
         failures = list(results(junctors.one_of))
-        valid = sum(not one for one in failures)
+        valid = sum(not failure for failure in failures)
         if valid != 1:
-            found = f"Found {valid} valid alternatives" if valid else "Found none valid"
-            text = f"must validate one and only one schema (oneOf). {found}"
+            result = f"Found {valid} valid alternatives" if valid else "Found none valid"
+            text = f"must validate one and only one schema (oneOf). {result}"
             errors.append(_composite(path, text))
             errors += [] if valid else failures[0]
     if junctors.all_of:
@@ -357,7 +357,7 @@ def _validate_junctors(
         if any(failures):
             more = ". None validated" if all(failures) else ""
             errors.append(_composite(path, f"must validate all the schemas (allOf){more}"))
-            errors += [error for one in failures for error in one]
+            errors += [error for failure in failures for error in failure]
     if junctors.none_of is not None and not next(results([junctors.none_of])):
         errors.append(_composite(path, "must not validate the schema (not)"))
 
@@ -405,8 +405,8 @@ def _duplicate_errors(node: Node, value: list[Any], path: Path, errors: Errors) 
         seen[key] = seen.get(key, 0) + 1
         if seen[key] == 2:
             item = value[index]
-            shown = _key_values(node, item) if keyed else item
-            errors.append(duplicate(path_text((path, index)), shown))
+            result = _key_values(node, item) if keyed else item
+            errors.append(duplicate(path_text((path, index)), result))
 
 
 def _own_keys(node: Node, items: list[Any]) -> list[Any]:

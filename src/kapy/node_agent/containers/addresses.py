@@ -41,12 +41,12 @@ class Addresses:
 
         Raises NoAddress, OSError.
         """
-        found = self._held.get(uid)
-        if found is None or not _fits(found, subnet, gateway):
-            found = self._free(subnet, gateway)
-            self._write({**self._held, uid: found})
-            self._last = int(found)
-        return str(found)
+        result = self._held.get(uid)
+        if result is None or not _fits(result, subnet, gateway):
+            result = self._free(subnet, gateway)
+            self._write({**self._held, uid: result})
+            self._last = int(result)
+        return str(result)
 
     def _free(self, subnet: IPv4Network, gateway: str) -> IPv4Address:
         """The next free address after the one that was given last: what somebody remembers of a
@@ -65,7 +65,7 @@ class Addresses:
     def free(self, uids: Set[str]) -> None:
         """Let go the addresses of Pods whose containers are removed. Raises OSError."""
         if uids & self._held.keys():
-            self._write({uid: one for uid, one in self._held.items() if uid not in uids})
+            self._write({uid: item for uid, item in self._held.items() if uid not in uids})
 
     def free_others(self, before: Set[str], known: Container[str]) -> None:
         """Let go the addresses of Pods that are not known any more. before: the Pods that had one
@@ -76,7 +76,7 @@ class Addresses:
         """Keep them in the file first: what is not in it is not given."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = self._folder / f"{NAME}.new"
-        fresh.write_bytes(msgspec.json.encode({uid: str(one) for uid, one in addresses.items()}))
+        fresh.write_bytes(msgspec.json.encode({uid: str(item) for uid, item in addresses.items()}))
         fresh.replace(self._folder / NAME)
         self._held = addresses
 
@@ -87,11 +87,11 @@ def _fits(address: IPv4Address, subnet: IPv4Network, gateway: str) -> bool:
 
 
 def _read(folder: Path) -> dict[str, IPv4Address]:
-    """What the file has; nothing where it cannot be read: Pods get other addresses then, and their
+    """Read the file; return nothing if it cannot be read: Pods get other addresses then, and their
     containers are started again."""
     try:
         told = msgspec.convert(decode_json((folder / NAME).read_bytes()), dict[str, str])
-        found = {uid: IPv4Address(one) for uid, one in told.items()}
+        result = {uid: IPv4Address(item) for uid, item in told.items()}
     except (OSError, BadJson, ValueError):  # msgspec's and ipaddress's are ValueErrors
         return {}
-    return found if len(set(found.values())) == len(found) else {}
+    return result if len(set(result.values())) == len(result) else {}

@@ -43,7 +43,7 @@ def configuration(
     labels = labels_of(around.plane, pod, config.name, config.restarts, spec)
     if around.joined:
         labels[JOINED] = around.joined
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "Image": image.id,
         "Env": [f"{key}={value}" for key, value in config.environment.items()],
         "User": user_of(pod, container, image),
@@ -58,15 +58,19 @@ def configuration(
         },
     }
     if not around.joined and not pod["spec"].get("hostNetwork"):
-        found["Hostname"] = _hostname(config)
+        result["Hostname"] = _hostname(config)
         if config.address:
             fixed = {"IPAMConfig": {"IPv4Address": config.address}}
-            found["NetworkingConfig"] = {"EndpointsConfig": {around.network: fixed}}
+            result["NetworkingConfig"] = {"EndpointsConfig": {around.network: fixed}}
+    if container.get("stdin"):
+        result |= {"OpenStdin": True, "StdinOnce": bool(container.get("stdinOnce"))}
+    if container.get("tty"):
+        result["Tty"] = True
     if config.command:
-        found["Entrypoint"] = list(config.command)
+        result["Entrypoint"] = list(config.command)
     if config.args or config.command:
-        found["Cmd"] = list(config.args)
-    return found
+        result["Cmd"] = list(config.args)
+    return result
 
 
 def _network(config: ContainerConfig, around: Surroundings) -> dict[str, Any]:
@@ -76,11 +80,11 @@ def _network(config: ContainerConfig, around: Surroundings) -> dict[str, Any]:
     if around.joined:
         return {"NetworkMode": f"container:{around.joined}"}
     aliases = spec.get("hostAliases") or ()
-    options = {one["name"]: one.get("value", "") for one in _sysctls(spec)}
+    options = {item["name"]: item.get("value", "") for item in _sysctls(spec)}
     return {
         "NetworkMode": around.network,
         "ExtraHosts": [
-            f"{name}:{one['ip']}" for one in aliases for name in one.get("hostnames") or ()
+            f"{name}:{item['ip']}" for item in aliases for name in item.get("hostnames") or ()
         ],
         **({"Sysctls": options} if options else {}),
     }
@@ -98,19 +102,19 @@ def _hostname(config: ContainerConfig) -> str:
 def _binds(mounts: Sequence[Mount], folder: Path, *, labels: bool) -> list[str]:
     """Mounts as engines take them. folder: of the Pod; only what is in it is labelled for SELinux.
     A host's folder is not this program's to label."""
-    found = []
-    for one in sorted(mounts, key=lambda mount: mount.path.count("/")):
-        if ":" in f"{one.source}{one.path}":
+    result = []
+    for item in sorted(mounts, key=lambda mount: mount.path.count("/")):
+        if ":" in f"{item.source}{item.path}":
             raise StartFailed(
-                f"the mount of {one.source} at {one.path} has a colon in a path, which container "
+                f"the mount of {item.source} at {item.path} has a colon in a path, which container "
                 "engines do not take; use a folder without one",
                 "CreateContainerConfigError",
             )
-        options = ["ro"] if one.read_only else ["rw"]
-        if labels and one.source.is_relative_to(folder):
+        options = ["ro"] if item.read_only else ["rw"]
+        if labels and item.source.is_relative_to(folder):
             options.append("z")
-        found.append(f"{one.source}:{one.path}:{','.join(options)}")
-    return found
+        result.append(f"{item.source}:{item.path}:{','.join(options)}")
+    return result
 
 
 def _log(engine: EngineInfo) -> dict[str, Any]:

@@ -34,10 +34,10 @@ async def obtain_image(engine: Engine, config: ContainerConfig) -> Image:
             "ErrImageNeverPull",
         )
     await _pull(engine, config, name, there)
-    found = await engine.image(name)
-    if found is None:
+    result = await engine.image(name)
+    if result is None:
         raise StartFailed(f"image {name} is gone right after it was pulled", ERR_PULL)
-    return found
+    return result
 
 
 async def _pull(engine: Engine, config: ContainerConfig, name: str, existing: Image | None) -> None:
@@ -83,9 +83,9 @@ def login_for(image: str, secrets: Iterable[Mapping[str, bytes]]) -> dict[str, s
         for address, entry in _entries(secret):
             host = address.removeprefix("https://").removeprefix("http://").split("/")[0]
             if host in names:
-                found = _login(entry)
-                if found is not None:
-                    return found
+                result = _login(entry)
+                if result is not None:
+                    return result
     return None
 
 

@@ -17,9 +17,9 @@ async def remove(engine: Engine, plane: Path, known: Container[str]) -> int:
     Answers how many were removed. Raises EngineError.
     """
     count = 0
-    for one in await engine.containers({PLANE: str(plane)}):
-        if one.labels.get(POD_UID, "") not in known:
-            count += await engine.remove(one.id)
+    for item in await engine.containers({PLANE: str(plane)}):
+        if item.labels.get(POD_UID, "") not in known:
+            count += await engine.remove(item.id)
     return count
 
 

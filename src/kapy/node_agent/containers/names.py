@@ -73,6 +73,6 @@ def spec_digest(
     because one of them has changed.
     """
     spec: Mapping[str, Any] = pod["spec"]
-    made = [container, [spec.get(field) for field in _POD_FIELDS], server, address]
-    encoded = msgspec.json.encode(made, order="deterministic")
+    result = [container, [spec.get(field) for field in _POD_FIELDS], server, address]
+    encoded = msgspec.json.encode(result, order="deterministic")
     return blake2b(encoded, digest_size=8).hexdigest()

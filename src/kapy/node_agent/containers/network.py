@@ -64,13 +64,13 @@ def network_config(plane: Path, subnet: IPv4Network | None = None) -> dict[str, 
     """The configuration of a plane's network. subnet: its own, None for one that the engine
     chooses."""
     bridge = {"com.docker.network.bridge.name": network_name(plane)}
-    found: dict[str, Any] = {"Driver": "bridge", "Labels": {PLANE: str(plane)}, "Options": bridge}
+    result: dict[str, Any] = {"Driver": "bridge", "Labels": {PLANE: str(plane)}, "Options": bridge}
     if subnet is not None:
-        found["Labels"][FIXED] = str(subnet)
+        result["Labels"][FIXED] = str(subnet)
         # Docker does not tell the gateway of a configured subnet that it chose itself.
         addresses = {"Subnet": str(subnet), "Gateway": str(subnet[1])}
-        found["IPAM"] = {"Driver": "default", "Config": [addresses]}
-    return found
+        result["IPAM"] = {"Driver": "default", "Config": [addresses]}
+    return result
 
 
 class PlaneNetwork:
@@ -96,7 +96,7 @@ class PlaneNetwork:
         return "" if self._server is None else self._server[0]
 
     async def server(self, engine: Engine) -> tuple[str, int]:
-        """Where containers reach the plane; the network is made if need be.
+        """Return the URL at which containers reach the plane, and create the network if needed.
 
         Raises EngineError, OSError.
         """
@@ -112,11 +112,11 @@ class PlaneNetwork:
             return self._server
 
     async def _ensured(self, engine: Engine) -> Network:
-        found = await self._made(engine, None)
-        if found.labels.get(FIXED):
-            return found
+        result = await self._made(engine, None)
+        if result.labels.get(FIXED):
+            return result
         # The engine has chosen the subnet: now, or for an earlier release of kapy.
-        wanted = _subnet_of(found)
+        wanted = _subnet_of(result)
         if wanted is None:
             raise EngineError(self._no_address())
         await self._emptied(engine)
@@ -141,29 +141,29 @@ class PlaneNetwork:
 
     async def _made(self, engine: Engine, subnet: IPv4Network | None) -> Network:
         """The network of the plane; made if it is not there, with a subnet."""
-        found = await engine.network(self.name)
-        if found is None:
+        result = await engine.network(self.name)
+        if result is None:
             with suppress(NameInUse):
                 await engine.create_network(self.name, network_config(self._plane, subnet))
-            found = await engine.network(self.name)
-        if found is None or found.labels.get(PLANE) != str(self._plane):
+            result = await engine.network(self.name)
+        if result is None or result.labels.get(PLANE) != str(self._plane):
             raise EngineError(
                 f"the engine's network {self.name} is not this plane's; remove it "
                 f"(`docker network rm {self.name}`)"
             )
-        return found
+        return result
 
     async def _emptied(self, engine: Engine) -> None:
         """Remove the plane's containers in the network, as an engine keeps one that is in use."""
-        for one in await engine.containers({PLANE: str(self._plane)}):
-            if self.name in one.addresses or JOINED in one.labels:
-                await engine.remove(one.id)
+        for item in await engine.containers({PLANE: str(self._plane)}):
+            if self.name in item.addresses or JOINED in item.labels:
+                await engine.remove(item.id)
 
     def _gateway(self, network: Network) -> str:
-        found = next((one for one in network.gateways if ":" not in one), "")
-        if not found:
+        result = next((item for item in network.gateways if ":" not in item), "")
+        if not result:
             raise EngineError(self._no_address())
-        return found
+        return result
 
     def _no_address(self) -> str:
         return (
@@ -173,8 +173,8 @@ class PlaneNetwork:
 
 
 def _subnet_of(network: Network) -> IPv4Network | None:
-    found = next((one for one in network.subnets if ":" not in one), "")
+    result = next((item for item in network.subnets if ":" not in item), "")
     try:
-        return IPv4Network(found, strict=False) if found else None
+        return IPv4Network(result, strict=False) if result else None
     except ValueError:
         return None

@@ -76,9 +76,9 @@ class RunningContainer:
         name = self._container.id
         while True:
             try:
-                found = await self._engine.container(name)
-                if found is None or not is_alive(found):
-                    return await self._exit(found)
+                result = await self._engine.container(name)
+                if result is None or not is_alive(result):
+                    return await self._exit(result)
                 self._trouble = ""
                 await self._engine.wait(name)
                 continue
@@ -127,10 +127,10 @@ class RunningContainer:
 
     async def _is_running(self) -> bool:
         try:
-            found = await self._engine.container(self._container.id)
+            result = await self._engine.container(self._container.id)
         except EngineError:
             return True
-        return found is not None and is_alive(found)
+        return result is not None and is_alive(result)
 
     async def execute(self, command: Sequence[str], seconds: float) -> int:
         try:
@@ -140,10 +140,16 @@ class RunningContainer:
             raise StartFailed(str(error)) from None
         return result.exit_code
 
-    async def attach(self, command: Sequence[str], session: Session) -> int:
+    async def run_session(self, command: Sequence[str], session: Session) -> int:
         try:
             rights = replace(session, privileged=False)
-            return await self._engine.attach(self._container.id, command, rights)
+            return await self._engine.run_session(self._container.id, command, rights)
+        except EngineError as error:
+            raise StartFailed(str(error)) from None
+
+    async def attach(self, session: Session) -> None:
+        try:
+            await self._engine.attach(self._container.id, session)
         except EngineError as error:
             raise StartFailed(str(error)) from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from kapy.containers import (
     PortInUse,
 )
 from kapy.kube import Document
+from kapy.kube.digits import parse_digits
 from kapy.node_agent import host_access
 from kapy.node_agent.containers import leftovers
 from kapy.node_agent.containers.addresses import Addresses, NoAddress
@@ -60,6 +62,11 @@ LATER: Final = 5.0
 """Seconds until a full disk is tried again, which writes to it, or a removal that was refused."""
 NO_ADDRESS: Final = "NoAddress"
 ADDRESS_TRIES: Final = 5
+RELEASE_AFTER: Final = 2
+"""The number of failed starts after which ended containers give up the Pod's address."""
+CREATED: Final = "created"
+_TAKEN: Final = re.compile(r"already allocated|requested ip address \S+ is not available", re.I)
+"""Podman's words, with netavark and with CNI."""
 _SELINUX: Final = Path("/sys/fs/selinux/enforce")
 
 
@@ -137,11 +144,11 @@ class Containers:
             if read_used(self._agent) is None:
                 write_used(self._agent, Used(self.engine.address, 0))
             return None
-        found = await _patiently(lambda: self._network.server(self.engine), report)
+        result = await _patiently(lambda: self._network.server(self.engine), report)
         if not self._used:  # a plane was in this folder before, which somebody has deleted
             self._used = True
             self._untidy.set()
-        return found
+        return result
 
     def address(self, pod: Document) -> str:
         if pod["spec"].get("hostNetwork"):
@@ -169,8 +176,8 @@ class Containers:
     async def forget(self, pod: Document) -> None:
         self._sandboxes.forget(pod)
         try:
-            for one in await self._of(pod):
-                await self._remove(one)
+            for item in await self._of(pod):
+                await self._remove(item)
             self._addresses.free({pod["metadata"]["uid"]})
         except (EngineError, OSError) as error:
             _log.warning("containers of pod %s: %s", pod["metadata"]["name"], error)
@@ -204,10 +211,17 @@ class Containers:
         labels = {PLANE: str(self._plane), POD_UID: pod["metadata"]["uid"]}
         if container:
             labels[CONTAINER] = container
-        found = await self.engine.containers(labels)
-        return sorted(found, key=_restarts)
+        result = await self.engine.containers(labels)
+        return sorted(result, key=_restarts)
 
     async def _remove(self, container: EngineContainer) -> None:
+        """Remove a container. Podman refuses this while others, ended or not, share its network.
+        Those are to be started again anyway, so they are removed before."""
+        if (await self.engine.info()).is_podman:
+            dependents = {PLANE: str(self._plane), JOINED: container.id}
+            for item in await self.engine.containers(dependents):
+                await self.engine.remove(item.id)
+                self._known.discard(item.name)
         await self.engine.remove(container.id)
         self._known.discard(container.name)
 
@@ -215,12 +229,12 @@ class Containers:
         """The container of this start, if it still runs and was made from the same; others are
         ended, and of those the last one is kept for its log."""
         there = await self._of(config.pod, config.name)
-        self._known |= {one.name for one in there}
-        alive = [one for one in there if is_alive(one)]
+        self._known |= {item.name for item in there}
+        alive = [item for item in there if is_alive(item)]
         fit = await self._fitting(config, alive)
-        for one in alive:
-            if fit is None or one.id != fit.id:
-                await self.engine.stop(one.id, _grace(config.pod))
+        for item in alive:
+            if fit is None or item.id != fit.id:
+                await self.engine.stop(item.id, _grace(config.pod))
         if fit is None:
             return None
         image = await self.engine.image(fit.image_id)
@@ -230,14 +244,14 @@ class Containers:
         self, config: ContainerConfig, alive: Sequence[EngineContainer]
     ) -> EngineContainer | None:
         digest = spec_digest(config.pod, config.container, config.server, config.address)
-        for one in alive:
-            if one.labels.get(SPEC) != digest or _restarts(one) != config.restarts:
+        for item in alive:
+            if item.labels.get(SPEC) != digest or _restarts(item) != config.restarts:
                 continue
-            if JOINED in one.labels:
+            if JOINED in item.labels:
                 network = await self._sandboxes.network_of(config)
-                if network.container != one.labels[JOINED]:
+                if network.container != item.labels[JOINED]:
                     continue
-            return await self.engine.container(one.id)
+            return await self.engine.container(item.id)
         return None
 
     async def _started(self, config: ContainerConfig) -> Running:
@@ -266,16 +280,18 @@ class Containers:
             if isinstance(error, (DiskFull, StartFailed)):
                 raise
             raise StartFailed(str(error)) from None
-        found = await engine.container(identity)
-        if found is None:
+        result = await engine.container(identity)
+        if result is None:
             raise StartFailed(f"container {name} is gone right after its start")
         digest = next(iter(image.digests), image.id)
-        return await self._running(config, found, digest)
+        return await self._running(config, result, digest)
 
     async def _begin(self, config: ContainerConfig, name: str) -> None:
         """Start a container; wait a little for its address, which the one before may still have.
         Raises EngineError."""
-        for _ in range(ADDRESS_TRIES):
+        for attempt in range(ADDRESS_TRIES):
+            if attempt == RELEASE_AFTER:
+                await self._release_address(config)
             try:
                 return await self.engine.start(name)
             except EngineError as error:
@@ -290,12 +306,21 @@ class Containers:
             NO_ADDRESS,
         )
 
+    async def _release_address(self, config: ContainerConfig) -> None:
+        """Remove the ended containers of the Pod that have its address. An engine that could not
+        clean up after one (it was killed) reserves its address until it is removed, and its log
+        goes with it."""
+        for item in await self._of(config.pod):
+            is_new = item.state == CREATED
+            if not (is_alive(item) or is_new or JOINED in item.labels):
+                await self._remove(item)
+
     async def _make_room(self, config: ContainerConfig) -> None:
         """Remove what earlier starts have left but the last one, whose log can still be read."""
         there = await self._of(config.pod, config.name)
-        for one in there:
-            if _restarts(one) != config.restarts - 1 or is_alive(one):
-                await self._remove(one)
+        for item in there:
+            if _restarts(item) != config.restarts - 1 or is_alive(item):
+                await self._remove(item)
 
     async def _running(
         self, config: ContainerConfig, container: EngineContainer, image: str
@@ -339,7 +364,7 @@ async def _patiently(work: Callable[[], Awaitable[T]], report: Report) -> T:
 def _is_taken(error: EngineError) -> bool:
     """Whether an engine says that a container has an address already. No port of a Pod is
     published, so a sentence of Docker on what is in use is one on addresses."""
-    return isinstance(error, PortInUse) or "already allocated" in str(error)
+    return isinstance(error, PortInUse) or _TAKEN.search(str(error)) is not None
 
 
 def _say(_: str, message: str) -> None:
@@ -347,8 +372,8 @@ def _say(_: str, message: str) -> None:
 
 
 def _restarts(container: EngineContainer) -> int:
-    text = container.labels.get(RESTARTS, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else -1
+    number = parse_digits(container.labels.get(RESTARTS, ""))
+    return -1 if number is None else number
 
 
 def _grace(pod: Document) -> float:

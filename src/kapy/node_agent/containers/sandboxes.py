@@ -77,5 +77,5 @@ def _is_first(config: ContainerConfig) -> bool:
 def _joins(config: ContainerConfig) -> bool:
     """Whether a container shares the network of another one."""
     spec = config.pod["spec"]
-    initial = any(one["name"] == config.name for one in spec.get("initContainers") or ())
+    initial = any(item["name"] == config.name for item in spec.get("initContainers") or ())
     return not (spec.get("hostNetwork") or initial or _is_first(config))

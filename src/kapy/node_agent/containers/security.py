@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from kapy.containers import Image
 from kapy.kube import Document
+from kapy.kube.digits import has_only_digits, parse_integer
 from kapy.kube.quantity import parse
 from kapy.node_agent.runtime import StartFailed
 
@@ -31,9 +32,9 @@ def unsupported_security(pod: Document) -> list[str]:
 def _unsupported(spec: Mapping[str, Any]) -> Iterator[str]:
     yield from _others("spec.securityContext", spec.get("securityContext") or {}, _POD)
     for field in ("initContainers", "containers"):
-        for one in spec.get(field) or ():
-            path = f"spec.{field}[{one.get('name')}]"
-            context = one.get("securityContext") or {}
+        for item in spec.get(field) or ():
+            path = f"spec.{field}[{item.get('name')}]"
+            context = item.get("securityContext") or {}
             yield from _others(f"{path}.securityContext", context, _CONTAINER)
 
 
@@ -63,9 +64,9 @@ def _check_user(container: Document, image: Image, user: int | None) -> None:
     reason = ""
     if user is not None:
         reason = "" if user else "the container's runAsUser breaks non-root policy"
-    elif not own.isdecimal():
+    elif not has_only_digits(own):
         reason = f"image has non-numeric user ({own}), cannot verify user is non-root"
-    elif int(own) == 0:
+    elif parse_integer(own) == 0:
         reason = "image will run as root"
     if reason:
         raise StartFailed(
@@ -90,7 +91,7 @@ def host_config_of(pod: Document, container: Document) -> dict[str, Any]:
         "CapAdd": list(capabilities.get("add") or ()),
         "CapDrop": list(capabilities.get("drop") or ()),
         "SecurityOpt": list(_options(context)),
-        "GroupAdd": [str(one) for one in groups if one is not None],
+        "GroupAdd": [str(item) for item in groups if item is not None],
         "PidMode": "host" if pod["spec"].get("hostPID") else "",
         **_resources(container.get("resources") or {}),
     }
@@ -105,12 +106,12 @@ def _options(context: Mapping[str, Any]) -> Iterator[str]:
 
 def _resources(resources: Mapping[str, Any]) -> dict[str, int]:
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     if "cpu" in limits:
-        found["NanoCpus"] = int(parse(limits["cpu"]) * Decimal(10**9))
+        result["NanoCpus"] = int(parse(limits["cpu"]) * Decimal(10**9))
     wanted = requests.get("cpu") or limits.get("cpu")
     if wanted:
-        found["CpuShares"] = max(int(parse(wanted) * 1024), _LEAST_SHARES)
+        result["CpuShares"] = max(int(parse(wanted) * 1024), _LEAST_SHARES)
     if "memory" in limits:
-        found["Memory"] = found["MemorySwap"] = int(parse(limits["memory"]))
-    return found
+        result["Memory"] = result["MemorySwap"] = int(parse(limits["memory"]))
+    return result

@@ -25,8 +25,8 @@ def host_networks(*, but: str = "") -> list[IPv4Network]:
         lines = ROUTES.read_text().splitlines()[1:]
     except OSError:
         return []
-    found = (_network(line.split(), but) for line in lines)
-    return [one for one in found if one is not None and one.prefixlen]
+    result = (_network(line.split(), but) for line in lines)
+    return [item for item in result if item is not None and item.prefixlen]
 
 
 def _network(fields: list[str], but: str) -> IPv4Network | None:
@@ -42,9 +42,9 @@ def fitting_subnets(
     """Subnets that overlap with none of the taken ones: the wanted one if it does not, then others
     of private ranges. start: where the others begin, another number for each plane."""
     others = list(taken)
-    for one in (preferred, *_candidates(start)):
-        if not any(one.overlaps(other) for other in others):
-            yield one
+    for item in (preferred, *_candidates(start)):
+        if not any(item.overlaps(other) for other in others):
+            yield item
 
 
 def _candidates(start: int) -> Iterator[IPv4Network]:

@@ -66,10 +66,10 @@ class Binding:
     def close(self) -> None:
         """Stop answering: `bind` calls of a program that still runs fail from now on."""
         loop = asyncio.get_running_loop()
-        for one in (self._own, self.handed):
-            if one.fileno() >= 0:
-                loop.remove_reader(one)
-                one.close()
+        for item in (self._own, self.handed):
+            if item.fileno() >= 0:
+                loop.remove_reader(item)
+                item.close()
         if self._listener >= 0:
             loop.remove_reader(self._listener)
             os.close(self._listener)
@@ -112,16 +112,16 @@ class Binding:
             asked = address_of(memory.read(min(length, _LONGEST_ADDRESS)))
         if asked is None:
             return 0, _GO_ON
-        with _socket_of(thread, handle) as one:
-            if one.type != socket.SOCK_STREAM:
+        with _socket_of(thread, handle) as item:
+            if item.type != socket.SOCK_STREAM:
                 return 0, _GO_ON
             try:
-                one.bind(asked)
+                item.bind(asked)
             except OSError as error:
                 movable = asked[0] in _ANY or asked[1] in self._declared
                 if error.errno not in _IN_USE or not movable:
                     return error.errno or errno.EIO, 0
-                return self._bind_elsewhere(one, asked[1], error.errno)
+                return self._bind_elsewhere(item, asked[1], error.errno)
         return 0, 0
 
     def _bind_elsewhere(self, socket_: socket.socket, wanted: int, failed: int) -> tuple[int, int]:
@@ -162,12 +162,12 @@ def _socket_of(thread: int, handle: int) -> socket.socket:
     library = ctypes.CDLL(None, use_errno=True)
     process = os.pidfd_open(_process_of(thread))
     try:
-        found = library.syscall(_GET_FD, process, handle, 0)
+        result = library.syscall(_GET_FD, process, handle, 0)
     finally:
         os.close(process)
-    if found < 0:
+    if result < 0:
         raise OSError(ctypes.get_errno(), "pidfd_getfd")
-    return socket.socket(fileno=found)
+    return socket.socket(fileno=result)
 
 
 def _process_of(thread: int) -> int:

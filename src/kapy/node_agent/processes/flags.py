@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from kapy.kube.digits import parse_integer
+
 _FLAG: Final = re.compile(r"^\s*(?:-\w,\s+)?(--?)([a-zA-Z][\w.-]+)(?:[ =]+(\S+))?", re.MULTILINE)
 _DEFAULT: Final = re.compile(r"[(\[]default:?\s+\"?([^\")\]]*)\"?[)\]]")  # lines may be wrapped
 _PORT_FLAG: Final = re.compile(
@@ -37,13 +39,13 @@ class Flags:
 
 def flags_of(help_text: str) -> Flags:
     """The flags in a program's help text."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     starts = list(_FLAG.finditer(help_text))
-    for number, one in enumerate(starts):
+    for number, item in enumerate(starts):
         end = starts[number + 1].start() if number + 1 < len(starts) else len(help_text)
-        default = _DEFAULT.search(help_text, one.end(2), end)
-        found.setdefault(one[2], default[1] if default is not None else "")
-    return Flags(found)
+        default = _DEFAULT.search(help_text, item.end(2), end)
+        result.setdefault(item[2], default[1] if default is not None else "")
+    return Flags(result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,48 +81,48 @@ def _move_arguments(
     told: list[str] = []
     given: set[str] = set()
     awaited = False
-    for one in arguments:
-        name, equals, value = one.partition("=")
+    for item in arguments:
+        name, equals, value = item.partition("=")
         bare = name.lstrip("-")
         if awaited:
-            told.append(_move_value(one, new_port) or one)
+            told.append(_move_value(item, new_port) or item)
             awaited = False
         elif name.startswith("-") and _PORT_FLAG.fullmatch(bare):
             given.add(bare)
             awaited = not equals
-            told.append(f"{name}={_move_value(value, new_port) or value}" if equals else one)
+            told.append(f"{name}={_move_value(value, new_port) or value}" if equals else item)
         else:
             given.add(bare if name.startswith("-") else "")
-            told.append(one)
+            told.append(item)
     return told, given
 
 
 def _move_value(value: str, new_port: Callable[[int], int]) -> str | None:
     """A port or bind address with another port; None if the value is neither, or disables it."""
     if _NUMBER.fullmatch(value):
-        return str(new_port(int(value))) if 0 < int(value) < 65536 else None
+        port = parse_integer(value)
+        return str(new_port(port)) if 0 < port < 65536 else None
     match = _ADDRESS.fullmatch(value)
-    if match is None or not 0 < int(match["port"]) < 65536:
-        return None
-    return f"{LOOPBACK}:{new_port(int(match['port']))}"
+    port = 0 if match is None else parse_integer(match["port"])
+    return f"{LOOPBACK}:{new_port(port)}" if 0 < port < 65536 else None
 
 
 def without_leader_election(arguments: Sequence[str]) -> list[str]:
     """Arguments without leader election: the program is alone, and could not find its namespace."""
     return [
-        "--leader-elect=false" if one in ("--leader-elect", "--leader-elect=true") else one
-        for one in arguments
+        "--leader-elect=false" if item in ("--leader-elect", "--leader-elect=true") else item
+        for item in arguments
     ]
 
 
 def with_paths(arguments: Sequence[str], paths: Mapping[str, str]) -> list[str]:
     """The arguments with mount paths replaced by paths of the host."""
-    return [_with_paths(one, paths) for one in arguments]
+    return [_with_paths(item, paths) for item in arguments]
 
 
 def _with_paths(text: str, paths: Mapping[str, str]) -> str:
     head, equals, value = text.partition("=") if text.startswith("-") else ("", "", text)
-    for path, real in sorted(paths.items(), key=lambda one: -len(one[0])):
+    for path, real in sorted(paths.items(), key=lambda item: -len(item[0])):
         if value == path or value.startswith(path.rstrip("/") + "/"):
             return f"{head}{equals}{real}{value[len(path.rstrip('/')) :]}"
     return text

@@ -96,16 +96,16 @@ def _overlay(lower: str, copy: str) -> None:
         raise OSError(7, f"{lower} has more than {MAX_ENTRIES} entries")
     os.mkdir(copy, 0o755)
     _mount("tmpfs", copy, "tmpfs", 0)
-    for one in entries:
-        place = os.path.join(copy, one.name)
-        if one.is_symlink():
-            os.symlink(os.readlink(one.path), place)
+    for item in entries:
+        place = os.path.join(copy, item.name)
+        if item.is_symlink():
+            os.symlink(os.readlink(item.path), place)
             continue
-        if one.is_dir():
+        if item.is_dir():
             os.mkdir(place)
         else:
             open(place, "x").close()
-        _mount(one.path, place, "", _MS_BIND | _MS_REC)
+        _mount(item.path, place, "", _MS_BIND | _MS_REC)
     _mount(copy, lower, "", _MS_BIND | _MS_REC)
 
 
@@ -137,7 +137,7 @@ def _filter_call(seccomp: int, number: int, architecture: int) -> int:
         (0x06, 0, 0, 0x7FC00000),  # tell who listens
         (0x06, 0, 0, 0x7FFF0000),  # allow
     )
-    code = b"".join(struct.pack("HBBI", *one) for one in steps)
+    code = b"".join(struct.pack("HBBI", *item) for item in steps)
     buffer = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(steps), ctypes.addressof(buffer))
     library = _library()
@@ -149,7 +149,7 @@ def _filter_call(seccomp: int, number: int, architecture: int) -> int:
 def main(arguments: list[str]) -> None:
     """Become the program."""
     at = arguments.index("--")
-    options = [one for one in arguments[:at] if one.startswith("--")]
+    options = [item for item in arguments[:at] if item.startswith("--")]
     scratch, *mounts = arguments[len(options) : at]
     program = arguments[at + 1 :]
     try:
@@ -159,9 +159,9 @@ def main(arguments: list[str]) -> None:
             bind(source, path, scratch)
         if not program:
             return
-        for one in options:
-            if one.startswith("--binds="):
-                hand_over_binds(int(one.removeprefix("--binds=")))
+        for item in options:
+            if item.startswith("--binds="):
+                hand_over_binds(int(item.removeprefix("--binds=")))
         os.chdir(os.getcwd())
         os.execvp(program[0], program)
     except OSError as error:

@@ -37,10 +37,10 @@ class PortAllocator:
 
 
 def _is_free(port: int) -> bool:
-    with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket() as item:
+        item.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            one.bind((LOOPBACK, port))
+            item.bind((LOOPBACK, port))
         except OSError:
             return False
     return True
@@ -48,10 +48,10 @@ def _is_free(port: int) -> bool:
 
 def is_taken(port: int) -> bool:
     """Whether a port is in use on any address of this host."""
-    with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket() as item:
+        item.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            one.bind(("", port))
+            item.bind(("", port))
         except OSError as error:
             return error.errno == errno.EADDRINUSE
     return False
@@ -59,8 +59,8 @@ def is_taken(port: int) -> bool:
 
 def _free_port(taken: set[int]) -> int:
     while True:
-        with socket.socket() as one:
-            one.bind((LOOPBACK, 0))
-            port = int(one.getsockname()[1])
+        with socket.socket() as item:
+            item.bind((LOOPBACK, 0))
+            port = int(item.getsockname()[1])
         if port not in taken:
             return port

@@ -137,7 +137,13 @@ class LocalProcess:
     async def execute(self, command: Sequence[str], seconds: float) -> int:
         return await self._execute(command, seconds)
 
-    async def attach(self, _: Sequence[str], __: Session) -> int:
+    async def attach(self, _: Session) -> None:
+        raise NotSupported(
+            "its streams are not kept: it runs as a process of the plane's machine; `kubectl logs "
+            "-f` shows its output"
+        )
+
+    async def run_session(self, _: Sequence[str], __: Session) -> int:
         raise NotSupported(
             "it has no container to enter: it runs as a process of the plane's machine; run the "
             "command there"

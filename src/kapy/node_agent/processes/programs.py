@@ -52,9 +52,13 @@ class Programs:
 
     def command(self, namespace: str, deployment: str, container: str) -> tuple[str, ...] | None:
         """The command that runs in place of a container, None if there is none."""
-        for one in self._known:
-            if (one.namespace, one.deployment, one.container) == (namespace, deployment, container):
-                return one.command
+        for item in self._known:
+            if (item.namespace, item.deployment, item.container) == (
+                namespace,
+                deployment,
+                container,
+            ):
+                return item.command
         return None
 
 
@@ -75,8 +79,8 @@ def add(folder: Path, programs: Iterable[Program]) -> None:
     """Run programs in place of containers, and replace earlier entries. Raises BadPrograms,
     OSError."""
     fresh = list(programs)
-    replaced = {one[:3] for one in fresh}
-    replace(folder, [*(one for one in read(folder) if one[:3] not in replaced), *fresh])
+    replaced = {item[:3] for item in fresh}
+    replace(folder, [*(item for item in read(folder) if item[:3] not in replaced), *fresh])
 
 
 def replace(folder: Path, programs: Sequence[Program]) -> None:

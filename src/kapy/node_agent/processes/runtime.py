@@ -86,7 +86,10 @@ class ProcessRuntime:
         if pod["spec"].get("hostAliases"):
             return "a local program has no spec.hostAliases"
         containers = [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]
-        missing = [one["name"] for one in containers if self._command(pod, one["name"]) is None]
+        for field in ("stdin", "tty"):
+            if any(item.get(field) for item in containers):
+                return f"a local program has no {field}, as nobody can be attached to it"
+        missing = [item["name"] for item in containers if self._command(pod, item["name"]) is None]
         if len(missing) == len(containers):
             return "no local program runs in place of its image"
         if missing:
@@ -134,10 +137,10 @@ class ProcessRuntime:
         owner = _owner(config)
         self._ports.keep(owner, {int(key): value for key, value in record.ports.items()})
         plan = await self._plan(config, command, program, record.ports)
-        found = self._running(config, record, plan, child=None)
+        result = self._running(config, record, plan, child=None)
         if plan.digest == record.digest and record.stamp == stamp_of(program):
-            return found
-        await found.stop(float(config.pod["spec"].get("terminationGracePeriodSeconds") or 30))
+            return result
+        await result.stop(float(config.pod["spec"].get("terminationGracePeriodSeconds") or 30))
         return None
 
     async def start(self, config: ContainerConfig) -> Running:
@@ -151,8 +154,8 @@ class ProcessRuntime:
         process: list[LocalProcess] = []  # it may bind before it is known here
 
         def moved(ports: Mapping[int, int]) -> None:
-            for one in process:
-                one.move(ports)
+            for item in process:
+                item.move(ports)
 
         handle = os.open(config.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         binding = None
@@ -161,7 +164,7 @@ class ProcessRuntime:
                 binding = Binding(self._ports.of(_owner(config)), moved, _declared_ports(config))
             handed = -1 if binding is None else binding.handed.fileno()
             child = await asyncio.create_subprocess_exec(
-                *(f"{BINDS}{handed}" if one == BINDS else one for one in plan.command),
+                *(f"{BINDS}{handed}" if item == BINDS else item for item in plan.command),
                 stdin=DEVNULL,
                 stdout=handle,
                 stderr=STDOUT,
@@ -214,7 +217,7 @@ class ProcessRuntime:
             return "" if now is None or now == command else f"{' '.join(now)} runs in its place"
 
         async def execute(command: Sequence[str], seconds: float) -> int:
-            prefix = [one for one in plan.prefix if one != BINDS]
+            prefix = [item for item in plan.prefix if item != BINDS]
             return await _execute([*prefix, *command], plan, seconds)
 
         return LocalProcess(
@@ -232,13 +235,13 @@ class ProcessRuntime:
         command = self._command(config.pod, config.name)
         if command is None:
             raise StartFailed(f"no local program runs in place of the container {config.name}")
-        found = shutil.which(command[0], path=self._environ.get("PATH"))
-        if found is None:
+        result = shutil.which(command[0], path=self._environ.get("PATH"))
+        if result is None:
             raise StartFailed(
                 f"the program {command[0]} is not there, or may not be executed; build it, or name "
                 "another one with `kapy run provider`"
             )
-        return command, found
+        return command, result
 
     async def _plan(
         self,
@@ -259,7 +262,7 @@ class ProcessRuntime:
         arguments = list(config.args)
         environment = {**self._environment(config), **config.environment}
         prefix: list[str] = []
-        paths = {one.path: str(one.source) for one in config.mounts}
+        paths = {item.path: str(item.source) for item in config.mounts}
         _link_temporary(Path(environment["TMPDIR"]), paths)
         if self._namespaces:
             scratch = config.folder / _SCRATCH
@@ -283,13 +286,13 @@ class ProcessRuntime:
 
     def _environment(self, config: ContainerConfig) -> dict[str, str]:
         """The variables that the agent sets."""
-        found = {key: self._environ[key] for key in _KEPT_VARIABLES if self._environ.get(key)}
+        result = {key: self._environ[key] for key in _KEPT_VARIABLES if self._environ.get(key)}
         for name in ("home", "tmp"):
             (config.folder / name).mkdir(parents=True, exist_ok=True)
-        found |= {"HOME": str(config.folder / "home"), "TMPDIR": str(config.folder / "tmp")}
+        result |= {"HOME": str(config.folder / "home"), "TMPDIR": str(config.folder / "tmp")}
         if config.kubeconfig is not None:
-            found["KUBECONFIG"] = str(config.kubeconfig)
-        return found
+            result["KUBECONFIG"] = str(config.kubeconfig)
+        return result
 
     def _directory(self, config: ContainerConfig) -> str:
         return str(config.folder / "home")
@@ -351,9 +354,9 @@ def _declared_ports(config: ContainerConfig) -> list[int]:
     """The TCP ports that a container names."""
     ports = config.container.get("ports") or ()
     return [
-        int(one.get("containerPort") or 0)
-        for one in ports
-        if (one.get("protocol") or "TCP") == "TCP"
+        int(item.get("containerPort") or 0)
+        for item in ports
+        if (item.get("protocol") or "TCP") == "TCP"
     ]
 
 

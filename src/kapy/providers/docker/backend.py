@@ -1,4 +1,4 @@
-"""Which objects have the docker backend, and what they want, whatever their kind."""
+"""Selects the objects of the docker backend, and reads their specs, whatever their kind."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_docker_template(document: Document) -> bool:
 
 
 def machine_spec(machine: Machine) -> DockerMachineBackendSpec:
-    """What a machine should be."""
+    """Return the desired state of a machine."""
     if isinstance(machine, DevMachine):
         assert machine.spec.backend.docker is not None  # `is_docker` said so
         return machine.spec.backend.docker
@@ -54,11 +54,11 @@ def machine_spec(machine: Machine) -> DockerMachineBackendSpec:
 def pool_name(machine: Machine) -> str:
     """The DevMachinePool or DockerMachinePool of a machine."""
     owners = machine.metadata.owner_references
-    return next((one.name for one in owners if one.kind in _POOLS), "")
+    return next((owner.name for owner in owners if owner.kind in _POOLS), "")
 
 
 def load_balancer_spec(cluster: Cluster) -> DockerLoadBalancer:
-    """What the load balancer of a cluster should be."""
+    """Return the desired state of a cluster's load balancer."""
     if isinstance(cluster, DevCluster):
         assert cluster.spec.backend.docker is not None  # `is_docker` said so
         return cluster.spec.backend.docker.load_balancer

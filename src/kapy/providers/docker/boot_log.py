@@ -79,7 +79,7 @@ def read_command(most: int, mark: str, *, follow: bool) -> tuple[str, ...]:
 
 
 class LogPast(NamedTuple):
-    """What was in the log when it was read: the sizes of both parts, -1 for a missing one, and
+    """The log when it was read: the sizes of both parts, -1 for a missing one, and
     the end of their content."""
 
     older: int
@@ -97,7 +97,7 @@ class LogPast(NamedTuple):
 
 
 def log_past(printed: bytes) -> LogPast | None:
-    """What `read_command` prints before the mark; None for what it does not print."""
+    """Parse the output of `read_command` before the mark; None if it is malformed."""
     line, _, content = printed.partition(b"\n")
     try:
         older, newer = map(int, line.split())

@@ -22,16 +22,15 @@ from kapy.providers.docker.load_balancers import LoadBalancers
 from kapy.sdk import (
     ClusterContext,
     ClusterProvisioned,
-    ControlPlaneLoadBalancer,
     Endpoint,
     InfraClusterProvider,
-    Member,
     NotYet,
     Released,
     Waiting,
     conditions,
     v1beta1,
 )
+from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Member
 
 RETRY: Final = timedelta(seconds=10)
 AVAILABLE: Final = ConditionType.LOAD_BALANCER_AVAILABLE
@@ -49,7 +48,7 @@ class ContainerClusters(InfraClusterProvider[Any], ControlPlaneLoadBalancer[Any]
         return is_docker(document)
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
-        return [_in_v1beta1(one) for one in reported]
+        return [_in_v1beta1(condition) for condition in reported]
 
     async def endpoint(self, context: Order) -> Endpoint | Waiting:
         try:
@@ -89,12 +88,12 @@ def _failure_domains(infra: Cluster) -> Sequence[FailureDomain]:
 
 
 def _not_available(message: str, poll_after: timedelta | None) -> Waiting:
-    told = conditions.false(AVAILABLE, Reason.NOT_AVAILABLE, message)
-    return Waiting(message=message, requeue_after=poll_after, conditions=[told])
+    condition = conditions.false(AVAILABLE, Reason.NOT_AVAILABLE, message)
+    return Waiting(message=message, requeue_after=poll_after, conditions=[condition])
 
 
-def _in_v1beta1(one: Condition) -> V1Beta1Condition:
-    if one.status == conditions.TRUE:
-        return v1beta1.true(one.type)
+def _in_v1beta1(condition: Condition) -> V1Beta1Condition:
+    if condition.status == conditions.TRUE:
+        return v1beta1.true(condition.type)
     reason = V1Beta1Reason.LOAD_BALANCER_PROVISIONING_FAILED
-    return v1beta1.false(one.type, reason, v1beta1.WARNING, one.message)
+    return v1beta1.false(condition.type, reason, v1beta1.WARNING, condition.message)

@@ -22,7 +22,7 @@ from kapy.providers.docker.containers import (
     machine_container,
 )
 from kapy.providers.docker.published import PublishedAddresses, published_at
-from kapy.sdk import (
+from kapy.sdk.console import (
     CommandStreams,
     ConsoleUnavailable,
     LogRequest,
@@ -46,7 +46,7 @@ _KINDS: Final = frozenset(("DevMachine", "DockerMachine"))
 
 
 class ContainerConsole(MachineConsole):
-    """open_engine: finds the engine; raises EngineUnreachable."""
+    """The console of containers. open_engine: finds the engine; raises EngineUnreachable."""
 
     sources: ClassVar[Mapping[str, str]] = {
         BOOTSTRAP: "what the commands of the boot data printed",
@@ -94,7 +94,7 @@ class ContainerConsole(MachineConsole):
             tty=streams.tty,
             sizes=streams.sizes,
         )
-        return await self._opened().attach(container.name, command, session)
+        return await self._opened().run_session(container.name, command, session)
 
     async def server_from_here(self, target: MachineTarget, server: str) -> str:
         engine, address = self._opened(), urlsplit(server).hostname or ""
@@ -147,25 +147,25 @@ class ContainerConsole(MachineConsole):
                 tails.append(None)
             else:
                 tails.append(tail)
-        older, newer = (-1 if one is None else one.total for one in tails)
-        content = b"".join(one.content() for one in tails if one is not None)
+        older, newer = (-1 if item is None else item.total for item in tails)
+        content = b"".join(item.content() for item in tails if item is not None)
         return boot_log.LogPast(older, newer, content)
 
     async def _container(self, target: MachineTarget) -> Container:
         name = _container_name(target)
-        found = await self._opened().container(name)
-        if found is None and not target.provider_id:
+        result = await self._opened().container(name)
+        if result is None and not target.provider_id:
             raise ConsoleUnavailable(
                 f"Machine {target.name} has no container yet: "
                 f"`kapy describe cluster {target.cluster.name}` shows what it waits for"
             )
-        if found is None:
+        if result is None:
             raise ConsoleUnavailable(
                 f"Machine {target.name} is container {name}, which the container engine at "
                 f"{self._opened().address} does not have: it was removed, or runs on another "
                 "engine; set DOCKER_HOST to the address of that one"
             )
-        return check_owner(found, target.cluster)
+        return check_owner(result, target.cluster)
 
     def _opened(self) -> Engine:
         if self._engine is None:
@@ -203,7 +203,7 @@ def _check_runs(container: Container, otherwise: str) -> None:
 
 
 async def _up_to(mark: bytes, pieces: AsyncIterator[bytes]) -> tuple[bytes, bytes]:
-    """What comes before a mark, and what was read of what follows it."""
+    """Return the bytes before a mark, and the bytes after it that were already read."""
     before, window = Tail(2 * LARGEST + _LINE), b""
     async for piece in pieces:
         window += piece

@@ -1,4 +1,4 @@
-"""From what happens to containers to the objects that have to be looked at."""
+"""Map events of containers to the objects to reconcile."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ContainerEvents:
         }
 
     def __call__(self, container: Container | None) -> None:
-        """container: None where anything may have happened."""
+        """Enqueue the objects of a container. container: None if events were lost."""
         if container is None or container.labels.get(ROLE_LABEL) == LOAD_BALANCER:
             self._wake_clusters(container)
         if container is None or container.labels.get(ROLE_LABEL) != LOAD_BALANCER:

@@ -82,7 +82,7 @@ def check_owner(container: Container, cluster: Key) -> Container:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a container's configuration follows from besides the machine.
+    """The inputs of a container's configuration besides the machine.
 
     environment: of this program, for its proxies. subnets: of the network. runtime: the OCI
     runtime to ask for, "" for the engine's default. selinux: whether the host enforces it.

@@ -34,7 +34,7 @@ _SELINUX: Final = Path("/sys/fs/selinux/enforce")
 
 
 class Host:
-    """Where containers run. open_engine: finds the engine; raises EngineUnreachable.
+    """The host of the containers. open_engine: finds the engine; raises EngineUnreachable.
 
     environment: for proxies and the OCI runtime.
     """
@@ -63,18 +63,18 @@ class Host:
         info = await self.engine.info()
         return {"cpu": canonical(info.cpus), "memory": canonical(f"{info.memory // 1024}Ki")}
 
-    async def follow(self, told: Callable[[Container | None], None]) -> None:
-        """Tell of containers of clusters that start or end, once there is an engine.
+    async def follow(self, value: Callable[[Container | None], None]) -> None:
+        """Report containers of clusters that start or end, once an engine is reachable.
 
         None where events may have been missed: then anything may have happened.
         """
         await self._is_open.wait()
         while True:
             with suppress(EngineError):
-                await self.engine.follow(CLUSTER_LABEL, told)
+                await self.engine.follow(CLUSTER_LABEL, value)
             # A timer, because an engine that is away does not tell when it is back.
             await asyncio.sleep(FOLLOW_AGAIN)
-            told(None)
+            value(None)
 
     async def close(self) -> None:
         """End the connections to the engine."""
@@ -92,9 +92,13 @@ class Host:
         labels = {CLUSTER_LABEL: cluster.name}
         if role is not None:
             labels[ROLE_LABEL] = role
-        found = await self.engine.containers(labels)
+        containers = await self.engine.containers(labels)
         namespace = cluster.namespace
-        return [one for one in found if one.labels.get(NAMESPACE_LABEL, namespace) == namespace]
+        return [
+            container
+            for container in containers
+            if container.labels.get(NAMESPACE_LABEL, namespace) == namespace
+        ]
 
     async def make(self, wanted: Wanted, files: Sequence[File] = ()) -> Container:
         """Create and start a container; its image is in the engine. Raises EngineError.

@@ -89,7 +89,7 @@ class Backend(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Balancing:
-    """What a load balancer does. backends: API servers by the name of their container."""
+    """The settings of a load balancer. backends: API servers by the name of their container."""
 
     port: int = 6443
     backend_port: int = 6443
@@ -105,8 +105,8 @@ def image_of(repository: str, tag: str) -> str:
 def config_text(balancing: Balancing, template: str = "") -> str:
     """haproxy's configuration file. template: a user's own. Raises BadLoadBalancerTemplate."""
     servers = {
-        name: {"Address": one.address, "Weight": one.weight}
-        for name, one in sorted(balancing.backends.items())
+        name: {"Address": backend.address, "Weight": backend.weight}
+        for name, backend in sorted(balancing.backends.items())
     }
     data = {
         "FrontendControlPlanePort": str(balancing.port),

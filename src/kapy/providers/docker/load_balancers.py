@@ -44,14 +44,8 @@ from kapy.providers.docker.load_balancer_config import (
     image_of,
 )
 from kapy.providers.docker.tasks import Operation, Task, Tasks
-from kapy.sdk import (
-    ClusterContext,
-    ControlPlaneLoadBalancer,
-    Endpoint,
-    Member,
-    Runtime,
-    Waiting,
-)
+from kapy.sdk import ClusterContext, Endpoint, Runtime, Waiting
+from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Member
 
 PULL_TIMEOUT: Final = 1800.0
 TEMPLATE_KEY: Final = "value"
@@ -185,11 +179,13 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
         family = self._family(cluster)
         weights = self._weights(cluster)
         backends: dict[str, Backend] = {}
-        for one in await self._host.of_cluster(cluster, CONTROL_PLANE):
-            ipv4, ipv6 = one.address()
+        for container in await self._host.of_cluster(cluster, CONTROL_PLANE):
+            ipv4, ipv6 = container.address()
             address = ipv6 if family == "IPv6" else ipv4
-            if address and one.name != without:
-                backends[one.name] = Backend(address, weights.get(one.name, FULL_WEIGHT))
+            if address and container.name != without:
+                backends[container.name] = Backend(
+                    address, weights.get(container.name, FULL_WEIGHT)
+                )
         port = API_SERVER_PORT if infra is None else _port(infra)
         balancing = Balancing(port=port, backends=backends, ipv6=family == "IPv6")
         return config_text(balancing, "" if infra is None else await self._template(infra))
@@ -197,15 +193,16 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
     def _weights(self, cluster: Key) -> Mapping[str, int]:
         """Machines that are being deleted get no new connections, unless no other is left."""
         machines = [
-            one
-            for one in self._machines.list(cluster.namespace)
-            if one.spec.cluster_name == cluster.name and Label.CONTROL_PLANE in one.metadata.labels
+            machine
+            for machine in self._machines.list(cluster.namespace)
+            if machine.spec.cluster_name == cluster.name
+            and Label.CONTROL_PLANE in machine.metadata.labels
         ]
         leaves = len(machines) > 1
         return {
-            machine_container(cluster.name, one.metadata.name): 0 if leaves else FULL_WEIGHT
-            for one in machines
-            if one.deleting
+            machine_container(cluster.name, machine.metadata.name): 0 if leaves else FULL_WEIGHT
+            for machine in machines
+            if machine.deleting
         }
 
     async def _template(self, infra: backend.Cluster) -> str:
@@ -215,10 +212,10 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
         key = Key(infra.metadata.namespace, reference.name)
         field = f"loadBalancer.customHAProxyConfigTemplateRef names ConfigMap {key}"
         try:
-            found = await self._client.get(CONFIG_MAPS, key)
+            result = await self._client.get(CONFIG_MAPS, key)
         except NotFound:
             raise NoTemplate(f"{field}, which does not exist: create it") from None
-        template = (found.get("data") or {}).get(TEMPLATE_KEY)
+        template = (result.get("data") or {}).get(TEMPLATE_KEY)
         if not isinstance(template, str):
             raise NoTemplate(f'{field}, which has no key "{TEMPLATE_KEY}": add the template there')
         return template
@@ -228,12 +225,12 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
         reference = None if owner is None else owner.spec.infrastructure_ref
         if reference is None or reference.kind not in self._infra:
             return None
-        found = self._infra[reference.kind].get(Key(cluster.namespace, reference.name))
-        return found if isinstance(found, (DevCluster, DockerCluster)) else None
+        result = self._infra[reference.kind].get(Key(cluster.namespace, reference.name))
+        return result if isinstance(result, (DevCluster, DockerCluster)) else None
 
     def _family(self, cluster: Key) -> IPFamily:
-        found = self._clusters.get(cluster)
-        return "IPv4" if found is None else ip_family(found)
+        result = self._clusters.get(cluster)
+        return "IPv4" if result is None else ip_family(result)
 
 
 def _port(infra: backend.Cluster) -> int:
@@ -241,5 +238,5 @@ def _port(infra: backend.Cluster) -> int:
 
 
 def _is_left_over(container: Container) -> bool:
-    """Whether kapy made it; what kind or upstream's manager made, they look after."""
+    """Return whether kapy created the container; kind and upstream's manager delete their own."""
     return NAMESPACE_LABEL in container.labels

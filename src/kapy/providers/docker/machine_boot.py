@@ -17,7 +17,9 @@ from kapy.providers.docker.host import Host
 from kapy.providers.docker.node_container import BootFailed, booting, finishing, has_begun
 from kapy.providers.docker.node_images import node_image
 from kapy.providers.docker.tasks import Operation, Tasks
-from kapy.sdk import MachineContext, Runtime, WorkloadClusters, boot_plan
+from kapy.sdk import MachineContext, Runtime
+from kapy.sdk.boot import boot_plan
+from kapy.sdk.workload_clusters import WorkloadClusters
 
 BOOTSTRAP: Final = "bootstrap"
 """The name of the task."""
@@ -38,7 +40,7 @@ class MachineBoot:
         self._events = runtime.events
 
     async def condition(self, context: Order, name: str) -> Condition:
-        """What is true of a machine's boot data, which is begun where it can be."""
+        """Return the condition of a machine's boot data, and start its execution if possible."""
         if context.machine is not None and context.machine.status.node_ref is not None:
             return told.BOOTSTRAPPED
         task = self._tasks.get(context.uid, BOOTSTRAP)

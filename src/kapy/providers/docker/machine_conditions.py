@@ -68,7 +68,7 @@ def ignored(sections: Sequence[str]) -> str:
 
 def complete(*known: Condition) -> Sequence[Condition]:
     """All four conditions: those that are known, and what the others wait for."""
-    by_type = {one.type: one for one in known}
+    by_type = {condition.type: condition for condition in known}
     return [
         by_type.get(type_) or conditions.false(type_, _WAITS.get(type_, Reason.NOT_PROVISIONED))
         for type_ in TYPES
@@ -76,10 +76,12 @@ def complete(*known: Condition) -> Sequence[Condition]:
 
 
 def for_v1beta1(reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
-    """What upstream tells readers of v1beta1: only that the cluster is waited for."""
+    """Return upstream's v1beta1 conditions: they only report waiting for the cluster."""
     return [
-        v1beta1.false(one.type, V1Beta1Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE, v1beta1.INFO)
-        for one in reported
-        if one.type == ConditionType.CONTAINER_PROVISIONED
-        and one.reason == Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY
+        v1beta1.false(
+            condition.type, V1Beta1Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE, v1beta1.INFO
+        )
+        for condition in reported
+        if condition.type == ConditionType.CONTAINER_PROVISIONED
+        and condition.reason == Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY
     ]

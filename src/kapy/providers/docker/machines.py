@@ -47,19 +47,18 @@ from kapy.providers.docker.nodes import node_patches
 from kapy.providers.docker.tasks import Operation, Task, Tasks
 from kapy.sdk import (
     Address,
-    Change,
     Controller,
     InfraMachineProvider,
     MachineContext,
-    NotConnected,
     NotYet,
     Provisioned,
     Released,
     Runtime,
     Waiting,
-    WorkloadClusters,
     conditions,
 )
+from kapy.sdk.controllers import Change
+from kapy.sdk.workload_clusters import NotConnected, WorkloadClusters
 
 SOON: Final = timedelta(milliseconds=1)
 RETRY: Final = timedelta(seconds=10)
@@ -225,7 +224,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
         done: Condition,
         undone: Callable[[str], Condition],
     ) -> tuple[Condition, timedelta | None]:
-        """What is true of a task that is tried again when it fails."""
+        """Return the state of a task, which is retried when it fails."""
         if task.is_running:
             return undone(str(task)), None
         if task.error is None:
@@ -285,7 +284,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
         status = context.object.status
         addresses: Sequence[Address]
         if container is None:
-            addresses = [Address(one.type, one.address) for one in status.addresses]
+            addresses = [Address(address.type, address.address) for address in status.addresses]
         else:
             addresses = self._addresses(context, name, container)
         return Provisioned(
@@ -303,7 +302,14 @@ class ContainerMachines(InfraMachineProvider[Any]):
         there is no data."""
         if not context.object.spec.provider_id:
             return SOON
-        booted = next((one for one in known if one.type == ConditionType.BOOTSTRAP_COMPLETED), None)
+        booted = next(
+            (
+                condition
+                for condition in known
+                if condition.type == ConditionType.BOOTSTRAP_COMPLETED
+            ),
+            None,
+        )
         waits = booted is not None and booted.reason in _WAITING
         return RETRY if waits and self._tasks.get(context.uid, BOOTSTRAP) is None else None
 
@@ -312,10 +318,10 @@ class ContainerMachines(InfraMachineProvider[Any]):
         family = "IPv4" if cluster is None else ip_family(cluster)
         ipv4, ipv6 = container.address()
         chosen = {"IPv4": (ipv4,), "IPv6": (ipv6,), "DualStack": (ipv4, ipv6)}[family]
-        found = [Address("Hostname", name)]
-        for one in filter(None, chosen):
-            found += [Address("InternalIP", one), Address("ExternalIP", one)]
-        return found
+        result = [Address("Hostname", name)]
+        for item in filter(None, chosen):
+            result += [Address("InternalIP", item), Address("ExternalIP", item)]
+        return result
 
 
 def container_name(context: Order) -> str:
@@ -338,7 +344,7 @@ def _is_final(booted: Condition) -> bool:
 
 
 def _waits(condition: Condition) -> Iterable[Condition]:
-    """What the conditions after an unfinished one wait for."""
+    """Return the conditions of the steps after an unfinished one: they wait for it."""
     if condition.type == ConditionType.CGROUPS_READY:
         yield told.images_not_ready("", Reason.WAITING_FOR_CGROUPS)
         yield told.not_bootstrapped(Reason.WAITING_FOR_CGROUPS)

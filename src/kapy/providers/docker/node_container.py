@@ -1,4 +1,4 @@
-"""What happens inside a machine's container: systemd comes up, images come in, boot data runs."""
+"""Steps inside a machine's container: systemd starts, images are loaded, boot data runs."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ class BootFailed(KapyError):
 
 
 def _remedy(result: CommandResult) -> str:
-    """What to do about a failure whose cause is the engine's machine, as a last line."""
-    said = (result.stdout + result.stderr).lower()
-    return next((f"\nREMEDY: {remedy}" for sign, remedy in _REMEDIES if sign in said), "")
+    """Return a line with the remedy for a failure whose cause is the engine's machine, else ""."""
+    value = (result.stdout + result.stderr).lower()
+    return next((f"\nREMEDY: {remedy}" for sign, remedy in _REMEDIES if sign in value), "")
 
 
 def waiting_for_systemd(engine: Engine, container: str) -> Sequence[Operation]:
@@ -144,14 +144,14 @@ async def _run(engine: Engine, container: str, command: RunCommand) -> None:
             break
         await asyncio.sleep(RETRY_AFTER)
     if command.diagnosis:
-        found = await engine.run(container, command.diagnosis)
-        result = result._replace(stderr=result.stderr + found.stdout)
+        command_result = await engine.run(container, command.diagnosis)
+        result = result._replace(stderr=result.stderr + command_result.stdout)
     raise BootFailed(command, result)
 
 
 async def _told_of_systemd(engine: Engine, container: str) -> None:
     """Wait until a container's output tells of systemd's last target. Raises TimeoutError."""
-    said = b""
+    result = b""
     now = asyncio.get_running_loop().time
     until = now() + LISTENING
     try:
@@ -161,8 +161,8 @@ async def _told_of_systemd(engine: Engine, container: str) -> None:
         ):
             async for piece in pieces:
                 limit.reschedule(min(now() + SILENCE, until))
-                said = (said + piece)[-_LONGEST_LINE:]
-                if _CGROUPS_READY.search(said):
+                result = (result + piece)[-_LONGEST_LINE:]
+                if _CGROUPS_READY.search(result):
                     return
     except EngineUnreachable:
         raise

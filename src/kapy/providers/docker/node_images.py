@@ -51,9 +51,9 @@ def node_image(version: str, custom: str = "") -> NodeImage:
     return NodeImage(custom or f"{IMAGE}:v{wanted}".replace("+", "_"), mode)
 
 
-def is_same_image(one: str, other: str) -> bool:
+def is_same_image(value: str, other: str) -> bool:
     """Whether two names are of the same image: Podman lists them with the registry's name."""
-    return _short(one) == _short(other)
+    return _short(value) == _short(other)
 
 
 def _short(image: str) -> str:

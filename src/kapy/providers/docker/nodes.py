@@ -23,16 +23,19 @@ def node_patches(
     changed: Document = {}
     if not spec.get("providerID"):
         changed["providerID"] = provider_id
-    taints = [one for one in spec.get("taints") or () if isinstance(one, dict)]
-    left = [one for one in taints if one.get("key") != TAINT]
+    taints = [taint for taint in spec.get("taints") or () if isinstance(taint, dict)]
+    left = [taint for taint in taints if taint.get("key") != TAINT]
     added: list[Document] = []
     if len(left) != len(taints):
         changed["taints"] = left or None
-        known = [(one.get("type"), one.get("address")) for one in status.get("addresses") or ()]
+        known = [
+            (address.get("type"), address.get("address"))
+            for address in status.get("addresses") or ()
+        ]
         added = [
-            {"type": one.type, "address": one.address}
-            for one in addresses
-            if one.type == "InternalIP" and (one.type, one.address) not in known
+            {"type": address.type, "address": address.address}
+            for address in addresses
+            if address.type == "InternalIP" and (address.type, address.address) not in known
         ]
     main: Document | None = None
     if changed:

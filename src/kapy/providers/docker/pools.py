@@ -61,20 +61,20 @@ class ContainerMachinePools(InfraMachinePoolProvider[Any]):
         spec = _machine_spec(context.object)
         image = node_image(context.version, spec.custom_image).name
         containers = await self._host.of_cluster(context.cluster)
-        images = {one.name: one.image for one in containers}
+        images = {container.name: container.image for container in containers}
 
         def is_current(document: Document) -> bool:
             name = machine_container(context.cluster.name, document["metadata"]["name"])
             return is_same_image(images.get(name, image), image)
 
-        domains = [_domain(one) for one in self._machines.of(context)]
+        domains = [_domain(item) for item in self._machines.of(context)]
         documents = await self._machines.ensure(
             context, lambda: self._new(context, domains), is_current
         )
-        machines = [read(one, self._kind) for one in documents]
+        machines = [read(document, self._kind) for document in documents]
         return pool_result(
             context,
-            [_instance(one) for one in machines],
+            [_instance(machine) for machine in machines],
             provider_id=context.object.spec.provider_id or _provider_id(context),
         )
 
@@ -82,13 +82,13 @@ class ContainerMachinePools(InfraMachinePoolProvider[Any]):
         answer = await self._machines.delete(context)
         if isinstance(answer, Released):
             # Upstream's manager makes the containers of a pool before their objects.
-            for one in await self._host.of_cluster(context.cluster):
-                if one.labels.get(self._label) == context.key.name:
-                    await self._host.engine.remove(one.name)
+            for container in await self._host.of_cluster(context.cluster):
+                if container.labels.get(self._label) == context.key.name:
+                    await self._host.engine.remove(container.name)
         return answer
 
     def _new(self, context: Order, domains: list[str]) -> Document:
-        """domains: of the machines that there are; the new one's is added."""
+        """Return a new machine. domains: of the existing machines; the new one's is added."""
         wanted = encode(_machine_spec(context.object))
         new: Document = {"spec": wanted}
         if self._kind is DevMachine:

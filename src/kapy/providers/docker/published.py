@@ -47,8 +47,8 @@ class PublishedAddresses:
 
 
 async def published_at(engine: Engine, address: str) -> str:
-    """Where an engine publishes the ports of its containers; "" where this machine reaches the
-    address of a container itself. Raises EngineError.
+    """Return the host on which an engine publishes ports of containers; "" if this machine reaches
+    the address of a container itself. Raises EngineError.
 
     An engine on another machine, or in a container, is reached over TCP or SSH.
     """
@@ -70,7 +70,7 @@ def is_near(address: str, subnets: Sequence[str]) -> bool:
             own = ip_address(probe.getsockname()[0])
         except (OSError, ValueError):
             return False
-    return any(own in ip_network(one, strict=False) for one in subnets)
+    return any(own in ip_network(subnet, strict=False) for subnet in subnets)
 
 
 def _is_this_machine(host: str) -> bool:

@@ -122,8 +122,8 @@ class Tasks:
 
     def get(self, uid: str, name: str) -> Task | None:
         """A task that was started."""
-        found = self._tasks.get((uid, name))
-        return None if found is None else found.task
+        task = self._tasks.get((uid, name))
+        return None if task is None else task.task
 
     def ensure(
         self,
@@ -158,7 +158,7 @@ class Tasks:
 
     def cancel(self, uid: str) -> None:
         """End all tasks of a machine."""
-        for key in [one for one in self._tasks if one[0] == uid]:
+        for key in [task for task in self._tasks if task[0] == uid]:
             self._tasks.pop(key).handle.cancel()
 
 
@@ -171,6 +171,6 @@ async def _work(task: Task, operations: Sequence[Operation], seconds: float) -> 
                 await operation.run(task)
     except TimeoutError:
         error = OutOfTime(f"it did not end within {seconds:g} s")
-    except Exception as found:  # read by the machine's reconcile, which tells it
-        error = found
+    except Exception as result:  # read by the machine's reconcile, which tells it
+        error = result
     task.end(error)

@@ -25,17 +25,16 @@ from kapy.providers.docker.nodes import node_patches
 from kapy.providers.docker.pools import ContainerMachinePools
 from kapy.providers.docker.tasks import Tasks
 from kapy.sdk import (
-    Change,
     Controller,
     PoolMachines,
     Runtime,
-    WorkloadClusters,
     add_infra_cluster,
     add_infra_machine,
     add_infra_machine_pool,
-    add_template_capacity,
 )
-from kapy.sdk.infra_machine_watches import BY_CLUSTER
+from kapy.sdk.controllers import BY_CLUSTER, Change
+from kapy.sdk.template_capacity import add_template_capacity
+from kapy.sdk.workload_clusters import WorkloadClusters
 
 CONCURRENCY = 10
 _KINDS: Final = (
@@ -103,18 +102,18 @@ def _watch_nodes(
     informer = runtime.cache.informer(kind.RESOURCE)
 
     def of_cluster(cluster: Key) -> Iterable[Key]:
-        found = informer.indexed(BY_CLUSTER, str(cluster))
-        return [Key.of(one) for one in found if machines.serves(one)]
+        results = informer.indexed(BY_CLUSTER, str(cluster))
+        return [Key.of(item) for item in results if machines.serves(item)]
 
     def of_node(cluster: Key, change: Change) -> Iterable[Key]:
-        """Of a Node that still needs something."""
+        """Return the keys of the machine of a Node that still needs a change."""
         if change.new is None or node_patches(change.new, "", ()) == (None, None):
             return
         name = change.document["metadata"]["name"]
-        for one in informer.indexed(BY_CLUSTER, str(cluster)):
-            provider_id = (one.get("spec") or {}).get("providerID", "")
+        for item in informer.indexed(BY_CLUSTER, str(cluster)):
+            provider_id = (item.get("spec") or {}).get("providerID", "")
             if provider_id.rpartition("/")[2] == name:
-                yield Key.of(one)
+                yield Key.of(item)
 
     machines.controller, machines.of_node = controller, of_node
     workload.wake(controller, of_cluster)

@@ -1,8 +1,9 @@
 """Allocates the loopback addresses of workload API servers.
 
 Every address of 127.0.0.0/8 belongs to the local machine (on Linux): sixteen million clusters can
-listen on one port. The address is derived from the cluster's name, so it is the same after a
-restart; it is stored in the DevCluster all the same.
+listen on one port. The address is derived from the name of the cluster and the UID of its
+DevCluster: clusters of the same name in several planes do not get the same address. It is stored in
+the DevCluster.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Final
 
-from kapy.kube import Key
-
 PORT: Final = 20000
 """Where upstream's in-memory backend begins, too."""
 
@@ -22,11 +21,11 @@ LOOPBACK: Final = "127.0.0.1"
 ANY: Final = "0.0.0.0"
 
 
-def loopback_address(cluster: Key, is_taken: Callable[[str], bool]) -> str:
-    """The cluster's address, or the next free one; 127.0.0.x is never used."""
+def loopback_address(name: str, is_taken: Callable[[str], bool]) -> str:
+    """The address for a name, or the next free one; 127.0.0.x is never used."""
     attempt = 0
     while True:
-        seed = f"{cluster}#{attempt}" if attempt else str(cluster)
+        seed = f"{name}#{attempt}" if attempt else name
         a, b, c = blake2b(seed.encode(), digest_size=3).digest()
         address = f"127.{1 + a % 254}.{b}.{1 + c % 254}"
         if not is_taken(address):

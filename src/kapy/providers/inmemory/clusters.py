@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from kapy.api.condition import Condition
 from kapy.api.dev_cluster import DevCluster
-from kapy.api.names import Annotation
+from kapy.api.names import Annotation, ConditionType, Reason
 from kapy.kube import Document, Key
 from kapy.providers.inmemory.backend import is_in_memory
 from kapy.providers.inmemory.fleet import InMemoryClusters
 from kapy.sdk import (
-    Change,
     ClusterContext,
     ClusterProvisioned,
-    ControlPlaneLoadBalancer,
     Endpoint,
     InfraClusterProvider,
-    Member,
     Released,
     Runtime,
     Waiting,
+    conditions,
 )
+from kapy.sdk.controllers import Change
+from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Member
 
 Context = ClusterContext[DevCluster]
 BY_ENDPOINT: Final = "inmemory/endpoint"
+AVAILABLE: Final = ConditionType.LOAD_BALANCER_AVAILABLE
 
 
 class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[DevCluster]):
@@ -49,7 +51,7 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         known = self._in_memory.get(context.cluster)
         endpoint = context.endpoint
         if endpoint is None:
-            endpoint = known.endpoint if known else self._free_endpoint(context.cluster)
+            endpoint = known.endpoint if known else self._free_endpoint(context)
         workload = self._in_memory.open(context.cluster, context.uid, endpoint)
         if workload is not known:
             self._opened(context.cluster)
@@ -67,11 +69,20 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         return ClusterProvisioned(
             failure_domains=self._in_memory.failure_domains,
             annotations={Annotation.IN_MEMORY_LISTENER: str(context.cluster)},
+            conditions=self._address_condition(context),
         )
 
     async def reconcile_delete(self, context: Context) -> Released | Waiting:
         self._in_memory.drop(context.cluster)
         return Released()
+
+    def at_address_of(self, cluster: Key) -> Iterable[Key]:
+        """Return the DevClusters with the address of a workload cluster."""
+        workload = self._in_memory.get(cluster)
+        if workload is None:
+            return ()
+        text = _endpoint_text(*workload.endpoint)
+        return [Key.of(item) for item in self._infra.indexed(BY_ENDPOINT, text)]
 
     def _forget(self, change: Change) -> None:
         """Drop a DevCluster that vanished without its deletion steps: it was moved to another
@@ -81,21 +92,44 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         metadata = change.document["metadata"]
         listener = (metadata.get("annotations") or {}).get(Annotation.IN_MEMORY_LISTENER, "")
         key = Key(*listener.split("/", 1)) if "/" in listener else Key("", listener)
-        found = self._in_memory.get(key)
-        if found is not None and found.uid == metadata["uid"]:
+        cluster = self._in_memory.get(key)
+        if cluster is not None and cluster.uid == metadata["uid"]:
             self._in_memory.drop(key)
 
-    def _free_endpoint(self, cluster: Key) -> Endpoint:
+    def _address_condition(self, context: Context) -> Sequence[Condition]:
+        """Return the condition of the cluster's address; none if it was never lost."""
+        if self._in_memory.has_lost_address(context.cluster):
+            endpoint = context.endpoint
+            assert endpoint is not None
+            return [_lost(endpoint)]
+        if AVAILABLE in context.last_conditions:
+            return [conditions.true(AVAILABLE, Reason.AVAILABLE)]
+        return ()
+
+    def _free_endpoint(self, context: Context) -> Endpoint:
         # After a restart, clusters that are stored with their address come one by one.
         return self._in_memory.free_endpoint(
-            cluster,
+            context.cluster,
+            context.uid,
             lambda endpoint: bool(self._infra.indexed(BY_ENDPOINT, _endpoint_text(*endpoint))),
         )
 
 
+def _lost(endpoint: Endpoint) -> Condition:
+    host, port = endpoint
+    message = (
+        f"another process of this machine has {host}:{port}: this plane reaches the cluster, "
+        "kubectl does not. It will when that process has ended: `kapy planes` lists planes, "
+        f"`ss -ltnp 'sport = :{port}'` names the process"
+    )
+    return conditions.false(AVAILABLE, Reason.NOT_AVAILABLE, message)
+
+
 def _endpoints(infra: Document) -> Iterable[str]:
-    found = (infra.get("spec") or {}).get("controlPlaneEndpoint") or {}
-    return (_endpoint_text(found["host"], found.get("port", 0)),) if found.get("host") else ()
+    endpoint = (infra.get("spec") or {}).get("controlPlaneEndpoint") or {}
+    return (
+        (_endpoint_text(endpoint["host"], endpoint.get("port", 0)),) if endpoint.get("host") else ()
+    )
 
 
 def _endpoint_text(host: str, port: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 from kapy.api.times import moment
 from kapy.kube import Document
 from kapy.providers.inmemory.backend import is_in_memory
-from kapy.sdk import (
+from kapy.sdk.console import (
     CommandStreams,
     ConsoleUnavailable,
     LogRequest,
@@ -56,13 +56,14 @@ class SimulatedConsole(MachineConsole):
 def steps(infra: Document, since: datetime | None) -> list[str]:
     """One line for each condition, in the order of their last changes."""
     conditions: list[Mapping[str, Any]] = [
-        one
-        for one in (infra.get("status") or {}).get("conditions") or ()
-        if since is None or moment(one["lastTransitionTime"]) >= since
+        condition
+        for condition in (infra.get("status") or {}).get("conditions") or ()
+        if since is None or moment(condition["lastTransitionTime"]) >= since
     ]
-    conditions.sort(key=lambda one: one["lastTransitionTime"])
+    conditions.sort(key=lambda condition: condition["lastTransitionTime"])
     return [
-        f"{one['lastTransitionTime']} {one['type']} is {one['status']}: {one.get('reason', '')}"
-        f"{' (' + one['message'] + ')' if one.get('message') else ''}\n"
-        for one in conditions
+        f"{condition['lastTransitionTime']} {condition['type']} is {condition['status']}: "
+        f"{condition.get('reason', '')}"
+        f"{' (' + condition['message'] + ')' if condition.get('message') else ''}\n"
+        for condition in conditions
     ]

@@ -44,7 +44,7 @@ def _check(kubeconfig: Kubeconfig, authority: KeyPair, now: datetime) -> User:
         ) from None
     if not is_matching_pair(KeyPair(kubeconfig.client_certificate, kubeconfig.client_key)):
         raise Unreachable(f"TLS with {kubeconfig.server} fails: the client's key is another one")
-    found = facts(kubeconfig.client_certificate)
-    if not found.not_before <= now <= found.not_after:
+    result = facts(kubeconfig.client_certificate)
+    if not result.not_before <= now <= result.not_after:
         raise Unauthorized("Unauthorized")
-    return authenticated_user(found.common_name, found.organizations)
+    return authenticated_user(result.common_name, result.organizations)

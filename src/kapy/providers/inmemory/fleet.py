@@ -56,6 +56,7 @@ class InMemoryClusters:
         self._by_endpoint: dict[Endpoint, WorkloadCluster] = {}
         self._on_answer: list[Notice] = []
         self._on_untidy: list[Notice] = []
+        self._on_address: list[Notice] = []
 
     def __len__(self) -> int:
         return len(self._clusters)
@@ -70,7 +71,7 @@ class InMemoryClusters:
 
     def on_port(self, port: int) -> list[WorkloadCluster]:
         """The workload clusters whose endpoint has a port."""
-        return [one for one in self._clusters.values() if one.endpoint.port == port]
+        return [cluster for cluster in self._clusters.values() if cluster.endpoint.port == port]
 
     def subscribe(self, notice: Notice) -> None:
         """Call `notice(cluster)` when a cluster's API server becomes available or unavailable."""
@@ -80,9 +81,24 @@ class InMemoryClusters:
         """Call `notice(cluster)` when a cluster needs housekeeping."""
         self._on_untidy.append(notice)
 
-    def free_endpoint(self, cluster: Key, is_stored: Callable[[Endpoint], bool]) -> Endpoint:
-        """An address for a new cluster. is_stored: whether another cluster has an address
-        already."""
+    def subscribe_address(self, notice: Notice) -> None:
+        """Call `notice(cluster)` when `has_lost_address` of a cluster changes."""
+        self._on_address.append(notice)
+
+    def has_lost_address(self, cluster: Key) -> bool:
+        """Return whether another process has the address of a cluster, so that only this process
+        reaches the cluster.
+        """
+        known = self._clusters.get(cluster)
+        return (
+            known is not None and self._front is not None and self._front.is_in_use(known.endpoint)
+        )
+
+    def free_endpoint(
+        self, cluster: Key, uid: str, is_stored: Callable[[Endpoint], bool]
+    ) -> Endpoint:
+        """An address for a new cluster. uid: of its DevCluster. is_stored: whether another cluster
+        has an address already."""
 
         def is_free(endpoint: Endpoint) -> bool:
             return endpoint not in self._by_endpoint and not is_stored(endpoint)
@@ -90,11 +106,12 @@ class InMemoryClusters:
         front = self._front
         if front is not None and not front.many_addresses:
             ports = (Endpoint(self._host or LOOPBACK, port) for port in PORTS)
-            free = next((one for one in ports if is_free(one) and front.can_admit(one)), None)
+            free = next((port for port in ports if is_free(port) and front.can_admit(port)), None)
             if free is None:
                 raise NoPort(f"none of the ports {PORTS.start}-{PORTS.stop - 1} is free")
             return free
-        host = loopback_address(cluster, lambda host: not is_free(Endpoint(host, self._port)))
+        name = f"{cluster}/{uid}"
+        host = loopback_address(name, lambda host: not is_free(Endpoint(host, self._port)))
         return Endpoint(host, self._port)
 
     def open(self, cluster: Key, uid: str, endpoint: Endpoint) -> WorkloadCluster:
@@ -103,46 +120,45 @@ class InMemoryClusters:
 
         uid: of the DevCluster; another UID means another cluster. Raises EndpointTaken.
         """
-        found = self._clusters.get(cluster)
-        if found is not None and found.uid == uid and found.endpoint == endpoint:
-            return found
+        result = self._clusters.get(cluster)
+        if result is not None and result.uid == uid and result.endpoint == endpoint:
+            return result
         other = self._by_endpoint.get(endpoint)
         if other is not None and other.key != cluster:
             raise EndpointTaken(
                 f"{endpoint.host}:{endpoint.port} is the endpoint of Cluster {other.key} already"
             )
         self.drop(cluster)
-        made = WorkloadCluster(
+        value = WorkloadCluster(
             cluster, uid, endpoint, clock=self.clock, notice=self._notify, untidy=self._call_in
         )
-        self._clusters[cluster] = self._by_endpoint[endpoint] = made
+        self._clusters[cluster] = self._by_endpoint[endpoint] = value
         if self._front is not None:
             try:
                 self._front.admit(endpoint)
-            except OSError as error:  # in process it is reached all the same
-                log.warning("cluster %s is not reached at %s: %s", cluster, made.url, error)
+            except OSError:  # in process it is reached all the same
                 self._front.admit_later(endpoint)
-        return made
+        return value
 
     def drop(self, cluster: Key) -> None:
         """Delete a cluster and everything in it."""
-        found = self._clusters.pop(cluster, None)
-        if found is not None:
-            del self._by_endpoint[found.endpoint]
+        result = self._clusters.pop(cluster, None)
+        if result is not None:
+            del self._by_endpoint[result.endpoint]
             if self._front is not None:
-                self._front.dismiss(found.endpoint)
-            found.close()
+                self._front.dismiss(result.endpoint)
+            result.close()
 
     def dial(self, kubeconfig: Kubeconfig) -> Transport:
         """Connect to an API server, in process if it is simulated here. Raises Unreachable."""
-        found = self._at(kubeconfig)
-        if found is None:
+        cluster = self._at(kubeconfig)
+        if cluster is None:
             if self._elsewhere is None:
                 raise Unreachable(f"nobody answers at {kubeconfig.server}")
             return self._elsewhere(kubeconfig)
-        if found.authority is None or not found.answers:
+        if cluster.authority is None or not cluster.answers:
             raise Unreachable(f"no API server answers at {kubeconfig.server}")
-        return found.transport(user_of(kubeconfig, found.authority, self.clock()))
+        return cluster.transport(user_of(kubeconfig, cluster.authority, self.clock()))
 
     def serves(self, kubeconfig: Kubeconfig) -> bool:
         """Return whether the cluster is one of this process."""
@@ -150,24 +166,24 @@ class InMemoryClusters:
 
     def etcd_dial(self, _: Key, kubeconfig: Kubeconfig, node: str) -> Transport:
         """Connect to the etcd gateway of a control plane machine. Raises Unreachable."""
-        found = self._at(kubeconfig)
-        if found is None or not found.answers:
+        cluster = self._at(kubeconfig)
+        if cluster is None or not cluster.answers:
             raise Unreachable(f"no API server answers at {kubeconfig.server}")
-        return found.etcd.dial(node)
+        return cluster.etcd.dial(node)
 
     async def certificate_expiry(self, kubeconfig: Kubeconfig, node: str) -> datetime:
         """The expiry time of the API server's certificate on a machine. Raises Unreachable."""
-        found = self._at(kubeconfig)
-        if found is None:
+        cluster = self._at(kubeconfig)
+        if cluster is None:
             raise Unreachable(f"no API server answers at {kubeconfig.server}")
-        return found.certificate_end(node)
+        return cluster.certificate_end(node)
 
     def listen(self) -> None:
         """Open the socket of the workload clusters before any cluster is created. Raises NoPort.
 
         Without it they are only reachable in process.
         """
-        self._front = Front(self.at, self.clock, self._host)
+        self._front = Front(self.at, self.clock, self._host, notice=self._on_front)
         self._port = self._front.first_port()
 
     async def serve(self) -> None:
@@ -185,6 +201,17 @@ class InMemoryClusters:
     def _at(self, kubeconfig: Kubeconfig) -> WorkloadCluster | None:
         url = urlsplit(kubeconfig.server)
         return self.at(url.hostname or "", url.port or 443)
+
+    def _on_front(self, endpoint: Endpoint) -> None:
+        cluster = self._by_endpoint.get(endpoint)
+        if cluster is None:
+            return
+        if self.has_lost_address(cluster.key):
+            log.warning("cluster %s: another process has %s", cluster.key, cluster.url)
+        else:
+            log.info("cluster %s is reached at %s again", cluster.key, cluster.url)
+        for notice in tuple(self._on_address):
+            notice(cluster.key)
 
     def _call_in(self, cluster: Key) -> None:
         for notice in tuple(self._on_untidy):

@@ -3,7 +3,9 @@
 One socket listens on every address of the machine but hears the loopback device only; which
 cluster is meant is the local address of a connection, and so are the certificate that the client
 sees and the CA that its own must be of. Where the machine has a single loopback address (macOS), or
-clusters are reached from elsewhere (in a pod), every cluster has a port of its own instead.
+clusters are reached from elsewhere (in a pod), every cluster has a port of its own instead. A
+cluster whose port another plane has got meanwhile gets a socket for its own address
+(`kapy.providers.inmemory.sockets`).
 """
 
 from __future__ import annotations
@@ -28,14 +30,17 @@ from kapy.apiserver.serving.connection_limit import Connection
 from kapy.kube.errors import KapyError, ServerError
 from kapy.kube.pki import KeyPair, issue, new_key
 from kapy.providers.inmemory.addresses import ANY, PORTS, has_many_loopback_addresses
+from kapy.providers.inmemory.sockets import BACKLOG, bound_beside, is_answered, listening_socket
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.sdk import Endpoint
 
 log = logging.getLogger(__name__)
 
-BACKLOG: Final = 1024
 REMEMBERED: Final = 64
 RETRY: Final = 0.1  # seconds; a try costs next to nothing, and somebody waits
+LONGEST_RETRY: Final = 2.0
+TRIES: Final = 32
+"""Addresses that are tried at a time."""
 NAMES: Final = (
     "localhost",
     "kubernetes",
@@ -45,6 +50,7 @@ NAMES: Final = (
 )
 
 Find = Callable[[str, int], WorkloadCluster | None]
+Notice = Callable[[Endpoint], None]
 
 
 class NoPort(KapyError):
@@ -61,16 +67,19 @@ class Target(NamedTuple):
 
 class Front:
     """Listens for all workload clusters. find: the cluster at an address. host: the address of all
-    of them, "" for the loopback device."""
+    of them, "" for the loopback device. notice: called with the address of a cluster that another
+    process turns out to have, and when it is no longer so."""
 
-    def __init__(self, find: Find, clock: Clock, host: str = "") -> None:
+    def __init__(self, find: Find, clock: Clock, host: str = "", *, notice: Notice) -> None:
         self._find = find
         self._host = host
+        self._notice = notice
         self._clock = clock
         self._sockets: dict[Endpoint, socket.socket] = {}
         self._accepting: dict[Endpoint, asyncio.Task[None]] = {}
         self._reached: OrderedDict[WorkloadCluster, Target] = OrderedDict()
         self._refused: set[Endpoint] = set()
+        self._in_use: set[Endpoint] = set()
         self._was_refused = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
         self._key = b""
@@ -97,18 +106,22 @@ class Front:
 
     def admit(self, endpoint: Endpoint) -> None:
         """Listen for a cluster at its address, unless that is done already. Raises OSError."""
-        self._listen(self._listening_address(endpoint))
+        if endpoint not in self._sockets:
+            self._listen(self._listening_address(endpoint))
 
     def admit_later(self, endpoint: Endpoint) -> None:
         """Listen for a cluster as soon as its address, which another process has, is free."""
         self._refused.add(endpoint)
         self._was_refused.set()
 
+    def is_in_use(self, endpoint: Endpoint) -> bool:
+        """Return whether another process has the address of a cluster."""
+        return endpoint in self._in_use
+
     def dismiss(self, endpoint: Endpoint) -> None:
-        """A cluster is gone: its port, if that was its own, is free again."""
+        """A cluster is gone: its socket, if that was its own, is closed."""
         self._refused.discard(endpoint)
-        if self.many_addresses:
-            return
+        self._in_use.discard(endpoint)
         task = self._accepting.pop(endpoint, None)
         if task is not None:
             task.cancel()
@@ -140,20 +153,57 @@ class Front:
     async def _retry(self) -> None:
         while True:
             await self._was_refused.wait()
-            # Nothing tells when another process, such as the plane that a cluster was moved from,
-            # gives an address up.
-            await asyncio.sleep(RETRY)
-            self._refused = {one for one in self._refused if not self.can_admit(one)}
-            if not self._refused:
+            pause = RETRY
+            while self._refused:
+                # Nothing tells when another process, such as the plane that a cluster was moved
+                # from, gives an address up.
+                await asyncio.sleep(pause)
+                pause = RETRY if self._was_refused.is_set() else min(2 * pause, LONGEST_RETRY)
                 self._was_refused.clear()
+                refused = tuple(self._refused)
+                for start in range(0, len(refused), TRIES):
+                    await asyncio.gather(*map(self._try_again, refused[start : start + TRIES]))
+            self._was_refused.clear()
+
+    async def _try_again(self, endpoint: Endpoint) -> None:
+        was, now = endpoint in self._in_use, not await self._could_admit(endpoint)
+        if endpoint not in self._refused:
+            return  # the cluster is gone
+        if now:
+            self._in_use.add(endpoint)
+        else:
+            self._refused.discard(endpoint)
+            self._in_use.discard(endpoint)
+        if was != now:
+            self._notice(endpoint)
+
+    async def _could_admit(self, endpoint: Endpoint) -> bool:
+        if self.can_admit(endpoint):
+            return True
+        if not self.many_addresses:
+            return False
+        try:
+            sock = bound_beside(endpoint)
+        except OSError:
+            return False
+        with contextlib.ExitStack() as stack:
+            stack.callback(sock.close)
+            if await is_answered(endpoint) or endpoint not in self._refused:
+                return False
+            sock.listen(BACKLOG)
+            stack.pop_all()
+        self._add_socket(endpoint, sock)
+        return True
 
     def _listening_address(self, endpoint: Endpoint) -> Endpoint:
         return Endpoint(ANY, endpoint.port) if self.many_addresses else endpoint
 
     def _listen(self, door: Endpoint) -> None:
-        if door in self._sockets:
-            return
-        self._sockets[door] = _listening(door)
+        if door not in self._sockets:
+            self._add_socket(door, listening_socket(door))
+
+    def _add_socket(self, door: Endpoint, sock: socket.socket) -> None:
+        self._sockets[door] = sock
         if self._group is not None:
             self._accept_at(door)
 
@@ -184,10 +234,10 @@ class Front:
         loop = asyncio.get_running_loop()
         tls = await loop.run_in_executor(None, self._context, authority, cluster.endpoint.host)
         application = known.application if known else Application(cluster.server)
-        made = self._reached[cluster] = Target(authority, tls, application)
+        target = self._reached[cluster] = Target(authority, tls, application)
         if len(self._reached) > REMEMBERED:
             self._reached.popitem(last=False)
-        return made
+        return target
 
     def _context(self, authority: KeyPair, host: str) -> ssl.SSLContext:
         """The TLS side of one cluster; the key is the same for all (a key takes its time)."""
@@ -245,23 +295,3 @@ async def _unavailable(send: Any) -> None:
     ]
     await send({"type": "http.response.start", "status": 503, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-def _listening(door: Endpoint) -> socket.socket:
-    """Return a socket that accepts connections from this machine only. Raises OSError if the
-    address is in use.
-    """
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if door.host == ANY and hasattr(socket, "SO_BINDTODEVICE"):
-            # Connections from outside do not even begin. An old kernel lets only root do so: then
-            # they end where the local address is looked at.
-            with contextlib.suppress(PermissionError):
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo\0")
-        sock.bind(door)
-        sock.listen(BACKLOG)
-    except OSError:
-        sock.close()
-        raise
-    return sock

@@ -34,7 +34,6 @@ from kapy.providers.inmemory.workload.cluster import Host, Milestones, WorkloadC
 from kapy.providers.inmemory.workload.kubeadm import Settings
 from kapy.remote.secrets import CLUSTER_CA, ETCD_CA, key_pair
 from kapy.sdk import (
-    ClusterCertificates,
     InfraMachineProvider,
     MachineContext,
     Provisioned,
@@ -43,6 +42,7 @@ from kapy.sdk import (
     Waiting,
     conditions,
 )
+from kapy.sdk.certificates import ClusterCertificates
 
 BOOTSTRAPPED: Final = "machine.inmemory.infrastructure.cluster.x-k8s.io/bootstrapped"
 """Annotation of a Machine whose parts all ran once: it does not take its time again."""
@@ -79,16 +79,18 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         if workload is None:
             because = "the DevCluster is not there yet"
             reason = Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY
-            told = not_started(reason, control_plane=context.control_plane)
+            result = not_started(reason, control_plane=context.control_plane)
             if _since(context, ConditionType.VM_PROVISIONED) is not None:
                 # The program was started again: the cluster of a machine that runs comes back.
-                told = [context.last_conditions.get(one.type, one) for one in told]
-            return Waiting(message=because, requeue_after=None, conditions=told)
+                result = [
+                    context.last_conditions.get(condition.type, condition) for condition in result
+                ]
+            return Waiting(message=because, requeue_after=None, conditions=result)
         try:
-            found = self._progress(context, workload)
+            value = self._progress(context, workload)
         except BadDuration as error:
             return _bad_spec(context, error)
-        return await self._started(context, workload, found)
+        return await self._started(context, workload, value)
 
     async def reconcile_delete(self, context: Context) -> Released | Waiting:
         workload = self._in_memory.get(context.cluster)
@@ -110,35 +112,35 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         return progress(durations, reached, now, control_plane=context.control_plane)
 
     async def _started(
-        self, context: Context, workload: WorkloadCluster, found: Progress
+        self, context: Context, workload: WorkloadCluster, value: Progress
     ) -> Provisioned | Waiting:
         now = self._in_memory.clock()
         host = _host(context)
-        told = reported(found, control_plane=context.control_plane)
-        if not found.vm:
-            assert found.due is not None
+        result = reported(value, control_plane=context.control_plane)
+        if not value.vm:
+            assert value.due is not None
             return Waiting(
                 message="the VM starts",
                 # A timer, as it simulates time that a real machine would take.
-                requeue_after=found.due - now,
-                conditions=told,
+                requeue_after=value.due - now,
+                conditions=result,
             )
-        if found.node:
+        if value.node:
             workload.start_node(host)
-        if found.etcd:
+        if value.etcd:
             authority = await self._authority(context, ETCD_CA)
             workload.start_etcd(host, authority, context.bootstrap_data)
-        if found.api_server and not await self._start_api_server(context, workload, host):
-            told[-1] = conditions.false(
+        if value.api_server and not await self._start_api_server(context, workload, host):
+            result[-1] = conditions.false(
                 ConditionType.API_SERVER_PROVISIONED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS
             )
-        elif found.api_server or (found.node and not context.control_plane):
+        elif value.api_server or (value.node and not context.control_plane):
             await self._bootstrapped(context)
         return Provisioned(
             provider_id=host.provider_id,
             failure_domain=context.failure_domain or _pool_annotation(context, FAILURE_DOMAIN),
-            conditions=told,
-            requeue_after=None if found.due is None else found.due - now,
+            conditions=result,
+            requeue_after=None if value.due is None else value.due - now,
             requeue_reason="the machine starts",
         )
 
@@ -190,13 +192,13 @@ def _was_bootstrapped(context: Context) -> bool:
 
 
 def _since(context: Context, type_: str) -> datetime | None:
-    found = context.last_conditions.get(type_)
-    if found is None or found.status != conditions.TRUE:
+    condition = context.last_conditions.get(type_)
+    if condition is None or condition.status != conditions.TRUE:
         return None
-    return moment(found.last_transition_time)
+    return moment(condition.last_transition_time)
 
 
 def _bad_spec(context: Context, error: BadDuration) -> Waiting:
-    told = not_started(Reason.INTERNAL_ERROR, control_plane=context.control_plane)
-    told[0].message = str(error)
-    return Waiting(message=str(error), requeue_after=None, conditions=told)
+    result = not_started(Reason.INTERNAL_ERROR, control_plane=context.control_plane)
+    result[0].message = str(error)
+    return Waiting(message=str(error), requeue_after=None, conditions=result)

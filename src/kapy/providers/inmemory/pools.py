@@ -63,12 +63,12 @@ class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
         documents = await self._machines.ensure(
             context,
             _NewMachine(context, self._machines.of(context)),
-            lambda one: _is_current(self._typed(one), context),
+            lambda value: _is_current(self._typed(value), context),
         )
-        machines = [self._typed(one) for one in documents]
+        machines = [self._typed(document) for document in documents]
         return pool_result(
             context,
-            [_instance(one) for one in machines],
+            [_instance(machine) for machine in machines],
             provider_id=f"dev:////{context.cluster.name}-dmp-{context.key.name}",
         )
 
@@ -81,7 +81,7 @@ class _NewMachine:
 
     def __init__(self, context: Context, others: Sequence[Document]) -> None:
         self._order = context
-        self._domains = [_annotation(one, FAILURE_DOMAIN) for one in others]
+        self._domains = [_annotation(item, FAILURE_DOMAIN) for item in others]
 
     def __call__(self) -> Document:
         context = self._order

@@ -18,7 +18,8 @@ from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document, Key
 from kapy.providers.inmemory.fleet import InMemoryClusters
 from kapy.providers.inmemory.workload.kubeadm import ensure_token
-from kapy.sdk import Informer, Runtime
+from kapy.sdk import Runtime
+from kapy.sdk.controllers import Informer
 
 LIFE: Final = timedelta(hours=24)
 """As kubeadm has it: for how long a token was made is not known any more."""
@@ -48,8 +49,8 @@ class PoolTokens:
             template = pool["spec"]["template"]["spec"]
             name = template.get("bootstrap", {}).get("dataSecretName")
             secret = self._secrets.raw(Key(cluster.namespace, name)) if name else None
-            if secret is not None and (found := _TOKEN.search(_boot_data(secret))):
-                token_id, token_secret = (one.decode() for one in found.groups())
+            if secret is not None and (match := _TOKEN.search(_boot_data(secret))):
+                token_id, token_secret = (group.decode() for group in match.groups())
                 end = self._in_memory.clock() + LIFE
                 ensure_token(workload.objects, token_id, token_secret, end)
 

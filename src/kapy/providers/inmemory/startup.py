@@ -93,7 +93,7 @@ def progress(
             return Progress(vm=True, node=False, etcd=False, api_server=False, due=due)
         reached.node = now
     etcd, api_server = reached.node + durations.etcd, reached.node + durations.api_server
-    pending = [one for one in (etcd, api_server) if now < one] if control_plane else []
+    pending = [time for time in (etcd, api_server) if now < time] if control_plane else []
     return Progress(
         vm=True,
         node=True,
@@ -103,18 +103,18 @@ def progress(
     )
 
 
-def reported(found: Progress, *, control_plane: bool) -> list[Condition]:
+def reported(value: Progress, *, control_plane: bool) -> list[Condition]:
     """The conditions that report the progress, in start-up order."""
-    vm = _progress_condition(ConditionType.VM_PROVISIONED, done=found.vm)
+    vm = _progress_condition(ConditionType.VM_PROVISIONED, done=value.vm)
     node = _progress_condition(
-        ConditionType.NODE_PROVISIONED, done=found.node, after_vm=not found.vm
+        ConditionType.NODE_PROVISIONED, done=value.node, after_vm=not value.vm
     )
     if not control_plane:
         return [vm, node]
-    waits = {"after_vm": not found.vm, "after_node": not found.node}
-    etcd = _progress_condition(ConditionType.ETCD_PROVISIONED, done=found.etcd, **waits)
+    waits = {"after_vm": not value.vm, "after_node": not value.node}
+    etcd = _progress_condition(ConditionType.ETCD_PROVISIONED, done=value.etcd, **waits)
     server = _progress_condition(
-        ConditionType.API_SERVER_PROVISIONED, done=found.api_server, **waits
+        ConditionType.API_SERVER_PROVISIONED, done=value.api_server, **waits
     )
     return [vm, node, etcd, server]
 

@@ -26,12 +26,12 @@ _WAITING: Final[Mapping[str, str]] = {
 
 def reported_v1beta1(told: Sequence[Condition]) -> list[V1Beta1Condition]:
     """Return the v1beta1 conditions that follow from `told`, the conditions of a DevMachine."""
-    found = (_v1beta1(one) for one in told)
-    return [one for one in found if one is not None]
+    v1beta1s = (_v1beta1(condition) for condition in told)
+    return [beta1_condition for beta1_condition in v1beta1s if beta1_condition is not None]
 
 
-def _v1beta1(told: Condition) -> V1Beta1Condition | None:
-    if told.status == conditions.TRUE:
-        return v1beta1.true(told.type)
-    reason = _WAITING.get(told.reason)
-    return None if reason is None else v1beta1.false(told.type, reason, v1beta1.INFO)
+def _v1beta1(condition: Condition) -> V1Beta1Condition | None:
+    if condition.status == conditions.TRUE:
+        return v1beta1.true(condition.type)
+    reason = _WAITING.get(condition.reason)
+    return None if reason is None else v1beta1.false(condition.type, reason, v1beta1.INFO)

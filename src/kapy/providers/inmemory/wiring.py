@@ -18,7 +18,6 @@ from kapy.providers.inmemory.reopening import PoolTokens
 from kapy.remote.secrets import CLUSTER_CA, secret_name
 from kapy.sdk import (
     DONE,
-    Change,
     Controller,
     PoolMachines,
     Result,
@@ -27,7 +26,7 @@ from kapy.sdk import (
     add_infra_machine,
     add_infra_machine_pool,
 )
-from kapy.sdk.infra_machine_watches import BY_CLUSTER
+from kapy.sdk.controllers import BY_CLUSTER, Change
 
 CONCURRENCY = 10
 
@@ -40,15 +39,15 @@ def add_to(
     secrets = runtime.cache.informer(SECRETS, labels=Label.CLUSTER_NAME)
 
     def machines_of(cluster: Key) -> Iterable[Key]:
-        return [Key.of(one) for one in machines.indexed(BY_CLUSTER, str(cluster))]
+        return [Key.of(item) for item in machines.indexed(BY_CLUSTER, str(cluster))]
 
     def opened(cluster: Key) -> None:
         for key in machines_of(cluster):
             machine_controller.enqueue(key)
         if pools is not None:
             tokens.restore(cluster)
-            for one in pool_objects.indexed(BY_CLUSTER, str(cluster)):
-                pools.enqueue(Key.of(one))
+            for item in pool_objects.indexed(BY_CLUSTER, str(cluster)):
+                pools.enqueue(Key.of(item))
 
     clusters = DevClusters(runtime, in_memory, opened)
     machine_controller = add_infra_machine(
@@ -79,6 +78,7 @@ def add_to(
         concurrency=concurrency,
         load_balancer=clusters,
     )
+    _follow_addresses(in_memory, clusters, cluster_controller)
     controllers = [cluster_controller, machine_controller, _housekeeper(runtime, in_memory)]
     pools = None
     if runtime.options.gates.machine_pool:
@@ -87,6 +87,16 @@ def add_to(
         pool_objects = runtime.cache.informer(DevMachinePool.RESOURCE)
         controllers.append(pools)
     return controllers
+
+
+def _follow_addresses(
+    in_memory: InMemoryClusters, clusters: DevClusters, controller: Controller
+) -> None:
+    def enqueue(cluster: Key) -> None:
+        for key in clusters.at_address_of(cluster):
+            controller.enqueue(key)
+
+    in_memory.subscribe_address(enqueue)
 
 
 def _pools(runtime: Runtime, in_memory: InMemoryClusters, concurrency: int) -> Controller:

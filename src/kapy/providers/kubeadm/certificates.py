@@ -21,7 +21,7 @@ from kapy.remote.secrets import (
     FRONT_PROXY_CA,
     SERVICE_ACCOUNT,
 )
-from kapy.sdk import CA_LIFE, ClusterCertificate
+from kapy.sdk.certificates import CA_LIFE, ClusterCertificate
 
 DEFAULT_DIRECTORY: Final = "/etc/kubernetes/pki"
 _FILE_ORDER: Final = (CLUSTER_CA, ETCD_CA, FRONT_PROXY_CA, SERVICE_ACCOUNT, API_SERVER_ETCD_CLIENT)

@@ -54,14 +54,14 @@ class Application:
             return
         body = await read_body(receive, MOST)
         try:
-            status, told = self._answer(scope["method"], scope["path"], body)
+            status, result = self._answer(scope["method"], scope["path"], body)
         except NoNetwork as error:
-            status, told = 404, {"error": str(error)}
+            status, result = 404, {"error": str(error)}
         except InUse as error:
-            status, told = 409, {"error": str(error)}
+            status, result = 409, {"error": str(error)}
         except (msgspec.MsgspecError, ValueError) as error:
-            status, told = 400, {"error": str(error)}
-        await send_reply(send, status, _JSON, msgspec.json.encode(told) + b"\n")
+            status, result = 400, {"error": str(error)}
+        await send_reply(send, status, _JSON, msgspec.json.encode(result) + b"\n")
 
     async def stop(self) -> None:
         """Nothing is under way for long."""
@@ -69,7 +69,7 @@ class Application:
     def _answer(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
         match method, path.strip("/").split("/"):
             case "GET", ["networks"]:
-                return 200, [_told(one) for one in self._cloud.networks.values()]
+                return 200, [_told(value) for value in self._cloud.networks.values()]
             case "PUT", ["networks", name]:
                 network = msgspec.json.decode(body, type=WantedNetwork)
                 return 200, _told(self._cloud.make_network(name, network.region))

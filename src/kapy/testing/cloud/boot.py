@@ -1,4 +1,4 @@
-"""What cloud-init data tell a machine that starts to do: pure.
+"""Boot data of a simulated machine, as cloud-init reads it. Pure.
 
 Read is what kubeadm would read: its configuration, and the authority of the cluster where that is
 there. Variables of cloud-init (`{{ ds.meta_data.local_hostname }}`) have values by then.
@@ -30,7 +30,7 @@ class BadUserData(KapyError):
 
 @dataclass(frozen=True)
 class Boot:
-    """What a machine becomes.
+    """The properties of a machine after its boot.
 
     name: of its Node. provider_id: as its kubelet reports it, "" where it is told none. authority:
     of the cluster, on control plane machines; etcd_authority: of its etcd. begins: whether it is
@@ -51,28 +51,28 @@ class Boot:
 
 
 def boot_of(data: bytes, *, hostname: str, instance_id: str) -> Boot:
-    """What data of a machine say. Raises BadUserData."""
+    """Parse the boot data of a machine. Raises BadUserData."""
     values = {b"local_hostname": hostname, b"instance_id": instance_id}
-    text = _VARIABLE.sub(lambda found: values.get(found[1], "").encode(), data)
+    text = _VARIABLE.sub(lambda match: values.get(match[1], "").encode(), data)
     files = _files(text)
-    kinds = {one["kind"]: one for one in _kubeadm(files)}
+    kinds = {item["kind"]: item for item in _kubeadm(files)}
     begins = "InitConfiguration" in kinds
-    told = kinds.get("InitConfiguration") or kinds.get("JoinConfiguration")
-    if told is None:
+    configuration = kinds.get("InitConfiguration") or kinds.get("JoinConfiguration")
+    if configuration is None:
         raise BadUserData("it has no configuration of kubeadm that says whether to init or to join")
     authority = etcd = None
-    if begins or "controlPlane" in told:
+    if begins or "controlPlane" in configuration:
         authority, etcd = _authority(files, _CA), _authority(files, _ETCD_CA)
-    registration = told.get("nodeRegistration") or {}
+    registration = configuration.get("nodeRegistration") or {}
     name = registration.get("name") or hostname
     return Boot(name, _provider_id(registration), authority, etcd, begins, text)
 
 
 def _files(text: bytes) -> Mapping[str, str]:
     try:
-        found = load(text, "user data")
-        written = value_at(found, ("write_files",)) or ()
-        return {str(one["path"]): str(one.get("content", "")) for one in written}
+        result = load(text, "user data")
+        written = value_at(result, ("write_files",)) or ()
+        return {str(item["path"]): str(item.get("content", "")) for item in written}
     except (YamlError, TypeError, KeyError):
         raise BadUserData("it is no #cloud-config with write_files") from None
 
@@ -84,7 +84,11 @@ def _kubeadm(files: Mapping[str, str]) -> Iterator[Document]:
                 documents = load_all(content, path)
             except YamlError:
                 raise BadUserData(f"{path} is not YAML") from None
-            yield from (one for one in documents if isinstance(one, dict) and "kind" in one)
+            yield from (
+                document
+                for document in documents
+                if isinstance(document, dict) and "kind" in document
+            )
 
 
 def _authority(files: Mapping[str, str], path: str) -> KeyPair:
@@ -99,4 +103,4 @@ def _provider_id(registration: Document) -> str:
     given: Any = registration.get("kubeletExtraArgs") or {}
     if isinstance(given, dict):
         return str(given.get(_PROVIDER_ID, ""))
-    return next((str(one.get("value")) for one in given if one.get("name") == _PROVIDER_ID), "")
+    return next((str(item.get("value")) for item in given if item.get("name") == _PROVIDER_ID), "")

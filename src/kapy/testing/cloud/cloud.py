@@ -67,14 +67,14 @@ class Cloud:
         """The network of that name, made where it is not there."""
         if name not in self.networks:
             key = Key("", name)
-            endpoint = self._fleet.free_endpoint(key, lambda _: False)
+            endpoint = self._fleet.free_endpoint(key, name, lambda _: False)
             self._fleet.open(key, name, endpoint)
             self.networks[name] = Network(name, region, endpoint)
             self._begun[name] = asyncio.Event()
         return self.networks[name]
 
     def delete_network(self, name: str) -> None:
-        """Take it down. Raises NoNetwork, InUse."""
+        """Delete a network. Raises NoNetwork, InUse."""
         if self._network(name).servers:
             raise InUse(f"network {name} has servers: delete them first")
         self._fleet.drop(Key("", name))
@@ -92,7 +92,7 @@ class Cloud:
         return place.servers[name]
 
     def delete_server(self, network: str, name: str) -> bool:
-        """Take it down; whether it was there. Raises NoNetwork."""
+        """Delete a server; return whether it existed. Raises NoNetwork."""
         server = self._network(network).servers.pop(name, None)
         workload = self._fleet.get(Key("", network))
         if server is not None and workload is not None:

@@ -21,14 +21,14 @@ def required_capacity(
     parallel: the most concurrent checks, 0 for no limit.
     """
     stages = {check.stage for check in checks}
-    found = {one.resource.kind: 0 for one in provider.kinds}
+    result = {item.resource.kind: 0 for item in provider.kinds}
     for number in stages:
         runs = [_objects_of_run(provider, *run) for run in _planned_runs(provider, checks, number)]
-        for kind in found:
-            counts = [one.get(kind, 0) for one in runs]
+        for kind in result:
+            counts = [run.get(kind, 0) for run in runs]
             most = sum(nlargest(parallel, counts) if parallel else counts)
-            found[kind] = max(found[kind], most)
-    return {kind: count for kind, count in found.items() if count}
+            result[kind] = max(result[kind], most)
+    return {kind: count for kind, count in result.items() if count}
 
 
 def describe_capacity(needs: dict[str, int]) -> str:
@@ -43,21 +43,21 @@ def describe_capacity(needs: dict[str, int]) -> str:
 def _planned_runs(
     provider: ProviderUnderTest, checks: Iterable[Check], number: int
 ) -> list[tuple[Check, Kind]]:
-    found = []
+    runs = []
     for check in checks:
         if check.stage == number and not provider.kinds_without_example.get(check.role):
             whole = check.role == "clusterctl"
             kinds = provider.kinds[:1] if whole else provider.kinds_of_role(check.role)
-            found += [(check, kind) for kind in kinds]
-    return found
+            runs += [(check, kind) for kind in kinds]
+    return runs
 
 
 def _objects_of_run(provider: ProviderUnderTest, check: Check, kind: Kind) -> dict[str, int]:
     """Return how many objects one run of a check creates, by kind."""
     if check.role == "clusterctl":
-        return {one.resource.kind: 1 for one in provider.kinds}
-    found = {kind.resource.kind: check.objects_created}
+        return {item.resource.kind: 1 for item in provider.kinds}
+    result = {kind.resource.kind: check.objects_created}
     clusters = provider.kinds_of_role(_CLUSTER)
     if clusters and kind.role in setup.ROLE_SETUPS and setup.ROLE_SETUPS[kind.role].needs_cluster:
-        found.setdefault(clusters[0].resource.kind, 1)
-    return found
+        result.setdefault(clusters[0].resource.kind, 1)
+    return result

@@ -26,7 +26,7 @@ def check_release(release: Release) -> Report:
     Raises ConformanceError if another file cannot be read.
     """
     try:
-        trouble = "; ".join(one.unreadable for one in release.files if one.unreadable)
+        trouble = "; ".join(file.unreadable for file in release.files if file.unreadable)
         return Report(release.name, tuple(_results(release)), trouble)
     except ConformanceError as error:
         raise ConformanceError(f"{release.name}: {error}") from None
@@ -47,7 +47,7 @@ def _result(rule: Rule, release: Release) -> Result:
 
 def merge_reports(static: Report, behaviour: Report) -> Report:
     """Merge the static report and the behaviour report of one release."""
-    watch_log = {one.rule.id: one for one in behaviour.results}
-    results = tuple(watch_log.get(one.rule.id, one) for one in static.results)
+    watch_log = {item.rule.id: item for item in behaviour.results}
+    results = tuple(watch_log.get(item.rule.id, item) for item in static.results)
     trouble = "; ".join(filter(None, (static.trouble, behaviour.trouble)))
     return Report(static.name, results, trouble, behaviour.leftovers)

@@ -35,8 +35,8 @@ class CheckResults:
 
     def result(self, rule: Rule) -> Result | None:
         """Return the result of a rule; None if no check was tried."""
-        if found := self.findings.get(rule.id):
-            return Result(rule, State.BROKEN, findings=tuple(found))
+        if value := self.findings.get(rule.id):
+            return Result(rule, State.BROKEN, findings=tuple(value))
         if rule.id in self.not_run:
             return Result(rule, State.NOT_RUN, self.not_run[rule.id])
         if count := self.passed.get(rule.id):

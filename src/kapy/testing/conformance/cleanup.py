@@ -62,7 +62,7 @@ async def cleanup_on_exit(session: Session, context: RunContext) -> AsyncIterato
                 left = await _delete_with_provider(session, left)
         finally:  # also when nobody wants to wait for that
             embedded = session.environment.embedded
-            context.leftovers += [_remainder(one, embedded=embedded) for one in left]
+            context.leftovers += [_remainder(item, embedded=embedded) for item in left]
 
 
 async def _delete_with_provider(
@@ -85,12 +85,12 @@ async def delete_objects(session: Session, namespaces: Collection[str]) -> list[
         await _resume(session, namespaces)
     left: list[RemainingObject] = []
     for phase in _phases(session.provider):
-        found = await _of(session, phase, namespaces)
-        for one in found:
+        result = await _of(session, phase, namespaces)
+        for item in result:
             with suppress(KapyError):
-                await _delete(session, one)
-        gone = await asyncio.gather(*(_is_gone(session, one) for one in found))
-        left += [one for one, went in zip(found, gone, strict=True) if not went]
+                await _delete(session, item)
+        removal = await asyncio.gather(*(_is_gone(session, element) for element in result))
+        left += [element for element, went in zip(result, removal, strict=True) if not went]
     return left
 
 
@@ -98,7 +98,7 @@ def _phases(provider: ProviderUnderTest) -> Sequence[Sequence[Resource]]:
     """Return kinds in the order of deletion: first those that make or use others."""
 
     def of(*roles: str) -> list[Resource]:
-        return [one.resource for role in roles for one in provider.kinds_of_role(role)]
+        return [kind.resource for role in roles for kind in provider.kinds_of_role(role)]
 
     return (
         of("control-plane", "infra-machinepool"),
@@ -112,33 +112,33 @@ def _phases(provider: ProviderUnderTest) -> Sequence[Sequence[Resource]]:
 
 async def _resume(session: Session, namespaces: Collection[str]) -> None:
     """Unpause Clusters so that the provider can finish."""
-    for one in await _of(session, (Cluster.RESOURCE,), namespaces):
-        paused = value_at(one.document, ("spec", "paused"))
-        if paused or Annotation.PAUSED in (one.document["metadata"].get("annotations") or {}):
+    for item in await _of(session, (Cluster.RESOURCE,), namespaces):
+        paused = value_at(item.document, ("spec", "paused"))
+        if paused or Annotation.PAUSED in (item.document["metadata"].get("annotations") or {}):
             patch = {**_FREED, "spec": {"paused": None}}
-            await session.client.patch(one.resource, one.key, patch)
+            await session.client.patch(item.resource, item.key, patch)
 
 
-async def _delete(session: Session, one: RemainingObject) -> None:
+async def _delete(session: Session, value: RemainingObject) -> None:
     with suppress(NotFound):
-        await session.client.delete(one.resource, one.key)
-        annotations = one.document["metadata"].get("annotations") or {}
+        await session.client.delete(value.resource, value.key)
+        annotations = value.document["metadata"].get("annotations") or {}
         if {Annotation.PAUSED, Annotation.MANAGED_BY} & annotations.keys():
-            await session.client.patch(one.resource, one.key, _FREED)
+            await session.client.patch(value.resource, value.key, _FREED)
 
 
-async def _is_gone(session: Session, one: RemainingObject) -> bool:
+async def _is_gone(session: Session, value: RemainingObject) -> bool:
     """Wait until the object is deleted; return whether it was in time."""
     with suppress(TimeoutError, KapyError):
         async with asyncio.timeout(session.timeouts.within):
-            await session.watch_log.watch(one.resource)
-            while await _is_there(session, one):
-                if session.watch_log.latest(one.resource, one.key) is None:
+            await session.watch_log.watch(value.resource)
+            while await _is_there(session, value):
+                if session.watch_log.latest(value.resource, value.key) is None:
                     # A timer: the object is younger than what our watch knows.
                     await asyncio.sleep(_STEP)
                 else:
                     within = session.timeouts.within
-                    await session.watch_log.until(one.resource, one.key, _is_none, within)
+                    await session.watch_log.until(value.resource, value.key, _is_none, within)
             return True
     return False
 
@@ -147,9 +147,9 @@ def _is_none(document: Document | None) -> bool:
     return document is None
 
 
-async def _is_there(session: Session, one: RemainingObject) -> bool:
+async def _is_there(session: Session, value: RemainingObject) -> bool:
     try:
-        await session.client.get(one.resource, one.key)
+        await session.client.get(value.resource, value.key)
     except NotFound:
         return False
     return True
@@ -159,30 +159,32 @@ async def _existing_objects(
     session: Session, namespaces: Collection[str], *, freeing: bool
 ) -> list[RemainingObject]:
     """Return the existing objects. freeing: only those that a finalizer keeps."""
-    found: list[RemainingObject] = []
+    objects: list[RemainingObject] = []
     for phase in _phases(session.provider):
-        found += await _of(session, phase, namespaces)
+        objects += await _of(session, phase, namespaces)
     if freeing and session.environment.embedded:
-        return [one for one in found if one.document["metadata"].get("finalizers")]
-    return found
+        return [item for item in objects if item.document["metadata"].get("finalizers")]
+    return objects
 
 
 async def _of(
     session: Session, resources: Iterable[Resource], namespaces: Collection[str]
 ) -> list[RemainingObject]:
-    """Return the objects of kinds in namespaces; a cluster-scoped object is named after its
+    """Return the objects of kinds in namespaces; a cluster-scoped object has the name of its
     namespace.
     """
-    found: list[RemainingObject] = []
+    result: list[RemainingObject] = []
     for resource in resources:
         with suppress(KapyError):  # it may not be installed, or the server be away
             only = next(iter(namespaces)) if len(namespaces) == 1 else ""
             within = only if resource.namespaced else ""
             listed = await session.client.list(resource, within)
-            found += [
-                RemainingObject(resource, one) for one in listed.items if _is_ours(one, namespaces)
+            result += [
+                RemainingObject(resource, item)
+                for item in listed.items
+                if _is_ours(item, namespaces)
             ]
-    return found
+    return result
 
 
 def _is_ours(document: Document, namespaces: Collection[str]) -> bool:
@@ -190,13 +192,13 @@ def _is_ours(document: Document, namespaces: Collection[str]) -> bool:
     return metadata.get("namespace", metadata["name"]) in namespaces
 
 
-def _remainder(one: RemainingObject, *, embedded: bool) -> Leftover:
-    metadata, key = one.document["metadata"], one.key
-    place = f"{one.resource.kind} {key}"
+def _remainder(value: RemainingObject, *, embedded: bool) -> Leftover:
+    metadata, key = value.document["metadata"], value.key
+    place = f"{value.resource.kind} {key}"
     facts = [f"finalizer {name}" for name in metadata.get("finalizers") or ()]
-    if identity := value_at(one.document, ("spec", "providerID")):
+    if identity := value_at(value.document, ("spec", "providerID")):
         facts.insert(0, f"providerID {identity}")
-    if host := value_at(one.document, ("spec", "controlPlaneEndpoint", "host")):
+    if host := value_at(value.document, ("spec", "controlPlaneEndpoint", "host")):
         facts.insert(0, f"endpoint {host}")
     called = f"{place} ({', '.join(facts)})" if facts else place
     if embedded:
@@ -206,7 +208,7 @@ def _remainder(one: RemainingObject, *, embedded: bool) -> Leftover:
             "these names in what the provider has made, and remove that by hand",
         )
     where = f"-n {key.namespace} " if key.namespace else ""
-    resource = one.resource.group_resource
+    resource = value.resource.group_resource
     return Leftover(
         called,
         f"kubectl {where}delete {resource} {key.name}; where the provider never lets it go, free "

@@ -83,10 +83,10 @@ def _nested(inside: Document, path: list[str], value: Document) -> Document:
 
 def _named(contract: Version) -> Document:
     """Return a reference to the in-memory machine template in the form of a contract."""
-    found = reference(_MACHINES)
+    result = reference(_MACHINES)
     if contract is Version.V1BETA2:
-        return found
-    return {"apiVersion": _MACHINES["apiVersion"], "kind": found["kind"], "name": found["name"]}
+        return result
+    return {"apiVersion": _MACHINES["apiVersion"], "kind": result["kind"], "name": result["name"]}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.files import Object
 
 TEMPLATE: Final = "Template"
-CONTRACTS: Final = tuple(f"cluster.x-k8s.io/{one.value}" for one in Version)
+CONTRACTS: Final = tuple(f"cluster.x-k8s.io/{version.value}" for version in Version)
 _LABEL: Final = "cluster.x-k8s.io/v"
 
 
@@ -99,9 +99,9 @@ class Definition:
 
     @cached_property
     def versions(self) -> dict[str, dict[str, Any]]:
-        """Its versions by name."""
-        found = ((one.get("name"), one) for one in self.object.items("spec.versions"))
-        return {name: one for name, one in found if isinstance(name, str)}
+        """The versions of the CRD by name."""
+        result = ((item.get("name"), item) for item in self.object.items("spec.versions"))
+        return {name: item for name, item in result if isinstance(name, str)}
 
     @cached_property
     def reading(self) -> Reading | None:
@@ -111,20 +111,20 @@ class Definition:
             "spec": {"versions": list(self.versions.values())},
         }
         try:
-            found = resolve(GroupKind(self.group, self.kind), crd)
+            resolved = resolve(GroupKind(self.group, self.kind), crd)
         except (NoContract, NoVersion):
             return None
-        return self._read(found.resource.version, found.contract)
+        return self._read(resolved.resource.version, resolved.contract)
 
     @property
     def readings(self) -> list[Reading]:
         """How its objects are read by each contract that its labels name, the newest last."""
-        found = []
+        result = []
         for contract in Version:
             named = self.contract_labels.get(f"cluster.x-k8s.io/{contract.value}", ())
-            if there := [one for one in named if self.versions.get(one, {}).get("served")]:
-                found.append(self._read(max(there, key=version_priority), contract))
-        return found
+            if there := [item for item in named if self.versions.get(item, {}).get("served")]:
+                result.append(self._read(max(there, key=version_priority), contract))
+        return result
 
     @property
     def readings_or_storage(self) -> Reading | None:
@@ -138,7 +138,9 @@ class Definition:
     @property
     def stored(self) -> Reading | None:
         """The storage version; None if there is none."""
-        name = next((name for name, one in self.versions.items() if one.get("storage")), None)
+        name = next(
+            (name for name, version in self.versions.items() if version.get("storage")), None
+        )
         return self._read(name, CURRENT) if name is not None else None
 
     def _read(self, name: str, contract: Version) -> Reading:
@@ -164,31 +166,41 @@ def with_roles(definitions: Sequence[Definition]) -> list[Definition]:
     A kind has a role by its name alone only if its objects can fulfil it: beside another kind of
     that role, a kind with neither a template nor a contract field is something else.
     """
-    found = []
-    for one in definitions:
-        rest = [each for each in definitions if each.role == one.role and each is not one]
-        others = [each for each in rest if not each.is_template and has_role(each, rest)]
-        alone = one.is_template or one.role is None or not others
-        keeps = alone or has_role(one, definitions)
-        found.append(one if keeps else Definition(one.object, one.group, one.kind, None))
-    return found
+    result = []
+    for definition in definitions:
+        rest = [
+            item for item in definitions if item.role == definition.role and item is not definition
+        ]
+        others = [item for item in rest if not item.is_template and has_role(item, rest)]
+        alone = definition.is_template or definition.role is None or not others
+        keeps = alone or has_role(definition, definitions)
+        result.append(
+            definition
+            if keeps
+            else Definition(definition.object, definition.group, definition.kind, None)
+        )
+    return result
 
 
 def has_role(one: Definition, definitions: Iterable[Definition]) -> bool:
     """Return whether a kind can fulfil its role, as a template or a contract field shows."""
     wanted = f"{one.kind}{TEMPLATE}"
-    if any((each.group, each.kind) == (one.group, wanted) for each in definitions):
+    if any(
+        (definition.group, definition.kind) == (one.group, wanted) for definition in definitions
+    ):
         return True
-    shown = _SHOWN.get(one.role.document, ()) if one.role else ()
-    schemas = [value_at(each, ("schema", "openAPIV3Schema")) for each in one.versions.values()]
-    return not shown or any(
-        field_at(schema, path) is not None for schema in schemas for path in shown
+    entries = _SHOWN.get(one.role.document, ()) if one.role else ()
+    schemas = [
+        value_at(version, ("schema", "openAPIV3Schema")) for version in one.versions.values()
+    ]
+    return not entries or any(
+        field_at(schema, path) is not None for schema in schemas for path in entries
     )
 
 
 def field_at(schema: Any, path: str) -> Any:
     """Return the schema of a field that a schema names; None if it names none."""
-    names = [each for part in path.split(".") for each in ("properties", part)]
+    names = [item for part in path.split(".") for item in ("properties", part)]
     return value_at(schema, tuple(names))
 
 
@@ -219,4 +231,6 @@ def _has(definition: Definition, role: Role, provider: ProviderType | None) -> b
         return provider is ProviderType.IPAM
     if definition.group.partition(".")[0] == role.word:
         return True
-    return provider is role.type and any(one in definition.contract_labels for one in CONTRACTS)
+    return provider is role.type and any(
+        contract in definition.contract_labels for contract in CONTRACTS
+    )

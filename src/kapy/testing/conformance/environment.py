@@ -111,12 +111,14 @@ async def embedded(
             await asyncio.sleep(0)  # the server makes its namespaces in its first step
             await _install(client, provider, light=light)
             user = _user(provider)
-            found = Environment(client, server.write_log, clock, ours, light=light, server=server)
+            environment = Environment(
+                client, server.write_log, clock, ours, light=light, server=server
+            )
             if provider.launcher.network:
-                found.access = await stack.enter_async_context(_listening(server, user))
+                environment.access = await stack.enter_async_context(_listening(server, user))
             else:
-                found.transport = Frozen(server.transport(user))
-            yield found
+                environment.transport = Frozen(server.transport(user))
+            yield environment
     finally:
         server.close()
 
@@ -154,19 +156,21 @@ async def _install(client: Client, provider: ProviderUnderTest, *, light: bool) 
 async def install(client: Client, provider: ProviderUnderTest) -> None:
     """Install the provider's kinds and its other definitions; existing objects are kept."""
     kinds = Kinds(client)
-    for document in sorted(provider.definitions, key=lambda one: one["kind"] != CRDS.kind):
+    for document in sorted(
+        provider.definitions, key=lambda definition: definition["kind"] != CRDS.kind
+    ):
         document = with_clusterctl_label(document) if document["kind"] == CRDS.kind else document
         with suppress(AlreadyExists):
             await client.create(await kinds.of(document), document)
-    there = {one["metadata"]["name"] for one in (await client.list(CRDS)).items}
+    there = {item["metadata"]["name"] for item in (await client.list(CRDS)).items}
     for resource in _resources(provider):
         if resource.group_resource not in there:
             await client.create(CRDS, with_clusterctl_label(permissive(resource)))
 
 
 def _resources(provider: ProviderUnderTest) -> Sequence[Resource]:
-    kinds = [one.resource for one in provider.kinds]
-    return [*kinds, *(one.template for one in provider.kinds if one.template is not None)]
+    kinds = [kind.resource for kind in provider.kinds]
+    return [*kinds, *(kind.template for kind in provider.kinds if kind.template is not None)]
 
 
 def with_clusterctl_label(crd: Document) -> Document:

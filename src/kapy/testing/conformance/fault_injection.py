@@ -108,9 +108,7 @@ class FaultInjector:
         deaths = 0
         while True:
             try:
-                async with provider.launcher.running(environment, Limits()):
-                    began.set()
-                    await self.crash.wait()
+                await self._run_until_crash(provider, environment, began)
             except SubjectError:
                 deaths += 1
                 if deaths > _DEATHS:
@@ -121,6 +119,35 @@ class FaultInjector:
                 self.crash.clear()
                 self._plan_crash()
 
+    async def _run_until_crash(
+        self, provider: ProviderUnderTest, environment: Environment, began: asyncio.Event
+    ) -> None:
+        """Run the provider until it is killed, which may be while it still starts."""
+
+        failures: list[SubjectError] = []
+
+        async def run() -> None:
+            try:
+                async with provider.launcher.running(environment, Limits()):
+                    began.set()
+                    await self.crash.wait()
+            except SubjectError as error:
+                failures.append(error)
+
+        async with asyncio.TaskGroup() as group:
+            tasks = {group.create_task(run()), group.create_task(_wait(self.crash))}
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                task.cancel()
+        if failures:
+            raise failures[0]
+
+
+async def _wait(event: asyncio.Event) -> None:
+    await event.wait()
+
 
 def _is_write(request: Request) -> bool:
-    return request.method not in _UNCHANGING and not any(one in request.path for one in _BESIDES)
+    return request.method not in _UNCHANGING and not any(
+        beside in request.path for beside in _BESIDES
+    )

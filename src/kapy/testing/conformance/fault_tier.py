@@ -147,9 +147,9 @@ async def _play_lifecycle(
     day.done = await _wait_with_and_without_faults(scenario.is_reached, fixture, injector)
     injector.stop_faults()
     await fixture.settle()
-    created = {str(one.key): one for one in fixture.writes() if one.created}
+    created = {str(write.key): write for write in fixture.writes() if write.created}
     day.made = [
-        one for one in created.values() if not _is_going(await _current_state(fixture, one))
+        write for write in created.values() if not _is_going(await _current_state(fixture, write))
     ]
     day.findings = scenario.faults(fixture)
     if raging:
@@ -158,8 +158,10 @@ async def _play_lifecycle(
     day.gone = await _wait_with_and_without_faults(scenario.is_gone, fixture, injector)
     injector.stop_faults()
     await fixture.settle()
-    created = {str(one.key): one for one in fixture.writes() if one.created}
-    day.left = [one for one in created.values() if await _current_state(fixture, one) is not None]
+    created = {str(write.key): write for write in fixture.writes() if write.created}
+    day.left = [
+        write for write in created.values() if await _current_state(fixture, write) is not None
+    ]
     return day
 
 
@@ -178,10 +180,10 @@ async def _current_state(fixture: Fixture, write: Write) -> Document | None:
     assert write.after is not None  # it was created
     resource = await Kinds(fixture.client).of(write.after)
     try:
-        found: Document = await fixture.client.get(resource, write.key)
+        result: Document = await fixture.client.get(resource, write.key)
     except NotFound:
         return None
-    return found
+    return result
 
 
 def _is_going(document: Document | None) -> bool:
@@ -197,8 +199,8 @@ def _compare(
     results: CheckResults,
 ) -> None:
     what = kind.resource.kind
-    for rule, found in bad.findings:
-        results.findings[rule].append(replace(found, evidence=day + found.evidence))
+    for rule, finding in bad.findings:
+        results.findings[rule].append(replace(finding, evidence=day + finding.evidence))
     if not bad.done:
         remedy = "begin where the last try ended: compute again what is there, and what is not"
         evidence = f"{day}it was never done, also when they were over"
@@ -221,8 +223,8 @@ def _compare(
 
 def _more(bad: list[Write], good: list[Write]) -> list[Write]:
     """Return the objects of those kinds of which there are more than without faults."""
-    usual, found = Counter(map(_kind, good)), Counter(map(_kind, bad))
-    return [one for one in bad if found[_kind(one)] > usual[_kind(one)]]
+    usual, counter = Counter(map(_kind, good)), Counter(map(_kind, bad))
+    return [write for write in bad if counter[_kind(write)] > usual[_kind(write)]]
 
 
 def _kind(write: Write) -> tuple[str, str]:

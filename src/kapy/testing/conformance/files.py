@@ -34,18 +34,18 @@ class Object:
 
     @property
     def kind(self) -> str:
-        """Its kind."""
+        """The kind of the object."""
         return str(self.document.get("kind") or "")
 
     @property
     def group(self) -> str:
-        """Its API group."""
+        """The API group of the object."""
         version = str(self.document.get("apiVersion") or "")
         return version.rpartition("/")[0]
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the object."""
         return str(self.at("metadata.name") or "")
 
     @property
@@ -55,14 +55,16 @@ class Object:
 
     @property
     def namespace(self) -> str:
-        """Its namespace, "" if it names none."""
+        """The namespace of the object, "" if it names none."""
         return str(self.at("metadata.namespace") or "")
 
     @property
     def labels(self) -> dict[str, str]:
-        """Its labels."""
-        found = self.at("metadata.labels")
-        return {key: str(one) for key, one in found.items()} if isinstance(found, dict) else {}
+        """The labels of the object."""
+        result = self.at("metadata.labels")
+        return (
+            {key: str(value) for key, value in result.items()} if isinstance(result, dict) else {}
+        )
 
     def at(self, path: str) -> Any:
         """Return the value at a path; None if there is none."""
@@ -70,8 +72,10 @@ class Object:
 
     def items(self, path: str) -> list[Any]:
         """Return the objects of the list at a path; empty if there is none."""
-        found = self.at(path)
-        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        result = self.at(path)
+        return (
+            [item for item in result if isinstance(item, dict)] if isinstance(result, list) else []
+        )
 
 
 @dataclass(frozen=True)
@@ -100,14 +104,14 @@ class File:
         """Objects parsed from the file, before variable substitution. Raises ConformanceError if it
         is no YAML, except for templates (`unreadable`).
         """
-        found, unreadable = self._read
+        results, unreadable = self._read
         if unreadable and not self.is_template:
             raise ConformanceError(unreadable)
-        return found
+        return results
 
     def of_kind(self, kind: str, group: str) -> list[Object]:
         """Return its objects of a kind, in any version."""
-        return [one for one in self.objects if (one.kind, one.group) == (kind, group)]
+        return [obj for obj in self.objects if (obj.kind, obj.group) == (kind, group)]
 
     @property
     def is_template(self) -> bool:
@@ -122,10 +126,10 @@ class File:
     @cached_property
     def _read(self) -> tuple[tuple[Object, ...], str]:
         try:
-            found = documents_in(self.text, self.name)
+            documents = documents_in(self.text, self.name)
         except BadManifest as error:
             return (), _unreadable(error)
-        return tuple(Object(self.name, one) for one in found), ""
+        return tuple(Object(self.name, item) for item in documents), ""
 
 
 def _unreadable(error: BadManifest) -> str:
@@ -150,12 +154,12 @@ def folders(path: Path) -> Iterator[Path]:
     Raises ConformanceError if there are so many that it cannot be a folder of releases.
     """
     walked = os.walk(path, onerror=_refuse)
-    found = sorted(Path(folder) for folder, _, _ in islice(walked, _MOST_FOLDERS))
+    paths = sorted(Path(folder) for folder, _, _ in islice(walked, _MOST_FOLDERS))
     if next(walked, None) is not None:
         raise ConformanceError(
             f"{path} has more than {_MOST_FOLDERS} folders below it: name that of a release"
         )
-    yield from filter(yaml_files, found)
+    yield from filter(yaml_files, paths)
 
 
 def _refuse(error: OSError) -> None:
@@ -165,4 +169,4 @@ def _refuse(error: OSError) -> None:
 
 def yaml_files(folder: Path) -> list[Path]:
     """Return the YAML files directly in a folder."""
-    return sorted(one for one in folder.iterdir() if one.suffix in _SUFFIXES and one.is_file())
+    return sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES and path.is_file())

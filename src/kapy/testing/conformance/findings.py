@@ -70,16 +70,16 @@ class Report:
 
     def with_state(self, state: State) -> list[Result]:
         """Return the results with a state."""
-        return [one for one in self.results if one.state is state]
+        return [item for item in self.results if item.state is state]
 
     @property
     def worst(self) -> Level | None:
         """The highest level of a broken rule; None if no rule is broken."""
-        broken = {one.rule.level for one in self.with_state(State.BROKEN)}
+        broken = {item.rule.level for item in self.with_state(State.BROKEN)}
         return next((level for level in Level if level in broken), None)
 
 
 def worst_of(reports: Iterable[Report]) -> Level | None:
     """Return the highest level of a broken rule in any release."""
-    found = {one.worst for one in reports}
-    return next((level for level in Level if level in found), None)
+    worsts = {report.worst for report in reports}
+    return next((level for level in Level if level in worsts), None)

@@ -61,9 +61,14 @@ class Session:
         """Return the resource of a provider's object."""
         group, _, version = document["apiVersion"].rpartition("/")
         for kind in self.provider.kinds:
-            for one in (kind.resource, kind.template):
-                if one is not None and (one.group, one.kind) == (group, document["kind"]):
-                    return one if one.version == version else _in_version(one, version)
+            for resource in (kind.resource, kind.template):
+                if resource is not None and (resource.group, resource.kind) == (
+                    group,
+                    document["kind"],
+                ):
+                    return (
+                        resource if resource.version == version else _in_version(resource, version)
+                    )
         raise CannotRun(f"the provider has no kind {document['kind']}")
 
     async def fixture(self, kind: Kind, namespace: str, cluster: str = CLUSTER) -> Fixture:
@@ -72,12 +77,12 @@ class Session:
         cluster: the name of the Cluster in it.
         """
         await self.environment.create_namespace(namespace)
-        found = Fixture(self, kind, namespace, cluster)
+        result = Fixture(self, kind, namespace, cluster)
         for document in self.provider.extras:
             metadata = {**document["metadata"], "namespace": namespace}
             with suppress(AlreadyExists):
-                await found.create({**document, "metadata": metadata})
-        return found
+                await result.create({**document, "metadata": metadata})
+        return result
 
 
 class Fixture:
@@ -107,11 +112,11 @@ class Fixture:
     def example(self, name: str = NAME, kind: Kind | None = None, **metadata: Any) -> Document:
         """Return an object of the kind, as a user writes it."""
         kind = kind or self.kind
-        found = {**(kind.example.get("metadata") or {}), "name": name}
-        found.pop("namespace", None)
-        found |= metadata
+        result = {**(kind.example.get("metadata") or {}), "name": name}
+        result.pop("namespace", None)
+        result |= metadata
         api_version = kind.resource.api_version
-        return {**kind.example, "apiVersion": api_version, "metadata": found}
+        return {**kind.example, "apiVersion": api_version, "metadata": result}
 
     async def create(self, document: Document) -> Document:
         """Create an object of any kind."""
@@ -133,15 +138,15 @@ class Fixture:
         subresource.
         """
         resource = resource or self.kind.resource
-        found = await self.client.patch(resource, self.key(name), patch, subresource=part)
+        result = await self.client.patch(resource, self.key(name), patch, subresource=part)
         await self.session.watch_log.watch(resource)
         await self.session.watch_log.until(
             resource,
             self.key(name),
-            lambda one: one is None or version_of(one) >= version_of(found),
+            lambda value: value is None or version_of(value) >= version_of(result),
             self.timeouts.within,
         )
-        return found
+        return result
 
     async def delete(self, name: str = NAME, resource: Resource | None = None) -> None:
         """Delete an object."""
@@ -163,7 +168,7 @@ class Fixture:
         came, last = await self.session.watch_log.until(
             resource,
             self.key(name),
-            lambda one: one is not None and bool(holds(one)),
+            lambda value: value is not None and bool(holds(value)),
             self.timeouts.within,
         )
         return last if came else None
@@ -176,19 +181,19 @@ class Fixture:
         resource: Resource | None = None,
     ) -> Document:
         """Wait for a state of an object. Raises CannotRun: "… was never `what`"."""
-        found = await self.wait_for(holds, name, resource)
-        if found is None:
+        wait = await self.wait_for(holds, name, resource)
+        if wait is None:
             wanted, within = resource or self.kind.resource, self.timeouts.within
             raise CannotRun(
                 f"{wanted.kind} {name} was never {what}, in {within:g} seconds"
                 f"{self.capacity_hint(wanted)}"
             )
-        return found
+        return wait
 
     def capacity_hint(self, resource: Resource) -> str:
         """Return a hint about the number of objects, for an object that was never ready."""
-        found = self.session.watch_log.all(resource)
-        count = sum(not one["metadata"].get("deletionTimestamp") for one in found)
+        result = self.session.watch_log.all(resource)
+        count = sum(not item["metadata"].get("deletionTimestamp") for item in result)
         if count <= _FEW:
             return ""
         return (
@@ -201,7 +206,7 @@ class Fixture:
         resource = resource or self.kind.resource
         await self.session.watch_log.watch(resource)
         came, _ = await self.session.watch_log.until(
-            resource, self.key(name), lambda one: one is None, self.timeouts.within
+            resource, self.key(name), lambda value: value is None, self.timeouts.within
         )
         return came
 
@@ -216,9 +221,13 @@ class Fixture:
     def writes(self, since: int | None = None) -> list[Write]:
         """Return the provider's accepted writes in this namespace."""
         position = self.start_position if since is None else since
-        found = self.environment.write_log.of(self.namespace, position)
+        result = self.environment.write_log.of(self.namespace, position)
         ours = self.environment.own_writes.versions
-        return [one for one in found if one.accepted and not (one.version and one.version in ours)]
+        return [
+            write
+            for write in result
+            if write.accepted and not (write.version and write.version in ours)
+        ]
 
     def events(self) -> int:
         """Return how many Events the provider has written in this namespace."""

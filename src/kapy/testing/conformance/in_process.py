@@ -74,7 +74,7 @@ def added_by(name: str) -> Add:
         raise SubjectError(f'"{name}" is not MODULE:FUNCTION, as in my_provider.controllers:add')
     sys.path.insert(0, os.getcwd())
     try:
-        found = getattr(importlib.import_module(module), function)
+        result = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise SubjectError(
             f"{name} cannot be imported: {error}; run the command where the module can be found, "
@@ -82,7 +82,7 @@ def added_by(name: str) -> Add:
         ) from None
     finally:
         sys.path.pop(0)
-    if not callable(found):
+    if not callable(result):
         raise SubjectError(f"{name} is no function: it has to take a kapy.sdk.Runtime")
-    add: Add = found
+    add: Add = result
     return add

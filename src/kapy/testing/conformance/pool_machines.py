@@ -35,8 +35,8 @@ class PoolMachines:
             await news.wait()
             news.clear()
             for resource in self._resources:
-                for one in self._seen.all(resource):
-                    await self._adopt(resource, one)
+                for item in self._seen.all(resource):
+                    await self._adopt(resource, item)
             for machine in self._seen.all(Machine.RESOURCE):
                 if FINALIZER in (machine["metadata"].get("finalizers") or ()):
                     await self._remove_finalizer(machine)
@@ -46,12 +46,12 @@ class PoolMachines:
         labels = metadata.get("labels") or {}
         owners = metadata.get("ownerReferences") or []
         of_pool = Label.POOL_NAME in labels and Label.CLUSTER_NAME in labels
-        has_machine = any(one["kind"] == Machine.RESOURCE.kind for one in owners)
+        has_machine = any(owner["kind"] == Machine.RESOURCE.kind for owner in owners)
         if not of_pool or has_machine or metadata.get("deletionTimestamp"):
             return
         with suppress(NotFound, Conflict):
             machine = await self._machine(infra, labels)
-            others = [{**one, "controller": False} for one in owners]
+            others = [{**owner, "controller": False} for owner in owners]
             patch = {"ownerReferences": [*others, owned_by(machine, controller=True)]}
             patch["resourceVersion"] = metadata["resourceVersion"]
             await self._client.patch(resource, Key.of(infra), {"metadata": patch})
@@ -67,7 +67,7 @@ class PoolMachines:
             "metadata": {
                 "name": key.name,
                 "namespace": key.namespace,
-                "labels": {one: labels[one] for one in (Label.CLUSTER_NAME, Label.POOL_NAME)},
+                "labels": {item: labels[item] for item in (Label.CLUSTER_NAME, Label.POOL_NAME)},
                 "finalizers": [FINALIZER],
                 "ownerReferences": [owned_by(pool, controller=True)],
             },
@@ -89,9 +89,9 @@ class PoolMachines:
         key, left = Key.of(machine), False
         for resource in self._resources:
             with suppress(NotFound):
-                found = await self._client.get(resource, key)
+                result = await self._client.get(resource, key)
                 left = True
-                if not found["metadata"].get("deletionTimestamp"):
+                if not result["metadata"].get("deletionTimestamp"):
                     await self._client.delete(resource, key)
         if not left:
             with suppress(NotFound):

@@ -115,4 +115,4 @@ class ProviderUnderTest:
 
     def kinds_of_role(self, role: str) -> list[Kind]:
         """Return its kinds with a role."""
-        return [one for one in self.kinds if one.role == role]
+        return [kind for kind in self.kinds if kind.role == role]

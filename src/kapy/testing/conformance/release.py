@@ -32,28 +32,28 @@ class Release:
 
     @cached_property
     def metadata(self) -> File | None:
-        """Its `metadata.yaml`."""
-        return next((one for one in self.files if one.name == METADATA), None)
+        """The `metadata.yaml` of the release."""
+        return next((file for file in self.files if file.name == METADATA), None)
 
     @cached_property
     def components(self) -> list[File]:
         """The components files."""
-        return [one for one in self._others if one in self.whole_components or _installs(one)]
+        return [file for file in self._others if file in self.whole_components or _installs(file)]
 
     @cached_property
     def templates(self) -> list[File]:
         """The files that are named like cluster templates."""
-        return [one for one in self.files if one.name.startswith("cluster-template")]
+        return [file for file in self.files if file.name.startswith("cluster-template")]
 
     @cached_property
     def classes(self) -> list[File]:
         """The files that are named like ClusterClass files."""
-        return [one for one in self.files if one.name.startswith("clusterclass")]
+        return [file for file in self.files if file.name.startswith("clusterclass")]
 
     @cached_property
     def _others(self) -> list[File]:
-        text = {one.name for one in (*self.templates, *self.classes)} | {METADATA}
-        return [one for one in self.files if one.name not in text]
+        text = {template.name for template in (*self.templates, *self.classes)} | {METADATA}
+        return [file for file in self.files if file.name not in text]
 
     @cached_property
     def is_repository(self) -> bool:
@@ -63,19 +63,19 @@ class Release:
     @cached_property
     def whole_components(self) -> list[File]:
         """The files that are named like complete components files."""
-        return [one for one in self._others if "components" in one.name]
+        return [file for file in self._others if "components" in file.name]
 
     @cached_property
     def installed(self) -> list[Object]:
         """The objects of the components."""
-        return [each for one in self.components for each in one.objects]
+        return [obj for component in self.components for obj in component.objects]
 
     @cached_property
     def label(self) -> str:
         """The provider's label: the most frequent one among its objects, else its folder."""
-        said = Counter(one.labels[PROVIDER_LABEL] for one in self.installed if _labelled(one))
-        if said:
-            return said.most_common(1)[0][0]
+        counter = Counter(item.labels[PROVIDER_LABEL] for item in self.installed if _labelled(item))
+        if counter:
+            return counter.most_common(1)[0][0]
         above = self.folder[0] if self.folder else ""
         return above if above == CORE_LABEL or _type_of(above) else ""
 
@@ -86,8 +86,10 @@ class Release:
         """
         if self.label == CORE_LABEL:
             return ProviderType.CORE
-        named = (_type_of(one.name) for one in self.components)
-        return _type_of(self.label) or next((one for one in named if one), None)
+        named = (_type_of(component.name) for component in self.components)
+        return _type_of(self.label) or next(
+            (provider_type for provider_type in named if provider_type), None
+        )
 
     @cached_property
     def version(self) -> str:
@@ -100,9 +102,9 @@ class Release:
         """The CRDs of its components, in the order of the file."""
         return with_roles(
             [
-                definition_of(one, self.type)
-                for one in self.installed
-                if one.kind == "CustomResourceDefinition"
+                definition_of(item, self.type)
+                for item in self.installed
+                if item.kind == "CustomResourceDefinition"
             ]
         )
 
@@ -110,14 +112,14 @@ class Release:
     def cluster_classes(self) -> list[Object]:
         """All ClusterClasses, in whatever file."""
         files = (*self.templates, *self.classes, *self._others)
-        return [each for one in files for each in one.of_kind("ClusterClass", CORE_GROUP)]
+        return [item for file in files for item in file.of_kind("ClusterClass", CORE_GROUP)]
 
     def misnamed(self, kind: str) -> list[File]:
         """Return files with an object of core whose name is neither of template, class nor
         components.
         """
-        others = [one for one in self._others if one not in self.components]
-        return [one for one in others if one.of_kind(kind, CORE_GROUP)]
+        others = [file for file in self._others if file not in self.components]
+        return [file for file in others if file.of_kind(kind, CORE_GROUP)]
 
 
 def releases_at(path: Path) -> list[Release]:
@@ -130,12 +132,12 @@ def releases_at(path: Path) -> list[Release]:
     if path.is_file():
         return [Release(path.name, (read_file(path),))]
     try:
-        found = [_release(one) for one in folders(path)]
+        releases = [_release(folder) for folder in folders(path)]
     except OSError as error:
         raise ConformanceError(f"{path} cannot be read: {error.strerror or error}") from None
-    if not found:
+    if not releases:
         raise ConformanceError(f"{path} has no file that ends with .yaml or .yml")
-    return found
+    return releases
 
 
 def _release(folder: Path) -> Release:
@@ -144,13 +146,20 @@ def _release(folder: Path) -> Release:
 
 
 def _installs(file: File) -> bool:
-    return any(one.kind in ("CustomResourceDefinition", "Deployment") for one in file.objects)
+    return any(obj.kind in ("CustomResourceDefinition", "Deployment") for obj in file.objects)
 
 
-def _labelled(one: Object) -> bool:
-    return PROVIDER_LABEL in one.labels
+def _labelled(value: Object) -> bool:
+    return PROVIDER_LABEL in value.labels
 
 
 def _type_of(name: str) -> ProviderType | None:
     """Return the provider type that a label or a file name begins with."""
-    return next((one for one in ProviderType if name.startswith(f"{one.word}-")), None)
+    return next(
+        (
+            provider_type
+            for provider_type in ProviderType
+            if name.startswith(f"{provider_type.word}-")
+        ),
+        None,
+    )

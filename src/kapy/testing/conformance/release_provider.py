@@ -54,35 +54,37 @@ def provider_of_release(
     ConformanceError if files cannot be read or if there is nothing to check.
     """
     values = {**DEFAULTS, **variables}
-    installed = [one for file in release.components for one in _objects(file, values)]
+    installed = [obj for file in release.components for obj in _objects(file, values)]
     documents, left_out = _documents_of(release, values, given)
     examples = dict(_examples(documents))
     definitions = [
-        one for one in release.definitions if one.role is not None and one.readings_or_storage
+        item for item in release.definitions if item.role is not None and item.readings_or_storage
     ]
-    main = [one for one in definitions if not one.is_template]
-    kinds = [_kind(one, definitions, examples) for one in main]
-    found = tuple(one for one in kinds if one is not None)
+    main = [item for item in definitions if not item.is_template]
+    kinds = [_kind(item, definitions, examples) for item in main]
+    results = tuple(item for item in kinds if item is not None)
     unseen: defaultdict[str, list[str]] = defaultdict(list)
-    for one, kind in zip(main, kinds, strict=True):
-        if kind is None and one.role is not None:
-            unseen[one.role.document].append(one.kind)
+    for definition, kind in zip(main, kinds, strict=True):
+        if kind is None and definition.role is not None:
+            unseen[definition.role.document].append(definition.kind)
     if unseen and left_out is not None:
         raise left_out
-    if not found:
-        raise ConformanceError(_nothing(release, [one for each in unseen.values() for one in each]))
-    objects = [_served(one) for one in installed if one["kind"] in _INSTALLED]
-    own = {GroupKind(one.group, one.kind) for one in release.definitions if one.role is None}
-    extras = [one for one in documents if _is_extra(one, own)]
+    if not results:
+        raise ConformanceError(
+            _nothing(release, [item for value in unseen.values() for item in value])
+        )
+    objects = [_served(item) for item in installed if item["kind"] in _INSTALLED]
+    own = {GroupKind(item.group, item.kind) for item in release.definitions if item.role is None}
+    extras = [document for document in documents if _is_extra(document, own)]
     return ProviderUnderTest(
         release.name,
-        found,
+        results,
         launcher,
         objects,
         extras,
         _account(installed),
         kinds_without_example=unseen,
-        unreached=any(one["kind"].endswith("WebhookConfiguration") for one in installed),
+        unreached=any(item["kind"].endswith("WebhookConfiguration") for item in installed),
     )
 
 
@@ -93,7 +95,7 @@ def _documents_of(
 
     Raises ConformanceError if a file of the user cannot be read.
     """
-    documents = [one for file in given for one in _objects(file, values)]
+    documents = [obj for file in given for obj in _objects(file, values)]
     left_out: ConformanceError | None = None
     for file in (*release.templates, *release.classes):
         try:
@@ -127,17 +129,19 @@ def _nothing(release: Release, unseen: Sequence[str]) -> str:
 
 def _examples(documents: Iterable[Document]) -> Iterator[tuple[GroupKind, Document]]:
     """Return an example for each kind; the first one wins, and an object wins over a template."""
-    found: dict[GroupKind, Document] = {}
+    examples: dict[GroupKind, Document] = {}
     for document in documents:
         group, _ = split_api_version(str(document.get("apiVersion", "")))
-        found.setdefault(GroupKind(group, str(document.get("kind"))), document)
-    for (group, kind), document in list(found.items()):
+        examples.setdefault(GroupKind(group, str(document.get("kind"))), document)
+    for (group, kind), document in list(examples.items()):
         if kind.endswith(TEMPLATE):
             inner = value_at(document, ("spec", "template"))
             if isinstance(inner, dict):
                 main = GroupKind(group, kind.removesuffix(TEMPLATE))
-                found.setdefault(main, {**_named(document, inner), "spec": inner.get("spec", {})})
-    return iter(found.items())
+                examples.setdefault(
+                    main, {**_named(document, inner), "spec": inner.get("spec", {})}
+                )
+    return iter(examples.items())
 
 
 def _named(template: Document, inner: Document) -> Document:
@@ -156,9 +160,9 @@ def _kind(
     reading, role = definition.readings_or_storage, definition.role
     if example is None or reading is None or role is None:
         return None
-    templates = (one for one in definitions if one.is_template and one.main == definition.kind)
-    template = next((_resource(one) for one in templates), None)
-    plain = {name: one for name, one in example.items() if name != "status"}
+    templates = (item for item in definitions if item.is_template and item.main == definition.kind)
+    template = next((_resource(item) for item in templates), None)
+    plain = {name: value for name, value in example.items() if name != "status"}
     return Kind(role.document, _resource(definition), plain, reading.contract, template)
 
 
@@ -175,7 +179,7 @@ def _served(document: Document) -> Document:
     """Return a CRD without conversion webhooks, which could not be reached."""
     if document["kind"] != CRDS.kind:
         return document
-    spec = {name: one for name, one in document["spec"].items() if name != "conversion"}
+    spec = {name: value for name, value in document["spec"].items() if name != "conversion"}
     return {**document, "spec": spec}
 
 
@@ -191,11 +195,11 @@ def _is_extra(document: Document, own: set[GroupKind]) -> bool:
 
 def _account(installed: Sequence[Document]) -> str:
     """Return the user name of the manager, "" if the components grant it no rights."""
-    for one in installed:
-        if one["kind"] == "Deployment":
-            name = value_at(one, ("spec", "template", "spec", "serviceAccountName"))
-            namespace = one["metadata"].get("namespace", "")
-            bindings = [each for each in installed if each["kind"].endswith("RoleBinding")]
+    for item in installed:
+        if item["kind"] == "Deployment":
+            name = value_at(item, ("spec", "template", "spec", "serviceAccountName"))
+            namespace = item["metadata"].get("namespace", "")
+            bindings = [element for element in installed if element["kind"].endswith("RoleBinding")]
             if name and namespace and bindings:
                 return f"system:serviceaccount:{namespace}:{name}"
     return ""

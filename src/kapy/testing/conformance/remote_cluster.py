@@ -84,8 +84,8 @@ async def _refuse_core(environment: Environment, timeouts: Timeouts) -> None:
     await core.cluster(name)
     # A timer: nothing tells that nobody is there.
     await asyncio.sleep(timeouts.quiet)
-    found = await environment.client.get(Cluster.RESOURCE, Key(namespace, name))
-    if found["metadata"].get("finalizers") or found.get("status"):
+    result = await environment.client.get(Cluster.RESOURCE, Key(namespace, name))
+    if result["metadata"].get("finalizers") or result.get("status"):
         await environment.client.delete(Cluster.RESOURCE, Key(namespace, name))
         raise ConformanceError(
             "Cluster API's core runs in this management cluster, and the kit has to play core "
@@ -104,17 +104,17 @@ async def _delete_namespaces(environment: Environment, timeouts: Timeouts) -> li
                     await _remove_machine_finalizers(environment, namespace)
                     await environment.client.delete(NAMESPACES, Key("", namespace))
             # A timer: what holds a namespace up is no object of ours.
-            while left := [one for one in left if await _is_there(environment, one)]:  # noqa: ASYNC110
+            while left := [item for item in left if await _is_there(environment, item)]:  # noqa: ASYNC110
                 await asyncio.sleep(_STEP)
-    return [_remainder(one) for one in left]
+    return [_remainder(item) for item in left]
 
 
 async def _remove_machine_finalizers(environment: Environment, namespace: str) -> None:
     """Remove the kit's finalizer from Machines of pools."""
-    for one in (await environment.client.list(Machine.RESOURCE, namespace)).items:
-        if FINALIZER in (one["metadata"].get("finalizers") or ()):
+    for item in (await environment.client.list(Machine.RESOURCE, namespace)).items:
+        if FINALIZER in (item["metadata"].get("finalizers") or ()):
             patch: Document = {"metadata": {"finalizers": None}}
-            await environment.client.patch(Machine.RESOURCE, Key.of(one), patch)
+            await environment.client.patch(Machine.RESOURCE, Key.of(item), patch)
 
 
 async def _is_there(environment: Environment, namespace: str) -> bool:

@@ -170,7 +170,7 @@ async def _run_concurrently(
 def _planned_runs(
     provider: ProviderUnderTest, checks: Iterable[Check], results: CheckResults
 ) -> list[tuple[Check, Kind]]:
-    found = []
+    runs = []
     for check in checks:
         kinds = provider.kinds if check.role == "clusterctl" else provider.kinds_of_role(check.role)
         if unseen := provider.kinds_without_example.get(check.role):
@@ -178,9 +178,9 @@ def _planned_runs(
         elif not kinds:
             results.not_applicable[check.rule] = f"no kind of {check.role}"
         elif check.role == "clusterctl":
-            kinds = sorted(kinds, key=lambda one: one.role not in ROLE_SETUPS)[:1]
-        found += [(check, kind) for kind in kinds]
-    return found
+            kinds = sorted(kinds, key=lambda kind: kind.role not in ROLE_SETUPS)[:1]
+        runs += [(check, kind) for kind in kinds]
+    return runs
 
 
 async def _run_check(
@@ -192,7 +192,7 @@ async def _run_check(
             # Clouds may name things after clusters: each check has a Cluster of another name.
             cluster = f"{CLUSTER}{name.removeprefix(session.environment.prefix)}"
             fixture = await session.fixture(kind, name, cluster)
-            found = [one async for one in check.run(fixture)]
+            result = [finding async for finding in check.run(fixture)]
     except TimeoutError:
         results.not_run[check.rule] = f"it took longer than {session.timeouts.check:g} seconds"
     except NotApplicable as error:
@@ -208,6 +208,6 @@ async def _run_check(
             f"{kind.resource.kind}: something has an unexpected form: {text}"
         )
     else:
-        results.findings[check.rule] += found
+        results.findings[check.rule] += result
         results.passed[check.rule] += 1
     results.finished.add((check, kind.resource))

@@ -35,7 +35,7 @@ async def open_session(
     watch_log = WatchLog(
         environment.client, None if environment.embedded else environment.write_log
     )
-    machines = [one.resource for one in provider.kinds_of_role("infra-machine")]
+    machines = [kind.resource for kind in provider.kinds_of_role("infra-machine")]
     pools = PoolMachines(environment.client, watch_log, machines)
     another = partial(_second_session, environment, provider, timeouts, context)
     session = Session(environment, provider, watch_log, timeouts, another)
@@ -47,7 +47,7 @@ async def open_session(
 
 async def _watch_kinds(session: Session) -> None:
     """Start watching the kinds. Raises ConformanceError."""
-    for resource in (*_FOLLOWED, *(one.resource for one in session.provider.kinds)):
+    for resource in (*_FOLLOWED, *(kind.resource for kind in session.provider.kinds)):
         try:
             async with asyncio.timeout(session.timeouts.within):
                 await session.watch_log.watch(resource)

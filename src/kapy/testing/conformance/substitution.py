@@ -29,7 +29,7 @@ def documents_in(text: str, source: str) -> list[Document]:
         names = _names(text)
         for candidate in _candidates(text, names):
             try:
-                return [_restored(one, names) for one in documents_of(candidate, source)]
+                return [_restored(document, names) for document in documents_of(candidate, source)]
             except BadManifest:
                 continue
         raise
@@ -58,11 +58,11 @@ def _candidates(text: str, names: list[str]) -> Iterator[str]:
 
 def _restored(value: Any, names: list[str]) -> Any:
     if isinstance(value, dict):
-        return {_restored(key, names): _restored(one, names) for key, one in value.items()}
+        return {_restored(key, names): _restored(item, names) for key, item in value.items()}
     if isinstance(value, list):
-        return [_restored(one, names) for one in value]
+        return [_restored(item, names) for item in value]
     if isinstance(value, str):
-        return _TOKEN.sub(lambda found: _written(int(found[1]), found[0], names), value)
+        return _TOKEN.sub(lambda match: _written(int(match[1]), match[0], names), value)
     return value
 
 

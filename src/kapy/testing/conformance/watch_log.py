@@ -44,7 +44,7 @@ class WatchLog:
 
     def states(self, resource: Resource, key: Key) -> list[Document]:
         """Return all states of an object, the oldest first."""
-        return [one for one in self._states[resource, key] if one is not None]
+        return [item for item in self._states[resource, key] if item is not None]
 
     def latest(self, resource: Resource, key: Key) -> Document | None:
         """Return the current state of an object; None if it does not exist."""
@@ -58,9 +58,9 @@ class WatchLog:
     def all(self, resource: Resource) -> list[Document]:
         """Return the existing objects of a kind."""
         return [
-            found[-1]
-            for (kind, _), found in self._states.items()
-            if kind is resource and found and found[-1] is not None
+            state[-1]
+            for (kind, _), state in self._states.items()
+            if kind is resource and state and state[-1] is not None
         ]
 
     async def until(
@@ -84,8 +84,8 @@ class WatchLog:
         return True, self._last(place)
 
     def _last(self, place: tuple[Resource, Key]) -> Document | None:
-        found = self._states[place]
-        return found[-1] if found else None
+        state = self._states[place]
+        return state[-1] if state else None
 
     def _changed(self, resource: Resource, change: Change) -> None:
         key = Key.of(change.document)
@@ -93,5 +93,5 @@ class WatchLog:
         if self._ledger is not None and change.new is not None and not change.initial:
             verb = "update" if change.old is not None else "create"
             self._ledger.add(Write(verb, resource.plural, resource.group, key, after=change.new))
-        for one in (*self._waiting[resource, key], *self._news):
-            one.set()
+        for item in (*self._waiting[resource, key], *self._news):
+            item.set()

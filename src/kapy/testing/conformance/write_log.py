@@ -83,7 +83,7 @@ class WriteLog:
 
     def of(self, namespace: str, since: int = 0) -> list[Write]:
         """Return the writes in a namespace, from a position on."""
-        return [one for one in self.writes[since:] if one.key.namespace == namespace]
+        return [write for write in self.writes[since:] if write.key.namespace == namespace]
 
 
 class RecordingServer(Server):

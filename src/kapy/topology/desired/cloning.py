@@ -53,7 +53,7 @@ def template_of(
         Annotation.CLONED_FROM_GROUP_KIND: str(kind),
     }
     annotations.pop(LAST_APPLIED, None)
-    made: Document = {
+    result: Document = {
         "apiVersion": template["apiVersion"],
         "kind": template["kind"],
         "metadata": {
@@ -70,8 +70,8 @@ def template_of(
         },
     }
     if "spec" in template:  # a template may say nothing at all
-        made["spec"] = template["spec"]
-    return made
+        result["spec"] = template["spec"]
+    return result
 
 
 def with_shim(document: Document, current: Document | None, cluster: Cluster) -> Document:
@@ -79,7 +79,7 @@ def with_shim(document: Document, current: Document | None, cluster: Cluster) ->
     apply would remove the owner reference."""
     owners = ((current or {}).get("metadata") or {}).get("ownerReferences") or ()
     name = shim_name(cluster.metadata.name)
-    kept = [one for one in owners if one["kind"] == "Secret" and one["name"] == name]
+    kept = [owner for owner in owners if owner["kind"] == "Secret" and owner["name"] == name]
     if not kept:
         return document
     return {**document, "metadata": {**document["metadata"], "ownerReferences": kept[:1]}}

@@ -48,14 +48,14 @@ async def control_plane(inputs: Inputs, machine_template: Document | None) -> Do
 
     Raises CannotCompute, ContractError, BadNameTemplate and the errors of runtime extensions.
     """
-    made = _new_object(inputs)
+    result = _new_object(inputs)
     contract = inputs.blueprint.control_plane.contract
     changes = _settings(inputs, contract)
     if machine_template is not None:
-        changes |= _machines(inputs, made, machine_template)
+        changes |= _machines(inputs, result, machine_template)
     with name_failed_step("compute version of ControlPlane"):
         version = await control_plane_version(inputs)
-    return with_values(made, changes | {_path(ControlPlane.version, contract): version})
+    return with_values(result, changes | {_path(ControlPlane.version, contract): version})
 
 
 def _new_object(inputs: Inputs) -> Document:
@@ -66,8 +66,8 @@ def _new_object(inputs: Inputs) -> Document:
     naming = _control_plane_class(inputs).naming.template or CLUSTER_NAMES
     name = ref.name if ref else class_name(naming, cluster, template["kind"])
     labels, annotations = _metadata(inputs)
-    made = object_of(template, cluster, name, labels=labels, annotations=annotations)
-    return with_shim(made, inputs.current.control_plane.object, cluster)
+    result = object_of(template, cluster, name, labels=labels, annotations=annotations)
+    return with_shim(result, inputs.current.control_plane.object, cluster)
 
 
 def _metadata(inputs: Inputs) -> tuple[dict[str, str], dict[str, str]]:
@@ -138,8 +138,8 @@ def _timeouts(
 ) -> Changes:
     changes: Changes = {}
     for attribute, field in _TIMEOUTS:
-        said = getattr(topology, attribute)
-        seconds = getattr(of_class, attribute) if said is None else said
+        result = getattr(topology, attribute)
+        seconds = getattr(of_class, attribute) if result is None else result
         if seconds is not None:
             old = contract is Version.V1BETA1
             changes[_path(field, contract)] = (
@@ -149,7 +149,7 @@ def _timeouts(
 
 
 def _encoded(models: Sequence[Model]) -> list[Document]:
-    return [encode(one) for one in models]
+    return [encode(model) for model in models]
 
 
 def _control_plane_class(inputs: Inputs) -> ControlPlaneClass:

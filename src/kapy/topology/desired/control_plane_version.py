@@ -40,10 +40,10 @@ async def _is_previous_step_over(inputs: Inputs, has: str) -> bool:
     if not await calls.before_workers_upgrade(upgrades.oldest_workers, has, inputs.steps):
         return False
     workers = (upgrades.machine_deployments, upgrades.machine_pools)
-    if any(one.plan[:1] == [has] for one in workers):
+    if any(worker.plan[:1] == [has] for worker in workers):
         upgrades.control_plane.waiting_for_workers = True
         return False
-    if any(one.upgrading for one in workers):
+    if any(worker.upgrading for worker in workers):
         return False
     return await calls.after_workers_upgrade(has, inputs.steps)
 
@@ -78,7 +78,8 @@ def _hooks_after(inputs: Inputs, version: str) -> list[Hook]:
     upgrades = inputs.upgrades
     hooks = [Hook.AFTER_CONTROL_PLANE_UPGRADE]
     if any(
-        one.plan[:1] == [version] for one in (upgrades.machine_deployments, upgrades.machine_pools)
+        workers_upgrade.plan[:1] == [version]
+        for workers_upgrade in (upgrades.machine_deployments, upgrades.machine_pools)
     ):
         hooks += [Hook.BEFORE_WORKERS_UPGRADE, Hook.AFTER_WORKERS_UPGRADE]
     return hooks

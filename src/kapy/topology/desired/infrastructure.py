@@ -18,5 +18,5 @@ def infrastructure_cluster(inputs: Inputs) -> Document:
     ref = cluster.spec.infrastructure_ref
     naming = inputs.blueprint.cluster_class.spec.infrastructure.naming.template
     name = ref.name if ref else class_name(naming or CLUSTER_NAMES, cluster, template["kind"])
-    made = object_of(template, cluster, name)
-    return with_shim(made, inputs.current.infrastructure_cluster, cluster)
+    result = object_of(template, cluster, name)
+    return with_shim(result, inputs.current.infrastructure_cluster, cluster)

@@ -14,7 +14,7 @@ from kapy.topology.upgrade_tracker import UpgradeTracker
 
 @dataclass(frozen=True)
 class Inputs:
-    """upgrades: records observations and decisions about upgrades. calls: calls runtime
+    """Inputs of the computation. upgrades: records decisions about upgrades. calls: calls runtime
     extensions."""
 
     blueprint: Blueprint

@@ -42,12 +42,12 @@ def machine_deployments(inputs: Inputs) -> dict[str, MachineDeploymentState]:
 
     Raises CannotCompute.
     """
-    made = {}
+    deployments = {}
     for topology in inputs.blueprint.topology.workers.machine_deployments:
         # upstream's sentence, with its slip
         with name_failed_step(f'compute MachineDepoyment for topology "{topology.name}"'):
-            made[topology.name] = _state(inputs, topology)
-    return made
+            deployments[topology.name] = _state(inputs, topology)
+    return deployments
 
 
 def _state(inputs: Inputs, topology: MachineDeploymentTopology) -> MachineDeploymentState:

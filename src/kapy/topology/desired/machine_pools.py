@@ -28,11 +28,11 @@ _NAME = Label.TOPOLOGY_POOL_NAME
 
 def machine_pools(inputs: Inputs) -> dict[str, MachinePoolState]:
     """The desired MachinePools by topology name, in the topology's order. Raises CannotCompute."""
-    made = {}
+    pools = {}
     for topology in inputs.blueprint.topology.workers.machine_pools:
         with name_failed_step(f'compute MachinePool for topology "{topology.name}"'):
-            made[topology.name] = _state(inputs, topology)
-    return made
+            pools[topology.name] = _state(inputs, topology)
+    return pools
 
 
 def _state(inputs: Inputs, topology: MachinePoolTopology) -> MachinePoolState:

@@ -27,9 +27,9 @@ Deletion = MachineDeletionSpec | WorkerDeletionSpec
 
 def class_of(inputs: Inputs, kind: str, classes: Sequence[C], name: str) -> C:
     """The worker class of a group. Raises CannotCompute if the class no longer exists."""
-    for one in classes:
-        if one.class_ == name:
-            return one
+    for cluster_class in classes:
+        if cluster_class.class_ == name:
+            return cluster_class
     key = inputs.blueprint.cluster_class.key
     raise CannotCompute(f"{kind} class {name} not found in ClusterClass {key}")
 

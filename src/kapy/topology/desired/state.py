@@ -69,7 +69,7 @@ def _mark_upgrading(current: ClusterState, upgrades: UpgradeTracker) -> None:
         (current.machine_pools, upgrades.machine_pools),
     ):
         upgrade.upgrading.update(
-            one.object.metadata.name for one in groups.values() if one.is_upgrading
+            group.object.metadata.name for group in groups.values() if group.is_upgrading
         )
 
 

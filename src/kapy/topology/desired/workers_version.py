@@ -81,11 +81,11 @@ def _next_version(upgrade: WorkersUpgrade, current: MachineDeployment | MachineP
 
 def _is_deferred(topology: Topology, siblings: Sequence[Topology]) -> bool:
     """Whether the user holds this group back, or holds the sequence at a group before it."""
-    if any(one in topology.metadata.annotations for one in _HOLD_ANNOTATIONS):
+    if any(annotation in topology.metadata.annotations for annotation in _HOLD_ANNOTATIONS):
         return True
-    for one in siblings:
-        if Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE in one.metadata.annotations:
+    for sibling in siblings:
+        if Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE in sibling.metadata.annotations:
             return True
-        if one.name == topology.name:
+        if sibling.name == topology.name:
             return False
     return False

@@ -38,17 +38,19 @@ def causes_of(
     sources: Sequence[str] = (),
 ) -> Iterator[Cause]:
     """The changes that a patch made to the object or template created from a template."""
-    made = use.place.document
+    document = use.place.document
     for path, source in zip_longest(_paths(change), sources, fillvalue=""):
         there = _in_object(path) if use.place.fields is TEMPLATE_INTO_OBJECT else path
-        yield Cause(made["kind"], made["metadata"]["name"], there, patch, definition, source)
+        yield Cause(
+            document["kind"], document["metadata"]["name"], there, patch, definition, source
+        )
 
 
 def _paths(change: Sequence[Operation] | MergePatch) -> Iterator[str]:
     if isinstance(change, MergePatch):
         yield from _leaves(change.patch, "")
     else:
-        yield from (one.path for one in change if one.op != "test")
+        yield from (operation.path for operation in change if operation.op != "test")
 
 
 def _leaves(patch: Any, path: str) -> Iterator[str]:

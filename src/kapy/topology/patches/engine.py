@@ -56,7 +56,7 @@ async def apply_patches(
             await walk.step(patch)
         for patch in cluster_class.spec.patches:
             await walk.check(patch)
-        results = [(one.place, one.place.update(one.item.document)) for one in walk.uses]
+        results = [(use.place, use.place.update(use.item.document)) for use in walk.uses]
     except KapyError as error:
         name = f"{cluster_class.metadata.namespace}/{cluster_class.metadata.name}"
         raise CannotPatch(f"ClusterClass {name}: {error}") from error
@@ -75,9 +75,9 @@ class _PatchRun:
         *,
         record_causes: bool,
     ) -> None:
-        """tell: whether to record the causes of changes."""
+        """Prepare the patches of a class. record_causes: record the causes of changes."""
         self.uses = uses_of(blueprint, desired)
-        self._by_item = {id(one.item): one for one in self.uses}
+        self._by_item = {id(use.item): use for use in self.uses}
         self._class = blueprint.cluster_class
         self._topology = blueprint.topology
         self._cluster = desired.cluster
@@ -102,30 +102,37 @@ class _PatchRun:
     async def _apply_inline(self, patch: InlinePatch) -> None:
         seen = self._variables(INLINE)
         generated = await self._generate_all(patch, seen)
-        for use, one in generated:
+        for use, generated_patch in generated:
             try:
-                use.item.document = apply_patch(use.item.document, one.operations)
+                use.item.document = apply_patch(use.item.document, generated_patch.operations)
             except (BadPatch, CannotSetField) as error:
-                raise BadPatch(f"{use.item}: definitions[{one.definition}], {error}") from None
+                raise BadPatch(
+                    f"{use.item}: definitions[{generated_patch.definition}], {error}"
+                ) from None
             if self._tell:
-                change = one.operations
-                self.causes += causes_of(use, patch.name, change, one.definition, one.sources)
+                change = generated_patch.operations
+                self.causes += causes_of(
+                    use, patch.name, change, generated_patch.definition, generated_patch.sources
+                )
 
     async def _generate_all(
         self, patch: InlinePatch, variables: SourceValues
     ) -> list[tuple[Use, GeneratedPatch]]:
         """The JSON patches of one patch for all templates. Raises NoValue with all errors."""
-        found: list[tuple[Use, GeneratedPatch]] = []
+        result: list[tuple[Use, GeneratedPatch]] = []
         problems: dict[str, None] = {}
         for use in self.uses:
             try:
-                found += [(use, one) for one in await _generate(patch, use, variables)]
+                result += [
+                    (use, generated_patch)
+                    for generated_patch in await _generate(patch, use, variables)
+                ]
             except (NoValue, BadPatch) as error:
                 problems[f"{use.item}: {error}"] = None
             await self._rendering.pause()
         if problems:
             raise NoValue("; ".join(problems))
-        return found
+        return result
 
     async def _apply_external(self, name: str, patch: ExternalPatchDefinition) -> None:
         hooks = self._hooks(name)
@@ -133,7 +140,7 @@ class _PatchRun:
         request = generate_request(self._items(seen), seen.cluster, patch.settings)
         extension = patch.generate_patches_extension
         response = await hooks.generate(extension, self._cluster, request)
-        for item, change in patches_in(response, [one.item for one in self.uses]):
+        for item, change in patches_in(response, [use.item for use in self.uses]):
             try:
                 item.document = apply_patch(item.document, change)
             except (BadPatch, CannotSetField) as error:
@@ -164,17 +171,17 @@ class _PatchRun:
         return self._external
 
     def _items(self, variables: SourceValues) -> Iterator[tuple[Item, Document]]:
-        return ((one.item, variables.of(one.part).own) for one in self.uses)
+        return ((use.item, variables.of(use.part).own) for use in self.uses)
 
     def _variables(self, source: str) -> SourceValues:
         """The variables that patches of one source see; they are the same for all templates."""
-        found = self._seen.get(source)
-        if found is None:
+        source_values = self._seen.get(source)
+        if source_values is None:
             defined = defined_by(self._class, source)
-            found = self._seen[source] = SourceValues(
+            source_values = self._seen[source] = SourceValues(
                 self._topology.variables, self._builtins, defined, self._rendering
             )
-        return found
+        return source_values
 
 
 def _source(patch: ClusterClassPatch) -> str:

@@ -53,16 +53,16 @@ def generate_request(
     items: Iterable[tuple[Item, Document]], variables: Document, settings: Mapping[str, str]
 ) -> Document:
     """The GeneratePatchesRequest of an extension. items: each with the variables of its part."""
-    found = [{"uid": uid_of(item.holder), **_item(item, own)} for item, own in items]
-    return _request("GeneratePatchesRequest", found, variables, settings)
+    result = [{"uid": uid_of(item.holder), **_item(item, own)} for item, own in items]
+    return _request("GeneratePatchesRequest", result, variables, settings)
 
 
 def validate_request(
     items: Iterable[tuple[Item, Document]], variables: Document, settings: Mapping[str, str]
 ) -> Document:
     """The ValidateTopologyRequest of an extension, with all patches applied."""
-    found = [_item(item, own) for item, own in items]
-    return _request("ValidateTopologyRequest", found, variables, settings)
+    result = [_item(item, own) for item, own in items]
+    return _request("ValidateTopologyRequest", result, variables, settings)
 
 
 def _request(
@@ -75,8 +75,8 @@ def _request(
 
 
 def _item(item: Item, own: Document) -> Document:
-    found = {"holderReference": item.holder.document(), "object": item.document}
-    return {**found, "variables": _variables(own)} if own else found
+    result = {"holderReference": item.holder.document(), "object": item.document}
+    return {**result, "variables": _variables(own)} if own else result
 
 
 def _variables(variables: Document) -> list[Document]:
@@ -87,13 +87,13 @@ def patches_in(
     response: Document, items: Iterable[Item]
 ) -> Iterator[tuple[Item, list[Operation] | MergePatch]]:
     """The patches of a response in order, each with its template. Raises BadPatch."""
-    by_uid = {uid_of(one.holder): one for one in items}
-    for number, one in enumerate(response.get("items") or ()):
-        item = by_uid.get(one.get("uid"))
+    by_uid = {uid_of(entry.holder): entry for entry in items}
+    for number, element in enumerate(response.get("items") or ()):
+        item = by_uid.get(element.get("uid"))
         if item is None:
             raise BadPatch(f"items[{number}] is for a template that nobody asked for")
         where = f"items[{number}] for {item}"
-        yield item, _read(one.get("patch") or "", one.get("patchType"), where)
+        yield item, _read(element.get("patch") or "", element.get("patchType"), where)
 
 
 def _read(encoded: str, kind: Any, location: str) -> list[Operation] | MergePatch:

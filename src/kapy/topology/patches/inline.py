@@ -51,17 +51,17 @@ class InlinePatch:
     def generate(self, item: Item, values: Values) -> Iterator[GeneratedPatch]:
         """The JSON patches for a template. Raises NoValue or BadPatch."""
         matching = [
-            (number, one)
-            for number, one in enumerate(self._definitions)
-            if selects(one.selector, item, values)
+            (number, element)
+            for number, element in enumerate(self._definitions)
+            if selects(element.selector, item, values)
         ]
         if matching and self._is_enabled(values):
             for number, definition in matching:
                 changes = self._compile(number, definition)
                 yield GeneratedPatch(
                     number,
-                    [_with_value(one, number, values) for one in changes],
-                    [one.source for one in changes],
+                    [_with_value(change, number, values) for change in changes],
+                    [change.source for change in changes],
                 )
 
     def _is_enabled(self, values: Values) -> bool:
@@ -73,18 +73,18 @@ class InlinePatch:
             raise NoValue(f"enabledIf: {error}") from None
 
     def _compile(self, number: int, definition: PatchDefinition) -> list[_Change]:
-        found = self._changes.get(number)
-        if found is None:
-            found = [
+        change = self._changes.get(number)
+        if change is None:
+            change = [
                 _Change(
-                    one,
-                    operation(one.op, one.path, None if one.value is UNSET else one.value),
-                    _source(one),
+                    patch,
+                    operation(patch.op, patch.path, None if patch.value is UNSET else patch.value),
+                    _source(patch),
                 )
-                for one in definition.json_patches
+                for patch in definition.json_patches
             ]
-            self._changes[number] = found
-        return found
+            self._changes[number] = change
+        return change
 
 
 _OPERATIONS_WITH_VALUE: Final = ("add", "replace")
@@ -134,11 +134,15 @@ def inline_patches(patches: Sequence[ClusterClassPatch]) -> Mapping[str, InlineP
     """The patches with definitions, by name. They are compiled once for all clusters of a class and
     cached by their content."""
     key = msgspec.json.encode(patches)
-    found = _COMPILED.get(key)
-    if found is None:
+    results = _COMPILED.get(key)
+    if results is None:
         if len(_COMPILED) >= _MAX_COMPILED:
             _COMPILED.clear()
         own = msgspec.json.decode(key, type=list[ClusterClassPatch])
-        found = {one.name: InlinePatch(one) for one in own if one.definitions}
-        _COMPILED[key] = found
-    return found
+        results = {
+            class_patch.name: InlinePatch(class_patch)
+            for class_patch in own
+            if class_patch.definitions
+        }
+        _COMPILED[key] = results
+    return results

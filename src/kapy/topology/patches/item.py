@@ -44,14 +44,14 @@ class Item:
     @property
     def api_version(self) -> str:
         """The apiVersion of the template."""
-        found: str = self.document.get("apiVersion", "")
-        return found
+        version: str = self.document.get("apiVersion", "")
+        return version
 
     @property
     def kind(self) -> str:
         """The kind of the template."""
-        found: str = self.document["kind"]
-        return found
+        result: str = self.document["kind"]
+        return result
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.holder.kind} {self.holder.name}"

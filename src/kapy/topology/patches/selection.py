@@ -18,7 +18,9 @@ from kapy.topology.patches.item import (
 )
 from kapy.topology.patches.values import Values
 
-_CONTROL_PLANE_MACHINES: Final = tuple(ControlPlane.infrastructure_ref.path(one) for one in Version)
+_CONTROL_PLANE_MACHINES: Final = tuple(
+    ControlPlane.infrastructure_ref.path(version) for version in Version
+)
 
 
 def selects(selector: PatchSelector, item: Item, values: Values) -> bool:
@@ -44,4 +46,4 @@ def selects(selector: PatchSelector, item: Item, values: Values) -> bool:
 
 
 def _names(names: Iterable[str], class_: str | None) -> bool:
-    return class_ is not None and any(is_class_named(class_, one) for one in names)
+    return class_ is not None and any(is_class_named(class_, name) for name in names)

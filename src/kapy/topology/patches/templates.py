@@ -45,8 +45,8 @@ def render_value(template: str, data: Document, *, work: Work | None = None) -> 
 
 def template_data(variables: Document) -> Document:
     """Variables as templates see them: every number is a float, as in Go's JSON."""
-    found: Document = map_numbers(variables, float)
-    return found
+    numbers: Document = map_numbers(variables, float)
+    return numbers
 
 
 def _number(value: float) -> float:

@@ -59,8 +59,8 @@ class Place:
     @property
     def document(self) -> Document:
         """The current object."""
-        found: Document = getattr(self.owner, self.attribute)
-        return found
+        result: Document = getattr(self.owner, self.attribute)
+        return result
 
     def update(self, template: Document) -> Document:
         """The object after the template was patched. Raises CannotSetField."""
@@ -113,7 +113,9 @@ def _control_plane(blueprint: Blueprint, desired: ClusterState) -> Iterator[Use]
 
 
 def _machine_deployments(blueprint: Blueprint, desired: ClusterState) -> Iterator[Use]:
-    topologies = {one.name: one for one in blueprint.topology.workers.machine_deployments}
+    topologies = {
+        deployment.name: deployment for deployment in blueprint.topology.workers.machine_deployments
+    }
     for name, state in desired.machine_deployments.items():
         topology = topologies.get(name)
         if topology is None:
@@ -132,7 +134,7 @@ def _machine_deployments(blueprint: Blueprint, desired: ClusterState) -> Iterato
 
 
 def _machine_pools(blueprint: Blueprint, desired: ClusterState) -> Iterator[Use]:
-    topologies = {one.name: one for one in blueprint.topology.workers.machine_pools}
+    topologies = {pool.name: pool for pool in blueprint.topology.workers.machine_pools}
     for name, state in desired.machine_pools.items():
         topology = topologies.get(name)
         if topology is None:

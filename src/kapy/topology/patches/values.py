@@ -44,7 +44,7 @@ class Values:
     def __init__(
         self, cluster: Document, own: Document, rendering: Rendering | None = None
     ) -> None:
-        """rendering: renders the templates of all parts of the cluster."""
+        """Hold the values of patches. rendering: renders templates for all parts of the cluster."""
         self.cluster = cluster
         self.own = own
         self._rendering = rendering or Rendering()
@@ -54,10 +54,10 @@ class Values:
     def all(self) -> Document:
         """The variables of cluster and part: the part's values win, and both `builtin` documents
         are merged."""
-        found = {**self.cluster, **self.own}
+        result = {**self.cluster, **self.own}
         if BUILTIN in self.cluster and BUILTIN in self.own:
-            found[BUILTIN] = merge(self.cluster[BUILTIN], self.own[BUILTIN])
-        return found
+            result[BUILTIN] = merge(self.cluster[BUILTIN], self.own[BUILTIN])
+        return result
 
     @cached_property
     def data(self) -> Document:
@@ -102,8 +102,8 @@ class Values:
         return self._class("machinePool")
 
     def _class(self, kind: str) -> str | None:
-        found: Any = self.own.get(BUILTIN, {}).get(kind, {}).get("class")
-        return found if isinstance(found, str) else None
+        result: Any = self.own.get(BUILTIN, {}).get(kind, {}).get("class")
+        return result if isinstance(result, str) else None
 
 
 _OUTCOMES: Final[dict[tuple[bytes, str], Outcome]] = {}
@@ -132,23 +132,23 @@ class SourceValues:
     def of(self, part: Part | None) -> Values:
         """The variables of one part, or of the whole cluster for None."""
         key = None if part is None else part.key
-        found = self._parts.get(key)
-        if found is None:
+        result = self._parts.get(key)
+        if result is None:
             own = {}
             if part is not None:
                 own = {**_select_defined(part.overrides, self._defined), BUILTIN: part.builtins}
-            found = self._parts[key] = Values(self.cluster, own, self._rendering)
-        return found
+            result = self._parts[key] = Values(self.cluster, own, self._rendering)
+        return result
 
 
 def _select_defined(values: Sequence[ClusterVariable], defined: frozenset[str]) -> Document:
-    return {one.name: one.value for one in values if one.name in defined}
+    return {variable.name: variable.value for variable in values if variable.name in defined}
 
 
 def defined_by(cluster_class: ClusterClass, source: str) -> frozenset[str]:
     """The variables that a source defines. source: `inline` or the name of an external patch."""
     return frozenset(
-        one.name
-        for one in cluster_class.status.variables
-        if any(definition.from_ == source for definition in one.definitions)
+        variable.name
+        for variable in cluster_class.status.variables
+        if any(definition.from_ == source for definition in variable.definitions)
     )

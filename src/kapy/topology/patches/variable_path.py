@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from kapy.kube.digits import parse_integer
+from kapy.kube.digits import parse_digits, parse_integer
 from kapy.kube.text_cache import text_cache
 from kapy.topology.patches.errors import MissingValue, NoValue
 
@@ -26,17 +26,18 @@ def value_of(variables: Mapping[str, Any], path: str) -> Any:
     first = segments[0]
     if first.name not in variables:
         raise MissingValue(f'variable "{first.name}" does not exist')
-    found = _item(variables[first.name], first, path)
+    result = _item(variables[first.name], first, path)
     for segment in segments[1:]:
-        found = _item(_part(found, segment.name, path), segment, path)
-    return found
+        result = _item(_part(result, segment.name, path), segment, path)
+    return result
 
 
 def _part(value: Any, name: str, path: str) -> Any:
     if isinstance(value, dict) and name in value:
         return value[name]
-    if isinstance(value, list) and name.isascii() and name.isdigit() and int(name) < len(value):
-        return value[int(name)]
+    number = parse_digits(name) if isinstance(value, list) else None
+    if number is not None and number < len(value):
+        return value[number]
     raise MissingValue(f'variable "{path}" does not exist: failed to lookup segment "{name}"')
 
 
@@ -52,7 +53,7 @@ def _item(value: Any, segment: _Segment, path: str) -> Any:
 
 @text_cache(1024)
 def _segments(path: str) -> tuple[_Segment, ...]:
-    return tuple(_segment(one, path) for one in path.split("."))
+    return tuple(_segment(part, path) for part in path.split("."))
 
 
 def _segment(text: str, path: str) -> _Segment:

@@ -53,11 +53,11 @@ def joined(size: int, item: Callable[[int], str], separator: str = ",") -> str:
     parts: list[str] = []
     length = 0
     for number in count():
-        one = item(number)
-        length += len(one) + len(separator)
+        text = item(number)
+        length += len(text) + len(separator)
         if length > size:
             return separator.join(parts)
-        parts.append(one)
+        parts.append(text)
     raise AssertionError
 
 

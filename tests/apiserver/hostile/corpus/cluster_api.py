@@ -98,9 +98,9 @@ def cluster_classes(size: int) -> Iterator[Call]:
         '"kind":"DevClusterTemplate","name":"a"}'
     )
     head = f'"infrastructure":{{{reference}}},"controlPlane":{{{reference}}}'
-    one = f'{{"name":"p","definitions":[{{{selector},"jsonPatches":[{operations}]}}]}}'
+    text = f'{{"name":"p","definitions":[{{{selector},"jsonPatches":[{operations}]}}]}}'
     for spec in (
-        listed("patches", one),
+        listed("patches", text),
         listed("patches", patches),
         listed("variables", variables),
     ):
@@ -129,6 +129,6 @@ def resource_sets(size: int) -> Iterator[Call]:
     labels = members(size, "k{}", '"v"')
     spec = f'"clusterSelector":{{{mapped("matchLabels", labels)}}},"resources":[]'
     some = f'"clusterSelector":{{"matchLabels":{{"a":"b"}}}},{listed("resources", resources)}'
-    for one in (spec, some):
-        yield create(path, _body("ClusterResourceSet", one, group=group))
+    for text in (spec, some):
+        yield create(path, _body("ClusterResourceSet", text, group=group))
         yield delete(f"{path}/a")

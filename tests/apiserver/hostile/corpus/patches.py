@@ -91,14 +91,16 @@ def strategic_lists_of_values(size: int) -> Iterator[Call]:
     path = f"{CORE}/configmaps"
     finalizers = joined(_half(size), lambda at: f'"a.b/f{at}"')
     yield prepare(path, config_map("c", f'"finalizers":[{finalizers}]'))
-    one = f"{path}/c"
+    text = f"{path}/c"
     more = joined(_half(size), lambda at: f'"a.b/g{at}"')
-    yield strategic(one, f'{{"metadata":{{"finalizers":[{more}]}}}}')
-    yield strategic(one, f'{{"metadata":{{"$setElementOrder/finalizers":[{finalizers}]}}}}')
-    yield strategic(one, f'{{"metadata":{{"$deleteFromPrimitiveList/finalizers":[{finalizers}]}}}}')
+    yield strategic(text, f'{{"metadata":{{"finalizers":[{more}]}}}}')
+    yield strategic(text, f'{{"metadata":{{"$setElementOrder/finalizers":[{finalizers}]}}}}')
+    yield strategic(
+        text, f'{{"metadata":{{"$deleteFromPrimitiveList/finalizers":[{finalizers}]}}}}'
+    )
     mixed = joined(_half(size), lambda at: f"[{at}]")
-    yield strategic(one, f'{{"metadata":{{"finalizers":[{mixed}]}}}}')
-    yield merge_patch(one, '{"metadata":{"finalizers":null}}')
+    yield strategic(text, f'{{"metadata":{{"finalizers":[{mixed}]}}}}')
+    yield merge_patch(text, '{"metadata":{"finalizers":null}}')
     yield delete(path)
 
 
@@ -108,8 +110,8 @@ def strategic_owners(size: int) -> Iterator[Call]:
     yield prepare(path, config_map("c"))
     owners = joined(size, _owner)
     yield strategic(f"{path}/c", f'{{"metadata":{{"ownerReferences":[{owners}]}}}}')
-    gone = joined(size, lambda at: f'{{"$patch":"delete","uid":"u{at}"}}')
-    yield strategic(f"{path}/c", f'{{"metadata":{{"ownerReferences":[{gone}]}}}}')
+    removal = joined(size, lambda at: f'{{"$patch":"delete","uid":"u{at}"}}')
+    yield strategic(f"{path}/c", f'{{"metadata":{{"ownerReferences":[{removal}]}}}}')
     yield delete(path)
 
 
@@ -139,8 +141,8 @@ def _count(size: int) -> int:
     return min(size // 40, OPERATIONS)
 
 
-def _operations(size: int, one: str) -> str:
-    return ",".join([one] * _count(size))
+def _operations(size: int, text: str) -> str:
+    return ",".join([text] * _count(size))
 
 
 @case
@@ -251,7 +253,9 @@ def applied_lists(size: int) -> Iterator[Call]:
     yield apply(path, thing("t", listed("map", joined(size, lambda _: _item("same")))))
     yield apply(path, thing("t", listed("map", joined(size, lambda _: "{}"))))
     backwards = list(reversed(first[7:-1].split("},")))
-    yield apply(path, thing("t", f'"map":[{"},".join(one.rstrip("}") for one in backwards)}}}]'))
+    yield apply(
+        path, thing("t", f'"map":[{"},".join(backward.rstrip("}") for backward in backwards)}}}]')
+    )
     yield delete(THINGS)
 
 

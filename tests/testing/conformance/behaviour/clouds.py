@@ -33,14 +33,14 @@ class Cloud:
     ever: int = 0
     full: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def make(self, one: tuple[str, str, str]) -> bool:
+    def make(self, entry: tuple[str, str, str]) -> bool:
         """Whether there is room for it."""
-        count = sum(other[0] == one[0] for other in self.there - {one}) + 1
+        count = sum(other[0] == entry[0] for other in self.there - {entry}) + 1
         if self.room and count > self.room:
             return False
-        self.ever += one not in self.there
-        self.there.add(one)
-        self.most[one[0]] = max(self.most[one[0]], count)
+        self.ever += entry not in self.there
+        self.there.add(entry)
+        self.most[entry[0]] = max(self.most[entry[0]], count)
         if self.dies_with and len(self.there) >= self.dies_with:
             self.dies_with = 0
             self.full.set()
@@ -68,25 +68,25 @@ class Costly(Plain):
         except NoRoom:
             return requeue(after=timedelta(seconds=5), because="there is no room")
 
-    async def hold(self, found: Document) -> Document:
-        if self.cloud.forgets and status(found).get("initialization"):
-            return found
-        return await super().hold(found)
+    async def hold(self, document: Document) -> Document:
+        if self.cloud.forgets and status(document).get("initialization"):
+            return document
+        return await super().hold(document)
 
-    async def create(self, found: Document) -> None:
-        if not self.cloud.make(self.place(found)):
+    async def create(self, document: Document) -> None:
+        if not self.cloud.make(self.place(document)):
             raise NoRoom
-        await super().create(found)
+        await super().create(document)
 
     async def let_go(
-        self, found: Document, owner: Document | None, cluster: Document | None
+        self, document: Document, owner: Document | None, cluster: Document | None
     ) -> None:
         if not self.cloud.holds:
-            self.cloud.there.discard(self.place(found))
-            await super().let_go(found, owner, cluster)
+            self.cloud.there.discard(self.place(document))
+            await super().let_go(document, owner, cluster)
 
-    def place(self, found: Document) -> tuple[str, str, str]:
-        metadata = found["metadata"]
+    def place(self, document: Document) -> tuple[str, str, str]:
+        metadata = document["metadata"]
         return self.resource.kind, metadata["namespace"], metadata["name"]
 
 
@@ -98,6 +98,6 @@ def costly(cloud: Cloud) -> ProviderUnderTest:
             type("OfCloud", (Costly,), {"cloud": cloud})(runtime, role)
         return {"cloud": cloud.run}
 
-    found = [subject(Plain, role) for role in ROLES]
-    kinds = tuple(kind for one in found for kind in one.kinds)
-    return replace(found[0], kinds=kinds, launcher=InProcess(add))
+    subjects = [subject(Plain, role) for role in ROLES]
+    kinds = tuple(kind for under_test in subjects for kind in under_test.kinds)
+    return replace(subjects[0], kinds=kinds, launcher=InProcess(add))

@@ -57,7 +57,7 @@ class Templates:
     exception: bool = True
 
     def handles(self, resource: Resource, subresource: str) -> bool:
-        return resource.plural in {one.plural for one in TEMPLATES.values()}
+        return resource.plural in {template.plural for template in TEMPLATES.values()}
 
     async def default(self, review: Review) -> Document:
         assert review.new is not None
@@ -88,7 +88,7 @@ def subject(plain: type[Plain], role: str, **told: Any) -> ProviderUnderTest:
 
 def old(given: ProviderUnderTest) -> ProviderUnderTest:
     """By the contract v1beta1."""
-    kinds = tuple(replace(one, contract=Version.V1BETA1) for one in given.kinds)
+    kinds = tuple(replace(kind, contract=Version.V1BETA1) for kind in given.kinds)
     return replace(given, kinds=kinds)
 
 
@@ -98,11 +98,11 @@ RIGHTS: Final = "system:serviceaccount:default:plain"
 def limited(given: ProviderUnderTest, *denied: str) -> ProviderUnderTest:
     """With rights of its own. denied: resources that it may do nothing with."""
     everything = ["events", "configmaps", "clusters", "machines", "machinepools"]
-    everything += [one.plural for one in RESOURCES.values()]
-    everything += [f"{one}/status" for one in everything] + [
-        f"{one}/finalizers" for one in everything
+    everything += [resource.plural for resource in RESOURCES.values()]
+    everything += [f"{text}/status" for text in everything] + [
+        f"{text}/finalizers" for text in everything
     ]
-    resources = [one for one in everything if one not in denied]
+    resources = [text for text in everything if text not in denied]
     role = {
         "apiVersion": f"{RBAC}/v1",
         "kind": "ClusterRole",
@@ -131,8 +131,10 @@ class Old(Plain):
 class Blocking(Plain):
     """Its owner references block."""
 
-    def references(self, found: Document) -> list[Document]:
-        return [{**one, "blockOwnerDeletion": True} for one in super().references(found)]
+    def references(self, document: Document) -> list[Document]:
+        return [
+            {**reference, "blockOwnerDeletion": True} for reference in super().references(document)
+        ]
 
 
 class OfOthers(Plain):
@@ -161,106 +163,106 @@ class Ownerless(Plain):
 class Hasty(Plain):
     """Makes first, holds later."""
 
-    async def hold(self, found: Document) -> Document:
-        return found
+    async def hold(self, document: Document) -> Document:
+        return document
 
-    async def done(self, found: Document) -> Result:
-        await super().hold(found)
+    async def done(self, document: Document) -> Result:
+        await super().hold(document)
         return DONE
 
 
 class Forgetful(Plain):
     """Sets the finalizer only on what is new."""
 
-    async def hold(self, found: Document) -> Document:
-        return found if status(found).get("conditions") else await super().hold(found)
+    async def hold(self, document: Document) -> Document:
+        return document if status(document).get("conditions") else await super().hold(document)
 
 
 class Restless(Plain):
-    async def done(self, found: Document) -> Result:
+    async def done(self, document: Document) -> Result:
         minute = int(self.runtime.clock().timestamp() // PERIOD)
-        await self.patch(found, {"metadata": {"annotations": {"looked": str(minute)}}})
+        await self.patch(document, {"metadata": {"annotations": {"looked": str(minute)}}})
         return requeue(after=timedelta(seconds=PERIOD), because="it is restless")
 
 
 class Talkative(Plain):
-    async def done(self, found: Document) -> Result:
+    async def done(self, document: Document) -> Result:
         for number in range(EVENTS + 1):
-            self.runtime.events.normal(found, f"Looked{number}", "at it")
+            self.runtime.events.normal(document, f"Looked{number}", "at it")
         return requeue(after=timedelta(seconds=PERIOD), because="it is talkative")
 
 
 class NeverDone(Plain):
-    async def tell_done(self, found: Document) -> Document:
-        return found
+    async def tell_done(self, document: Document) -> Document:
+        return document
 
 
 class TakesBack(Plain):
-    async def tell_paused(self, found: Document, wanted: str) -> None:
-        if wanted == "True" and status(found).get(self.flag[0]):
-            await self.patch(found, {"status": {self.flag[0]: None}}, "status")
-        await super().tell_paused(found, wanted)
+    async def tell_paused(self, document: Document, wanted: str) -> None:
+        if wanted == "True" and status(document).get(self.flag[0]):
+            await self.patch(document, {"status": {self.flag[0]: None}}, "status")
+        await super().tell_paused(document, wanted)
 
 
 class Unnamed(Plain):
     """Says that a machine is there, and then which."""
 
     async def make(
-        self, found: Document, owner: Document | None, cluster: Document | None
+        self, document: Document, owner: Document | None, cluster: Document | None
     ) -> Document:
-        if not found["spec"].get("providerID"):
-            await self.tell_done(found)
-        return await super().make(found, owner, cluster)
+        if not document["spec"].get("providerID"):
+            await self.tell_done(document)
+        return await super().make(document, owner, cluster)
 
 
 class Clinging(Plain):
     async def let_go(
-        self, found: Document, owner: Document | None, cluster: Document | None
+        self, document: Document, owner: Document | None, cluster: Document | None
     ) -> None:
         return
 
 
 class ClingsUntilReady(Plain):
     async def let_go(
-        self, found: Document, owner: Document | None, cluster: Document | None
+        self, document: Document, owner: Document | None, cluster: Document | None
     ) -> None:
         if owner is not None and self.ready(owner, cluster):
-            await super().let_go(found, owner, cluster)
+            await super().let_go(document, owner, cluster)
 
 
 class ClingsWithoutOwner(Plain):
     async def let_go(
-        self, found: Document, owner: Document | None, cluster: Document | None
+        self, document: Document, owner: Document | None, cluster: Document | None
     ) -> None:
         if owner is not None:
-            await super().let_go(found, owner, cluster)
+            await super().let_go(document, owner, cluster)
 
 
 class Untidy(Plain):
     """Leaves what it made, which is its owner's."""
 
-    def references(self, found: Document) -> list[Document]:
-        return [dict(one) for one in found["metadata"]["ownerReferences"]]
+    def references(self, document: Document) -> list[Document]:
+        return [dict(reference) for reference in document["metadata"]["ownerReferences"]]
 
     async def let_go(
-        self, found: Document, owner: Document | None, cluster: Document | None
+        self, document: Document, owner: Document | None, cluster: Document | None
     ) -> None:
-        if FINALIZER in (found["metadata"].get("finalizers") or ()):
-            await self.patch(found, {"metadata": {"finalizers": None}})
+        if FINALIZER in (document["metadata"].get("finalizers") or ()):
+            await self.patch(document, {"metadata": {"finalizers": None}})
 
 
 class Stubborn(Old):
-    def failed(self, found: Document) -> bool:
+    def failed(self, document: Document) -> bool:
         return False
 
 
 class HeldByFailure(Old):
-    def failed(self, found: Document) -> bool:
-        return bool(status(found).get("failureReason"))
+    def failed(self, document: Document) -> bool:
+        return bool(status(document).get("failureReason"))
 
 
 class IgnoresAnnotation(Plain):
-    def paused_itself(self, found: Document) -> bool:
+    def paused_itself(self, document: Document) -> bool:
         return False
 
 
@@ -268,18 +270,18 @@ class DeletesPaused(Plain):
     def paused_above(self, cluster: Document | None) -> bool:
         return False
 
-    async def tell_paused(self, found: Document, wanted: str) -> None:
-        labels = found["metadata"].get("labels") or {}
+    async def tell_paused(self, document: Document, wanted: str) -> None:
+        labels = document["metadata"].get("labels") or {}
         name = labels.get("cluster.x-k8s.io/cluster-name", "")
-        cluster = self.clusters.get(Key(found["metadata"]["namespace"], name))
-        if "deletionTimestamp" not in found["metadata"]:
+        cluster = self.clusters.get(Key(document["metadata"]["namespace"], name))
+        if "deletionTimestamp" not in document["metadata"]:
             await super().tell_paused(
-                found, str(wanted == "True" or Plain.paused_above(self, cluster))
+                document, str(wanted == "True" or Plain.paused_above(self, cluster))
             )
 
 
 class TellsNoPause(Plain):
-    async def tell_paused(self, found: Document, wanted: str) -> None:
+    async def tell_paused(self, document: Document, wanted: str) -> None:
         return
 
 
@@ -289,17 +291,17 @@ class Unfiltered(Plain):
 
 
 class SameForAll(Plain):
-    def provider_id(self, found: Document) -> str:
+    def provider_id(self, document: Document) -> str:
         return "plain://one"
 
-    def ids(self, found: Document, count: int) -> list[str]:
+    def ids(self, document: Document, count: int) -> list[str]:
         return ["plain://one"] * count
 
 
 class Renaming(Plain):
-    def provider_id(self, found: Document) -> str:
-        labels = found["metadata"].get("labels") or {}
-        return f"{super().provider_id(found)}/{labels.get('conformance', '')}"
+    def provider_id(self, document: Document) -> str:
+        labels = document["metadata"].get("labels") or {}
+        return f"{super().provider_id(document)}/{labels.get('conformance', '')}"
 
 
 class Elsewhere(Plain):
@@ -327,80 +329,82 @@ class BeforeEndpoint(OfOthers):
 
 
 class Meddling(Plain):
-    def managed(self, found: Document) -> bool:
+    def managed(self, document: Document) -> bool:
         return False
 
 
 class Orphaning(Plain):
-    def references(self, found: Document) -> list[Document]:
+    def references(self, document: Document) -> list[Document]:
         return []
 
 
 class ByUid(Plain):
     """Names an instance by what is another one after a move."""
 
-    def provider_id(self, found: Document) -> str:
-        return f"plain://{found['metadata']['uid']}"
+    def provider_id(self, document: Document) -> str:
+        return f"plain://{document['metadata']['uid']}"
 
 
 class OnceOnly(Plain):
     """Says that all is there only when it was made just now."""
 
     async def make(
-        self, found: Document, owner: Document | None, cluster: Document | None
+        self, document: Document, owner: Document | None, cluster: Document | None
     ) -> Document:
-        if "made" in (found["metadata"].get("annotations") or {}):
-            return found
-        await self.patch(found, {"metadata": {"annotations": {"made": ""}}})
-        found = await super().make(found, owner, cluster)
-        return await super().tell_done(found)
+        if "made" in (document["metadata"].get("annotations") or {}):
+            return document
+        await self.patch(document, {"metadata": {"annotations": {"made": ""}}})
+        document = await super().make(document, owner, cluster)
+        return await super().tell_done(document)
 
-    async def tell_done(self, found: Document) -> Document:
-        return found
+    async def tell_done(self, document: Document) -> Document:
+        return document
 
 
 class Stuck(Plain):
     """Does not follow the number of machines."""
 
-    def ids(self, found: Document, count: int) -> list[str]:
-        return found["spec"].get("providerIDList") or super().ids(found, count)
+    def ids(self, document: Document, count: int) -> list[str]:
+        return document["spec"].get("providerIDList") or super().ids(document, count)
 
 
 class Single(Plain):
     """A pool whose machines have objects."""
 
     async def make(
-        self, found: Document, owner: Document | None, cluster: Document | None
+        self, document: Document, owner: Document | None, cluster: Document | None
     ) -> Document:
         if self.role != POOL:
-            return await super().make(found, owner, cluster)
-        key, count = Key.of(found), (owner or {})["spec"].get("replicas", 1)
+            return await super().make(document, owner, cluster)
+        key, count = Key.of(document), (owner or {})["spec"].get("replicas", 1)
         for number in range(count):
-            await self.create_machine(found, f"{key.name}-{number}")
-        await self.drop_machines(found, count)
-        await self.patch(found, {"status": {"infrastructureMachineKind": "PlainMachine"}}, "status")
-        return await super().make(found, owner, cluster)
+            await self.create_machine(document, f"{key.name}-{number}")
+        await self.drop_machines(document, count)
+        await self.patch(
+            document, {"status": {"infrastructureMachineKind": "PlainMachine"}}, "status"
+        )
+        return await super().make(document, owner, cluster)
 
-    async def create_machine(self, found: Document, name: str) -> None:
-        labels = found["metadata"]["labels"]
+    async def create_machine(self, value: Document, name: str) -> None:
+        labels = value["metadata"]["labels"]
         machine = RESOURCES[MACHINE]
         document: Document = {
             "apiVersion": machine.api_version,
             "kind": machine.kind,
             "metadata": {
                 "name": name,
-                "namespace": found["metadata"]["namespace"],
-                "labels": {**labels, "cluster.x-k8s.io/pool-name": found["metadata"]["name"]},
-                "ownerReferences": self.references(found),
+                "namespace": value["metadata"]["namespace"],
+                "labels": {**labels, "cluster.x-k8s.io/pool-name": value["metadata"]["name"]},
+                "ownerReferences": self.references(value),
             },
             "spec": {},
         }
         with suppress(AlreadyExists):
             await self.client.create(machine, document)
 
-    async def drop_machines(self, found: Document, count: int) -> None:
+    async def drop_machines(self, document: Document, count: int) -> None:
         """By way of their Machines, as core wants it."""
-        key = Key.of(found)
+        key = Key.of(document)
         for number in range(count, 5):
             with suppress(NotFound):
                 name = Key(key.namespace, f"{key.name}-{number}")
@@ -408,7 +412,7 @@ class Single(Plain):
 
 
 class Hoarding(Single):
-    async def drop_machines(self, found: Document, count: int) -> None:
+    async def drop_machines(self, document: Document, count: int) -> None:
         return
 
 

@@ -15,16 +15,8 @@ from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.names import CONFIG_MAPS, Resource
-from kapy.sdk import (
-    DONE,
-    Change,
-    Controller,
-    Result,
-    Runtime,
-)
-from kapy.sdk.internals import (
-    own_key,
-)
+from kapy.sdk import DONE, Controller, Result, Runtime
+from kapy.sdk.controllers import Change, own_key
 
 GROUP: Final = "infrastructure.cluster.x-k8s.io"
 FINALIZER: Final = "plain.example.dev/thing"
@@ -34,8 +26,8 @@ RESOURCES: Final = {
     "infra-machinepool": Resource(GROUP, "v1", "plainmachinepools", "PlainMachinePool"),
 }
 TEMPLATES: Final = {
-    role: Resource(GROUP, "v1", f"{one.kind.lower()}templates", f"{one.kind}Template")
-    for role, one in RESOURCES.items()
+    role: Resource(GROUP, "v1", f"{resource.kind.lower()}templates", f"{resource.kind}Template")
+    for role, resource in RESOURCES.items()
 }
 OWNERS: Final = {
     "infra-cluster": Cluster.RESOURCE,
@@ -72,69 +64,72 @@ class Plain:
         return [key for key in list(self.objects.keys()) if key.namespace == namespace]
 
     async def reconcile(self, key: Key) -> Result:
-        found = self.objects.get(key)
-        if found is None or self.managed(found) or self.failed(found):
+        obj = self.objects.get(key)
+        if obj is None or self.managed(obj) or self.failed(obj):
             return DONE
-        owner = self.owner(found)
-        cluster = self.cluster(found, owner)
-        if self.paused(found, cluster):
-            await self.tell_paused(found, "True")
+        owner = self.owner(obj)
+        cluster = self.cluster(obj, owner)
+        if self.paused(obj, cluster):
+            await self.tell_paused(obj, "True")
             return DONE
-        if "deletionTimestamp" in found["metadata"]:
-            await self.let_go(found, owner, cluster)
+        if "deletionTimestamp" in obj["metadata"]:
+            await self.let_go(obj, owner, cluster)
             return DONE
         if not self.has_owner(owner, cluster):
             return DONE
-        found = await self.hold(found)
+        obj = await self.hold(obj)
         if self.ready(owner, cluster):
-            found = await self.make(found, owner, cluster)
-            found = await self.tell_done(found)
-        await self.tell_paused(found, "False")
-        return await self.done(found)
+            obj = await self.make(obj, owner, cluster)
+            obj = await self.tell_done(obj)
+        await self.tell_paused(obj, "False")
+        return await self.done(obj)
 
-    def managed(self, found: Document) -> bool:
-        annotations = found["metadata"].get("annotations") or {}
+    def managed(self, document: Document) -> bool:
+        annotations = document["metadata"].get("annotations") or {}
         return "cluster.x-k8s.io/managed-by" in annotations and self.role == "infra-cluster"
 
-    def failed(self, found: Document) -> bool:
-        going = "deletionTimestamp" in found["metadata"]
-        return bool(status(found).get("failureReason")) and not going
+    def failed(self, document: Document) -> bool:
+        going = "deletionTimestamp" in document["metadata"]
+        return bool(status(document).get("failureReason")) and not going
 
-    def owner(self, found: Document) -> Document | None:
+    def owner(self, document: Document) -> Document | None:
         wanted = OWNERS[self.role].kind
-        for one in found["metadata"].get("ownerReferences") or ():
-            if one["kind"] == wanted:
-                return self.owners.get(Key(found["metadata"]["namespace"], one["name"]))
+        for reference in document["metadata"].get("ownerReferences") or ():
+            if reference["kind"] == wanted:
+                return self.owners.get(Key(document["metadata"]["namespace"], reference["name"]))
         return None
 
-    def cluster(self, found: Document, owner: Document | None) -> Document | None:
-        labels = found["metadata"].get("labels") or {}
+    def cluster(self, document: Document, owner: Document | None) -> Document | None:
+        labels = document["metadata"].get("labels") or {}
         name = labels.get("cluster.x-k8s.io/cluster-name", "")
-        return self.clusters.get(Key(found["metadata"]["namespace"], name))
+        return self.clusters.get(Key(document["metadata"]["namespace"], name))
 
     def has_owner(self, owner: Document | None, cluster: Document | None) -> bool:
         return owner is not None and cluster is not None
 
-    def paused(self, found: Document, cluster: Document | None) -> bool:
-        return self.paused_itself(found) or self.paused_above(cluster)
+    def paused(self, document: Document, cluster: Document | None) -> bool:
+        return self.paused_itself(document) or self.paused_above(cluster)
 
-    def paused_itself(self, found: Document) -> bool:
-        return PAUSED in (found["metadata"].get("annotations") or {})
+    def paused_itself(self, document: Document) -> bool:
+        return PAUSED in (document["metadata"].get("annotations") or {})
 
     def paused_above(self, cluster: Document | None) -> bool:
         return bool(cluster and cluster["spec"].get("paused"))
 
-    async def tell_paused(self, found: Document, wanted: str) -> None:
-        known = {one["type"]: one["status"] for one in status(found).get("conditions") or ()}
+    async def tell_paused(self, document: Document, wanted: str) -> None:
+        known = {
+            condition["type"]: condition["status"]
+            for condition in status(document).get("conditions") or ()
+        }
         if known.get("Paused") != wanted:
-            told = {"type": "Paused", "status": wanted, "reason": "Told", "message": ""}
-            told["lastTransitionTime"] = "2026-01-01T00:00:00Z"
-            await self.patch(found, {"status": {"conditions": [told]}}, "status")
+            messages = {"type": "Paused", "status": wanted, "reason": "Told", "message": ""}
+            messages["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+            await self.patch(document, {"status": {"conditions": [messages]}}, "status")
 
-    async def hold(self, found: Document) -> Document:
-        if FINALIZER in (found["metadata"].get("finalizers") or ()):
-            return found
-        return await self.patch(found, {"metadata": {"finalizers": [FINALIZER]}})
+    async def hold(self, document: Document) -> Document:
+        if FINALIZER in (document["metadata"].get("finalizers") or ()):
+            return document
+        return await self.patch(document, {"metadata": {"finalizers": [FINALIZER]}})
 
     def ready(self, owner: Document | None, cluster: Document | None) -> bool:
         if self.role == "infra-cluster":
@@ -153,22 +148,22 @@ class Plain:
         return bool(spec["bootstrap"].get("dataSecretName"))
 
     async def make(
-        self, found: Document, owner: Document | None, cluster: Document | None
+        self, document: Document, owner: Document | None, cluster: Document | None
     ) -> Document:
-        await self.create(found)
+        await self.create(document)
         match self.role:
             case "infra-cluster":
-                return await self.patch(found, {"spec": self.endpoint()})
+                return await self.patch(document, {"spec": self.endpoint()})
             case "infra-machine":
-                await self.patch(found, {"spec": {"providerID": self.provider_id(found)}})
-                told = {"addresses": [{"type": self.address_type, "address": "10.0.0.4"}]}
+                await self.patch(document, {"spec": {"providerID": self.provider_id(document)}})
+                messages = {"addresses": [{"type": self.address_type, "address": "10.0.0.4"}]}
                 if domain := self.domain((owner or {})["spec"].get("failureDomain", "")):
-                    told["failureDomain"] = domain  # type: ignore[assignment]
-                return await self.patch(found, {"status": told}, "status")
+                    messages["failureDomain"] = domain  # type: ignore[assignment]
+                return await self.patch(document, {"status": messages}, "status")
             case _:
-                ids = self.ids(found, (owner or {})["spec"].get("replicas", 1))
-                await self.patch(found, {"spec": {"providerIDList": ids}})
-                return await self.patch(found, {"status": {"replicas": len(ids)}}, "status")
+                ids = self.ids(document, (owner or {})["spec"].get("replicas", 1))
+                await self.patch(document, {"spec": {"providerIDList": ids}})
+                return await self.patch(document, {"status": {"replicas": len(ids)}}, "status")
 
     address_type = "InternalIP"
 
@@ -178,55 +173,55 @@ class Plain:
     def domain(self, wanted: str) -> str:
         return wanted
 
-    def provider_id(self, found: Document) -> str:
-        metadata = found["metadata"]
+    def provider_id(self, document: Document) -> str:
+        metadata = document["metadata"]
         return f"plain://{metadata['namespace']}/{metadata['name']}"
 
-    def ids(self, found: Document, count: int) -> list[str]:
-        return [f"{self.provider_id(found)}/{number}" for number in range(count)]
+    def ids(self, document: Document, count: int) -> list[str]:
+        return [f"{self.provider_id(document)}/{number}" for number in range(count)]
 
-    async def create(self, found: Document) -> None:
-        metadata = found["metadata"]
-        made: Document = {
+    async def create(self, document: Document) -> None:
+        metadata = document["metadata"]
+        result: Document = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {
                 "name": f"{metadata['name']}-{self.role}",
                 "namespace": metadata["namespace"],
-                "ownerReferences": self.references(found),
+                "ownerReferences": self.references(document),
             },
         }
         with suppress(AlreadyExists):
-            await self.client.create(CONFIG_MAPS, made)
+            await self.client.create(CONFIG_MAPS, result)
 
-    def references(self, found: Document) -> list[Document]:
-        metadata = found["metadata"]
-        named = {"apiVersion": found["apiVersion"], "kind": found["kind"]}
+    def references(self, document: Document) -> list[Document]:
+        metadata = document["metadata"]
+        named = {"apiVersion": document["apiVersion"], "kind": document["kind"]}
         return [{**named, "name": metadata["name"], "uid": metadata["uid"]}]
 
-    async def tell_done(self, found: Document) -> Document:
-        told: Any = True
+    async def tell_done(self, document: Document) -> Document:
+        result: Any = True
         for part in reversed(self.flag):
-            told = {part: told}
-        return await self.patch(found, {"status": told}, "status")
+            result = {part: result}
+        return await self.patch(document, {"status": result}, "status")
 
-    async def done(self, found: Document) -> Result:
+    async def done(self, document: Document) -> Result:
         return DONE
 
     async def let_go(
-        self, found: Document, owner: Document | None, cluster: Document | None
+        self, document: Document, owner: Document | None, cluster: Document | None
     ) -> None:
-        key = Key.of(found)
+        key = Key.of(document)
         with suppress(NotFound):
             name = Key(key.namespace, f"{key.name}-{self.role}")
             await self.client.delete(CONFIG_MAPS, name)
-        if FINALIZER in (found["metadata"].get("finalizers") or ()):
-            await self.patch(found, {"metadata": {"finalizers": None}})
+        if FINALIZER in (document["metadata"].get("finalizers") or ()):
+            await self.patch(document, {"metadata": {"finalizers": None}})
 
-    async def patch(self, found: Document, patch: Document, part: str = "") -> Document:
-        return await self.client.patch(self.resource, Key.of(found), patch, subresource=part)
+    async def patch(self, document: Document, patch: Document, part: str = "") -> Document:
+        return await self.client.patch(self.resource, Key.of(document), patch, subresource=part)
 
 
 def status(document: Document | None) -> Document:
-    found: Document = (document or {}).get("status") or {}
-    return found
+    result: Document = (document or {}).get("status") or {}
+    return result

@@ -23,23 +23,23 @@ class OfFiles(Plain):
     folder: Path | None = None
     clings = False
 
-    async def create(self, found: Document) -> None:
+    async def create(self, document: Document) -> None:
         if self.folder is not None:
-            self.file(found).touch()
-        await super().create(found)
+            self.file(document).touch()
+        await super().create(document)
 
     async def let_go(
-        self, found: Document, owner: Document | None, cluster: Document | None
+        self, document: Document, owner: Document | None, cluster: Document | None
     ) -> None:
         if self.clings:
             return
         if self.folder is not None:
-            self.file(found).unlink(missing_ok=True)
-        await super().let_go(found, owner, cluster)
+            self.file(document).unlink(missing_ok=True)
+        await super().let_go(document, owner, cluster)
 
-    def file(self, found: Document) -> Path:
+    def file(self, document: Document) -> Path:
         assert self.folder is not None
-        metadata = found["metadata"]
+        metadata = document["metadata"]
         return self.folder / f"{self.role}.{metadata['namespace']}.{metadata['name']}"
 
 
@@ -51,13 +51,13 @@ def main() -> None:
     parser.add_argument("--cloud", type=Path)
     parser.add_argument("--cling", action="store_true")
     parser.add_argument("--ask", action=argparse.BooleanOptionalAction, default=True)
-    told = parser.parse_args()
-    if not told.ask:
+    result = parser.parse_args()
+    if not result.ask:
         asyncio.run(asyncio.sleep(60))
     access = parse(Path(os.environ["KUBECONFIG"]).read_text())
-    options = ManagerOptions(namespace=told.namespace, watch_filter=told.watch_filter)
-    OfFiles.folder, OfFiles.clings = told.cloud, told.cling
-    asyncio.run(run(access, options, told.die_after))
+    options = ManagerOptions(namespace=result.namespace, watch_filter=result.watch_filter)
+    OfFiles.folder, OfFiles.clings = result.cloud, result.cling
+    asyncio.run(run(access, options, result.die_after))
 
 
 async def run(access: Kubeconfig, options: ManagerOptions, die_after: float) -> None:

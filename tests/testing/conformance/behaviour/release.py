@@ -36,10 +36,10 @@ def files() -> dict[str, list[Document]]:
 
 
 def crd(resource: Resource) -> Document:
-    found = permissive(resource)
+    document = permissive(resource)
     labels = {"cluster.x-k8s.io/v1beta2": "v1", "cluster.x-k8s.io/provider": LABEL}
-    found["metadata"] |= {"labels": labels}
-    return found
+    document["metadata"] |= {"labels": labels}
+    return document
 
 
 def template() -> list[Document]:

@@ -27,7 +27,7 @@ from tests.testing.conformance.behaviour.clouds import ROLES, Cloud, costly
 from tests.testing.conformance.behaviour.mutants import subject
 from tests.testing.conformance.behaviour.plain import RESOURCES, Plain
 
-FIRST = tuple(one for one in BEHAVIOUR if not one.stage)
+FIRST = tuple(check for check in BEHAVIOUR if not check.stage)
 
 
 @pytest.mark.parametrize("parallel", [0, 3])
@@ -52,7 +52,7 @@ async def test_what_the_time_cuts_off_is_removed() -> None:
     cloud = Cloud()
     timeouts = replace(VIRTUAL, whole=10)
     report = await run_checks(costly(cloud), FIRST, light=True, timeouts=timeouts)
-    assert {one.reason for one in report.with_state(State.NOT_RUN)} >= {
+    assert {item.reason for item in report.with_state(State.NOT_RUN)} >= {
         "the time for all checks (10 seconds) was over"
     }
     assert cloud.ever > 10
@@ -89,11 +89,15 @@ async def test_bad_days_leave_nothing() -> None:
 
 async def test_what_does_not_go_is_listed_with_the_way_to_remove_it() -> None:
     cloud = Cloud(holds=True)
-    checks = [one for one in FIRST if one.rule in ("infra-machine/watch", "infra-cluster/watch")]
+    checks = [
+        check for check in FIRST if check.rule in ("infra-machine/watch", "infra-cluster/watch")
+    ]
     report = await run_checks(costly(cloud), checks, light=True)
-    told = {one.object.partition(" (")[0] for one in report.leftovers}
-    assert told == {f"{kind} {namespace}/{name}" for kind, namespace, name in cloud.there}
-    machine = next(one for one in report.leftovers if one.object.startswith("PlainMachine "))
+    messages = {leftover.object.partition(" (")[0] for leftover in report.leftovers}
+    assert messages == {f"{kind} {namespace}/{name}" for kind, namespace, name in cloud.there}
+    machine = next(
+        leftover for leftover in report.leftovers if leftover.object.startswith("PlainMachine ")
+    )
     assert "providerID plain://conformance-0-" in machine.object
     assert "remove that by hand" in machine.remedy
     for form in FORMATS.values():
@@ -103,13 +107,13 @@ async def test_what_does_not_go_is_listed_with_the_way_to_remove_it() -> None:
 async def test_a_provider_with_little_room_is_told_how_to_be_judged() -> None:
     timeouts = replace(VIRTUAL, within=40, check=100, whole=170)
     report = await run_checks(costly(Cloud(room=4)), FIRST, light=True, timeouts=timeouts)
-    reasons = [one.reason for one in report.with_state(State.NOT_RUN)]
-    assert sum("do fewer checks at a time (--parallel)" in one for one in reasons) > 3
+    reasons = [item.reason for item in report.with_state(State.NOT_RUN)]
+    assert sum("do fewer checks at a time (--parallel)" in reason for reason in reasons) > 3
     cloud = Cloud(room=4)
     report = await run_checks(
         costly(cloud), BEHAVIOUR, light=True, timeouts=timeouts, context=RunContext(1)
     )
-    assert {one.rule.name for one in report.with_state(State.NOT_RUN)} == {"once"}
+    assert {item.rule.name for item in report.with_state(State.NOT_RUN)} == {"once"}
     assert report.with_state(State.BROKEN) == []
     assert cloud.there == set()
 
@@ -137,24 +141,24 @@ class Counted(Interceptor):
 
 @pytest.mark.parametrize("role", ROLES)
 async def test_no_check_makes_more_than_it_says(role: str) -> None:
-    made: dict[str, int] = {}
+    entries: dict[str, int] = {}
 
     def counted(check: Check) -> Check:
         async def run(fixture: Fixture):  # type: ignore[no-untyped-def]
             transport = Counted(fixture.client.transport)
             transport.plural = RESOURCES[role].plural
             fixture.client = fixture.core.client = Client(transport)
-            async for one in check.run(fixture):
-                yield one
-            made[check.rule] = max(made.get(check.rule, 0), transport.count)
+            async for finding in check.run(fixture):
+                yield finding
+            entries[check.rule] = max(entries.get(check.rule, 0), transport.count)
 
         return replace(check, run=run)
 
-    checks = [one for one in FIRST if one.role == role]
-    await run_checks(subject(Plain, role), [counted(one) for one in checks], light=True)
+    checks = [check for check in FIRST if check.role == role]
+    await run_checks(subject(Plain, role), [counted(check) for check in checks], light=True)
     most = {
-        one.rule: max(two.objects_created for two in checks if two.rule == one.rule)
-        for one in checks
+        check.rule: max(two.objects_created for two in checks if two.rule == check.rule)
+        for check in checks
     }
-    assert {rule: count for rule, count in made.items() if count > most[rule]} == {}
-    assert len(made) > 5
+    assert {rule: count for rule, count in entries.items() if count > most[rule]} == {}
+    assert len(entries) > 5

@@ -155,37 +155,39 @@ WRONG: Final[dict[str, Mutant]] = {
 
 def cases(table: dict[str, Mutant]) -> list[Any]:
     return [
-        pytest.param(role, one, id=f"{role}: {name}")
-        for name, one in table.items()
-        for role in one.of
+        pytest.param(role, mutant, id=f"{role}: {name}")
+        for name, mutant in table.items()
+        for role in mutant.of
     ]
 
 
 def broken(report: Report) -> dict[str, list[str]]:
-    found = report.with_state(State.BROKEN)
-    return {one.rule.id: [finding.evidence for finding in one.findings] for one in found}
+    results = report.with_state(State.BROKEN)
+    return {item.rule.id: [finding.evidence for finding in item.findings] for item in results}
 
 
 @pytest.mark.parametrize(("role", "mutant"), [*cases(GOOD), *cases(WRONG)])
 async def test_each_mutant_breaks_its_rule_and_no_other(role: str, mutant: Mutant) -> None:
-    expected = {one if one in RULES else f"{role}/{one}" for one in mutant.breaks}
+    expected = {text if text in RULES else f"{role}/{text}" for text in mutant.breaks}
     # What starts a provider anew takes as long as all the rest: the good ones go through it, and
     # those whose rule is found out there.
-    later = {one.stage for one in BEHAVIOUR if one.rule in expected}
-    checks = [one for one in BEHAVIOUR if not one.stage or one.stage in later or not expected]
+    later = {check.stage for check in BEHAVIOUR if check.rule in expected}
+    checks = [
+        check for check in BEHAVIOUR if not check.stage or check.stage in later or not expected
+    ]
     report = await run_checks(mutant.make(role), checks, light=True)
-    found = broken(report)
-    assert set(found) == expected, found
+    results = broken(report)
+    assert set(results) == expected, results
     assert report.trouble == ""
 
 
 def test_every_check_of_these_documents_has_a_mutant() -> None:
     documents = (CLUSTER, MACHINE, POOL, "clusterctl")
-    checked = {one.rule for one in BEHAVIOUR if one.rule.partition("/")[0] in documents}
+    checked = {check.rule for check in BEHAVIOUR if check.rule.partition("/")[0] in documents}
     proven = {
-        one if one in RULES else f"{role}/{one}"
+        text if text in RULES else f"{role}/{text}"
         for mutant in WRONG.values()
         for role in mutant.of
-        for one in mutant.breaks
+        for text in mutant.breaks
     }
     assert checked - proven == set()

@@ -38,16 +38,16 @@ pytestmark = pytest.mark.sockets
 
 
 def program(folder: Path, *more: str) -> ProviderUnderTest:
-    [found] = releases_at(release.write(folder))
+    [result] = releases_at(release.write(folder))
     launcher = Command((*PROGRAM, *more), {"PYTHONPATH": str(ROOT)})
-    return provider_of_release(found, launcher, {"SIZE": "3"})
+    return provider_of_release(result, launcher, {"SIZE": "3"})
 
 
 async def test_a_program_keeps_the_rules_as_it_does_in_process(tmp_path: Path) -> None:
     report = await run_checks(program(tmp_path), BEHAVIOUR, clock=system_clock, timeouts=HASTE)
-    broken = {one.rule.id: one.findings for one in report.with_state(State.BROKEN)}
+    broken = {item.rule.id: item.findings for item in report.with_state(State.BROKEN)}
     assert broken == {}
-    passed = {one.rule.id for one in report.with_state(State.PASSED)}
+    passed = {item.rule.id for item in report.with_state(State.PASSED)}
     assert {
         "infra-cluster/externally-managed",
         "infra-machine/finalizer",
@@ -65,19 +65,19 @@ async def test_a_program_that_does_not_start_is_told(tmp_path: Path) -> None:
 
 
 async def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
-    [found] = releases_at(release.write(tmp_path))
-    provider = provider_of_release(found, Command(("/no/such/program",)), {"SIZE": "3"})
+    [result] = releases_at(release.write(tmp_path))
+    provider = provider_of_release(result, Command(("/no/such/program",)), {"SIZE": "3"})
     with pytest.raises(SubjectError, match="/no/such/program cannot be started"):
         await run_checks(provider, BEHAVIOUR, light=True, timeouts=HASTE)
 
 
 async def test_what_was_not_looked_at_when_a_program_died_is_not_run(tmp_path: Path) -> None:
     provider = program(tmp_path, "--die-after", "1")
-    checks = [one for one in BEHAVIOUR if one.role == "infra-machine" and not one.stage]
+    checks = [check for check in BEHAVIOUR if check.role == "infra-machine" and not check.stage]
     report = await run_checks(provider, checks, clock=system_clock, light=True, timeouts=HASTE)
     assert 'ended with exit code 3: "the cloud is gone"' in report.trouble
     # How many checks end before the program does depends on the machine.
-    assert report.trouble in {one.reason for one in report.with_state(State.NOT_RUN)}
+    assert report.trouble in {item.reason for item in report.with_state(State.NOT_RUN)}
 
 
 async def test_a_program_that_asks_for_nothing_is_told(
@@ -92,33 +92,36 @@ async def test_a_program_that_runs_already_is_judged_by_what_its_cluster_tells(
     tmp_path: Path,
 ) -> None:
     provider = program(tmp_path)
-    checks = [one for one in BEHAVIOUR if one.role in ("infra-machine", "clusterctl")]
+    checks = [check for check in BEHAVIOUR if check.role in ("infra-machine", "clusterctl")]
     async with embedded(provider, clock=system_clock, light=True) as environment:
         assert environment.access is not None
         async with provider.launcher.running(environment, Limits()):
             there = replace(provider, launcher=AlreadyRunning())
             report = await run_checks_on_remote_cluster(there, checks, environment.access, HASTE)
         left = [
-            one["metadata"]["name"] for one in (await environment.client.list(NAMESPACES)).items
+            document["metadata"]["name"]
+            for document in (await environment.client.list(NAMESPACES)).items
         ]
-    assert {one.rule.id: one.findings for one in report.with_state(State.BROKEN)} == {}
-    passed = {one.rule.id for one in report.with_state(State.PASSED)}
+    assert {item.rule.id: item.findings for item in report.with_state(State.BROKEN)} == {}
+    passed = {item.rule.id for item in report.with_state(State.PASSED)}
     assert {"infra-machine/finalizer", "infra-machine/idle", "clusterctl/owners"} <= passed
-    not_run = {one.rule.id: one.reason for one in report.with_state(State.NOT_RUN)}
+    not_run = {item.rule.id: item.reason for item in report.with_state(State.NOT_RUN)}
     assert not_run["clusterctl/namespace-flag"] == "somebody else runs the provider"
-    assert [one for one in left if one.startswith("conformance")] == []
+    assert [item for item in left if item.startswith("conformance")] == []
 
 
 async def test_what_is_held_in_a_cluster_of_others_is_listed_with_a_command(tmp_path: Path) -> None:
     provider = program(tmp_path, "--cling")
-    checks = [one for one in BEHAVIOUR if one.rule == "infra-cluster/watch"]
+    checks = [check for check in BEHAVIOUR if check.rule == "infra-cluster/watch"]
     haste = replace(HASTE, within=3)
     async with embedded(provider, clock=system_clock, light=True) as environment:
         assert environment.access is not None
         async with provider.launcher.running(environment, Limits()):
             there = replace(provider, launcher=AlreadyRunning())
             report = await run_checks_on_remote_cluster(there, checks, environment.access, haste)
-    cluster, namespace = sorted(report.leftovers, key=lambda one: one.object, reverse=True)
+    cluster, namespace = sorted(
+        report.leftovers, key=lambda leftover: leftover.object, reverse=True
+    )
     assert cluster.object.startswith("PlainCluster conformance-")
     assert "finalizer plain.example.dev/thing" in cluster.object
     assert "delete plainclusters.infrastructure.cluster.x-k8s.io worker-0" in cluster.remedy
@@ -156,7 +159,7 @@ async def test_a_run_that_is_told_to_end_removes_what_was_made(
     assert process.returncode == code, lines
     assert list(cloud.iterdir()) == []
     assert "The provider needs room for 6 PlainCluster and 8 PlainMachine" in lines[0]
-    assert not any("was not removed" in one for one in lines)
+    assert not any("was not removed" in line for line in lines)
 
 
 async def test_where_core_runs_nobody_plays_it(tmp_path: Path) -> None:

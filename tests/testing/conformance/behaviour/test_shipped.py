@@ -36,15 +36,15 @@ WAY: Final = InProcess(add)
 
 
 def of(objects: dict[str, list[Document]], given: Iterable[File] = ()) -> ProviderUnderTest:
-    texts = {name: "\n---\n".join(map(json.dumps, every)) for name, every in objects.items()}
+    texts = {name: "\n---\n".join(map(json.dumps, obj)) for name, obj in objects.items()}
     release = Release("plain", tuple(File(name, text) for name, text in texts.items()))
     return provider_of_release(release, WAY, {"SIZE": "3"}, tuple(given))
 
 
 def test_examples_are_objects_and_insides_of_templates() -> None:
-    found = {one.role: one for one in of(files()).kinds}
-    assert set(found) == {"infra-cluster", "infra-machine", "infra-machinepool"}
-    machine = found["infra-machine"]
+    kinds = {kind.role: kind for kind in of(files()).kinds}
+    assert set(kinds) == {"infra-cluster", "infra-machine", "infra-machinepool"}
+    machine = kinds["infra-machine"]
     assert machine.example["kind"] == "PlainMachine"
     assert machine.example["spec"] == {"size": "3"}
     assert machine.template is not None
@@ -56,16 +56,20 @@ def test_examples_of_the_user_go_first() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}}
     given = File("mine.yaml", f"{json.dumps(own)}\n---\n{json.dumps(secret)}")
     provider = of(files(), [given])
-    assert {one.role: one.example["spec"] for one in provider.kinds}["infra-machine"] == {"size": 7}
+    assert {kind.role: kind.example["spec"] for kind in provider.kinds}["infra-machine"] == {
+        "size": 7
+    }
     assert list(provider.extras) == [secret]
 
 
 async def test_kinds_without_an_example_and_webhooks_are_not_run() -> None:
     objects = files()
-    objects[TEMPLATE] = [one for one in objects[TEMPLATE] if one["kind"] != "PlainMachinePool"]
+    objects[TEMPLATE] = [
+        document for document in objects[TEMPLATE] if document["kind"] != "PlainMachinePool"
+    ]
     objects[COMPONENTS].append({"apiVersion": "v1", "kind": "ValidatingWebhookConfiguration"})
     report = await run_checks(of(objects), BEHAVIOUR, light=True)
-    not_run = {one.rule.id: one.reason for one in report.with_state(State.NOT_RUN)}
+    not_run = {item.rule.id: item.reason for item in report.with_state(State.NOT_RUN)}
     assert not_run["infra-machinepool/provider-ids"] == "there is no example of PlainMachinePool"
     assert "webhooks" in not_run["infra-machine/ssa-dry-run"]
 
@@ -83,10 +87,10 @@ async def test_providers_of_addresses_are_run_though_no_label_names_a_contract()
     given = (File("pool.yaml", json.dumps(pool)),)
     provider = provider_of_release(release, InProcess(pools), {}, given)
     report = await run_checks(provider, BEHAVIOUR, light=True)
-    assert {one.rule.id: one.findings for one in report.with_state(State.BROKEN)} == {}
-    passed = {one.rule.id for one in report.with_state(State.PASSED)}
+    assert {item.rule.id: item.findings for item in report.with_state(State.BROKEN)} == {}
+    passed = {item.rule.id for item in report.with_state(State.PASSED)}
     assert {"ipam/watch", "ipam/unique", "ipam/release", "clusterctl/namespace-flag"} <= passed
-    assert {one.rule.id for one in report.with_state(State.NOT_RUN)} == set()
+    assert {item.rule.id for item in report.with_state(State.NOT_RUN)} == set()
     assert report.leftovers == ()
 
 

@@ -42,90 +42,90 @@ class HandControlPlane(ByHand):
     KIND: ClassVar = CONTROL_PLANES
     OWNER: ClassVar = Cluster.RESOURCE
 
-    async def advance(self, one: Document, cluster: Document | None) -> Result:
-        if self.is_wrong("owner") and not finalizers(one):
-            await self.hold(one)
+    async def advance(self, document: Document, cluster: Document | None) -> Result:
+        if self.is_wrong("owner") and not finalizers(document):
+            await self.hold(document)
         if cluster is None:
             return DONE
-        begun = bool((one.get("status") or {}).get("replicas"))
-        if not finalizers(one) and not (begun and self.is_wrong("restored")):
-            await self.hold(one)
+        begun = bool((document.get("status") or {}).get("replicas"))
+        if not finalizers(document) and not (begun and self.is_wrong("restored")):
+            await self.hold(document)
         if not cluster["spec"].get("controlPlaneEndpoint") and not self.is_wrong(
             "endpoint-of-others"
         ):
             return DONE
-        await self._secrets(one, cluster)
-        count, version = one["spec"]["replicas"], one["spec"]["version"]
+        await self._secrets(document, cluster)
+        count, version = document["spec"]["replicas"], document["spec"]["version"]
         for number in range(count):
-            name = f"{one['metadata']['name']}-{number}"
+            name = f"{document['metadata']['name']}-{number}"
             if self.is_wrong("once"):
-                name = self._noted(one, number)
-            await self._machine(one, cluster, number, name)
+                name = self._noted(document, number)
+            await self._machine(document, cluster, number, name)
             if self.is_wrong("once"):
-                await self.report(one, {f"machine-{number}": name})
-        await self._report(one, count, version)
+                await self.report(document, {f"machine-{number}": name})
+        await self._report(document, count, version)
         return DONE
 
-    async def free(self, one: Document) -> None:
-        for machine in await self._machines(one):
+    async def free(self, document: Document) -> None:
+        for machine in await self._machines(document):
             await self.client.delete(_MACHINES, Key.of(machine))
         for purpose in ("kubeconfig", "kube", "ca"):
-            key = Key(one["metadata"]["namespace"], f"{self.cluster_of(one)}-{purpose}")
+            key = Key(document["metadata"]["namespace"], f"{self.cluster_of(document)}-{purpose}")
             try:
                 await self.client.delete(SECRETS, key)
             except NotFound:
                 continue
 
-    async def _machines(self, one: Document) -> list[Document]:
-        found = (await self.client.list(_MACHINES, one["metadata"]["namespace"])).items
-        return [each for each in found if self.cluster_of(each) == self.cluster_of(one)]
+    async def _machines(self, document: Document) -> list[Document]:
+        results = (await self.client.list(_MACHINES, document["metadata"]["namespace"])).items
+        return [item for item in results if self.cluster_of(item) == self.cluster_of(document)]
 
-    async def _report(self, one: Document, count: int, version: str) -> None:
-        status: Document = {"replicas": count, "versions": self._versions(one, count, version)}
-        done = not self.is_wrong("initialized: back") or not one["metadata"]["labels"].get(
+    async def _report(self, document: Document, count: int, version: str) -> None:
+        status: Document = {"replicas": count, "versions": self._versions(document, count, version)}
+        done = not self.is_wrong("initialized: back") or not document["metadata"]["labels"].get(
             "conformance"
         )
         status["initialization"] = {"controlPlaneInitialized": done}
-        await self.report(one, status)
+        await self.report(document, status)
 
-    def _versions(self, one: Document, count: int, version: str) -> list[Document]:
-        told = [{"version": version, "replicas": count}]
-        known = ((one.get("status") or {}).get("versions") or told)[0]["version"]
+    def _versions(self, document: Document, count: int, version: str) -> list[Document]:
+        messages = [{"version": version, "replicas": count}]
+        known = ((document.get("status") or {}).get("versions") or messages)[0]["version"]
         if self.is_wrong("versions-order: counts"):
             return [{"version": version}]
         if self.is_wrong("versions-order: order") and known != version:
-            return [*told, {"version": known, "replicas": 0}]
-        return told
+            return [*messages, {"version": known, "replicas": 0}]
+        return messages
 
-    def _noted(self, one: Document, number: int) -> str:
+    def _noted(self, document: Document, number: int) -> str:
         """A random name, which is noted after the Machine is made: too late for a crash."""
-        known = (one.get("status") or {}).get(f"machine-{number}")
-        return known or f"{one['metadata']['name']}-{self.runtime.random.random()}"
+        known = (document.get("status") or {}).get(f"machine-{number}")
+        return known or f"{document['metadata']['name']}-{self.runtime.random.random()}"
 
-    async def _machine(self, one: Document, cluster: Document, number: int, name: str) -> None:
-        key = Key(one["metadata"]["namespace"], name)
+    async def _machine(self, document: Document, cluster: Document, number: int, name: str) -> None:
+        key = Key(document["metadata"]["namespace"], name)
         known = await self.get(_MACHINES, key)
         if known is None:
-            known = await self.client.create(_MACHINES, self._new(one, cluster, key, number))
-        await self._follow(one, known)
-        told = (known.get("status") or {}).get("conditions") or ()
-        if not told and not self.is_wrong("min-ready-seconds"):
+            known = await self.client.create(_MACHINES, self._new(document, cluster, key, number))
+        await self._follow(document, known)
+        conditions = (known.get("status") or {}).get("conditions") or ()
+        if not conditions and not self.is_wrong("min-ready-seconds"):
             condition = {"type": "UpToDate", "status": "True", "reason": "UpToDate"}
             status = {"status": {"conditions": [condition]}}
             await self.client.patch(_MACHINES, key, status, subresource="status")
 
-    def _new(self, one: Document, cluster: Document, key: Key, number: int) -> Document:
-        labels = {_CLUSTER: self.cluster_of(one), _LABEL: ""}
+    def _new(self, document: Document, cluster: Document, key: Key, number: int) -> Document:
+        labels = {_CLUSTER: self.cluster_of(document), _LABEL: ""}
         if self.is_wrong("machines-label"):
             labels[_LABEL] = "true"
         domains = (cluster.get("status") or {}).get("failureDomains") or ()
-        for_us = [each["name"] for each in domains if each["controlPlane"]]
+        for_us = [domain["name"] for domain in domains if domain["controlPlane"]]
         if self.is_wrong("placement: all"):
-            for_us = [each["name"] for each in domains]
-        spec = {"clusterName": self.cluster_of(one), "version": one["spec"]["version"]}
+            for_us = [domain["name"] for domain in domains]
+        spec = {"clusterName": self.cluster_of(document), "version": document["spec"]["version"]}
         if for_us and not self.is_wrong("placement: none"):
             spec["failureDomain"] = for_us[number % len(for_us)]
-        owners = [owned_by(one)]
+        owners = [owned_by(document)]
         metadata = {"name": key.name, "namespace": key.namespace, "labels": labels}
         return {
             "apiVersion": _MACHINES.api_version,
@@ -134,11 +134,11 @@ class HandControlPlane(ByHand):
             "spec": spec,
         }
 
-    async def _follow(self, one: Document, machine: Document) -> None:
+    async def _follow(self, document: Document, machine: Document) -> None:
         """What changes in place."""
-        template = one["spec"]["machineTemplate"]
-        told = template.get("metadata") or {}
-        wanted: Document = {"metadata": {part: told.get(part) or {} for part in told}}
+        template = document["spec"]["machineTemplate"]
+        metadata = template.get("metadata") or {}
+        wanted: Document = {"metadata": {part: metadata.get(part) or {} for part in metadata}}
         if self.is_wrong("metadata-propagation"):
             wanted = {"metadata": {}}
         if self.is_wrong("metadata-propagation: labels"):
@@ -154,8 +154,8 @@ class HandControlPlane(ByHand):
         if _misses(machine, wanted):
             await self.client.patch(_MACHINES, Key.of(machine), wanted)
 
-    async def _secrets(self, one: Document, cluster: Document) -> None:
-        where = Key(one["metadata"]["namespace"], self.cluster_of(one))
+    async def _secrets(self, document: Document, cluster: Document) -> None:
+        where = Key(document["metadata"]["namespace"], self.cluster_of(document))
         authority = await self._certificate(where)
         name = f"{where.name}-{'kube' if self.is_wrong('kubeconfig: name') else 'kubeconfig'}"
         known = await self.get(SECRETS, Key(where.namespace, name))
@@ -189,10 +189,10 @@ class HandControlPlane(ByHand):
             return b"no kubeconfig"
         years = 10 if self.is_wrong("kubeconfig-renewal: long") else 1
         now, valid = self.runtime.clock(), timedelta(days=365 * years)
-        made = issue(authority, "admin", now=now, valid=valid, algorithm="ECDSA-P256")
+        key_pair = issue(authority, "admin", now=now, valid=valid, algorithm="ECDSA-P256")
         user = {
-            "client-certificate-data": b64encode(made.certificate).decode(),
-            "client-key-data": b64encode(made.key).decode(),
+            "client-certificate-data": b64encode(key_pair.certificate).decode(),
+            "client-key-data": b64encode(key_pair.key).decode(),
         }
         config = {
             "apiVersion": "v1",
@@ -217,6 +217,6 @@ def _misses(machine: Document, wanted: Document) -> bool:
     for part, fields in wanted.items():
         for name, value in fields.items():
             there = (machine.get(part) or {}).get(name) or {}
-            if any(there.get(key) != one for key, one in value.items()):
+            if any(there.get(key) != item for key, item in value.items()):
                 return True
     return False

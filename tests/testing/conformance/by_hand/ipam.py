@@ -29,51 +29,51 @@ class HandIPAM(ByHand):
         self.made: set[Key] = set()
         self.taken: dict[tuple[str, str], set[int]] = {}
 
-    def cluster_of(self, one: Document) -> str:
-        return str(one["spec"].get("clusterName", ""))
+    def cluster_of(self, document: Document) -> str:
+        return str(document["spec"].get("clusterName", ""))
 
-    def is_owned(self, one: Document) -> bool:
-        pool = one["spec"]["poolRef"]
+    def is_owned(self, document: Document) -> bool:
+        pool = document["spec"]["poolRef"]
         return self.is_wrong("others") or pool["apiGroup"] == POOLS.group
 
-    async def condition(self, one: Document, of_type: str, holds: bool) -> None:
+    async def condition(self, document: Document, of_type: str, holds: bool) -> None:
         """Claims of others are none of its business."""
 
     async def _reconcile(self, key: Key) -> Result:
-        one = self.objects.raw(key)
+        document = self.objects.raw(key)
         if (
-            one is not None
+            document is not None
             and self.is_wrong("paused")
-            and "deletionTimestamp" not in one["metadata"]
+            and "deletionTimestamp" not in document["metadata"]
         ):
-            return await self.advance(one, None) if self.is_owned(one) else DONE
+            return await self.advance(document, None) if self.is_owned(document) else DONE
         return await super()._reconcile(key)
 
-    async def advance(self, one: Document, cluster: Document | None) -> Result:
-        space = one["metadata"]["namespace"]
-        pool = self.pools.raw(Key(space, one["spec"]["poolRef"]["name"]))
+    async def advance(self, document: Document, cluster: Document | None) -> Result:
+        space = document["metadata"]["namespace"]
+        pool = self.pools.raw(Key(space, document["spec"]["poolRef"]["name"]))
         if pool is None:
             return DONE
-        if not finalizers(one) and not self.is_wrong("finalizer"):
-            await self.hold(one)
-        name = one["metadata"]["name"] + ("-ip" if self.is_wrong("name") else "")
+        if not finalizers(document) and not self.is_wrong("finalizer"):
+            await self.hold(document)
+        name = document["metadata"]["name"] + ("-ip" if self.is_wrong("name") else "")
         if await self.get(_ADDRESSES, Key(space, name)) is None:
-            await self.client.create(_ADDRESSES, self._address(one, pool, name))
-            self.made.add(Key.of(one))
-        elif self.is_wrong("unique: moves") and one["metadata"].get("annotations"):
+            await self.client.create(_ADDRESSES, self._address(document, pool, name))
+            self.made.add(Key.of(document))
+        elif self.is_wrong("unique: moves") and document["metadata"].get("annotations"):
             spec = {"spec": {"address": "10.9.9.9"}}
             await self.client.patch(_ADDRESSES, Key(space, name), spec)
-        if self.is_wrong("finalizer") and not finalizers(one):
-            await self.hold(one)
+        if self.is_wrong("finalizer") and not finalizers(document):
+            await self.hold(document)
         if not self.is_wrong("address-ref"):
-            await self.report(one, {"addressRef": {"name": name}})
+            await self.report(document, {"addressRef": {"name": name}})
         return DONE
 
-    async def free(self, one: Document) -> None:
-        metadata = one["metadata"]
+    async def free(self, document: Document) -> None:
+        metadata = document["metadata"]
         if self.is_wrong("release: address"):
             return
-        if self.is_wrong("release: forgets") and Key.of(one) not in self.made:
+        if self.is_wrong("release: forgets") and Key.of(document) not in self.made:
             return
         name = metadata["name"] + ("-ip" if self.is_wrong("name") else "")
         known = await self.get(_ADDRESSES, Key(metadata["namespace"], name))
@@ -82,19 +82,19 @@ class HandIPAM(ByHand):
         self._numbers(known).discard(int(known["spec"]["address"].rpartition(".")[2]))
         await self.client.delete(_ADDRESSES, Key.of(known))
         if finalizers(known):
-            gone: Document = {"metadata": {"finalizers": None}}
-            await self.client.patch(_ADDRESSES, Key.of(known), gone)
+            removals: Document = {"metadata": {"finalizers": None}}
+            await self.client.patch(_ADDRESSES, Key.of(known), removals)
 
     def _numbers(self, address: Document) -> set[int]:
         pool = (address["metadata"]["namespace"], address["spec"]["poolRef"]["name"])
         return self.taken.setdefault(pool, set())
 
-    def _address(self, one: Document, pool: Document, name: str) -> Document:
+    def _address(self, document: Document, pool: Document, name: str) -> Document:
         metadata: dict[str, Any] = {
             "name": name,
-            "namespace": one["metadata"]["namespace"],
+            "namespace": document["metadata"]["namespace"],
             "ownerReferences": [
-                owned_by(one, controller=not self.is_wrong("claim-owner")),
+                owned_by(document, controller=not self.is_wrong("claim-owner")),
                 owned_by(pool, controller=False),
             ],
             "finalizers": [_PROTECTION],
@@ -105,15 +105,18 @@ class HandIPAM(ByHand):
             metadata["ownerReferences"][1]["blockOwnerDeletion"] = False
         if self.is_wrong("protection"):
             metadata.pop("finalizers")
-        spec = {"claimRef": {"name": one["metadata"]["name"]}, "poolRef": one["spec"]["poolRef"]}
-        made: Document = {
+        spec = {
+            "claimRef": {"name": document["metadata"]["name"]},
+            "poolRef": document["spec"]["poolRef"],
+        }
+        result: Document = {
             "apiVersion": _ADDRESSES.api_version,
             "kind": _ADDRESSES.kind,
             "metadata": metadata,
             "spec": {**spec, "prefix": 24},
         }
-        taken = self._numbers(made)
-        number = 7 if self.is_wrong("unique: same") else max(taken, default=0) + 1
-        taken.add(number)
-        made["spec"]["address"] = f"{pool['spec']['prefix']}{number}"
-        return made
+        entries = self._numbers(result)
+        number = 7 if self.is_wrong("unique: same") else max(entries, default=0) + 1
+        entries.add(number)
+        result["spec"]["address"] = f"{pool['spec']['prefix']}{number}"
+        return result

@@ -29,27 +29,30 @@ class HandMachine(ByHand):
     def _of_claim(self, change: Change) -> list[Key]:
         return [Key.of(change.document)]
 
-    async def advance(self, one: Document, cluster: Document | None) -> Result:
-        if not finalizers(one):
-            await self.hold(one)
-        key = Key.of(one)
+    async def advance(self, document: Document, cluster: Document | None) -> Result:
+        if not finalizers(document):
+            await self.hold(document)
+        key = Key.of(document)
         claim = await self.get(_CLAIMS, key)
         if claim is None:
-            await self.client.create(_CLAIMS, self._claim(one))
+            await self.client.create(_CLAIMS, self._claim(document))
         elif (claim.get("status") or {}).get("addressRef"):
-            await self.patch(one, {"spec": {"providerID": f"hand://{key}"}})
-            await self.report(one, {"initialization": {"provisioned": True}})
+            await self.patch(document, {"spec": {"providerID": f"hand://{key}"}})
+            await self.report(document, {"initialization": {"provisioned": True}})
         return DONE
 
-    def _claim(self, one: Document) -> Document:
-        metadata = {"name": one["metadata"]["name"], "namespace": one["metadata"]["namespace"]}
-        owner = owned_by(one, controller=not self.is_wrong("claim-of-machine"))
+    def _claim(self, document: Document) -> Document:
+        metadata = {
+            "name": document["metadata"]["name"],
+            "namespace": document["metadata"]["namespace"],
+        }
+        owner = owned_by(document, controller=not self.is_wrong("claim-of-machine"))
         pool = {"apiGroup": "ipam.example.com", "kind": "Pool", "name": "pool"}
         if self.is_wrong("pool-ref"):
             pool.pop("name")
         spec: Document = {"poolRef": pool}
         if not self.is_wrong("claim-cluster"):
-            spec["clusterName"] = self.cluster_of(one)
+            spec["clusterName"] = self.cluster_of(document)
         held: Document = (
             {"finalizers": ["example.com/stays"]} if self.is_wrong("claim-deletion") else {}
         )

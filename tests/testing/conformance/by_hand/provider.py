@@ -56,113 +56,113 @@ class ByHand(ABC):
     async def advance(self, one: Document, cluster: Document | None) -> Result:
         """Do what is to be done for an object."""
 
-    async def free(self, one: Document) -> None:
+    async def free(self, document: Document) -> None:
         """Undo it. Nothing, unless a provider says otherwise."""
-        del one
+        del document
 
     def is_wrong(self, rule: str) -> bool:
         """Whether this is the rule that it breaks."""
         return self.wrong == rule
 
     async def _reconcile(self, key: Key) -> Result:
-        one = self.objects.raw(key)
-        if one is None:
+        document = self.objects.raw(key)
+        if document is None:
             return DONE
-        cluster = self.clusters.raw(Key(key.namespace, self.cluster_of(one)))
-        if cluster is None and not self.is_wrong("owner") and not _leaves(one):
+        cluster = self.clusters.raw(Key(key.namespace, self.cluster_of(document)))
+        if cluster is None and not self.is_wrong("owner") and not _leaves(document):
             return DONE
-        paused = _is_paused(one) or (cluster is not None and _is_paused(cluster))
+        paused = _is_paused(document) or (cluster is not None and _is_paused(cluster))
         if cluster is not None and not self.is_wrong("paused-condition"):
-            await self.condition(one, "Paused", paused)
+            await self.condition(document, "Paused", paused)
         if paused and not self.is_wrong("pausing"):
             return DONE
-        if _leaves(one):
-            return await self._leave(one)
-        if not self.is_owned(one) and not self.is_wrong("owner"):
+        if _leaves(document):
+            return await self._leave(document)
+        if not self.is_owned(document) and not self.is_wrong("owner"):
             return DONE
         if self.is_wrong("idle"):
-            await self._fidget(one)
-            await self.advance(one, cluster)
+            await self._fidget(document)
+            await self.advance(document, cluster)
             return requeue(after=timedelta(seconds=10), because="it cannot sit still")
-        return await self.advance(one, cluster)
+        return await self.advance(document, cluster)
 
-    async def _leave(self, one: Document) -> Result:
-        if not finalizers(one) or self.is_wrong("deletion"):
+    async def _leave(self, document: Document) -> Result:
+        if not finalizers(document) or self.is_wrong("deletion"):
             return DONE
-        await self.free(one)
-        await self.patch(one, {"metadata": {"finalizers": None}})
+        await self.free(document)
+        await self.patch(document, {"metadata": {"finalizers": None}})
         return DONE
 
-    async def _fidget(self, one: Document) -> None:
+    async def _fidget(self, document: Document) -> None:
         now = str(int(self.runtime.clock().timestamp()))
-        if (one["metadata"].get("annotations") or {}).get("fidget") != now:
-            await self.patch(one, {"metadata": {"annotations": {"fidget": now}}})
+        if (document["metadata"].get("annotations") or {}).get("fidget") != now:
+            await self.patch(document, {"metadata": {"annotations": {"fidget": now}}})
 
-    async def hold(self, one: Document) -> None:
+    async def hold(self, document: Document) -> None:
         """Store the finalizer."""
-        await self.patch(one, {"metadata": {"finalizers": [self.FINALIZER]}})
+        await self.patch(document, {"metadata": {"finalizers": [self.FINALIZER]}})
 
-    async def condition(self, one: Document, of_type: str, holds: bool) -> None:
+    async def condition(self, document: Document, of_type: str, holds: bool) -> None:
         """Store a condition."""
-        conditions = (one.get("status") or {}).get("conditions") or []
+        conditions = (document.get("status") or {}).get("conditions") or []
         wanted = {"type": of_type, "status": str(holds), "reason": of_type}
         if wanted not in conditions:
-            others = [each for each in conditions if each["type"] != of_type]
-            await self.report(one, {"conditions": [*others, wanted]})
+            others = [item for item in conditions if item["type"] != of_type]
+            await self.report(document, {"conditions": [*others, wanted]})
 
-    async def report(self, one: Document, status: Document) -> None:
+    async def report(self, document: Document, status: Document) -> None:
         """Store what is new of a status."""
-        known = (self.now(one) or one).get("status") or {}
+        known = (self.now(document) or document).get("status") or {}
         if any(known.get(name) != value for name, value in status.items()):
-            await self.patch(one, {"status": status}, "status")
+            await self.patch(document, {"status": status}, "status")
 
-    async def patch(self, one: Document, patch: Document, part: str = "") -> None:
+    async def patch(self, document: Document, patch: Document, part: str = "") -> None:
         """Merge into an object, if it is there."""
         try:
-            await self.client.patch(self.KIND, Key.of(one), patch, subresource=part)
+            await self.client.patch(self.KIND, Key.of(document), patch, subresource=part)
         except NotFound:
             return
 
-    def now(self, one: Document) -> Document | None:
+    def now(self, document: Document) -> Document | None:
         """The object as it is after what was written."""
-        return self.objects.raw(Key.of(one))
+        return self.objects.raw(Key.of(document))
 
     async def get(self, resource: Resource, key: Key) -> Document | None:
         """An object as the server has it."""
         try:
-            found: Document = await self.client.get(resource, key)
+            document: Document = await self.client.get(resource, key)
         except NotFound:
             return None
-        return found
+        return document
 
-    def is_owned(self, one: Document) -> bool:
+    def is_owned(self, document: Document) -> bool:
         """Whether it has the owner that it needs."""
-        return self.owner_of(one) is not None
+        return self.owner_of(document) is not None
 
-    def owner_of(self, one: Document) -> Document | None:
+    def owner_of(self, document: Document) -> Document | None:
         """The reference to its owner."""
-        owners = one["metadata"].get("ownerReferences") or ()
-        return next((each for each in owners if each["kind"] == self.OWNER.kind), None)
+        owners = document["metadata"].get("ownerReferences") or ()
+        return next((owner for owner in owners if owner["kind"] == self.OWNER.kind), None)
 
-    def cluster_of(self, one: Document) -> str:
+    def cluster_of(self, document: Document) -> str:
         """The name of its Cluster."""
-        return str((one["metadata"].get("labels") or {}).get(Label.CLUSTER_NAME, ""))
+        return str((document["metadata"].get("labels") or {}).get(Label.CLUSTER_NAME, ""))
 
     def _of_cluster(self, change: Change) -> list[Key]:
         cluster = Key.of(change.document)
         return [
-            Key.of(one)
-            for one in self.objects.list(cluster.namespace)
-            if self.cluster_of(one) == cluster.name
+            Key.of(document)
+            for document in self.objects.list(cluster.namespace)
+            if self.cluster_of(document) == cluster.name
         ]
 
 
-def owned_by(one: Document, *, controller: bool = True) -> Document:
+def owned_by(document: Document, *, controller: bool = True) -> Document:
     """A reference to an owner."""
-    metadata = one["metadata"]
+    metadata = document["metadata"]
     return {
-        "apiVersion": one["apiVersion"],
-        "kind": one["kind"],
+        "apiVersion": document["apiVersion"],
+        "kind": document["kind"],
         "name": metadata["name"],
         "uid": metadata["uid"],
         "controller": controller,
@@ -170,15 +170,15 @@ def owned_by(one: Document, *, controller: bool = True) -> Document:
     }
 
 
-def finalizers(one: Document) -> list[Any]:
+def finalizers(document: Document) -> list[Any]:
     """Of an object."""
-    return list(one["metadata"].get("finalizers") or ())
+    return list(document["metadata"].get("finalizers") or ())
 
 
-def _leaves(one: Document) -> bool:
-    return "deletionTimestamp" in one["metadata"]
+def _leaves(document: Document) -> bool:
+    return "deletionTimestamp" in document["metadata"]
 
 
-def _is_paused(one: Document) -> bool:
-    annotations = one["metadata"].get("annotations") or {}
-    return bool((one.get("spec") or {}).get("paused")) or Annotation.PAUSED in annotations
+def _is_paused(document: Document) -> bool:
+    annotations = document["metadata"].get("annotations") or {}
+    return bool((document.get("spec") or {}).get("paused")) or Annotation.PAUSED in annotations

@@ -50,9 +50,11 @@ class BuiltInRights:
 
     def allows_all(self, kind: Kind, verb: str, subresource: str) -> bool:
         """Report whether the user may do this to all objects of a kind."""
-        one = kind.resource
-        key = (verb, one.group, one.plural, subresource)
-        wanted = Attributes(self.user, verb, one.group, one.version, one.plural, subresource)
+        resource = kind.resource
+        key = (verb, resource.group, resource.plural, subresource)
+        wanted = Attributes(
+            self.user, verb, resource.group, resource.version, resource.plural, subresource
+        )
         if not self.allow(wanted) or not self._decided.get(key):
             return False
         if verb in _READING:
@@ -64,8 +66,8 @@ class BuiltInRights:
     def allow(self, wanted: Attributes) -> bool:
         """Report whether a request of the user is allowed."""
         key = (wanted.verb, wanted.group, wanted.resource, wanted.subresource)
-        found = self._decided.get(key)
-        return self._decision(key, wanted) if found is None else found
+        result = self._decided.get(key)
+        return self._decision(key, wanted) if result is None else result
 
     @property
     def denied_requests(self) -> list[tuple[str, str, str, str]]:
@@ -120,7 +122,7 @@ class BuiltInRights:
 
     def _is_aggregated(self, role: Document) -> bool:
         labels = role["metadata"].get("labels") or {}
-        return any(labels.get(one) == "true" for one in self._labels)
+        return any(labels.get(label) == "true" for label in self._labels)
 
     def _on_write(self, event: WriteEvent) -> None:
         if event.table == _CLUSTER_ROLES:

@@ -79,12 +79,24 @@ def _prepare_rule(rule: Document) -> _OwnedRule:
 
 def _uncovered_resources(have: list[_OwnedRule], rule: Document) -> Iterator[Document]:
     for group in rule.get("apiGroups") or ():
-        in_group = [one for one in have if ANY in one.groups or group in one.groups]
+        in_group = [
+            owned_rule
+            for owned_rule in have
+            if ANY in owned_rule.groups or group in owned_rule.groups
+        ]
         for resource in rule.get("resources") or ():
-            of_resource = [one for one in in_group if _covers_resource(one.resources, resource)]
+            of_resource = [
+                owned_rule
+                for owned_rule in in_group
+                if _covers_resource(owned_rule.resources, resource)
+            ]
             for name, times in Counter(rule.get("resourceNames") or (None,)).items():
-                held = [one for one in of_resource if one.names is None or name in one.names]
-                verbs = [one for one in _uncovered_verbs(held, rule) for _ in range(times)]
+                held = [
+                    owned_rule
+                    for owned_rule in of_resource
+                    if owned_rule.names is None or name in owned_rule.names
+                ]
+                verbs = [verb for verb in _uncovered_verbs(held, rule) for _ in range(times)]
                 if verbs:
                     part: Document = {"apiGroups": [group], "resources": [resource]}
                     if name is not None:
@@ -93,8 +105,8 @@ def _uncovered_resources(have: list[_OwnedRule], rule: Document) -> Iterator[Doc
 
 
 def _uncovered_verbs(held: list[_OwnedRule], rule: Document) -> list[str]:
-    verbs = frozenset[str]().union(*(one.verbs for one in held))
-    return [] if ANY in verbs else [one for one in rule.get("verbs") or () if one not in verbs]
+    verbs = frozenset[str]().union(*(owned_rule.verbs for owned_rule in held))
+    return [] if ANY in verbs else [verb for verb in rule.get("verbs") or () if verb not in verbs]
 
 
 def _covers_resource(owned: frozenset[str], resource: str) -> bool:
@@ -106,6 +118,10 @@ def _covers_resource(owned: frozenset[str], resource: str) -> bool:
 
 def _uncovered_paths(have: list[_OwnedRule], rule: Document) -> Iterator[Document]:
     for path in rule.get("nonResourceURLs") or ():
-        held = [one for one in have if any(path_covers(each, path) for each in one.paths)]
+        held = [
+            owned_rule
+            for owned_rule in have
+            if any(path_covers(item, path) for item in owned_rule.paths)
+        ]
         for verb in _uncovered_verbs(held, rule):
             yield {"nonResourceURLs": [path], "verbs": [verb]}

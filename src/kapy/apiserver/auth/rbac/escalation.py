@@ -94,9 +94,9 @@ class EscalationCheck:
 
     def _is_allowed(self, review: Review, verb: str, group: str, plural: str, name: str) -> bool:
         space = review.namespace
-        asked = Attributes(review.user, verb, group, "*", plural, namespace=space, name=name)
+        attributes = Attributes(review.user, verb, group, "*", plural, namespace=space, name=name)
         try:
-            self._grants(asked)
+            self._grants(attributes)
         except Forbidden:
             return False
         return True

@@ -78,33 +78,33 @@ class RBACAuthorizer:
             *(user.name, user.groups, wanted.verb, wanted.namespace, wanted.resource),
             *(wanted.group, wanted.name, wanted.subresource, wanted.path),
         )
-        found = self._decided.get(key)
-        if found is None:
+        results = self._decided.get(key)
+        if results is None:
             if len(self._decided) >= _REMEMBERED:
                 self._decided.clear()
-            found = self._decide(wanted)
+            results = self._decide(wanted)
             if _length(key) <= _LONGEST:
-                self._decided[key] = found
-        allowed, why = found
+                self._decided[key] = results
+        allowed, why = results
         if not allowed:
             raise wanted.forbidden(why)
         return why
 
     def _decide(self, wanted: Attributes) -> tuple[bool, str]:
         problems: list[str] = []
-        asked: set[tuple[str, str, str]] = set()
+        request: set[tuple[str, str, str]] = set()
         for namespace, grant in self._grants(wanted.user, wanted.namespace):
             role = (grant.kind, grant.role, namespace)
-            if role in asked:
+            if role in request:
                 continue
-            asked.add(role)
+            request.add(role)
             rules = self.rules_of_role(*role)
             if rules is None:
                 problems.append(_missing_role_message(grant))
             elif any(allows(rule, wanted) for rule in rules):
                 return True, f"RBAC: allowed by {grant.source}"
-        said = _join_messages(problems)
-        return False, f"RBAC: {said}" if said else ""
+        messages = _join_messages(problems)
+        return False, f"RBAC: {messages}" if messages else ""
 
     def rules_of_user(
         self, user: User, namespace: str, named: str = ""
@@ -113,17 +113,17 @@ class RBACAuthorizer:
 
         named: the name of such a role in messages; "": its kind.
         """
-        found: list[Document] = []
+        result: list[Document] = []
         problems: list[str] = []
         if self.built_in is not None and user.name == self.built_in.user.name:
-            found += self.built_in.rules()
+            result += self.built_in.rules()
         for where, grant in self._grants(user, namespace):
             rules = self.rules_of_role(grant.kind, grant.role, where)
             if rules is None:
                 problems.append(_missing_role_message(grant, named))
             else:
-                found += rules
-        return found, _join_messages(problems)
+                result += rules
+        return result, _join_messages(problems)
 
     def rules_of_role(self, kind: str, name: str, namespace: str) -> list[Document] | None:
         """Return the rules of a role, None if it does not exist."""
@@ -131,10 +131,10 @@ class RBACAuthorizer:
             table, namespace = self._store.peek(CLUSTER_ROLES), ""
         else:
             table = self._store.peek(ROLES)
-        found = None if table is None else table.get(namespace, name)
-        if found is None and self.defaults and kind == "ClusterRole":
-            found = DEFAULT_ROLES.get(name)
-        return None if found is None else list(found.get("rules") or ())
+        role = None if table is None else table.get(namespace, name)
+        if role is None and self.defaults and kind == "ClusterRole":
+            role = DEFAULT_ROLES.get(name)
+        return None if role is None else list(role.get("rules") or ())
 
     def reset(self) -> None:
         """Drop the index, so that the next request builds it again."""
@@ -215,10 +215,10 @@ class RBACAuthorizer:
 def _subjects(document: Mapping[str, object], namespace: str) -> Iterator[tuple[str, str, int]]:
     """Yield the subjects of a binding: index key, text for reviews, position in the list."""
     subjects: list[Document] = document.get("subjects") or []  # type: ignore[assignment]
-    for place, one in enumerate(subjects):
-        kind, name = one["kind"], one["name"]
+    for place, subject in enumerate(subjects):
+        kind, name = subject["kind"], subject["name"]
         if kind == "ServiceAccount":
-            space = one.get("namespace") or namespace
+            space = subject.get("namespace") or namespace
             if space:
                 called = f"{kind} {go_quoted(f'{name}/{space}')}"
                 yield f"u:system:serviceaccount:{space}:{name}", called, place

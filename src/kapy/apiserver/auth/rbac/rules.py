@@ -22,7 +22,7 @@ def allows(rule: Document, wanted: Attributes) -> bool:
         return False
     if wanted.path is not None:
         path = wanted.path
-        return any(path_covers(one, path) for one in rule.get("nonResourceURLs") or ())
+        return any(path_covers(item, path) for item in rule.get("nonResourceURLs") or ())
     names = rule.get("resourceNames")
     return (
         _has(rule, "apiGroups", wanted.group)
@@ -66,8 +66,8 @@ _SHOWN: Final = (
 
 def format_rule(rule: Document) -> str:
     """Return a rule in the form `{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}`."""
-    found = [f"{label}:{quote_list(rule[field])}" for label, field in _SHOWN if rule.get(field)]
-    return "{" + ", ".join(found) + "}"
+    result = [f"{label}:{quote_list(rule[field])}" for label, field in _SHOWN if rule.get(field)]
+    return "{" + ", ".join(result) + "}"
 
 
 def quote_list(words: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from kapy.apiserver.controllers.workloads.statuses import hash_of, set_condition
 from kapy.apiserver.controllers.workloads.workloads import Workloads, is_active
 from kapy.kube import Document
 from kapy.kube.digits import parse_integer
-from kapy.kube.int_or_percent import WHOLE_NUMBER
+from kapy.kube.int_or_percent import WHOLE_NUMBER, InvalidIntOrPercent, scaled_value
 
 HASH: Final = "pod-template-hash"
 REVISION: Final = "deployment.kubernetes.io/revision"
@@ -26,8 +26,15 @@ def reconcile_deployment(here: Workloads, document: Document) -> None:
     wanted, template = spec.get("replicas", 1), spec["template"]
     sets = here.owned("replicasets.apps", document)
     digest = hash_of(template)
-    new = next((one for one in sets if one["metadata"]["labels"].get(HASH) == digest), None)
-    old = [one for one in sets if one is not new]
+    new = next(
+        (
+            machine_set
+            for machine_set in sets
+            if machine_set["metadata"]["labels"].get(HASH) == digest
+        ),
+        None,
+    )
+    old = [machine_set for machine_set in sets if machine_set is not new]
     if spec.get("paused") and new is None:
         _scale(here, old[-1:], wanted)
     else:
@@ -56,7 +63,7 @@ def _roll_out(
         _scale(here, old, 0)
     grown = wanted
     if first_down:
-        grown = max(wanted - sum(len(here.owned("pods", one)) for one in old), 0)
+        grown = max(wanted - sum(len(here.owned("pods", element)) for element in old), 0)
     if new is None:
         number = _last_revision(sets) + 1
         new = _create_replica_set(here, document, hash_of(spec["template"]), grown, number=number)
@@ -68,9 +75,9 @@ def _roll_out(
     left = max(
         wanted - ready - (_resolve_max_unavailable(document, wanted) if first_down else 0), 0
     )
-    for one in reversed(old):
-        keeps = min(one["spec"].get("replicas", 0), left)
-        _scale(here, [one], keeps)
+    for item in reversed(old):
+        keeps = min(item["spec"].get("replicas", 0), left)
+        _scale(here, [item], keeps)
         left -= keeps
     _clean_up_history(here, old, spec.get("revisionHistoryLimit", KEPT_SETS))
 
@@ -112,7 +119,7 @@ def _create_replica_set(
 def _update_revision(here: Workloads, new: Document, sets: Sequence[Document]) -> Document:
     """Give the newest ReplicaSet the highest revision, also when an old one is used again."""
     notes = new["metadata"].get("annotations") or {}
-    highest = _last_revision([one for one in sets if one is not new])
+    highest = _last_revision([machine_set for machine_set in sets if machine_set is not new])
     if _last_revision([new]) > highest:
         return new
     metadata = {**new["metadata"], "annotations": {**notes, REVISION: str(highest + 1)}}
@@ -130,25 +137,32 @@ def _update_min_ready_seconds(here: Workloads, new: Document, spec: Document) ->
 
 
 def _last_revision(sets: Sequence[Document]) -> int:
-    numbers = [(one["metadata"].get("annotations") or {}).get(REVISION, "0") for one in sets]
-    return max((parse_integer(one) for one in numbers if WHOLE_NUMBER.fullmatch(one)), default=0)
+    numbers = [
+        (machine_set["metadata"].get("annotations") or {}).get(REVISION, "0")
+        for machine_set in sets
+    ]
+    return max(
+        (parse_integer(number) for number in numbers if WHOLE_NUMBER.fullmatch(number)), default=0
+    )
 
 
 def _scale(here: Workloads, sets: Sequence[Document], replicas: int) -> None:
-    for one in sets:
-        if one["spec"].get("replicas") != replicas:
-            here.write("replicasets.apps", one, spec={**one["spec"], "replicas": replicas})
+    for machine_set in sets:
+        if machine_set["spec"].get("replicas") != replicas:
+            here.write(
+                "replicasets.apps", machine_set, spec={**machine_set["spec"], "replicas": replicas}
+            )
 
 
 def _clean_up_history(here: Workloads, old: Sequence[Document], kept: int) -> None:
     """Delete the oldest ReplicaSets without Pods, beyond the history limit."""
     empty = [
-        one
-        for one in old
-        if not one["spec"].get("replicas") and not (one.get("status") or {}).get("replicas")
+        element
+        for element in old
+        if not element["spec"].get("replicas") and not (element.get("status") or {}).get("replicas")
     ]
-    for one in empty[: max(len(empty) - kept, 0)]:
-        here.delete("replicasets.apps", one)
+    for item in empty[: max(len(empty) - kept, 0)]:
+        here.delete("replicasets.apps", item)
 
 
 def _deployment_status(
@@ -158,7 +172,12 @@ def _deployment_status(
     total = _sum(sets, "replicas")
     ready = _sum(sets, "readyReplicas")
     updated = _sum(
-        [one for one in sets if one["metadata"]["labels"].get(HASH) == digest], "replicas"
+        [
+            machine_set
+            for machine_set in sets
+            if machine_set["metadata"]["labels"].get(HASH) == digest
+        ],
+        "replicas",
     )
     available_now = _sum(sets, "availableReplicas")
     before = document.get("status") or {}
@@ -188,7 +207,12 @@ def _availability(here: Workloads, sets: Sequence[Document], *, available: bool)
     """Return the message of `Available`, with the reason why the first unready Pod is not ready."""
     if available:
         return "Deployment has minimum availability."
-    pods = (pod for one in reversed(sets) for pod in here.owned("pods", one) if is_active(pod))
+    pods = (
+        pod
+        for machine_set in reversed(sets)
+        for pod in here.owned("pods", machine_set)
+        if is_active(pod)
+    )
     why = next(filter(None, map(not_ready_reason, pods)), "")
     return "Deployment does not have minimum availability." + (f" {why}" if why else "")
 
@@ -205,7 +229,12 @@ def _progress(
         return done
     before, spec = document.get("status") or {}, document["spec"]
     known: Document = next(
-        (one for one in before.get("conditions") or () if one["type"] == "Progressing"), {}
+        (
+            condition
+            for condition in before.get("conditions") or ()
+            if condition["type"] == "Progressing"
+        ),
+        {},
     )
     same = before.get("observedGeneration") == document["metadata"].get("generation", 1)
     if same and (known.get("reason"), known.get("message")) == done[1:]:
@@ -238,11 +267,11 @@ def _resolve_max_unavailable(document: Document, wanted: int) -> int:
     if strategy.get("type") == "Recreate":
         return wanted
     value = (strategy.get("rollingUpdate") or {}).get("maxUnavailable", "25%")
-    if isinstance(value, int):
-        return value
-    digits = str(value).removesuffix("%")
-    return wanted * int(digits) // 100 if digits.isdecimal() else 0
+    try:
+        return scaled_value(value, wanted, round_up=False)
+    except InvalidIntOrPercent:
+        return 0
 
 
 def _sum(documents: Sequence[Document], name: str) -> int:
-    return sum((one.get("status") or {}).get(name, 0) for one in documents)
+    return sum((document.get("status") or {}).get(name, 0) for document in documents)

@@ -31,17 +31,17 @@ Port = tuple[str, str, int]
 def write_slices(here: Workloads) -> None:
     """Write the EndpointSlices of all Services according to their Pods."""
     there: dict[Key, dict[str, Document]] = {}
-    for one in here.all(_SLICES):
-        labels = one["metadata"].get("labels") or {}
+    for item in here.all(_SLICES):
+        labels = item["metadata"].get("labels") or {}
         if labels.get(_MANAGED_BY) == MANAGER:
-            key = Key(one["metadata"]["namespace"], labels.get(_SERVICE, ""))
-            there.setdefault(key, {})[one["metadata"]["name"]] = one
+            key = Key(item["metadata"]["namespace"], labels.get(_SERVICE, ""))
+            there.setdefault(key, {})[item["metadata"]["name"]] = item
     for service in here.all("services"):
         if has_endpoints(service):
             _write(here, service, there.pop(Key.of(service), {}))
     for slices in there.values():
-        for one in slices.values():
-            here.delete(_SLICES, one)
+        for value in slices.values():
+            here.delete(_SLICES, value)
 
 
 def has_endpoints(service: Document) -> bool:
@@ -56,13 +56,13 @@ def _write(here: Workloads, service: Document, there: dict[str, Document]) -> No
         listed = [
             {"name": name_, "protocol": kind, "port": number} for name_, kind, number in ports
         ]
-        found = there.pop(name, None)
-        if found is None:
+        result = there.pop(name, None)
+        if result is None:
             here.create(_SLICES, service, _slice(service, name, listed, endpoints))
-        elif "deletionTimestamp" not in found["metadata"]:
-            here.write(_SLICES, found, ports=listed, endpoints=endpoints)
-    for one in there.values():
-        here.delete(_SLICES, one)
+        elif "deletionTimestamp" not in result["metadata"]:
+            here.write(_SLICES, result, ports=listed, endpoints=endpoints)
+    for value in there.values():
+        here.delete(_SLICES, value)
 
 
 def _slice(
@@ -85,7 +85,7 @@ def endpoints_of(here: Workloads, service: Document) -> Mapping[tuple[Port, ...]
     """Return the endpoints of a Service, grouped by their ports."""
     spec, namespace = service["spec"], service["metadata"]["namespace"]
     selector = selector_of({"matchLabels": spec["selector"]})
-    found: dict[tuple[Port, ...], list[Document]] = {}
+    endpoints: dict[tuple[Port, ...], list[Document]] = {}
     for pod in here.all("pods", namespace):
         status = pod.get("status") or {}
         ended = status.get("phase") in ("Succeeded", "Failed")
@@ -95,8 +95,8 @@ def endpoints_of(here: Workloads, service: Document) -> Mapping[tuple[Port, ...]
             continue
         ports = tuple(_ports_of(spec.get("ports") or (), pod))
         published = bool(spec.get("publishNotReadyAddresses"))
-        found.setdefault(ports, []).append(_endpoint(pod, published=published))
-    return found
+        endpoints.setdefault(ports, []).append(_endpoint(pod, published=published))
+    return endpoints
 
 
 def _endpoint(pod: Document, *, published: bool) -> Document:
@@ -118,29 +118,31 @@ def _endpoint(pod: Document, *, published: bool) -> Document:
 def _ports_of(wanted: Iterable[Mapping[str, Any]], pod: Document) -> Iterator[Port]:
     """Yield the ports of a Pod that the Service's ports target."""
     moved = _port_mapping(pod)
-    for one in wanted:
-        protocol = one.get("protocol") or "TCP"
-        target = one.get("targetPort") or one["port"]
+    for entry in wanted:
+        protocol = entry.get("protocol") or "TCP"
+        target = entry.get("targetPort") or entry["port"]
         number = target if isinstance(target, int) else _container_port(pod, str(target), protocol)
         if number:
-            yield one.get("name") or "", protocol, moved.get(str(number), number)
+            yield entry.get("name") or "", protocol, moved.get(str(number), number)
 
 
 def _container_port(pod: Document, name: str, protocol: str) -> int:
     """Return the container port with this name, 0 if no container has one."""
     for container in pod["spec"].get("containers") or ():
-        for one in container.get("ports") or ():
-            if one.get("name") == name and (one.get("protocol") or "TCP") == protocol:
-                return int(one["containerPort"])
+        for port in container.get("ports") or ():
+            if port.get("name") == name and (port.get("protocol") or "TCP") == protocol:
+                return int(port["containerPort"])
     return 0
 
 
 def _port_mapping(pod: Document) -> Mapping[str, int]:
     text = (pod["metadata"].get("annotations") or {}).get(PORTS, "")
     try:
-        found = decode_json(text) if text else {}
+        result = decode_json(text) if text else {}
     except BadJson:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         return {}
-    return {key: one for key, one in found.items() if isinstance(one, int) and 0 < one < 65536}
+    return {
+        key: value for key, value in result.items() if isinstance(value, int) and 0 < value < 65536
+    }

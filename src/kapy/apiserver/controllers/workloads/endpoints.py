@@ -19,16 +19,16 @@ def write_endpoints(here: Workloads) -> None:
 
     Endpoints of Services without a selector are managed by users and stay unchanged.
     """
-    there = {Key.of(one): one for one in here.all(_TABLE)}
+    there = {Key.of(item): item for item in here.all(_TABLE)}
     for service in here.all("services"):
         if has_endpoints(service):
             _write(here, service, there.pop(Key.of(service), None))
-    for one in there.values():
-        if (one["metadata"].get("labels") or {}).get(_MANAGED_BY) == _MANAGER:
-            here.delete(_TABLE, one)
+    for value in there.values():
+        if (value["metadata"].get("labels") or {}).get(_MANAGED_BY) == _MANAGER:
+            here.delete(_TABLE, value)
 
 
-def _write(here: Workloads, service: Document, found: Document | None) -> None:
+def _write(here: Workloads, service: Document, value: Document | None) -> None:
     labels = {**(service["metadata"].get("labels") or {}), _MANAGED_BY: _MANAGER}
     if service["spec"].get("clusterIP") == "None":
         labels[_HEADLESS] = ""
@@ -36,30 +36,30 @@ def _write(here: Workloads, service: Document, found: Document | None) -> None:
         _subset(ports, endpoints) for ports, endpoints in endpoints_of(here, service).items()
     ]
     name = service["metadata"]["name"]
-    if found is None:
+    if value is None:
         metadata = {"name": name, "labels": labels}
         here.create_unowned(
             _TABLE, service["metadata"]["namespace"], {"metadata": metadata, "subsets": subsets}
         )
-    elif "deletionTimestamp" not in found["metadata"]:
-        metadata = {**found["metadata"], "labels": labels}
-        here.write(_TABLE, found, metadata=metadata, subsets=subsets)
+    elif "deletionTimestamp" not in value["metadata"]:
+        metadata = {**value["metadata"], "labels": labels}
+        here.write(_TABLE, value, metadata=metadata, subsets=subsets)
 
 
 def _subset(ports: tuple[Port, ...], endpoints: list[Document]) -> Document:
-    found: dict[str, list[Document]] = {"addresses": [], "notReadyAddresses": []}
-    for one in endpoints:
-        ready = one["conditions"]["ready"]
+    result: dict[str, list[Document]] = {"addresses": [], "notReadyAddresses": []}
+    for endpoint in endpoints:
+        ready = endpoint["conditions"]["ready"]
         address = {
-            "ip": one["addresses"][0],
-            "nodeName": one["nodeName"],
-            "targetRef": one["targetRef"],
+            "ip": endpoint["addresses"][0],
+            "nodeName": endpoint["nodeName"],
+            "targetRef": endpoint["targetRef"],
         }
-        found["addresses" if ready else "notReadyAddresses"].append(address)
-    listed = [_port(*one) for one in ports]
-    return {**{name: one for name, one in found.items() if one}, "ports": listed}
+        result["addresses" if ready else "notReadyAddresses"].append(address)
+    listed = [_port(*port) for port in ports]
+    return {**{name: value for name, value in result.items() if value}, "ports": listed}
 
 
 def _port(name: str, protocol: str, number: int) -> Document:
-    told: Document = {"port": number, "protocol": protocol}
-    return {"name": name, **told} if name else told
+    result: Document = {"port": number, "protocol": protocol}
+    return {"name": name, **result} if name else result

@@ -16,15 +16,17 @@ SCHEDULER: Final = "default-scheduler"
 def is_ready(pod: Document) -> bool:
     """Report whether a Pod is Ready."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
+    )
 
 
 def ready_since(pod: Document) -> datetime | None:
     """Return the time since which a Pod is Ready; None if it is not, or has no such time."""
-    for one in (pod.get("status") or {}).get("conditions") or ():
-        if one["type"] == "Ready" and one["status"] == "True":
+    for condition in (pod.get("status") or {}).get("conditions") or ():
+        if condition["type"] == "Ready" and condition["status"] == "True":
             try:
-                return datetime.fromisoformat(one["lastTransitionTime"])
+                return datetime.fromisoformat(condition["lastTransitionTime"])
             except (KeyError, TypeError, ValueError):
                 return None
     return None
@@ -34,7 +36,7 @@ def unschedulable_status(pod: Document, message: str, now: str) -> Document:
     """Return the status of a Pod that fits no Node. message: the reason."""
     before = pod.get("status") or {}
     conditions = before.get("conditions") or ()
-    there: Document = next((one for one in conditions if one["type"] == "PodScheduled"), {})
+    there: Document = next((item for item in conditions if item["type"] == "PodScheduled"), {})
     condition = {
         "type": "PodScheduled",
         "status": "False",
@@ -82,12 +84,12 @@ def _not_ready_reasons(pod: Document) -> Iterator[str]:
     status = pod.get("status") or {}
     name = pod["metadata"]["name"]
     for field in ("initContainerStatuses", "containerStatuses"):
-        for one in status.get(field) or ():
-            waiting = (one.get("state") or {}).get("waiting") or {}
+        for item in status.get(field) or ():
+            waiting = (item.get("state") or {}).get("waiting") or {}
             if waiting.get("message"):
                 yield f"{waiting.get('reason', 'Waiting')}: {waiting['message']}"
     if status.get("message"):
         yield f"{status.get('reason', 'Failed')}: {status['message']}"
-    for one in status.get("conditions") or ():
-        if one.get("status") == "False" and one.get("message"):
-            yield f"Pod {name}: {one['message']}"
+    for condition in status.get("conditions") or ():
+        if condition.get("status") == "False" and condition.get("message"):
+            yield f"Pod {name}: {condition['message']}"

@@ -21,14 +21,16 @@ def reconcile_replica_set(here: Workloads, document: Document) -> None:
     """Create or delete Pods until the ReplicaSet has the desired number."""
     spec, meta = document["spec"], document["metadata"]
     wanted = spec.get("replicas", 1)
-    pods = [one for one in here.owned("pods", document) if is_active(one)]
+    pods = [item for item in here.owned("pods", document) if is_active(item)]
     for _ in range(wanted - len(pods)):
         if here.add_pod(document, spec["template"], here.random_name(meta["name"])) is None:
             break
     # Unscheduled Pods are deleted first, then the youngest.
-    for one in sorted(pods, key=lambda one: not _is_unscheduled(one))[: max(len(pods) - wanted, 0)]:
-        here.delete("pods", one)
-    pods = [one for one in here.owned("pods", document) if is_active(one)]
+    for pod in sorted(pods, key=lambda value: not _is_unscheduled(value))[
+        : max(len(pods) - wanted, 0)
+    ]:
+        here.delete("pods", pod)
+    pods = [item for item in here.owned("pods", document) if is_active(item)]
     ready = sum(map(is_ready, pods))
     available = here.count_available(pods, document)
     status = {
@@ -51,18 +53,18 @@ def reconcile_daemon_set(here: Workloads, document: Document) -> None:
     template = spec["template"]
     digest = hash_of(template)
     nodes = [
-        one["metadata"]["name"]
-        for one in here.all("nodes")
-        if is_feasible(one, template["spec"], daemon=True)
+        element["metadata"]["name"]
+        for element in here.all("nodes")
+        if is_feasible(element, template["spec"], daemon=True)
     ]
     replaces = (spec.get("updateStrategy") or {}).get("type") != "OnDelete"
     there = set[str]()
-    for one in here.owned("pods", document):
-        node = one["spec"].get("nodeName", "")
-        is_old = one["metadata"]["labels"].get(REVISION_HASH) != digest
+    for item in here.owned("pods", document):
+        node = item["spec"].get("nodeName", "")
+        is_old = item["metadata"]["labels"].get(REVISION_HASH) != digest
         if node not in nodes or node in there or (is_old and replaces):
-            here.delete("pods", one)
-        elif is_active(one):
+            here.delete("pods", item)
+        elif is_active(item):
             there.add(node)
     for node in nodes:
         if node not in there:
@@ -70,10 +72,10 @@ def reconcile_daemon_set(here: Workloads, document: Document) -> None:
             pod = here.add_pod(document, template, name, **{REVISION_HASH: digest})
             if pod is not None:
                 here.bind(pod, node)
-    pods = [one for one in here.owned("pods", document) if is_active(one)]
+    pods = [element for element in here.owned("pods", document) if is_active(element)]
     ready = sum(map(is_ready, pods))
     available = here.count_available(pods, document)
-    updated = sum(one["metadata"]["labels"].get(REVISION_HASH) == digest for one in pods)
+    updated = sum(element["metadata"]["labels"].get(REVISION_HASH) == digest for element in pods)
     status = {
         "currentNumberScheduled": len(pods),
         "desiredNumberScheduled": len(nodes),
@@ -97,11 +99,11 @@ def reconcile_stateful_set(here: Workloads, document: Document) -> None:
     first = (spec.get("ordinals") or {}).get("start", 0)
     names = {f"{meta['name']}-{number}": number for number in range(first, first + wanted)}
     replaces = (spec.get("updateStrategy") or {}).get("type") != "OnDelete"
-    pods = {one["metadata"]["name"]: one for one in here.owned("pods", document)}
-    for name, one in sorted(pods.items(), reverse=True):
-        is_old = one["metadata"]["labels"].get(REVISION_HASH) != digest
-        if name not in names or (is_old and replaces) or not is_active(one):
-            here.delete("pods", one)
+    pods = {element["metadata"]["name"]: element for element in here.owned("pods", document)}
+    for name, item in sorted(pods.items(), reverse=True):
+        is_old = item["metadata"]["labels"].get(REVISION_HASH) != digest
+        if name not in names or (is_old and replaces) or not is_active(item):
+            here.delete("pods", item)
     for name, number in names.items():
         if name not in pods or (replaces and _is_outdated(pods[name], digest)):
             labels = {
@@ -111,13 +113,13 @@ def reconcile_stateful_set(here: Workloads, document: Document) -> None:
             }
             if here.add_pod(document, template, name, **labels) is None:
                 break
-    found = [one for one in here.owned("pods", document) if is_active(one)]
-    ready = sum(map(is_ready, found))
-    updated = sum(not _is_outdated(one, digest) for one in found)
+    result = [element for element in here.owned("pods", document) if is_active(element)]
+    ready = sum(map(is_ready, result))
+    updated = sum(not _is_outdated(element, digest) for element in result)
     status = {
-        "replicas": len(found),
+        "replicas": len(result),
         **without_zeros(readyReplicas=ready, currentReplicas=updated, updatedReplicas=updated),
-        "availableReplicas": here.count_available(found, document),
+        "availableReplicas": here.count_available(result, document),
         "currentRevision": digest,
         "updateRevision": digest,
         "observedGeneration": meta.get("generation", 1),
@@ -134,13 +136,15 @@ def reconcile_job(here: Workloads, document: Document) -> None:
     """Create Pods until enough have succeeded; fail the Job after too many failures."""
     spec, meta = document["spec"], document["metadata"]
     before = document.get("status") or {}
-    ended = any(one["type"] in ("Complete", "Failed") for one in before.get("conditions") or ())
+    ended = any(
+        condition["type"] in ("Complete", "Failed") for condition in before.get("conditions") or ()
+    )
     if ended or spec.get("suspend"):
         return
     parallel = spec.get("parallelism", 1)
     wanted = spec.get("completions", 1 if "parallelism" not in spec else parallel)
     pods = here.owned("pods", document)
-    phases = [(one.get("status") or {}).get("phase") for one in pods]
+    phases = [(pod.get("status") or {}).get("phase") for pod in pods]
     done, failed = phases.count("Succeeded"), phases.count("Failed")
     active = sum(map(is_active, pods))
     given_up = failed > spec.get("backoffLimit", BACKOFF_LIMIT)
@@ -151,26 +155,30 @@ def reconcile_job(here: Workloads, document: Document) -> None:
             break
         active += 1
     status: dict[str, Any] = {**before, "startTime": before.get("startTime") or here.now()}
-    status |= {"active": active, "ready": sum(is_ready(one) for one in pods if is_active(one))}
+    status |= {"active": active, "ready": sum(is_ready(pod) for pod in pods if is_active(pod))}
     status |= {"succeeded": done, "failed": failed, "terminating": 0}
     status["uncountedTerminatedPods"] = {}
     if done >= wanted:
-        said = (True, "CompletionsReached", "Reached expected number of succeeded pods")
-        status["conditions"] = _end_conditions(here, before, SuccessCriteriaMet=said, Complete=said)
+        entries = (True, "CompletionsReached", "Reached expected number of succeeded pods")
+        status["conditions"] = _end_conditions(
+            here, before, SuccessCriteriaMet=entries, Complete=entries
+        )
         status["completionTime"] = here.now()
     elif given_up and not active:
-        said = (True, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
-        status["conditions"] = _end_conditions(here, before, FailureTarget=said, Failed=said)
-    here.write("jobs.batch", document, status={key: one for key, one in status.items() if one != 0})
+        entries = (True, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+        status["conditions"] = _end_conditions(here, before, FailureTarget=entries, Failed=entries)
+    here.write(
+        "jobs.batch", document, status={key: value for key, value in status.items() if value != 0}
+    )
 
 
 def _end_conditions(
     here: Workloads, before: Document, **said: tuple[bool, str, str]
 ) -> list[Document]:
-    found = [{**one} for one in set_conditions(here, before, **said)]
-    for one in found:
-        one["lastProbeTime"] = one.pop("lastUpdateTime", here.now())
-    return found
+    result = [{**condition} for condition in set_conditions(here, before, **said)]
+    for item in result:
+        item["lastProbeTime"] = item.pop("lastUpdateTime", here.now())
+    return result
 
 
 BY_TABLE: Final[Mapping[str, Callable[[Workloads, Document], None]]] = {

@@ -20,15 +20,15 @@ _OF_PODS = ("cpu", "memory")
 def requests_of(pod: Document) -> Amounts:
     """Return the total requests of containers that run at the same time, plus the overhead."""
     spec = pod["spec"]
-    wanted = _sum(_requests(one) for one in spec.get("containers") or ())
+    wanted = _sum(_requests(item) for item in spec.get("containers") or ())
     beside: Amounts = {}
     first: Amounts = {}
-    for one in spec.get("initContainers") or ():
-        if one.get("restartPolicy") == "Always":
-            beside = _sum((beside, _requests(one)))
+    for container in spec.get("initContainers") or ():
+        if container.get("restartPolicy") == "Always":
+            beside = _sum((beside, _requests(container)))
             first = _maximum(first, beside)
         else:
-            first = _maximum(first, _sum((beside, _requests(one))))
+            first = _maximum(first, _sum((beside, _requests(container))))
     wanted = _maximum(_sum((wanted, beside)), first)
     wanted |= {
         name: amount
@@ -63,15 +63,15 @@ def _requests(holder: Mapping[str, Any]) -> Amounts:
 
 
 def _sum(parts: Iterable[Amounts]) -> Amounts:
-    found: Amounts = {}
-    for one in parts:
-        add(found, one)
-    return found
+    result: Amounts = {}
+    for part in parts:
+        add(result, part)
+    return result
 
 
-def _maximum(one: Amounts, other: Amounts) -> Amounts:
-    names = one.keys() | other.keys()
-    return {name: max(one.get(name, _NOTHING), other.get(name, _NOTHING)) for name in names}
+def _maximum(value: Amounts, other: Amounts) -> Amounts:
+    names = value.keys() | other.keys()
+    return {name: max(value.get(name, _NOTHING), other.get(name, _NOTHING)) for name in names}
 
 
 @lru_cache(maxsize=1024)

@@ -14,6 +14,7 @@ from kapy.apiserver.controllers.workloads.pod_requests import (
     requests_of,
 )
 from kapy.kube import Document
+from kapy.kube.digits import has_only_digits, parse_integer
 from kapy.kube.selectors import selector_of
 
 MOST_PODS: Final = 110
@@ -22,8 +23,8 @@ _ENDED: Final = ("Succeeded", "Failed")
 _HOSTNAME: Final = "kubernetes.io/hostname"
 _FORBID: Final = ("NoSchedule", "NoExecute")
 _OF_DAEMONS: Final = tuple(
-    {"key": f"node.kubernetes.io/{one}", "operator": "Exists"}
-    for one in ("not-ready", "unreachable", "disk-pressure", "memory-pressure", "pid-pressure",
+    {"key": f"node.kubernetes.io/{item}", "operator": "Exists"}
+    for item in ("not-ready", "unreachable", "disk-pressure", "memory-pressure", "pid-pressure",
                 "unschedulable", "network-unavailable")
 )  # fmt: skip
 
@@ -41,9 +42,9 @@ def filter_reason(node: Document, spec: Mapping[str, Any], *, daemon: bool = Fal
     if not daemon and own.get("unschedulable"):
         return "node(s) were unschedulable"
     tolerations = [*(spec.get("tolerations") or ()), *(_OF_DAEMONS if daemon else ())]
-    forbidding = [one for one in own.get("taints") or () if one.get("effect") in _FORBID]
+    forbidding = [taint for taint in own.get("taints") or () if taint.get("effect") in _FORBID]
     is_untolerated = any(
-        not any(_tolerates(one, taint) for one in tolerations) for taint in forbidding
+        not any(_tolerates(toleration, taint) for toleration in tolerations) for taint in forbidding
     )
     if is_untolerated or not (daemon or _is_ready(node)):
         return "node(s) had untolerated taint(s)"
@@ -85,7 +86,7 @@ class _Node:
         reasons = ["Too many pods"] if len(self.pods) >= most else []
         if self._allocatable:
             lacks = insufficient_resources(self._allocatable, self._used, wanted)
-            reasons += [f"Insufficient {one}" for one in lacks]
+            reasons += [f"Insufficient {lack}" for lack in lacks]
         if not reasons and apart and any(map(apart, self.pods)):
             return ["node(s) didn't match pod anti-affinity rules"]
         return reasons
@@ -95,11 +96,11 @@ class NodeSnapshot:
     """The free resources of all Nodes. pods: all existing Pods."""
 
     def __init__(self, nodes: Sequence[Document], pods: Iterable[Document]) -> None:
-        self._nodes = {one["metadata"]["name"]: _Node(one) for one in nodes}
-        for one in pods:
-            node = self._nodes.get((one.get("spec") or {}).get("nodeName", ""))
-            if node is not None and (one.get("status") or {}).get("phase") not in _ENDED:
-                node.add(one, requests_of(one))
+        self._nodes = {item["metadata"]["name"]: _Node(item) for item in nodes}
+        for pod in pods:
+            node = self._nodes.get((pod.get("spec") or {}).get("nodeName", ""))
+            if node is not None and (pod.get("status") or {}).get("phase") not in _ENDED:
+                node.add(pod, requests_of(pod))
 
     def choose_node(self, pod: Document) -> tuple[str, str]:
         """Choose the fitting Node with the fewest Pods.
@@ -109,11 +110,11 @@ class NodeSnapshot:
         apart, wanted = _anti_affinity_predicate(pod), requests_of(pod)
         reasons = Counter[str]()
         fitting = []
-        for one in self._nodes.values():
-            refusals = one.filter_reasons(pod, wanted, apart)
+        for node in self._nodes.values():
+            refusals = node.filter_reasons(pod, wanted, apart)
             reasons.update(refusals)
             if not refusals:
-                fitting.append((len(one.pods), one.name))
+                fitting.append((len(node.pods), node.name))
         if not fitting:
             return "", self._message(reasons)
         name = min(fitting)[1]
@@ -121,13 +122,16 @@ class NodeSnapshot:
         return name, ""
 
     def _message(self, reasons: Mapping[str, int]) -> str:
-        said = ", ".join(sorted(f"{count} {why}" for why, count in reasons.items()))
-        return f"0/{len(self._nodes)} nodes are available:" + (f" {said}." if said else "")
+        result = ", ".join(sorted(f"{count} {why}" for why, count in reasons.items()))
+        return f"0/{len(self._nodes)} nodes are available:" + (f" {result}." if result else "")
 
 
 def _is_ready(node: Document) -> bool:
     conditions = (node.get("status") or {}).get("conditions") or ()
-    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+    return any(
+        condition.get("type") == "Ready" and condition.get("status") == "True"
+        for condition in conditions
+    )
 
 
 def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
@@ -151,8 +155,8 @@ def _has_affinity(node: Document, spec: Mapping[str, Any]) -> bool:
     fields = {"metadata.name": node["metadata"]["name"]}
     return any(
         (term.get("matchExpressions") or term.get("matchFields"))
-        and all(_matches(one, labels) for one in term.get("matchExpressions") or ())
-        and all(_matches(one, fields) for one in term.get("matchFields") or ())
+        and all(_matches(expression, labels) for expression in term.get("matchExpressions") or ())
+        and all(_matches(field, fields) for field in term.get("matchFields") or ())
         for term in required.get("nodeSelectorTerms") or ()
     )
 
@@ -167,14 +171,16 @@ def _match_nothing(_: str | None, __: Sequence[str]) -> bool:
 
 
 def _number(value: str | None) -> int | None:
-    return int(value) if value is not None and value.lstrip("-").isdecimal() else None
+    if value is None or not has_only_digits(value.removeprefix("-")):
+        return None
+    return parse_integer(value)
 
 
 def _compare_numbers(value: str | None, wanted: Sequence[str], *, greater: bool) -> bool:
-    one, other = _number(value), _number(wanted[0] if wanted else None)
-    if one is None or other is None:
+    item, other = _number(value), _number(wanted[0] if wanted else None)
+    if item is None or other is None:
         return False
-    return one > other if greater else one < other
+    return item > other if greater else item < other
 
 
 _OPERATORS: Final[Mapping[str, Callable[[str | None, Sequence[str]], bool]]] = {
@@ -195,9 +201,9 @@ def _anti_affinity_predicate(pod: Document) -> Callable[[Document], bool] | None
     affinity = (pod["spec"].get("affinity") or {}).get("podAntiAffinity") or {}
     namespace = pod["metadata"]["namespace"]
     terms = [
-        (one.get("namespaces") or (namespace,), selector_of(one.get("labelSelector")))
-        for one in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
-        if one.get("topologyKey") == _HOSTNAME
+        (item.get("namespaces") or (namespace,), selector_of(item.get("labelSelector")))
+        for item in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        if item.get("topologyKey") == _HOSTNAME
     ]
     if not terms:
         return None

@@ -23,16 +23,16 @@ def set_conditions(
     here: Workloads, before: Document, **wanted: tuple[bool, str, str]
 ) -> list[Document]:
     """Return conditions (status, reason and message by type) with their transition times."""
-    there = {one["type"]: one for one in before.get("conditions") or ()}
-    found = []
+    there = {condition["type"]: condition for condition in before.get("conditions") or ()}
+    conditions = []
     for type_, (holds, reason, message) in wanted.items():
-        said = {"type": type_, "status": "True" if holds else "False"}
-        said |= {"reason": reason, "message": message}
+        result = {"type": type_, "status": "True" if holds else "False"}
+        result |= {"reason": reason, "message": message}
         known = there.get(type_, {})
-        same = all(known.get(key) == value for key, value in said.items())
+        same = all(known.get(key) == value for key, value in result.items())
         now = here.now()
-        moved = known.get("lastTransitionTime") if known.get("status") == said["status"] else now
-        found.append(
-            known if same else {**said, "lastUpdateTime": now, "lastTransitionTime": moved or now}
+        moved = known.get("lastTransitionTime") if known.get("status") == result["status"] else now
+        conditions.append(
+            known if same else {**result, "lastUpdateTime": now, "lastTransitionTime": moved or now}
         )
-    return found
+    return conditions

@@ -105,7 +105,7 @@ class Workloads:
         self.update_pods(pods)
         if not self._left:
             self._left = [
-                (table, Key.of(one)) for table in (*APPS, JOBS) for one in self.all(table)
+                (table, Key.of(item)) for table in (*APPS, JOBS) for item in self.all(table)
             ]
         now, self._left = self._left[:MOST_LOOKS], self._left[MOST_LOOKS:]
         for table, key in now:
@@ -131,18 +131,18 @@ class Workloads:
 
     def count_available(self, pods: Iterable[Document], owner: Document) -> int:
         """Return the number of Pods that have been ready for their owner's `minReadySeconds`."""
-        ready = [one for one in pods if is_ready(one)]
+        ready = [item for item in pods if is_ready(item)]
         seconds = owner["spec"].get("minReadySeconds") or 0
         if not seconds:
             return len(ready)
-        now, found = self.context.clock(), 0
+        now, result = self.context.clock(), 0
         for pod in ready:
             end = (ready_since(pod) or now) + timedelta(seconds=seconds)
             if end <= now:
-                found += 1
+                result += 1
             else:
                 self.requeue_at(end)
-        return found
+        return result
 
     def requeue_at(self, moment: datetime) -> None:
         """Schedule a reconcile at this time, even without a write."""
@@ -162,31 +162,31 @@ class Workloads:
 
     def all(self, table: str, namespace: str = "") -> Iterator[Document]:
         """Yield the objects of a table, including staged writes."""
-        found = self.context.store.peek(table)
-        if found is None:
+        result = self.context.store.peek(table)
+        if result is None:
             return
-        for one in list(found.scan(namespace)):
-            metadata = one["metadata"]
-            last = found.latest(metadata.get("namespace", ""), metadata["name"])
+        for item in list(result.scan(namespace)):
+            metadata = item["metadata"]
+            last = result.latest(metadata.get("namespace", ""), metadata["name"])
             if last is not None:
                 yield last
 
     def latest(self, table: str, document: Document) -> Document | None:
         """Return the latest state of an object, including staged writes."""
         metadata = document["metadata"]
-        found = self.context.table(self._kind(table))
-        return found.latest(metadata.get("namespace", ""), metadata["name"])
+        result = self.context.table(self._kind(table))
+        return result.latest(metadata.get("namespace", ""), metadata["name"])
 
     def owned(self, table: str, owner: Document) -> list[Document]:
         """Return the objects of a table that an object controls, oldest first."""
-        found = self._owned.get((table, owner["metadata"]["uid"]), {})
-        return sorted(found.values(), key=lambda one: one["metadata"]["creationTimestamp"])
+        result = self._owned.get((table, owner["metadata"]["uid"]), {})
+        return sorted(result.values(), key=lambda value: value["metadata"]["creationTimestamp"])
 
     def _index(self, table: str, documents: Iterable[Document]) -> None:
-        for one in documents:
-            owner = controller_of(one)
+        for document in documents:
+            owner = controller_of(document)
             if owner:
-                self._owned.setdefault((table, owner), {})[Key.of(one)] = one
+                self._owned.setdefault((table, owner), {})[Key.of(document)] = document
 
     def create(self, table: str, owner: Document, document: Document) -> Document | None:
         """Create an object controlled by another one; return None if it must wait."""
@@ -296,7 +296,7 @@ class Workloads:
     def _schedule(self) -> None:
         """Bind pending Pods to Nodes."""
         pods = list(self.all("pods"))
-        waiting = [one for one in pods if self.is_schedulable(one)]
+        waiting = [item for item in pods if self.is_schedulable(item)]
         if not waiting:
             return
         room = NodeSnapshot(list(self.all("nodes")), pods)
@@ -339,4 +339,4 @@ def is_active(pod: Document) -> bool:
 def controller_of(document: Document) -> str:
     """Return the uid of an object's controller, "" if it has none."""
     owners = document["metadata"].get("ownerReferences") or ()
-    return next((one["uid"] for one in owners if one.get("controller")), "")
+    return next((owner["uid"] for owner in owners if owner.get("controller")), "")

@@ -60,8 +60,8 @@ class InFlightRequests:
 
     def peak(self) -> int:
         """Return the highest number since the last call."""
-        found, self._peak = self._peak, self.now
-        return found
+        result, self._peak = self._peak, self.now
+        return result
 
 
 class MaxInFlight:

@@ -25,12 +25,12 @@ _MULTICAST: Final = (ipaddress.ip_network("224.0.0.0/24"), ipaddress.ip_network(
 def address_of(text: str) -> Address | None:
     """Parse an IP address, ignoring leading zeros; return None if it is invalid."""
     try:
-        found = ipaddress.ip_address(_without_zeros(text))
+        address = ipaddress.ip_address(_without_zeros(text))
     except ValueError:
         return None
-    if isinstance(found, ipaddress.IPv6Address):
-        return None if found.scope_id else found.ipv4_mapped or found
-    return found
+    if isinstance(address, ipaddress.IPv6Address):
+        return None if address.scope_id else address.ipv4_mapped or address
+    return address
 
 
 def network_of(text: str) -> Network | None:
@@ -67,35 +67,35 @@ def cidr_errors(text: str, path: str, known: Container[str] = ()) -> list[FieldE
 
 def strict_ip_errors(text: str, path: str) -> Iterator[FieldError]:
     """Yield the errors of an address with strict validation: it must have its canonical form."""
-    found = address_of(text)
-    if found is None:
+    address = address_of(text)
+    if address is None:
         yield invalid(path, text, _IP)
         return
     if _without_zeros(text) != text:
         yield invalid(path, text, "must not have leading 0s")
-    elif ":" in text and found.version == 4:
+    elif ":" in text and address.version == 4:
         yield invalid(path, text, "must not be an IPv4-mapped IPv6 address")
-    elif str(found) != text:
-        yield invalid(path, text, f'must be in canonical form ("{found}")')
+    elif str(address) != text:
+        yield invalid(path, text, f'must be in canonical form ("{address}")')
 
 
 def endpoint_ip_errors(text: str, path: str) -> Iterator[FieldError]:
     """Yield the errors of an endpoint address."""
-    found = address_of(text)
-    if found is None:
+    address = address_of(text)
+    if address is None:
         yield invalid(path, text, "must be a valid IP address")
         return
-    if found.is_unspecified:
+    if address.is_unspecified:
         yield invalid(path, text, f"may not be unspecified ({text})")
-    if found.is_loopback:
+    if address.is_loopback:
         yield invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
-    if _within(found, _LINK_LOCAL):
+    if _within(address, _LINK_LOCAL):
         ranges = "169.254.0.0/16, fe80::/10"
         yield invalid(path, text, f"may not be in the link-local range ({ranges})")
-    if _within(found, _MULTICAST):
+    if _within(address, _MULTICAST):
         ranges = "224.0.0.0/24, ff02::/10"
         yield invalid(path, text, f"may not be in the link-local multicast range ({ranges})")
 
 
 def _within(address: Address, networks: Sequence[Network]) -> bool:
-    return any(address.version == one.version and address in one for one in networks)
+    return any(address.version == network.version and address in network for network in networks)

@@ -34,18 +34,18 @@ def affinity_errors(affinity: Document, path: str) -> Iterator[FieldError]:
     nodes, where = affinity.get("nodeAffinity") or {}, f"{path}.nodeAffinity"
     if (needed := nodes.get(_REQUIRED)) is not None:
         yield from _node_selector(needed, f"{where}.{_REQUIRED}.nodeSelectorTerms")
-    for index, one in enumerate(nodes.get(_PREFERRED) or ()):
+    for index, item in enumerate(nodes.get(_PREFERRED) or ()):
         at = f"{where}.{_PREFERRED}[{index}]"
-        yield from _weight(one, at)
-        yield from _node_term(one.get("preference") or {}, f"{at}.preference", values=False)
+        yield from _weight(item, at)
+        yield from _node_term(item.get("preference") or {}, f"{at}.preference", values=False)
     for field in ("podAffinity", "podAntiAffinity"):
         pods, where = affinity.get(field) or {}, f"{path}.{field}"
-        for index, one in enumerate(pods.get(_REQUIRED) or ()):
-            yield from _pod_term(one, f"{where}.{_REQUIRED}[{index}]")
-        for index, one in enumerate(pods.get(_PREFERRED) or ()):
+        for index, element in enumerate(pods.get(_REQUIRED) or ()):
+            yield from _pod_term(element, f"{where}.{_REQUIRED}[{index}]")
+        for index, entry in enumerate(pods.get(_PREFERRED) or ()):
             at = f"{where}.{_PREFERRED}[{index}]"
-            yield from _weight(one, at)
-            yield from _pod_term(one.get("podAffinityTerm") or {}, f"{at}.podAffinityTerm")
+            yield from _weight(entry, at)
+            yield from _pod_term(entry.get("podAffinityTerm") or {}, f"{at}.podAffinityTerm")
 
 
 def _weight(term: Document, path: str) -> Iterator[FieldError]:
@@ -62,48 +62,52 @@ def _node_selector(selector: Document, path: str) -> Iterator[FieldError]:
 
 
 def _node_term(term: Document, path: str, *, values: bool) -> Iterator[FieldError]:
-    for index, one in enumerate(term.get("matchExpressions") or ()):
-        yield from _expression(one, f"{path}.matchExpressions[{index}]", values=values)
-    for index, one in enumerate(term.get("matchFields") or ()):
-        yield from _field(one, f"{path}.matchFields[{index}]")
+    for index, expression in enumerate(term.get("matchExpressions") or ()):
+        yield from _expression(expression, f"{path}.matchExpressions[{index}]", values=values)
+    for index, field in enumerate(term.get("matchFields") or ()):
+        yield from _field(field, f"{path}.matchFields[{index}]")
 
 
-def _expression(one: Document, path: str, *, values: bool) -> Iterator[FieldError]:
-    operator, found = one.get("operator") or "", one.get("values") or []
-    yield from _count(operator, found, path)
-    key = one.get("key") or ""
+def _expression(item: Document, path: str, *, values: bool) -> Iterator[FieldError]:
+    operator, result = item.get("operator") or "", item.get("values") or []
+    yield from _count(operator, result, path)
+    key = item.get("key") or ""
     yield from (invalid(f"{path}.key", key, text) for text in qualified_name_errors(key))
-    for index, value in enumerate(found if values else ()):
+    for index, value in enumerate(result if values else ()):
         where = f"{path}.values[{index}]"
         yield from (invalid(where, value, text) for text in label_value_errors(value))
 
 
-def _count(operator: str, found: Sequence[str], path: str) -> Iterator[FieldError]:
+def _count(operator: str, values: Sequence[str], path: str) -> Iterator[FieldError]:
     where = f"{path}.values"
     if operator in ("In", "NotIn"):
-        if not found:
+        if not values:
             yield required(where, "must be specified when `operator` is 'In' or 'NotIn'")
     elif operator in ("Exists", "DoesNotExist"):
-        if found:
+        if values:
             text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
             yield forbidden(where, text)
     elif operator not in ("Gt", "Lt"):
         yield invalid(f"{path}.operator", operator, _NO_OPERATOR)
-    elif len(found) != 1:
+    elif len(values) != 1:
         yield required(where, "must be specified single value when `operator` is 'Lt' or 'Gt'")
 
 
-def _field(one: Document, path: str) -> Iterator[FieldError]:
-    operator, key, found = one.get("operator") or "", one.get("key") or "", one.get("values") or []
+def _field(item: Document, path: str) -> Iterator[FieldError]:
+    operator, key, result = (
+        item.get("operator") or "",
+        item.get("key") or "",
+        item.get("values") or [],
+    )
     if operator not in ("In", "NotIn"):
         yield invalid(f"{path}.operator", operator, _NO_OPERATOR)
-    elif len(found) != 1:
+    elif len(result) != 1:
         text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
         yield required(f"{path}.values", text)
     if key != "metadata.name":
         yield invalid(f"{path}.key", key, "not a valid field selector key")
         return
-    for index, value in enumerate(found):
+    for index, value in enumerate(result):
         where = f"{path}.values[{index}]"
         yield from (invalid(where, value, text) for text in dns_subdomain_errors(value))
 
@@ -129,14 +133,14 @@ def _label_keys(term: Document, path: str) -> Iterator[FieldError]:
             continue
         for index, key in enumerate(keys):
             yield from (
-                invalid(f"{where}[{index}]", key, one) for one in qualified_name_errors(key)
+                invalid(f"{where}[{index}]", key, error) for error in qualified_name_errors(key)
             )
     matched = term.get("matchLabelKeys") or []
     if selector is not None:
         places = {key: index for index, key in enumerate(matched)}
         known = set(selector.get("matchLabels") or ())
-        for one in selector.get("matchExpressions") or ():
-            key = one.get("key") or ""
+        for expression in selector.get("matchExpressions") or ():
+            key = expression.get("key") or ""
             if key in places and key in known:
                 text = "exists in both matchLabelKeys and labelSelector"
                 yield invalid(f"{path}[{places[key]}]", key, text)
@@ -150,10 +154,10 @@ def _label_keys(term: Document, path: str) -> Iterator[FieldError]:
 
 def spread_errors(constraints: Sequence[Document], path: str) -> Iterator[FieldError]:
     """Yield the errors of topology spread constraints."""
-    for index, one in enumerate(constraints):
-        where, key = f"{path}[{index}]", one.get("topologyKey") or ""
-        action = one.get("whenUnsatisfiable") or ""
-        yield from _positive(one.get("maxSkew") or 0, f"{where}.maxSkew")
+    for index, constraint in enumerate(constraints):
+        where, key = f"{path}[{index}]", constraint.get("topologyKey") or ""
+        action = constraint.get("whenUnsatisfiable") or ""
+        yield from _positive(constraint.get("maxSkew") or 0, f"{where}.maxSkew")
         if not key:
             yield required(f"{where}.topologyKey", "can not be empty")
         if action not in _ACTIONS:
@@ -161,28 +165,28 @@ def spread_errors(constraints: Sequence[Document], path: str) -> Iterator[FieldE
         rest = (
             (o.get("topologyKey"), o.get("whenUnsatisfiable")) for o in constraints[index + 1 :]
         )
-        if _pair(one) in rest:
+        if _pair(constraint) in rest:
             yield duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}")
-        yield from _details(one, action, where)
+        yield from _details(constraint, action, where)
 
 
-def _pair(one: Document) -> tuple[str, str]:
-    return one.get("topologyKey") or "", one.get("whenUnsatisfiable") or ""
+def _pair(value: Document) -> tuple[str, str]:
+    return value.get("topologyKey") or "", value.get("whenUnsatisfiable") or ""
 
 
-def _details(one: Document, action: str, path: str) -> Iterator[FieldError]:
-    domains = one.get("minDomains")
+def _details(value: Document, action: str, path: str) -> Iterator[FieldError]:
+    domains = value.get("minDomains")
     if domains is not None:
         yield from _positive(domains, f"{path}.minDomains")
         if action != "DoNotSchedule":
             text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
             yield invalid(f"{path}.minDomains", domains, text)
     for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-        policy = one.get(field)
+        policy = value.get(field)
         if policy is not None and policy not in _POLICIES:
             yield not_supported(f"{path}.{field}", policy, _POLICIES)
-    yield from _label_keys({**one, "mismatchLabelKeys": None}, path)
-    yield from selector_errors(one.get("labelSelector") or {}, f"{path}.labelSelector")
+    yield from _label_keys({**value, "mismatchLabelKeys": None}, path)
+    yield from selector_errors(value.get("labelSelector") or {}, f"{path}.labelSelector")
 
 
 def _positive(number: int, path: str) -> Iterator[FieldError]:

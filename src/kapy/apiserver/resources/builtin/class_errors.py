@@ -54,7 +54,7 @@ def _prefixed_path_errors(text: str, path: str) -> Iterator[FieldError]:
         why = 'must be a domain-prefixed path (such as "acme.io/foo")'
         yield invalid(path, text, why)
     else:
-        yield from (invalid(path, host, one) for one in dns_subdomain_errors(host))
+        yield from (invalid(path, host, error) for error in dns_subdomain_errors(host))
         if not re.fullmatch(_PATH, rest):
             yield invalid(path, rest, f"Invalid path (regex used for validation is '{_PATH}')")
 
@@ -62,12 +62,16 @@ def _prefixed_path_errors(text: str, path: str) -> Iterator[FieldError]:
 def _parameter_errors(parameters: Document, path: str) -> Iterator[FieldError]:
     group = parameters.get("apiGroup")
     if group is not None:
-        yield from (invalid(f"{path}.apiGroup", group, one) for one in dns_subdomain_errors(group))
+        yield from (
+            invalid(f"{path}.apiGroup", group, error) for error in dns_subdomain_errors(group)
+        )
     for field in ("kind", "name"):
         value = parameters.get(field) or ""
         if not value:
             yield required(f"{path}.{field}")
-        yield from (invalid(f"{path}.{field}", value, one) for one in path_segment_errors(value))
+        yield from (
+            invalid(f"{path}.{field}", value, error) for error in path_segment_errors(value)
+        )
     scope, namespace = parameters.get("scope"), parameters.get("namespace")
     where = f"{path}.namespace"
     if scope is None:
@@ -77,7 +81,7 @@ def _parameter_errors(parameters: Document, path: str) -> Iterator[FieldError]:
     elif scope == "Namespace" and namespace is None:
         yield required(where, "`parameters.scope` is set to 'Namespace'")
     elif scope == "Namespace":
-        yield from (invalid(where, namespace, one) for one in dns_label_errors(str(namespace)))
+        yield from (invalid(where, namespace, error) for error in dns_label_errors(str(namespace)))
     elif namespace is not None:
         yield forbidden(where, "`parameters.scope` is set to 'Cluster'")
 
@@ -89,7 +93,9 @@ def runtime_class_errors(document: Document, old: Document | None) -> Iterator[F
         yield invalid("handler", handler, _IMMUTABLE)
     if not handler:
         yield required("handler")
-    yield from (invalid("handler", handler, one) for one in dns_label_errors(handler) if handler)
+    yield from (
+        invalid("handler", handler, error) for error in dns_label_errors(handler) if handler
+    )
     fixed = (document.get("overhead") or {}).get("podFixed") or {}
     for name, amount in fixed.items():
         path = f"overhead.limits[{name}]"
@@ -103,13 +109,13 @@ def _scheduling_errors(scheduling: Document) -> Iterator[FieldError]:
     tolerations = scheduling.get("tolerations") or []
     yield from toleration_errors(tolerations, "scheduling.tolerations")
     seen: list[tuple[Any, ...]] = []
-    for index, one in enumerate(tolerations):
-        key = tuple(one.get(field) or "" for field in ("key", "operator", "value", "effect"))
+    for index, toleration in enumerate(tolerations):
+        key = tuple(toleration.get(field) or "" for field in ("key", "operator", "value", "effect"))
         if key in seen:
             names = ("Key", "Operator", "Value", "Effect")
-            shown = dict(zip(names, key, strict=True))
-            shown["TolerationSeconds"] = one.get("tolerationSeconds")
-            yield duplicate(f"scheduling.tolerations[{index}]", FixedText.of(shown))
+            result = dict(zip(names, key, strict=True))
+            result["TolerationSeconds"] = toleration.get("tolerationSeconds")
+            yield duplicate(f"scheduling.tolerations[{index}]", FixedText.of(result))
         seen.append(key)
 
 

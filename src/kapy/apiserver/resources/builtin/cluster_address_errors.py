@@ -82,7 +82,7 @@ def _each_error(addresses: list[str], known: list[str]) -> Iterator[FieldError]:
 
 
 def _stack_errors(addresses: list[str], families: list[str]) -> Iterator[FieldError]:
-    if len(addresses) > 1 and len({is_ipv6(one) for one in addresses}) == 1:
+    if len(addresses) > 1 and len({is_ipv6(item) for item in addresses}) == 1:
         text = "may specify no more than one IP for each IP family"
         yield invalid(_PATH, addresses, text)
     if addresses == ["None"]:

@@ -50,20 +50,22 @@ class ConfigMapStrategy(BuiltInStrategy):
     """ConfigMaps: validated keys, at most one megabyte of data."""
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        found: list[FieldError] = FieldErrors()
+        result: list[FieldError] = FieldErrors()
         data, binary = document.get("data") or {}, document.get("binaryData") or {}
         for key in data:
-            found += _key_errors("data", [key])
+            result += _key_errors("data", [key])
             if key in binary:
-                found.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
-        found += _key_errors("binaryData", binary)
+                result.append(
+                    invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
+                )
+        result += _key_errors("binaryData", binary)
         size = sum(len(value.encode()) for value in data.values())
         size += sum(len(value) * 3 // 4 for value in binary.values())
         if size > _DATA_LIMIT:
-            found.append(_too_large_error(""))
+            result.append(_too_large_error(""))
         if old is not None:
-            found += _immutable_errors(document, old, "data", "binaryData")
-        return found
+            result += _immutable_errors(document, old, "data", "binaryData")
+        return result
 
 
 def _too_large_error(field: str) -> FieldError:
@@ -83,17 +85,17 @@ class SecretStrategy(BuiltInStrategy):
             document["data"] = {**(document.get("data") or {}), **coded}
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        found: list[FieldError] = FieldErrors()
+        result: list[FieldError] = FieldErrors()
         data = document.get("data") or {}
-        found += _key_errors("data", data)
+        result += _key_errors("data", data)
         if sum(len(value) * 3 // 4 for value in data.values()) > _DATA_LIMIT:
-            found.append(_too_large_error("data"))
-        found += _type_errors(document, data)
+            result.append(_too_large_error("data"))
+        result += _type_errors(document, data)
         if old is not None:
             if document.get("type") != old.get("type"):
-                found.append(invalid("type", document.get("type"), "field is immutable"))
-            found += _immutable_errors(document, old, "data")
-        return found
+                result.append(invalid("type", document.get("type"), "field is immutable"))
+            result += _immutable_errors(document, old, "data")
+        return result
 
     def warnings(self, document: Document, old: Document | None) -> list[str]:
         del old

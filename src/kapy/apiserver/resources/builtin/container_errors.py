@@ -78,7 +78,7 @@ def _variables(variables: Sequence[Document], path: str) -> Iterator[FieldError]
         where, name = f"{path}[{index}]", variable.get("name") or ""
         if not name:
             yield required(f"{where}.name")
-        elif not all(" " <= one <= "~" and one != "=" for one in name):
+        elif not all(" " <= item <= "~" and item != "=" for item in name):
             text = (
                 "a valid environment variable name must consist only of printable ASCII "
                 "characters other than '='"
@@ -89,10 +89,10 @@ def _variables(variables: Sequence[Document], path: str) -> Iterator[FieldError]
 
 
 def _from(sources: Sequence[Document], path: str) -> Iterator[FieldError]:
-    for index, one in enumerate(sources):
-        given = [name for name in ("configMapRef", "secretRef") if one.get(name) is not None]
+    for index, source in enumerate(sources):
+        given = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
         for name in given:
-            if not one[name].get("name"):
+            if not source[name].get("name"):
                 yield required(f"{path}[{index}].{name}.name")
         if not given:
             yield invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
@@ -101,9 +101,9 @@ def _from(sources: Sequence[Document], path: str) -> Iterator[FieldError]:
 
 
 def _source(variable: Document, path: str) -> Iterator[FieldError]:
-    count = sum(variable["valueFrom"].get(one) is not None for one in _SOURCES)
+    count = sum(variable["valueFrom"].get(source) is not None for source in _SOURCES)
     if not count:
-        named = ", ".join(f"`{one}`" for one in _SOURCES[:-1])
+        named = ", ".join(f"`{source}`" for source in _SOURCES[:-1])
         yield invalid(path, "", f"must specify one of: {named} or `{_SOURCES[-1]}`")
     elif variable.get("value"):
         yield invalid(path, "", "may not be specified when `value` is not empty")

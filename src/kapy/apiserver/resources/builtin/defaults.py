@@ -397,8 +397,8 @@ def _limit_range(document: Document) -> None:
             continue
         default = {**(limit.get("max") or {}), **(limit.get("default") or {})}
         least = {**(limit.get("min") or {}), **default}
-        asked = {**least, **(limit.get("defaultRequest") or {})}
-        for field, amounts in (("default", default), ("defaultRequest", asked)):
+        request = {**least, **(limit.get("defaultRequest") or {})}
+        for field, amounts in (("default", default), ("defaultRequest", request)):
             if amounts:
                 limit[field] = amounts
 

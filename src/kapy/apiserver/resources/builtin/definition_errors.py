@@ -45,28 +45,28 @@ _PRESERVE_SENTENCE: Final = (
 def definition_errors(document: Document, old: Document | None) -> list[FieldError]:
     """Return the errors of a definition or, with `old`, of its update."""
     spec, status = document["spec"], document.get("status") or {}
-    found: list[FieldError] = FieldErrors()
+    errors: list[FieldError] = FieldErrors()
     if old is not None and spec == old["spec"]:  # only metadata or status changes
-        found += name_errors(status.get("acceptedNames") or {}, "status.acceptedNames")
-        return [*found, *_approval_errors(document, old)]
+        errors += name_errors(status.get("acceptedNames") or {}, "status.acceptedNames")
+        return [*errors, *_approval_errors(document, old)]
     if old is None:
-        found += _own_name_errors(document)
-    found += _spec_errors(spec, old)
+        errors += _own_name_errors(document)
+    errors += _spec_errors(spec, old)
     if old is not None:
-        found += _change_errors(spec, old)
-    found += name_errors(status.get("acceptedNames") or {}, "status.acceptedNames")
-    found += _stored_errors(spec, status)
-    found += _approval_errors(document, old)
+        errors += _change_errors(spec, old)
+    errors += name_errors(status.get("acceptedNames") or {}, "status.acceptedNames")
+    errors += _stored_errors(spec, status)
+    errors += _approval_errors(document, old)
     if spec.get(_PRESERVE) and (old is None or not old["spec"].get(_PRESERVE)):
-        found.append(invalid(f"spec.{_PRESERVE}", True, _PRESERVE_SENTENCE))  # noqa: FBT003
-    return found
+        errors.append(invalid(f"spec.{_PRESERVE}", True, _PRESERVE_SENTENCE))  # noqa: FBT003
+    return errors
 
 
 def is_established(document: Document) -> bool:
     """Report whether the definition is Established, after which its names cannot change."""
     return any(
-        one.get("type") == "Established" and one.get("status") == "True"
-        for one in (document.get("status") or {}).get("conditions") or ()
+        condition.get("type") == "Established" and condition.get("status") == "True"
+        for condition in (document.get("status") or {}).get("conditions") or ()
     )
 
 
@@ -112,8 +112,8 @@ class _SchemaChecks:
         self._demands = Strictness()
         if old is not None:
             before = old["spec"].get("versions") or ()
-            self._before = {one.get("name", ""): _schema(one) for one in before}
-            schemas = [one for one in self._before.values() if one is not None]
+            self._before = {item.get("name", ""): _schema(item) for item in before}
+            schemas = [value for value in self._before.values() if value is not None]
             self._all_schemas = len(schemas) == len(before)
             if any(schema not in schemas for schema in versions.schemas()):
                 self._demands = self._relax(schemas)
@@ -167,7 +167,7 @@ def _version_errors(versions: Versions, demands: _SchemaChecks) -> Iterator[Fiel
     names = versions.names
     if len(set(names)) != len(names):
         yield invalid("spec.versions", versions.to_internal(), "must contain unique version names")
-    if sum(bool(one.get("storage")) for one in versions.listed) != 1:
+    if sum(bool(item.get("storage")) for item in versions.listed) != 1:
         text = "must have exactly one version marked as storage version"
         yield invalid("spec.versions", versions.to_internal(), text)
     if names and names[0] and (wrong := dns_1035_label_errors(names[0])):
@@ -179,9 +179,11 @@ def _shared_errors(versions: Versions, demands: _SchemaChecks) -> Iterator[Field
     shared = versions.shared
     schema = (shared.get("schema") or {}).get("openAPIV3Schema")
     if schema is not None:
-        asked = demands.of(versions.names[0])
+        strictness = demands.of(versions.names[0])
         status = versions.any_has_status()
-        yield from schema_errors(schema, "spec.validation.openAPIV3Schema", asked, status=status)
+        yield from schema_errors(
+            schema, "spec.validation.openAPIV3Schema", strictness, status=status
+        )
     yield from scale_errors(shared.get("subresources"), "spec.subresources")
     for at, column in enumerate(shared.get("additionalPrinterColumns") or ()):
         yield from column_errors(column, f"spec.additionalPrinterColumns[{at}]")
@@ -218,10 +220,10 @@ def _approval_errors(document: Document, old: Document | None) -> Iterator[Field
     project.
     """
     group = document["spec"].get("group", "")
-    if not any(group == one or group.endswith(f".{one}") for one in _PROTECTED):
+    if not any(group == item or group.endswith(f".{item}") for item in _PROTECTED):
         return
-    told = _annotation(document)
-    state = _approval(told)
+    result = _annotation(document)
+    state = _approval(result)
     if state in ("approved", "bypassed"):
         return
     if old is not None and _approval(_annotation(old)) == state:
@@ -233,20 +235,20 @@ def _approval_errors(document: Document, old: Document | None) -> Iterator[Field
         yield required(path, text + more)
     else:
         how = ' with either a URL or a reason starting with "unapproved"'
-        yield invalid(path, told, text + how + more)
+        yield invalid(path, result, text + how + more)
 
 
 def _annotation(document: Document) -> str:
     return str((document["metadata"].get("annotations") or {}).get(_APPROVAL) or "")
 
 
-def _approval(told: str) -> str:
-    if not told:
+def _approval(value: str) -> str:
+    if not value:
         return "missing"
-    if told.startswith("unapproved"):
+    if value.startswith("unapproved"):
         return "bypassed"
     try:
-        parts = request_uri(told)
+        parts = request_uri(value)
     except ValueError:
         return "invalid"
     return "approved" if parts.netloc and parts.scheme else "invalid"
@@ -260,12 +262,12 @@ def _stored_errors(spec: Document, status: Document) -> Iterator[FieldError]:
         yield invalid("status.storedVersions", None, text)
         return
     versions = spec.get("versions") or ()
-    names = [one.get("name", "") for one in versions]
-    for name in (one.get("name", "") for one in versions if one.get("storage")):
+    names = [version.get("name", "") for version in versions]
+    for name in (version.get("name", "") for version in versions if version.get("storage")):
         if name not in known:
             text = f"must have the storage version {name}"
             yield invalid("status.storedVersions", known, text)
-    for stored, index in {one: index for index, one in enumerate(known)}.items():
+    for stored, index in {item: index for index, item in enumerate(known)}.items():
         if stored not in names:
             yield invalid(
                 f"status.storedVersions[{index}]",

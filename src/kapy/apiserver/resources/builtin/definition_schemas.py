@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -18,8 +18,25 @@ from kapy.kube.field_errors import FieldError
 from kapy.kube.schema import RuleChecker, Strictness, has_rules, unknown_formats, validate_schema
 
 _MOST: Final = 4096
-_sound: Final[dict[bytes, tuple[str, ...]]] = {}
+SoundSchemas: TypeAlias = dict[bytes, tuple[str, ...]]
 """The unknown formats of valid schemas, by the schema's digest."""
+
+_sound: Final[SoundSchemas] = {}
+
+
+def accept_sound_schemas(schemas: SoundSchemas) -> None:
+    """Accept schemas that were validated before; the caller vouches for their digests."""
+    _sound.update(schemas)
+
+
+def sound_schemas() -> SoundSchemas:
+    """Return the schemas that this process has found valid or accepted."""
+    return dict(_sound)
+
+
+def forget_sound_schemas() -> None:
+    """Validate all schemas anew from now on."""
+    _sound.clear()
 
 
 def schema_errors(
@@ -33,7 +50,7 @@ def schema_errors(
     if digest in _sound:
         return []
     rules = _rule_checker(schema)
-    found = validate_schema(
+    schema_findings = validate_schema(
         schema,
         path,
         status=status,
@@ -41,13 +58,13 @@ def schema_errors(
         rules=rules,
         metadata=embedded_metadata_errors,
     )
-    errors = list(found.errors)
-    if rules is not None and found.sound:
+    errors = list(schema_findings.errors)
+    if rules is not None and schema_findings.sound:
         from kapy.kube.cel import definition_rule_errors
 
         cheap = demands.cheap_rules
-        errors += definition_rule_errors(schema, path, flawed=found.flawed, cheap=cheap)
-    errors = errors or found.unread
+        errors += definition_rule_errors(schema, path, flawed=schema_findings.flawed, cheap=cheap)
+    errors = errors or schema_findings.unread
     if not errors and demands.cheap_rules:
         if len(_sound) >= _MOST:
             _sound.clear()
@@ -72,8 +89,12 @@ def has_pruned_defaults(schema: Document) -> bool:
     """Report whether no default in a structural schema has unknown fields."""
     if _is_known(schema):
         return True
-    found = validate_schema(schema, "", demands=replace(_ONLY_STRUCTURE, pruned_defaults=True))
-    return not any("must not have unknown fields" in one.detail for one in found.errors)
+    schema_findings = validate_schema(
+        schema, "", demands=replace(_ONLY_STRUCTURE, pruned_defaults=True)
+    )
+    return not any(
+        "must not have unknown fields" in error.detail for error in schema_findings.errors
+    )
 
 
 _ONLY_STRUCTURE: Final = Strictness(
@@ -83,12 +104,12 @@ _ONLY_STRUCTURE: Final = Strictness(
 
 def unvalidated_formats(schema: Document) -> tuple[str, ...]:
     """Return the formats in a schema that the server does not validate."""
-    known = next((_sound[one] for one in _digests(schema) if one in _sound), None)
+    known = next((_sound[digest] for digest in _digests(schema) if digest in _sound), None)
     return tuple(unknown_formats(schema)) if known is None else known
 
 
 def _is_known(schema: Document) -> bool:
-    return any(one in _sound for one in _digests(schema))
+    return any(digest in _sound for digest in _digests(schema))
 
 
 def _digests(schema: Document) -> tuple[bytes, bytes]:
@@ -96,5 +117,5 @@ def _digests(schema: Document) -> tuple[bytes, bytes]:
 
 
 def _digest(schema: Document, *, status: bool) -> bytes:
-    told: Any = (status, schema)
-    return blake2b(msgspec.json.encode(told), digest_size=16).digest()
+    result: Any = (status, schema)
+    return blake2b(msgspec.json.encode(result), digest_size=16).digest()

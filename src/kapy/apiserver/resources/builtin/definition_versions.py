@@ -44,7 +44,7 @@ class Versions:
     @cached_property
     def names(self) -> list[str]:
         """Return the names of the versions."""
-        return [one.get("name", "") for one in self.listed]
+        return [item.get("name", "") for item in self.listed]
 
     @cached_property
     def shared(self) -> Document:
@@ -55,7 +55,7 @@ class Versions:
         return {
             field: first.get(field)
             for field in _SHARED
-            if all(_same(one.get(field), first.get(field)) for one in self.listed)
+            if all(_same(item.get(field), first.get(field)) for item in self.listed)
         }
 
     def version_fields(self, version: Document) -> Document:
@@ -64,18 +64,18 @@ class Versions:
 
     def schemas(self) -> list[Document]:
         """Return the schemas of the versions."""
-        found = (self.schema_of(one) for one in self.names)
-        return [one for one in found if one is not None]
+        result = (self.schema_of(name) for name in self.names)
+        return [item for item in result if item is not None]
 
     def schema_of(self, name: str) -> Document | None:
         """Return the schema of a version."""
-        version = next((one for one in self.listed if one.get("name", "") == name), {})
-        found: Document | None = (version.get("schema") or {}).get("openAPIV3Schema")
-        return found
+        version = next((item for item in self.listed if item.get("name", "") == name), {})
+        schema: Document | None = (version.get("schema") or {}).get("openAPIV3Schema")
+        return schema
 
     def has_status(self, name: str) -> bool:
         """Report whether a version has a status subresource."""
-        version = next((one for one in self.listed if one.get("name", "") == name), {})
+        version = next((item for item in self.listed if item.get("name", "") == name), {})
         return (version.get("subresources") or {}).get("status") is not None
 
     def any_has_status(self) -> bool:
@@ -85,13 +85,14 @@ class Versions:
     def have_defaults(self) -> bool:
         """Report whether any schema has a default."""
         return any(
-            any_schema(one, lambda node: node.get("default") is not None) for one in self.schemas()
+            any_schema(schema, lambda node: node.get("default") is not None)
+            for schema in self.schemas()
         )
 
     def to_internal(self) -> FixedText:
         """Return the versions in the form that errors show: Go's field names, no shared fields."""
         return FixedText.of(
-            None if self.absent else [self._version_to_internal(one) for one in self.listed]
+            None if self.absent else [self._version_to_internal(item) for item in self.listed]
         )
 
     def _version_to_internal(self, version: Document) -> Document:
@@ -109,9 +110,9 @@ class Versions:
         }
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(value: Any, other: Any) -> bool:
     """Report whether two values are equal; an empty list equals an absent one."""
-    return bool(one == other) or (one in (None, []) and other in (None, []))
+    return bool(value == other) or (value in (None, []) and other in (None, []))
 
 
 def _validation_to_internal(validation: Document | None) -> Any:
@@ -143,16 +144,16 @@ def _columns_to_internal(columns: Sequence[Document] | None) -> Any:
     texts = ("name", "type", "format", "description")
     return [
         {
-            **{text.capitalize(): one.get(text, "") for text in texts},
-            "Priority": one.get("priority", 0),
-            "JSONPath": one.get("jsonPath", ""),
+            **{text.capitalize(): column.get(text, "") for text in texts},
+            "Priority": column.get("priority", 0),
+            "JSONPath": column.get("jsonPath", ""),
         }
-        for one in columns
+        for column in columns
     ]
 
 
 def _fields_to_internal(fields: Sequence[Document] | None) -> Any:
-    return None if fields is None else [{"JSONPath": one.get("jsonPath", "")} for one in fields]
+    return None if fields is None else [{"JSONPath": field.get("jsonPath", "")} for field in fields]
 
 
 def scale_errors(subresources: Document | None, path: str) -> Iterator[FieldError]:
@@ -173,9 +174,9 @@ def scale_errors(subresources: Document | None, path: str) -> Iterator[FieldErro
 
 
 def _outside_error(value: str, where: str, parts: tuple[str, ...]) -> list[FieldError]:
-    if value.startswith(tuple(f".{one}." for one in parts)):
+    if value.startswith(tuple(f".{part}." for part in parts)):
         return []
-    names = " or ".join(f".{one}" for one in parts)
+    names = " or ".join(f".{part}" for part in parts)
     either = "either " if len(parts) > 1 else ""
     return [invalid(where, value, f"should be a json path under {either}{names}")]
 
@@ -219,8 +220,8 @@ def selectable_errors(
         yield invalid(f"{path.rpartition('.')[0]}.schema.openAPIV3Schema", "", problem)
         schema = {}
     seen: set[tuple[str, ...]] = set()
-    for index, one in enumerate(fields):
-        yield from _field_errors(one.get("jsonPath") or "", schema, f"{path}[{index}]", seen)
+    for index, field in enumerate(fields):
+        yield from _field_errors(field.get("jsonPath") or "", schema, f"{path}[{index}]", seen)
     if len(seen) > _MOST_FIELDS:
         text = f"must have at most {_MOST_FIELDS} items"
         yield FieldError("FieldValueTooMany", path, text, len(seen))
@@ -235,13 +236,13 @@ def _field_errors(
         yield required(where)
         return
     try:
-        names, found = field_at(schema, value, brackets=False)
+        names, result = field_at(schema, value, brackets=False)
     except FieldPathError as error:
         yield invalid(where, value, f"is an invalid path: {error}")
         return
     if names[0] == "metadata":
         yield invalid(where, value, "must not point to fields in metadata")
-    if found is None or found.get("type") not in ("string", "boolean", "integer"):
+    if result is None or result.get("type") not in ("string", "boolean", "integer"):
         text = (
             "must point to a field of type string, boolean or integer. Enum string fields and "
             "strings with formats are allowed."
@@ -257,16 +258,16 @@ def deprecation_errors(version: Document, path: str) -> Iterator[FieldError]:
     warning = version.get("deprecationWarning")
     if warning is None:
         return
-    shown = FixedText.of(warning)
+    fixed_text = FixedText.of(warning)
     if not version.get("deprecated"):
-        yield invalid(path, shown, "can only be set for deprecated versions")
+        yield invalid(path, fixed_text, "can only be set for deprecated versions")
         return
     if len(warning.encode()) > _LONGEST_WARNING:
-        yield invalid(path, shown, f"must be <= {_LONGEST_WARNING} characters long")
+        yield invalid(path, fixed_text, f"must be <= {_LONGEST_WARNING} characters long")
     if not warning:
-        yield invalid(path, shown, "must not be an empty string")
-    at = next((index for index, one in enumerate(warning) if not one.isprintable()), None)
+        yield invalid(path, fixed_text, "must not be an empty string")
+    at = next((index for index, item in enumerate(warning) if not item.isprintable()), None)
     if at is not None:
         index = len(warning[:at].encode())
         text = "must only contain printable UTF-8 characters; non-printable character found at"
-        yield invalid(path, shown, f"{text} index {index}")
+        yield invalid(path, fixed_text, f"{text} index {index}")

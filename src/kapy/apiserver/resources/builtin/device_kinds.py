@@ -24,8 +24,8 @@ def _claim_spec(spec: Document) -> None:
     for request in (spec.get("devices") or {}).get("requests") or ():
         if request.get("exactly") is not None:
             _device_request(request["exactly"])
-        for one in request.get("firstAvailable") or ():
-            _device_request(one)
+        for item in request.get("firstAvailable") or ():
+            _device_request(item)
 
 
 def _claim(document: Document) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from kapy.apiserver.resources.label_selectors import selector_errors
 from kapy.kube import Document
+from kapy.kube.digits import parse_integer
 from kapy.kube.field_errors import FieldError, FixedText, invalid, not_supported
 
 _PERCENT: Final = re.compile("[0-9]+%")
@@ -50,7 +51,7 @@ def _amount_errors(amount: int | str, path: str) -> Iterator[FieldError]:
             yield invalid(path, amount, _NOT_NEGATIVE)
     elif not _PERCENT.fullmatch(amount):
         yield invalid(path, amount, _PERCENT_SENTENCE)
-    elif int(amount[:-1]) > 100:
+    elif parse_integer(amount[:-1]) > 100:
         yield invalid(path, amount, "must not be greater than 100%")
 
 

@@ -59,10 +59,12 @@ def _address_errors(address: Document, path: str) -> Iterator[FieldError]:
     ip = address.get("ip") or ""
     yield from ip_errors(ip, f"{path}.ip")
     if host := address.get("hostname"):
-        yield from (invalid(f"{path}.hostname", host, one) for one in dns_label_errors(host))
+        yield from (invalid(f"{path}.hostname", host, error) for error in dns_label_errors(host))
     node = address.get("nodeName")
     if node is not None:
-        yield from (invalid(f"{path}.nodeName", node, one) for one in dns_subdomain_errors(node))
+        yield from (
+            invalid(f"{path}.nodeName", node, error) for error in dns_subdomain_errors(node)
+        )
     yield from endpoint_ip_errors(ip, f"{path}.ip")
 
 
@@ -71,7 +73,7 @@ def _port_errors(port: Document, path: str, *, named: bool) -> Iterator[FieldErr
     if named and not name:
         yield required(f"{path}.name")
     elif name:
-        yield from (invalid(f"{path}.name", name, one) for one in dns_label_errors(name))
+        yield from (invalid(f"{path}.name", name, error) for error in dns_label_errors(name))
     yield from number_errors(port.get("port") or 0, f"{path}.port")
     yield from protocol_errors(port.get("protocol"), f"{path}.protocol")
     yield from app_protocol_errors(port.get("appProtocol"), f"{path}.appProtocol")
@@ -97,7 +99,7 @@ def _slice_port_errors(ports: Any) -> Iterator[FieldError]:
     for index, port in enumerate(ports):
         path, name = f"ports[{index}]", port.get("name") or ""
         if name:
-            yield from (invalid(f"{path}.name", name, one) for one in dns_label_errors(name))
+            yield from (invalid(f"{path}.name", name, error) for error in dns_label_errors(name))
         if name in names:
             yield duplicate(f"{path}.name", FixedText.of(name))
         names.add(name)
@@ -121,13 +123,15 @@ def _endpoints_errors(endpoints: list[Document], kind: str) -> Iterator[FieldErr
         node = endpoint.get("nodeName")
         if node is not None:
             yield from (
-                invalid(f"{path}.nodeName", node, one) for one in dns_subdomain_errors(node)
+                invalid(f"{path}.nodeName", node, error) for error in dns_subdomain_errors(node)
             )
         topology = endpoint.get("deprecatedTopology") or {}
         yield from label_errors(topology, f"{path}.deprecatedTopology")
         host = endpoint.get("hostname")
         if host is not None:
-            yield from (invalid(f"{path}.hostname", host, one) for one in dns_label_errors(host))
+            yield from (
+                invalid(f"{path}.hostname", host, error) for error in dns_label_errors(host)
+            )
         yield from _hint_errors(endpoint.get("hints") or {}, f"{path}.hints")
 
 
@@ -178,8 +182,8 @@ def _hint_errors(hints: Document, path: str) -> Iterator[FieldError]:
             yield _too_many(f"{path}.{field}", len(items), _MOST_HINTS)
             return
         names: set[str] = set()
-        for index, one in enumerate(items):
-            where, name = f"{path}.{field}[{index}].name", one.get("name") or ""
+        for index, item in enumerate(items):
+            where, name = f"{path}.{field}[{index}].name", item.get("name") or ""
             if name in names:
                 yield duplicate(where, name)
             names.add(name)

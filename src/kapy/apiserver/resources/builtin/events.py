@@ -76,14 +76,14 @@ class NewEventStrategy(BuiltInStrategy):
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         event = to_core(document)
-        found = list(_errors(event, controller="reportingController"))
+        errors = list(_errors(event, controller="reportingController"))
         if old is None:
-            return [*found, *_strict_errors(event)]
+            return [*errors, *_strict_errors(event)]
         before = to_core(old)
         if event.get("series") != before.get("series"):
-            found += _series_errors(event)
+            errors += _series_errors(event)
         changed = [field for field in _FIXED if event.get(field) != before.get(field)]
-        return [*found, *(_immutable_error(field, event.get(field)) for field in changed)]
+        return [*errors, *(_immutable_error(field, event.get(field)) for field in changed)]
 
 
 def _immutable_error(field: str, value: Any) -> FieldError:
@@ -117,7 +117,7 @@ def _errors(event: Document, *, controller: str) -> Iterator[FieldError]:
     reporter = event.get(_COMPONENT) or ""
     if not reporter:
         yield required(controller)
-    yield from (invalid(controller, reporter, one) for one in qualified_name_errors(reporter))
+    yield from (invalid(controller, reporter, error) for error in qualified_name_errors(reporter))
     for field in ("reportingInstance", "action", "reason"):
         value = event.get(field) or ""
         if not value:

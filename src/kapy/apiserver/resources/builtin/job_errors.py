@@ -37,11 +37,11 @@ _FIXED: Final = (
 def add_generated_selector(spec: Document, meta: Document) -> Document:
     """Return the spec of a Job with generated labels and selector for its pods."""
     template = spec.get("template") or {}
-    found = template.get("metadata") or {}
-    labels = {**_expected_labels(meta), **(found.get("labels") or {})}
+    metadata = template.get("metadata") or {}
+    labels = {**_expected_labels(meta), **(metadata.get("labels") or {})}
     selector = spec.get("selector") or {}
     chosen = {f"{_PREFIX}{_OWNER}": meta["uid"], **(selector.get("matchLabels") or {})}
-    template = {**template, "metadata": {**found, "labels": dict(sorted(labels.items()))}}
+    template = {**template, "metadata": {**metadata, "labels": dict(sorted(labels.items()))}}
     return {**spec, "selector": {**selector, "matchLabels": chosen}, "template": template}
 
 

@@ -24,9 +24,9 @@ def service_warnings(service: Document) -> Iterator[str]:
     if _HINTS in (service["metadata"].get("annotations") or {}):
         yield f"annotation {_HINTS} is deprecated, please use {_MODE} instead"
     if headless:
-        for field, shown in _IGNORED.items():
+        for field, result in _IGNORED.items():
             if (spec.get(field) or "None") != "None":
-                yield f"{shown} is ignored for headless services"
+                yield f"{result} is ignored for headless services"
     if spec.get("externalIPs"):
         if not headless and not named:
             yield "spec.externalIPs is deprecated and may no longer be implemented in some clusters"

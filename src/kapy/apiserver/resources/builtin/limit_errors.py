@@ -54,8 +54,8 @@ def _limit_errors(limit: Document, kind: str, path: str) -> Iterator[FieldError]
     if kind == "PersistentVolumeClaim" and not {"storage"} & {*given["min"], *given["max"]}:
         text = "either minimum or maximum storage value is required, but neither was provided"
         yield required(f"{path}.limits", text)
-    for name in sorted({one for amounts in given.values() for one in amounts}):
-        amounts = {field: one[name] for field, one in given.items() if name in one}
+    for name in sorted({amount for amounts in given.values() for amount in amounts}):
+        amounts = {field: value[name] for field, value in given.items() if name in value}
         yield from _relation_errors(name, amounts, path)
 
 
@@ -76,24 +76,24 @@ whose value is shown, and the message.
 
 
 def _relation_errors(name: str, amounts: dict[str, str], path: str) -> Iterator[FieldError]:
-    for less, more, blamed, shown, text in _RELATIONS:
+    for less, more, blamed, item, text in _RELATIONS:
         if less in amounts and more in amounts and _exceeds_message(amounts[less], amounts[more]):
             where = f"{path}.{blamed}[{name}]"
-            yield invalid(where, amounts[shown], text.format(amounts[less], amounts[more]))
+            yield invalid(where, amounts[item], text.format(amounts[less], amounts[more]))
     ratio = amounts.get("maxLimitRequestRatio")
     if ratio is not None:
         where = f"{path}.maxLimitRequestRatio[{name}]"
         yield from _ratio_errors(ratio, amounts, where)
     both = "default" in amounts and "defaultRequest" in amounts
     if both and not may_be_overcommitted(name):
-        one, other = amounts["default"], amounts["defaultRequest"]
-        if quantity.compare(one, other):
-            text = f"default value {one} must equal to defaultRequest value {other} in {name}"
+        default, other = amounts["default"], amounts["defaultRequest"]
+        if quantity.compare(default, other):
+            text = f"default value {default} must equal to defaultRequest value {other} in {name}"
             yield invalid(f"{path}.defaultRequest[{name}]", other, text)
 
 
-def _exceeds_message(one: str, other: str) -> bool:
-    return quantity.compare(one, other) > 0
+def _exceeds_message(value: str, other: str) -> bool:
+    return quantity.compare(value, other) > 0
 
 
 def _ratio_errors(ratio: str, amounts: dict[str, str], where: str) -> Iterator[FieldError]:
@@ -178,8 +178,8 @@ def _scope_errors(spec: Document) -> Iterator[FieldError]:
 def _selector_errors(spec: Document, path: str) -> Iterator[FieldError]:
     selector, hard = spec["scopeSelector"], spec.get("hard") or {}
     names: set[str] = set()
-    for one in selector.get("matchExpressions") or ():
-        scope, operator = one.get("scopeName") or "", one.get("operator") or ""
+    for expression in selector.get("matchExpressions") or ():
+        scope, operator = expression.get("scopeName") or "", expression.get("operator") or ""
         if scope not in _SCOPES:
             yield invalid(f"{path}.scopeName", scope, "unsupported scope")
         for _ in range(_count_unscoped(scope, hard)):
@@ -192,7 +192,7 @@ def _selector_errors(spec: Document, path: str) -> Iterator[FieldError]:
                 "ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
             )
             yield invalid(f"{path}.operator", operator, text)
-        yield from _operator_errors(operator, one.get("values") or [], path)
+        yield from _operator_errors(operator, expression.get("values") or [], path)
         names.add(scope)
     for pair in _PAIRS:
         if pair <= names:
@@ -219,12 +219,12 @@ def _operator_errors(operator: str, values: list[str], path: str) -> Iterator[Fi
 def _to_internal(selector: Document) -> FixedText:
     """Return a selector in the form in which Go prints its struct."""
     expressions: Any = selector.get("matchExpressions")
-    shown = [
+    result = [
         {
-            "ScopeName": one.get("scopeName", ""),
-            "Operator": one.get("operator", ""),
-            "Values": one.get("values"),
+            "ScopeName": expression.get("scopeName", ""),
+            "Operator": expression.get("operator", ""),
+            "Values": expression.get("values"),
         }
-        for one in expressions or ()
+        for expression in expressions or ()
     ]
-    return FixedText.of({"MatchExpressions": None if expressions is None else shown})
+    return FixedText.of({"MatchExpressions": None if expressions is None else result})

@@ -69,7 +69,9 @@ def _port(port: Document, path: str) -> Iterator[FieldError]:
 
 
 def _peer(peer: Document, path: str, known: set[str]) -> Iterator[FieldError]:
-    selectors = [one for one in ("podSelector", "namespaceSelector") if peer.get(one) is not None]
+    selectors = [
+        item for item in ("podSelector", "namespaceSelector") if peer.get(item) is not None
+    ]
     for field in selectors:
         yield from selector_errors(peer[field], f"{path}.{field}")
     block = peer.get("ipBlock")
@@ -102,12 +104,12 @@ def _block(block: Document, path: str, known: set[str]) -> Iterator[FieldError]:
     whole: Any = network_of(given)
     if whole is None:
         return
-    for index, one in enumerate(block.get("except") or ()):
+    for index, item in enumerate(block.get("except") or ()):
         where = f"{path}.except[{index}]"
-        yield from _range(one, where, known)
-        part: Any = network_of(one)
+        yield from _range(item, where, known)
+        part: Any = network_of(item)
         if part is None:
             continue
         inside = part.version == whole.version and part.subnet_of(whole) and part != whole
         if not inside:
-            yield invalid(where, one, "must be a strict subset of `cidr`")
+            yield invalid(where, item, "must be a strict subset of `cidr`")

@@ -19,9 +19,9 @@ from kapy.kube import Document
 
 def _service(document: Document) -> Iterable[Any]:
     spec = spec_of(document)
-    ports = ",".join(_port(one) for one in spec.get("ports") or []) or NONE
+    ports = ",".join(_port(port) for port in spec.get("ports") or []) or NONE
     ingress = (status_of(document).get("loadBalancer") or {}).get("ingress") or []
-    outer = [*(one.get("ip") or one.get("hostname", "") for one in ingress)]
+    outer = [*(item.get("ip") or item.get("hostname", "") for item in ingress)]
     outer += spec.get("externalIPs") or []
     external = ",".join(outer)
     if not external:
@@ -46,17 +46,17 @@ def _port(port: Document) -> str:
 
 
 def _endpoints(document: Document) -> Iterable[Any]:
-    found = []
+    endpoints = []
     for subset in document.get("subsets") or []:
         for address in subset.get("addresses") or []:
             ports = subset.get("ports") or [{}]
-            found += [
+            endpoints += [
                 f"{address.get('ip', '')}:{port['port']}" if port.get("port") else address.get("ip")
                 for port in ports
             ]
-    if len(found) > 3:
-        return [f"{','.join(found[:3])} + {len(found) - 3} more..."]
-    return [",".join(found) or NONE]
+    if len(endpoints) > 3:
+        return [f"{','.join(endpoints[:3])} + {len(endpoints) - 3} more..."]
+    return [",".join(endpoints) or NONE]
 
 
 _SHOWN = 3
@@ -70,33 +70,35 @@ def _few(names: list[str]) -> str:
 
 
 def _slice(document: Document) -> Iterable[Any]:
-    ports = [str(one.get("port", "*")) for one in document.get("ports") or ()]
+    ports = [str(port.get("port", "*")) for port in document.get("ports") or ()]
     addresses = [
-        address for one in document.get("endpoints") or () for address in one.get("addresses") or ()
+        address
+        for endpoint in document.get("endpoints") or ()
+        for address in endpoint.get("addresses") or ()
     ]
     return [document.get("addressType", ""), _few(ports) or "<unset>", _few(addresses) or "<unset>"]
 
 
 def _ingress(document: Document) -> Iterable[Any]:
     wanted = spec_of(document)
-    hosts = [one["host"] for one in wanted.get("rules") or () if one.get("host")]
+    hosts = [rule["host"] for rule in wanted.get("rules") or () if rule.get("host")]
     entries = (status_of(document).get("loadBalancer") or {}).get("ingress") or ()
     return [
         wanted.get("ingressClassName") or NONE,
         _few(hosts) or "*",
-        ",".join(one.get("ip") or one.get("hostname", "") for one in entries),
+        ",".join(entry.get("ip") or entry.get("hostname", "") for entry in entries),
         "80, 443" if wanted.get("tls") else "80",
     ]
 
 
 def _ingress_class(document: Document) -> Iterable[Any]:
     wanted = spec_of(document)
-    found = wanted.get("parameters")
-    shown = NONE
-    if found:
-        group = f".{found['apiGroup']}" if found.get("apiGroup") else ""
-        shown = f"{found.get('kind', '')}{group}/{found.get('name', '')}"
-    return [wanted.get("controller", ""), shown]
+    parameters = wanted.get("parameters")
+    none = NONE
+    if parameters:
+        group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") else ""
+        none = f"{parameters.get('kind', '')}{group}/{parameters.get('name', '')}"
+    return [wanted.get("controller", ""), none]
 
 
 def _policy(document: Document) -> Iterable[Any]:

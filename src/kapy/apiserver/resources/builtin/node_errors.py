@@ -53,18 +53,20 @@ def _resource_errors(status: Document) -> Iterator[FieldError]:
 def _range_errors(ranges: list[str]) -> Iterator[FieldError]:
     """Yield the errors of podCIDRs: at most one range for each IP family."""
     path = "spec.podCIDRs"
-    wrong = [one for at, text in enumerate(ranges) for one in cidr_errors(text, f"{path}[{at}]")]
+    wrong = [
+        error for at, text in enumerate(ranges) for error in cidr_errors(text, f"{path}[{at}]")
+    ]
     yield from wrong
     if len(ranges) < 2:
         return
-    broken = next((one for one in ranges if network_of(one) is None), None)
+    broken = next((item for item in ranges if network_of(item) is None), None)
     if broken is not None:
         text = (
             "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR address: "
             f"{broken}"
         )
         yield FieldError("InternalError", path, text)
-    if broken is not None or len(ranges) > 2 or len({":" in one for one in ranges}) == 1:
+    if broken is not None or len(ranges) > 2 or len({":" in item for item in ranges}) == 1:
         yield invalid(path, ranges, "may specify no more than one CIDR for each IP family")
 
 
@@ -72,24 +74,24 @@ def _taint_errors(taints: Any) -> Iterator[FieldError]:
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(taints):
         path = f"metadata.taints[{index}]"
-        key, value, effect = (taint.get(one) or "" for one in ("key", "value", "effect"))
-        yield from (invalid(f"{path}.key", key, one) for one in qualified_name_errors(key))
+        key, value, effect = (taint.get(item) or "" for item in ("key", "value", "effect"))
+        yield from (invalid(f"{path}.key", key, item) for item in qualified_name_errors(key))
         if wrong := label_value_errors(value):
             yield invalid(f"{path}.value", value, ";".join(wrong))
         if not effect:
             yield required(f"{path}.effect")
         elif effect not in _EFFECTS:
-            known = ", ".join(f'"{one}"' for one in _EFFECTS)
+            known = ", ".join(f'"{item}"' for item in _EFFECTS)
             text = f"supported values: {known}"
             yield FieldError("FieldValueNotSupported", f"{path}.effect", text, effect)
         if (key, effect) in seen:
-            shown = {
+            result = {
                 "Key": key,
                 "Value": value,
                 "Effect": effect,
                 "TimeAdded": taint.get("timeAdded"),
             }
-            error = duplicate(path, FixedText.of(shown))
+            error = duplicate(path, FixedText.of(result))
             text = "taints must be unique by key and effect pair"
             yield FieldError(error.type, path, text, error.value)
         seen.add((key, effect))

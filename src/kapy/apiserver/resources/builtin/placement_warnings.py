@@ -43,24 +43,27 @@ def node_warnings(spec: Document, path: str) -> Iterator[str]:
     for index, term in enumerate(terms):
         where = f"{path}.affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms[{index}]"
         yield from _term(term, where, values=False)
-    for index, one in enumerate(affinity.get(_PREFERRED) or ()):
+    for index, item in enumerate(affinity.get(_PREFERRED) or ()):
         where = f"{path}.affinity.nodeAffinity.{_PREFERRED}[{index}].preference"
-        yield from _term(one.get("preference") or {}, where, values=True)
-    for index, one in enumerate(spec.get("topologySpreadConstraints") or ()):
-        where, key = f"{path}.topologySpreadConstraints[{index}]", one.get("topologyKey") or ""
+        yield from _term(item.get("preference") or {}, where, values=True)
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+        where, key = (
+            f"{path}.topologySpreadConstraints[{index}]",
+            constraint.get("topologyKey") or "",
+        )
         if key in _OLD_LABELS:
             yield f"{where}.topologyKey: {key} is {_OLD_LABELS[key]}"
-        if one.get("labelSelector") is None:
+        if constraint.get("labelSelector") is None:
             yield f"{where}.labelSelector: {_NO_POD}"
 
 
 def _term(term: Document, path: str, *, values: bool) -> Iterator[str]:
-    """values: also check the values, which kube-apiserver does for preferences only."""
-    for index, one in enumerate(term.get("matchExpressions") or ()):
-        where, key = f"{path}.matchExpressions[{index}]", one.get("key") or ""
+    """Yield the warnings of one term. values: also check the values, as for preferences."""
+    for index, expression in enumerate(term.get("matchExpressions") or ()):
+        where, key = f"{path}.matchExpressions[{index}]", expression.get("key") or ""
         if key in _OLD_LABELS:
             yield f"{where}.key: {key} is {_OLD_LABELS[key]}"
-        for place, value in enumerate((one.get("values") or ()) if values else ()):
+        for place, value in enumerate((expression.get("values") or ()) if values else ()):
             for error in label_value_errors(value):
                 yield f"{where}.values[{place}]: {value} is invalid, {error}"
 
@@ -73,6 +76,6 @@ def neighbour_warnings(spec: Document, path: str) -> Iterator[str]:
         for index, term in enumerate(affinity.get(_REQUIRED) or ()):
             if term.get("labelSelector") is None:
                 yield f"{where}.{_REQUIRED}[{index}].labelSelector: {_NO_POD}"
-        for index, one in enumerate(affinity.get(_PREFERRED) or ()):
-            if (one.get("podAffinityTerm") or {}).get("labelSelector") is None:
+        for index, item in enumerate(affinity.get(_PREFERRED) or ()):
+            if (item.get("podAffinityTerm") or {}).get("labelSelector") is None:
                 yield f"{where}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector: {_NO_POD}"

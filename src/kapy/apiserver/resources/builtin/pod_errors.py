@@ -58,7 +58,7 @@ def pod_errors(spec: Document, path: str) -> Iterator[FieldError]:
     yield from spread_errors(constraints, f"{path}.topologySpreadConstraints")
     for field, errors_of in _NAMES.items():
         name = spec.get(field)
-        yield from (invalid(f"{path}.{field}", name, one) for one in errors_of(name or "x"))
+        yield from (invalid(f"{path}.{field}", name, error) for error in errors_of(name or "x"))
     seconds = spec.get("activeDeadlineSeconds")
     if seconds is not None and not 1 <= seconds <= _MOST_SECONDS:
         text = f"must be between 1 and {_MOST_SECONDS}, inclusive"
@@ -80,7 +80,9 @@ def _host_ports(spec: Document, path: str) -> Iterator[FieldError]:
 def _gates(spec: Document, path: str) -> Iterator[FieldError]:
     for index, gate in enumerate(spec.get("readinessGates") or ()):
         where, kind = f"{path}.readinessGates[{index}].conditionType", gate.get("conditionType")
-        yield from (invalid(where, kind or "", one) for one in qualified_name_errors(kind or ""))
+        yield from (
+            invalid(where, kind or "", error) for error in qualified_name_errors(kind or "")
+        )
 
 
 def image_errors(spec: Document, path: str) -> Iterator[FieldError]:
@@ -97,15 +99,15 @@ def _volumes(spec: Document, path: str, names: set[str]) -> Iterator[FieldError]
     """Yield the errors of volumes; add the names of valid ones to `names`."""
     for index, volume in enumerate(spec.get("volumes") or ()):
         where, name = f"{path}[{index}].name", volume.get("name") or ""
-        found = list(source_errors(volume, f"{path}[{index}]"))
-        found += [invalid(where, name, text) for text in dns_label_errors(name) if name]
+        errors = list(source_errors(volume, f"{path}[{index}]"))
+        errors += [invalid(where, name, text) for text in dns_label_errors(name) if name]
         if not name:
-            found.append(required(where))
+            errors.append(required(where))
         if name in names:
-            found.append(duplicate(where, name))
-        if not found:
+            errors.append(duplicate(where, name))
+        if not errors:
             names.add(name)
-        yield from found
+        yield from errors
 
 
 def _containers(spec: Document, path: str, volumes: set[str]) -> Iterator[FieldError]:
@@ -131,7 +133,7 @@ def _common(
 
 
 def _init_containers(spec: Document, path: str, volumes: set[str]) -> Iterator[FieldError]:
-    names = {one.get("name") or "" for one in spec.get("containers") or ()}
+    names = {item.get("name") or "" for item in spec.get("containers") or ()}
     for index, container in enumerate(spec.get("initContainers") or ()):
         where, name = f"{path}.initContainers[{index}]", container.get("name") or ""
         yield from _common(container, where, volumes, spec)

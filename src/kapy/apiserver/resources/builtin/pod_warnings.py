@@ -17,8 +17,8 @@ def pod_warnings(spec: Document, path: str) -> Iterator[str]:
     yield from node_warnings(spec, path)
     yield from _duplicates(spec, path, "hostAliases", "ip")
     yield from _duplicates(spec, path, "imagePullSecrets", "name")
-    for index, one in enumerate(spec.get("imagePullSecrets") or ()):
-        if not one.get("name"):
+    for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
+        if not secret.get("name"):
             yield f'{path}.imagePullSecrets[{index}].name: invalid empty name ""'
     containers = list(_containers(spec, path))
     for container, where in containers:
@@ -37,8 +37,8 @@ def pod_warnings(spec: Document, path: str) -> Iterator[str]:
 def _duplicates(spec: Document, path: str, field: str, key: str) -> Iterator[str]:
     """Yield the warnings about items of a list that have the same key."""
     known: set[str] = set()
-    for index, one in enumerate(spec.get(field) or ()):
-        value = one.get(key) or ""
+    for index, item in enumerate(spec.get(field) or ()):
+        value = item.get(key) or ""
         if value in known:
             yield f"{path}.{field}[{index}].{key}: duplicate {key} {go_quoted(value)}"
         known.add(value)
@@ -64,11 +64,11 @@ def _fractions(container: Document, path: str) -> Iterator[str]:
 
 def _variables(container: Document, path: str) -> Iterator[str]:
     names: set[str] = set()
-    for index, one in enumerate(container.get("env") or ()):
-        name, value = one.get("name") or "", one.get("value") or ""
+    for index, item in enumerate(container.get("env") or ()):
+        name, value = item.get("name") or "", item.get("value") or ""
         again = f"$({name})"
         if name in names and (
-            one.get("valueFrom") is not None or value == again or again not in value
+            item.get("valueFrom") is not None or value == again or again not in value
         ):
             yield (
                 f"{path}.env[{index}]: hides previous definition of {go_quoted(name)}, "
@@ -91,13 +91,13 @@ def _ports(containers: list[tuple[Document, str]]) -> Iterator[str]:
             known.setdefault(key, []).append((where, address, host))
 
 
-def _conflict(one: tuple[str, int], other: tuple[str, int]) -> str:
+def _conflict(entry: tuple[str, int], other: tuple[str, int]) -> str:
     """Return how two ports with the same number conflict, "" if they do not."""
-    if one == other:
+    if entry == other:
         return "duplicate"
-    if not one[1] or not other[1]:
+    if not entry[1] or not other[1]:
         return "overlapping"
-    return "dangerously ambiguous" if one[1] == other[1] and not (one[0] and other[0]) else ""
+    return "dangerously ambiguous" if entry[1] == other[1] and not (entry[0] and other[0]) else ""
 
 
 def _port_names(containers: list[tuple[Document, str]]) -> Iterator[str]:

@@ -84,6 +84,6 @@ def format_labels(wanted: Any) -> str:
 
 def containers(template: Document) -> tuple[str, str]:
     """Return the names and the images of a pod template's containers."""
-    found = (template.get("spec") or {}).get("containers") or []
-    names = ",".join(one.get("name", "") for one in found)
-    return names, ",".join(one.get("image", "") for one in found)
+    result = (template.get("spec") or {}).get("containers") or []
+    names = ",".join(item.get("name", "") for item in result)
+    return names, ",".join(item.get("image", "") for item in result)

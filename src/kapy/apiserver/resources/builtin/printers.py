@@ -38,13 +38,18 @@ def _lease(document: Document) -> Iterable[Any]:
 
 def _node(document: Document) -> Iterable[Any]:
     spec, status = spec_of(document), status_of(document)
-    conditions = {one.get("type"): one.get("status") for one in status.get("conditions") or []}
+    conditions = {
+        condition.get("type"): condition.get("status")
+        for condition in status.get("conditions") or []
+    }
     words = {"True": "Ready", "False": "NotReady"}
     state = words.get(conditions.get("Ready", ""), "Unknown")
     if spec.get("unschedulable"):
         state += ",SchedulingDisabled"
     info = status.get("nodeInfo") or {}
-    addresses = {one.get("type"): one.get("address") for one in status.get("addresses") or []}
+    addresses = {
+        address.get("type"): address.get("address") for address in status.get("addresses") or []
+    }
     return [
         state,
         _roles(document["metadata"].get("labels") or {}),
@@ -117,7 +122,7 @@ _SHORT_MODES = {
 
 
 def _modes(modes: Any) -> str:
-    return ",".join(_SHORT_MODES.get(one, one) for one in modes or [])
+    return ",".join(_SHORT_MODES.get(mode, mode) for mode in modes or [])
 
 
 def _storage_class(document: Document) -> Iterable[Any]:

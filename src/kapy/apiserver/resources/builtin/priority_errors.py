@@ -34,7 +34,7 @@ def priority_class_errors(document: Document, old: Document | None) -> Iterator[
     if policy == "":
         yield required("preemptionPolicy")
     elif policy is not None and policy not in _POLICIES:
-        known = ", ".join(f'"{one}"' for one in _POLICIES)
+        known = ", ".join(f'"{item}"' for item in _POLICIES)
         text = f"supported values: {known}"
         yield FieldError("FieldValueNotSupported", "preemptionPolicy", text, FixedText.of(policy))
 

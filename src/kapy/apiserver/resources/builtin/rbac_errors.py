@@ -15,67 +15,69 @@ _GROUP = "rbac.authorization.k8s.io"
 def role_errors(document: Document) -> list[FieldError]:
     """Return the errors of a Role or ClusterRole."""
     namespaced = document.get("kind") == "Role"
-    found: list[FieldError] = FieldErrors()
+    errors: list[FieldError] = FieldErrors()
     for index, rule in enumerate(document.get("rules") or ()):
-        found += _rule_errors(rule, f"rules[{index}]", namespaced=namespaced)
+        errors += _rule_errors(rule, f"rules[{index}]", namespaced=namespaced)
     summed = document.get("aggregationRule")
     if summed is not None and not summed.get("clusterRoleSelectors"):
         text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-        found.append(required("aggregationRule.clusterRoleSelectors", text))
+        errors.append(required("aggregationRule.clusterRoleSelectors", text))
     for index, selector in enumerate((summed or {}).get("clusterRoleSelectors") or ()):
         path = f"aggregationRule.clusterRoleSelectors[{index}]"
         if wrong := list(selector_errors(selector, path)):
-            found += [*wrong, invalid(path, None, "invalid label selector.")]
-    return found
+            errors += [*wrong, invalid(path, None, "invalid label selector.")]
+    return errors
 
 
 def _rule_errors(rule: Document, path: str, *, namespaced: bool) -> list[FieldError]:
-    found: list[FieldError] = FieldErrors()
+    errors: list[FieldError] = FieldErrors()
     if not rule.get("verbs"):
-        found.append(required(f"{path}.verbs", "verbs must contain at least one value"))
+        errors.append(required(f"{path}.verbs", "verbs must contain at least one value"))
     urls = rule.get("nonResourceURLs")
     if urls:
         where = f"{path}.nonResourceURLs"
         if namespaced:
-            found.append(invalid(where, urls, "namespaced rules cannot apply to non-resource URLs"))
+            errors.append(
+                invalid(where, urls, "namespaced rules cannot apply to non-resource URLs")
+            )
         if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
             text = "rules cannot apply to both regular resources and non-resource URLs"
-            found.append(invalid(where, urls, text))
-        return found
+            errors.append(invalid(where, urls, text))
+        return errors
     if not rule.get("apiGroups"):
         text = "resource rules must supply at least one api group"
-        found.append(required(f"{path}.apiGroups", text))
+        errors.append(required(f"{path}.apiGroups", text))
     if not rule.get("resources"):
         text = "resource rules must supply at least one resource"
-        found.append(required(f"{path}.resources", text))
-    return found
+        errors.append(required(f"{path}.resources", text))
+    return errors
 
 
 def binding_errors(document: Document, old: Document | None) -> list[FieldError]:
     """Return the errors of a RoleBinding or ClusterRoleBinding."""
     role = document.get("roleRef") or {}
     cluster = document.get("kind") == "ClusterRoleBinding"
-    found: list[FieldError] = FieldErrors()
+    errors: list[FieldError] = FieldErrors()
     if role.get("apiGroup") != _GROUP:
-        found.append(_unknown("roleRef.apiGroup", role.get("apiGroup", ""), _GROUP))
+        errors.append(_unknown("roleRef.apiGroup", role.get("apiGroup", ""), _GROUP))
     kinds = ("ClusterRole",) if cluster else ("Role", "ClusterRole")
     if role.get("kind", "") not in kinds:
-        found.append(_unknown("roleRef.kind", role.get("kind", ""), *kinds))
+        errors.append(_unknown("roleRef.kind", role.get("kind", ""), *kinds))
     name = role.get("name", "")
     if not name:
-        found.append(required("roleRef.name"))
+        errors.append(required("roleRef.name"))
     elif wrong := _name_error(name):
-        found.append(invalid("roleRef.name", name, wrong))
+        errors.append(invalid("roleRef.name", name, wrong))
     for index, subject in enumerate(document.get("subjects") or ()):
-        found += _subject_errors(subject, f"subjects[{index}]", cluster=cluster)
+        errors += _subject_errors(subject, f"subjects[{index}]", cluster=cluster)
     if old is not None and old.get("roleRef") != document.get("roleRef"):
-        said = {
+        result = {
             "APIGroup": role.get("apiGroup", ""),
             "Kind": role.get("kind", ""),
             "Name": name,
         }
-        found.append(invalid("roleRef", said, "cannot change roleRef"))
-    return found
+        errors.append(invalid("roleRef", result, "cannot change roleRef"))
+    return errors
 
 
 def _name_error(name: str) -> str:
@@ -85,27 +87,29 @@ def _name_error(name: str) -> str:
 
 
 def _subject_errors(subject: Document, path: str, *, cluster: bool) -> list[FieldError]:
-    found: list[FieldError] = FieldErrors()
+    errors: list[FieldError] = FieldErrors()
     if not subject.get("name"):
-        found.append(required(f"{path}.name"))
+        errors.append(required(f"{path}.name"))
     group = subject.get("apiGroup", "")
     match subject.get("kind", ""):
         case "ServiceAccount":
             name = subject.get("name", "")
             if name:
-                found += [invalid(f"{path}.name", name, one) for one in dns_subdomain_errors(name)]
+                errors += [
+                    invalid(f"{path}.name", name, error) for error in dns_subdomain_errors(name)
+                ]
             if group:
-                found.append(_unknown(f"{path}.apiGroup", group, ""))
+                errors.append(_unknown(f"{path}.apiGroup", group, ""))
             if cluster and not subject.get("namespace"):
-                found.append(required(f"{path}.namespace"))
+                errors.append(required(f"{path}.namespace"))
         case "User" | "Group":
             if group != _GROUP:
-                found.append(_unknown(f"{path}.apiGroup", group, _GROUP))
+                errors.append(_unknown(f"{path}.apiGroup", group, _GROUP))
         case kind:
-            found.append(_unknown(f"{path}.kind", kind, "ServiceAccount", "User", "Group"))
-    return found
+            errors.append(_unknown(f"{path}.kind", kind, "ServiceAccount", "User", "Group"))
+    return errors
 
 
 def _unknown(field: str, value: str, *supported: str) -> FieldError:
-    words = ", ".join(json.dumps(one) for one in supported)
+    words = ", ".join(json.dumps(item) for item in supported)
     return FieldError("FieldValueNotSupported", field, f"supported values: {words}", value)

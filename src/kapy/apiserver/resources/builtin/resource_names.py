@@ -55,21 +55,21 @@ def resource_name_errors(name: str, path: str) -> list[FieldError]:
 
 def container_resource_errors(name: str, path: str) -> list[FieldError]:
     """Return the errors of a resource name in a container's requests or limits."""
-    found = resource_name_errors(name, path)
+    errors = resource_name_errors(name, path)
     if "/" not in name:
         if name not in _CONTAINER and not name.startswith(_HUGE):
-            found.append(invalid(path, name, "must be a standard resource for containers"))
+            errors.append(invalid(path, name, "must be a standard resource for containers"))
     elif not _is_native(name) and not _is_extended(name):
-        found.append(invalid(path, name, "doesn't follow extended resource name standard"))
-    return found
+        errors.append(invalid(path, name, "doesn't follow extended resource name standard"))
+    return errors
 
 
 def quota_resource_errors(name: str, path: str) -> list[FieldError]:
     """Return the errors of a resource name in a quota."""
-    found = resource_name_errors(name, path)
+    errors = resource_name_errors(name, path)
     if "/" not in name and not is_quota_name(name):
-        found.append(invalid(path, name, "must be a standard resource for quota"))
-    return found
+        errors.append(invalid(path, name, "must be a standard resource for quota"))
+    return errors
 
 
 def amount_errors(name: str, amount: str, path: str) -> Iterator[FieldError]:

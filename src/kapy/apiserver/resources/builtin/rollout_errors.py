@@ -106,11 +106,11 @@ def _update_strategy(strategy: Document, path: str) -> Iterator[FieldError]:
         yield required(path)
     elif kind == "OnDelete":
         if rolling is not None:
-            shown = FixedText.of(_internal(rolling, _OF_SETS))
-            yield invalid(where, shown, "only allowed for updateStrategy 'RollingUpdate'")
+            fixed_text = FixedText.of(_internal(rolling, _OF_SETS))
+            yield invalid(where, fixed_text, "only allowed for updateStrategy 'RollingUpdate'")
     elif kind != "RollingUpdate":
-        shown = _shown(kind, rolling, _OF_SETS)
-        yield invalid(path, shown, "must be 'RollingUpdate' or 'OnDelete'")
+        fixed_text = _shown(kind, rolling, _OF_SETS)
+        yield invalid(path, fixed_text, "must be 'RollingUpdate' or 'OnDelete'")
     elif rolling is not None:
         yield from _not_negative(rolling.get("partition") or 0, f"{where}.partition")
 

@@ -96,8 +96,8 @@ def _escalation(context: Document, path: str) -> Iterator[FieldError]:
     refused = "cannot set `allowPrivilegeEscalation` to false and"
     if context.get("privileged"):
         yield invalid(path, _shown(context), f"{refused} `privileged` to true")
-    for one in (context.get("capabilities") or {}).get("add") or ():
-        if one == "CAP_SYS_ADMIN":
+    for item in (context.get("capabilities") or {}).get("add") or ():
+        if item == "CAP_SYS_ADMIN":
             yield invalid(path, _shown(context), f"{refused} `capabilities.Add` CAP_SYS_ADMIN")
 
 
@@ -109,7 +109,7 @@ def _part(name: str, value: Any) -> Any:
     if name not in _PARTS or value is None:
         return value
     absent = "" if name == "SELinuxOptions" else None
-    return {one: value.get(_member(one), absent) for one in _PARTS[name]}
+    return {item: value.get(_member(item), absent) for item in _PARTS[name]}
 
 
 def _member(name: str) -> str:
@@ -118,8 +118,8 @@ def _member(name: str) -> str:
 
 def _sysctls(context: Document, path: str) -> Iterator[FieldError]:
     names: set[str] = set()
-    for index, one in enumerate(context.get("sysctls") or ()):
-        where, name = f"{path}[{index}].name", one.get("name") or ""
+    for index, sysctl in enumerate(context.get("sysctls") or ()):
+        where, name = f"{path}[{index}].name", sysctl.get("name") or ""
         if not name:
             yield required(where)
         elif len(name) > _LONGEST_SYSCTL or not re.fullmatch(_SYSCTL, name):
@@ -141,8 +141,8 @@ def _seccomp(profile: Document | None, path: str) -> Iterator[FieldError]:
     where = f"{path}.localhostProfile"
     if kind != "Localhost":
         if local is not None:
-            shown = FixedText.of({"Type": kind, "LocalhostProfile": local})
-            yield invalid(where, shown, "can only be set when seccomp type is Localhost")
+            fixed_text = FixedText.of({"Type": kind, "LocalhostProfile": local})
+            yield invalid(where, fixed_text, "can only be set when seccomp type is Localhost")
     elif local is None:
         yield required(where, "must be set when seccomp type is Localhost")
     else:

@@ -74,17 +74,17 @@ def _is_checked(spec: Document) -> bool:
 
 def _normalize(spec: Document, before: Document) -> None:
     """Make `clusterIP` and `clusterIPs` consistent."""
-    one, many = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
+    item, many = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
     if not before:
-        if one and not many:
-            spec["clusterIPs"] = [one]
+        if item and not many:
+            spec["clusterIPs"] = [item]
         return
     old, known = before.get("clusterIP") or "", before.get("clusterIPs") or []
-    if known and not many and one == old:
+    if known and not many and item == old:
         spec["clusterIPs"] = known
-    elif one != old and many == known:
-        if one:
-            spec["clusterIPs"] = [one]
+    elif item != old and many == known:
+        if item:
+            spec["clusterIPs"] = [item]
         elif old:
             spec.pop("clusterIPs", None)
 
@@ -127,11 +127,11 @@ def _count_errors(
     addresses: list[str], families: list[str], *, single: bool
 ) -> Iterator[FieldError]:
     many = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
-    shown = FixedText.of("SingleStack")
+    fixed_text = FixedText.of("SingleStack")
     if single and len(addresses) == 2:
-        yield invalid(_POLICY, shown, many.format("cluster IPs"))
+        yield invalid(_POLICY, fixed_text, many.format("cluster IPs"))
     if single and len(families) == 2:
-        yield invalid(_POLICY, shown, many.format("IP families"))
+        yield invalid(_POLICY, fixed_text, many.format("IP families"))
     for index, address in enumerate(addresses):
         if index >= len(families) and address != "None" and is_ipv6(address):
             where = f"spec.clusterIPs[{index}]"
@@ -163,11 +163,11 @@ def _allocate_address(spec: Document, name: str, table: Table) -> None:
 
 def _free_address(table: Table) -> str:
     """Return a free address of 10.96.0.0/12; the first one belongs to `kubernetes`."""
-    taken = {(one.get("spec") or {}).get("clusterIP") for one in table.scan("")}
-    number = len(taken) + 1
+    ips = {(item.get("spec") or {}).get("clusterIP") for item in table.scan("")}
+    number = len(ips) + 1
     while True:
         address = f"10.{96 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
-        if address not in taken:
+        if address not in ips:
             return address
         number += 1
 
@@ -212,12 +212,12 @@ class _Ports:
 
     def free(self) -> int:
         """Return a free node port."""
-        return next(one for one in NODE_PORTS if one not in self.taken)
+        return next(port for port in NODE_PORTS if port not in self.taken)
 
 
 def _node_ports(table: Table) -> Iterator[Any]:
-    for one in table.scan(""):
-        spec = one.get("spec") or {}
+    for item in table.scan(""):
+        spec = item.get("spec") or {}
         yield spec.get("healthCheckNodePort")
         for port in spec.get("ports") or ():
             yield port.get("nodePort")

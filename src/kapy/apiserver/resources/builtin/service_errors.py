@@ -85,7 +85,7 @@ def _external_name_errors(spec: Document) -> Iterator[FieldError]:
     if not name:
         yield required("spec.externalName")
     yield from (
-        invalid("spec.externalName", name, one) for one in dns_subdomain_errors(name) if name
+        invalid("spec.externalName", name, error) for error in dns_subdomain_errors(name) if name
     )
 
 
@@ -96,7 +96,7 @@ def _port_errors(ports: Sequence[Document]) -> Iterator[FieldError]:
         if not name and len(ports) > 1:
             yield required(f"{path}.name")
         elif name:
-            yield from (invalid(f"{path}.name", name, one) for one in dns_label_errors(name))
+            yield from (invalid(f"{path}.name", name, error) for error in dns_label_errors(name))
             if name in names:
                 yield duplicate(f"{path}.name", name)
             names.add(name)
@@ -163,9 +163,9 @@ def _balancer_errors(spec: Document, before: Document, kind: str) -> Iterator[Fi
     ranges, path = spec.get("loadBalancerSourceRanges") or (), "spec.LoadBalancerSourceRanges"
     if ranges and not balanced:
         yield forbidden(path, _ONLY_BALANCED)
-    known = [one.strip() for one in before.get("loadBalancerSourceRanges") or ()]
-    for index, one in enumerate(ranges):
-        yield from cidr_errors(one.strip(), f"{path}[{index}]", known)
+    known = [element.strip() for element in before.get("loadBalancerSourceRanges") or ()]
+    for index, item in enumerate(ranges):
+        yield from cidr_errors(item.strip(), f"{path}[{index}]", known)
     allocates = spec.get("allocateLoadBalancerNodePorts")
     if allocates is not None and not balanced:
         yield forbidden("spec.allocateLoadBalancerNodePorts", _ONLY_BALANCED)
@@ -175,7 +175,7 @@ def _balancer_errors(spec: Document, before: Document, kind: str) -> Iterator[Fi
     if name is not None and not balanced:
         yield forbidden(path, _ONLY_BALANCED)
     elif name is not None:
-        yield from (invalid(path, name, one) for one in qualified_name_errors(name))
+        yield from (invalid(path, name, error) for error in qualified_name_errors(name))
     both = balanced and before.get("type") == "LoadBalancer"
     if both and name != before.get("loadBalancerClass"):
         yield invalid(path, name, "may not change once set")
@@ -207,7 +207,7 @@ def _traffic_errors(spec: Document, kind: str) -> Iterator[FieldError]:
         yield not_supported(path, internal, _POLICIES)
     spread = spec.get("trafficDistribution")
     if spread is not None and spread not in _DISTRIBUTIONS:
-        known = ", ".join(f'"{one}"' for one in _DISTRIBUTIONS)
+        known = ", ".join(f'"{distribution}"' for distribution in _DISTRIBUTIONS)
         text = f"supported values: {known}"
         yield FieldError("FieldValueNotSupported", "spec.trafficDistribution", text, spread)
 

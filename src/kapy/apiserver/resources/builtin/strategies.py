@@ -74,24 +74,24 @@ class NamespaceStrategy(BuiltInStrategy):
             document["status"] = {**status, "phase": "Active"}
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        found: list[FieldError] = FieldErrors()
+        result: list[FieldError] = FieldErrors()
         for index, name in enumerate((document.get("spec") or {}).get("finalizers") or ()):
             path = "spec.finalizers" if old is None else f"spec.finalizers[{index}]"
-            found += [invalid(path, name, text) for text in qualified_name_errors(name)]
+            result += [invalid(path, name, text) for text in qualified_name_errors(name)]
             if not is_qualified_finalizer(name):
                 text = "name is neither a standard finalizer name nor is it fully qualified"
-                found.append(invalid(path, name, text))
+                result.append(invalid(path, name, text))
         deleting = document["metadata"].get("deletionTimestamp")
         phase = (document.get("status") or {}).get("phase")
         if not deleting and phase != "Active":
             text = "may only be 'Active' if `deletionTimestamp` is empty"
-            found.append(invalid("status.Phase", phase, text))
-        if not found:
+            result.append(invalid("status.Phase", phase, text))
+        if not result:
             wrong = list(pod_security_errors(document["metadata"].get("labels") or {}))
             before = old["metadata"].get("labels") or {} if old is not None else {}
             if old is None or wrong != list(pod_security_errors(before)):
-                found += wrong
-        return found
+                result += wrong
+        return result
 
 
 class DefinitionStrategy(BuiltInStrategy):
@@ -117,7 +117,7 @@ class DefinitionStrategy(BuiltInStrategy):
         super().prepare_update(document, old)
         status = document.get("status") or {}
         known = status.get("storedVersions") or []
-        added = [one for one in _set_stored_versions(document)[:1] if one not in known]
+        added = [version for version in _set_stored_versions(document)[:1] if version not in known]
         document["status"] = {**status, "storedVersions": [*known, *added]}
 
     def prepare_status(self, document: Document, old: Document) -> None:
@@ -130,21 +130,21 @@ class DefinitionStrategy(BuiltInStrategy):
         return definition_errors(document, old)
 
     def warnings(self, document: Document, old: Document | None) -> list[str]:
-        told = [] if old is None else _unknown_formats(old)
-        return [f'unrecognized format "{one}"' for one in _unknown_formats(document, told)]
+        result = [] if old is None else _unknown_formats(old)
+        return [f'unrecognized format "{item}"' for item in _unknown_formats(document, result)]
 
 
-def _unknown_formats(document: Document, told: Iterable[str] = ()) -> list[str]:
-    found: dict[str, None] = {}
+def _unknown_formats(document: Document, entries: Iterable[str] = ()) -> list[str]:
+    result: dict[str, None] = {}
     for version in document["spec"].get("versions") or ():
         schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-        found.update(dict.fromkeys(unvalidated_formats(schema)))
-    return [one for one in found if one not in told]
+        result.update(dict.fromkeys(unvalidated_formats(schema)))
+    return [item for item in result if item not in entries]
 
 
 def _set_stored_versions(document: Document) -> list[str]:
     versions = document["spec"].get("versions") or ()
-    return [one["name"] for one in versions if one.get("storage")]
+    return [version["name"] for version in versions if version.get("storage")]
 
 
 class NodeStrategy(BuiltInStrategy):
@@ -174,7 +174,7 @@ def _without_source(document: Document) -> None:
     """Remove the obsolete `configSource` of a Node."""
     spec = document.get("spec") or {}
     if "configSource" in spec:
-        document["spec"] = {key: one for key, one in spec.items() if key != "configSource"}
+        document["spec"] = {key: value for key, value in spec.items() if key != "configSource"}
 
 
 class RoleStrategy(BuiltInStrategy):
@@ -218,8 +218,8 @@ class LeaseStrategy(BuiltInStrategy):
 def _without_coordination(document: Document) -> None:
     spec = document.get("spec") or {}
     if "strategy" in spec or "preferredHolder" in spec:
-        gone = ("strategy", "preferredHolder")
-        document["spec"] = {key: value for key, value in spec.items() if key not in gone}
+        removals = ("strategy", "preferredHolder")
+        document["spec"] = {key: value for key, value in spec.items() if key not in removals}
 
 
 class ValidatedStrategy(BuiltInStrategy):
@@ -285,8 +285,10 @@ def _without_topology(document: Document) -> list[Document] | None:
     endpoints = document.get("endpoints")
     if endpoints is None:
         return None
-    gone = "deprecatedTopology"
-    return [{key: one for key, one in endpoint.items() if key != gone} for endpoint in endpoints]
+    removal = "deprecatedTopology"
+    return [
+        {key: value for key, value in endpoint.items() if key != removal} for endpoint in endpoints
+    ]
 
 
 class AccountStrategy(BuiltInStrategy):
@@ -304,7 +306,9 @@ class AccountStrategy(BuiltInStrategy):
 def _only_names(document: Document) -> None:
     secrets = document.get("secrets")
     if secrets:
-        document["secrets"] = [{"name": one["name"]} if one.get("name") else {} for one in secrets]
+        document["secrets"] = [
+            {"name": secret["name"]} if secret.get("name") else {} for secret in secrets
+        ]
 
 
 def _limit_ranges(document: Document, old: Document | None) -> Iterator[FieldError]:

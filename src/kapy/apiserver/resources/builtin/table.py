@@ -42,8 +42,8 @@ _ALL = ("all",)
 _EVENT_FIELDS = (
     *_paths(
         *(
-            f"involvedObject.{one}"
-            for one in (
+            f"involvedObject.{item}"
+            for item in (
                 "kind",
                 "namespace",
                 "name",

@@ -16,13 +16,13 @@ _COMPARISONS: Final = ("Lt", "Gt")
 
 def toleration_errors(tolerations: Sequence[Document], path: str) -> Iterator[FieldError]:
     """Yield the errors of tolerations."""
-    for index, one in enumerate(tolerations):
-        yield from _errors(one, f"{path}[{index}]")
+    for index, toleration in enumerate(tolerations):
+        yield from _errors(toleration, f"{path}[{index}]")
 
 
-def _errors(one: Document, path: str) -> Iterator[FieldError]:
-    key, operator = one.get("key") or "", one.get("operator") or ""
-    value, effect = one.get("value") or "", one.get("effect") or ""
+def _errors(item: Document, path: str) -> Iterator[FieldError]:
+    key, operator = item.get("key") or "", item.get("operator") or ""
+    value, effect = item.get("value") or "", item.get("effect") or ""
     if key:
         yield from (invalid(f"{path}.key", key, text) for text in qualified_name_errors(key))
     elif operator != "Exists":
@@ -31,7 +31,7 @@ def _errors(one: Document, path: str) -> Iterator[FieldError]:
             '"match all values and all keys"'
         )
         yield invalid(f"{path}.operator", operator, text)
-    if one.get("tolerationSeconds") is not None and effect != "NoExecute":
+    if item.get("tolerationSeconds") is not None and effect != "NoExecute":
         text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
         yield invalid(f"{path}.effect", effect, text)
     if operator in ("Equal", ""):

@@ -78,14 +78,14 @@ def _config_map(source: Document, path: str) -> Iterator[FieldError]:
 
 
 def _keys(source: Document, path: str) -> Iterator[FieldError]:
-    for index, one in enumerate(source.get("items") or ()):
-        where, place = f"{path}.items[{index}]", one.get("path") or ""
-        if not one.get("key"):
+    for index, item in enumerate(source.get("items") or ()):
+        where, place = f"{path}.items[{index}]", item.get("path") or ""
+        if not item.get("key"):
             yield required(f"{where}.key")
         if not place:
             yield required(f"{where}.path")
         yield from local_path_errors(place, f"{where}.path")
-        yield from mode_errors(one.get("mode"), f"{where}.mode")
+        yield from mode_errors(item.get("mode"), f"{where}.mode")
 
 
 def _nfs(source: Document, path: str) -> Iterator[FieldError]:
@@ -124,12 +124,16 @@ def _csi(source: Document, path: str) -> Iterator[FieldError]:
 
 def _downward(source: Document, path: str) -> Iterator[FieldError]:
     yield from mode_errors(source.get("defaultMode"), f"{path}.defaultMode")
-    for one in source.get("items") or ():
-        yield from _file(one, path)
+    for item in source.get("items") or ():
+        yield from _file(item, path)
 
 
-def _file(one: Document, path: str) -> Iterator[FieldError]:
-    place, field, resource = one.get("path") or "", one.get("fieldRef"), one.get("resourceFieldRef")
+def _file(value: Document, path: str) -> Iterator[FieldError]:
+    place, field, resource = (
+        value.get("path") or "",
+        value.get("fieldRef"),
+        value.get("resourceFieldRef"),
+    )
     if not place:
         yield required(f"{path}.path")
     yield from local_path_errors(place, f"{path}.path")
@@ -140,7 +144,7 @@ def _file(one: Document, path: str) -> Iterator[FieldError]:
             yield invalid(path, "resource", text)
     elif resource is None:
         yield required(path, "one of fieldRef and resourceFieldRef is required")
-    yield from mode_errors(one.get("mode"), f"{path}.mode")
+    yield from mode_errors(value.get("mode"), f"{path}.mode")
 
 
 def _field(field: Document, path: str) -> Iterator[FieldError]:
@@ -155,35 +159,35 @@ def _field(field: Document, path: str) -> Iterator[FieldError]:
 def _projected(source: Document, path: str) -> Iterator[FieldError]:
     yield from mode_errors(source.get("defaultMode"), f"{path}.defaultMode")
     places: set[str] = set()
-    for index, one in enumerate(source.get("sources") or ()):
+    for index, item in enumerate(source.get("sources") or ()):
         where = f"{path}.sources[{index}]"
-        yield from _projection(one, where, path, places)
-        if sum(one.get(name) is not None for name in _PROJECTED) > 1:
+        yield from _projection(item, where, path, places)
+        if sum(item.get(name) is not None for name in _PROJECTED) > 1:
             yield forbidden(where, "may not specify more than 1 volume type")
 
 
-def _projection(one: Document, where: str, path: str, places: set[str]) -> Iterator[FieldError]:
+def _projection(value: Document, where: str, path: str, places: set[str]) -> Iterator[FieldError]:
     for field in ("secret", "configMap"):
-        if (part := one.get(field)) is not None:
+        if (part := value.get(field)) is not None:
             name = part.get("name") or ""
             if not name:
                 yield required(f"{where}.{field}.name")
             yield from _keys(part, f"{where}.{field}")
             for item in part.get("items") or ():
                 yield from _again(item.get("path"), name, places, path)
-    if (part := one.get("downwardAPI")) is not None:
+    if (part := value.get("downwardAPI")) is not None:
         for item in part.get("items") or ():
             yield from _file(item, f"{where}.downwardAPI")
             yield from _again(item.get("path"), item.get("path"), places, path)
-    if (part := one.get("serviceAccountToken")) is not None:
+    if (part := value.get("serviceAccountToken")) is not None:
         yield from _token(part, f"{where}.serviceAccountToken", path)
 
 
 def _again(
-    place: str | None, told: str | None, places: set[str], path: str
+    place: str | None, value: str | None, places: set[str], path: str
 ) -> Iterator[FieldError]:
     if place and place in places:
-        yield invalid(path, told or "", "conflicting duplicate paths")
+        yield invalid(path, value or "", "conflicting duplicate paths")
     places.add(place or "")
 
 

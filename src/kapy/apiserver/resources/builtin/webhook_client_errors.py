@@ -90,5 +90,5 @@ def review_version_errors(
             continue
         for text in dns_1035_label_errors(version):
             yield invalid(f"{path}[{index}]", version, text)
-    if known_needed and not any(one in KNOWN for one in versions):
+    if known_needed and not any(item in KNOWN for item in versions):
         yield invalid(path, list(versions), f"must include at least one of {', '.join(KNOWN)}")

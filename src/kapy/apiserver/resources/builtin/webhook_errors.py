@@ -56,27 +56,27 @@ class _RequiredChecks:
     @classmethod
     def after(cls, old: Sequence[Document], new: Sequence[Document]) -> _RequiredChecks:
         """Return the checks for `new` webhooks that replace `old` ones."""
-        conditions = [one.get("matchConditions") for one in old]
-        names = [one.get("name") for one in old]
+        conditions = [item.get("matchConditions") for item in old]
+        names = [item.get("name") for item in old]
         return cls(
-            conditions=conditions != [one.get("matchConditions") for one in new],
-            no_side_effects=all(one.get("sideEffects") in _SIDE_EFFECTS for one in old),
+            conditions=conditions != [item.get("matchConditions") for item in new],
+            no_side_effects=all(item.get("sideEffects") in _SIDE_EFFECTS for item in old),
             known_version=all(
                 first_supported(versions)
-                for one in old
-                if (versions := one.get("admissionReviewVersions"))
+                for item in old
+                if (versions := item.get("admissionReviewVersions"))
             ),
             unique_names=len(set(names)) == len(names),
-            label_values=not any(True for one in old for _ in _selectors_errors(one, "")),
+            label_values=not any(True for item in old for _ in _selectors_errors(item, "")),
             expressions=frozenset(
-                one.get("expression") or "" for some in conditions for one in some or ()
+                item.get("expression") or "" for some in conditions for item in some or ()
             ),
         )
 
 
 def configuration_errors(document: Document, old: Document | None) -> list[FieldError]:
     """Return the errors of a configuration; unchanged conditions are not compiled again."""
-    found: list[FieldError] = FieldErrors()
+    errors: list[FieldError] = FieldErrors()
     hooks = document.get("webhooks") or ()
     demands = (
         _RequiredChecks()
@@ -86,8 +86,8 @@ def configuration_errors(document: Document, old: Document | None) -> list[Field
     names: set[str] = set()
     for index, hook in enumerate(hooks):
         path = f"webhooks[{index}]"
-        found += _hook_errors(hook, path, demands)
-        found += review_version_errors(
+        errors += _hook_errors(hook, path, demands)
+        errors += review_version_errors(
             hook.get("admissionReviewVersions") or [],
             f"{path}.admissionReviewVersions",
             missing=f"must specify one of {', '.join(KNOWN)}",
@@ -95,9 +95,9 @@ def configuration_errors(document: Document, old: Document | None) -> list[Field
         )
         name = hook.get("name") or ""
         if demands.unique_names and name and name in names:
-            found.append(duplicate(f"{path}.name", name))
+            errors.append(duplicate(f"{path}.name", name))
         names.add(name)
-    return found
+    return errors
 
 
 def _hook_errors(hook: Document, path: str, demands: _RequiredChecks) -> Iterator[FieldError]:
@@ -150,12 +150,12 @@ def _rule_errors(rule: Document, path: str) -> Iterator[FieldError]:
         ("apiGroups", "API groups"),
         ("apiVersions", "API versions"),
     )
-    for field, shown in lists:
+    for field, item in lists:
         values = rule.get(field) or []
         if not values:
             yield required(f"{path}.{field}")
         if len(values) > 1 and "*" in values:
-            why = f"if '*' is present, must not specify other {shown}"
+            why = f"if '*' is present, must not specify other {item}"
             yield invalid(f"{path}.{field}", values, why)
         for index, value in enumerate(values):
             if field == "operations" and value not in _OPERATIONS:
@@ -198,7 +198,7 @@ def _wildcard_errors(resources: Sequence[str], path: str) -> Iterator[FieldError
         why = "if '*/*' is present, must not specify other resources"
         yield invalid(path, list(resources), why)
     # Only the last resource without a subresource is checked.
-    plain = [one for one in resources if one and "/" not in one]
+    plain = [resource for resource in resources if resource and "/" not in resource]
     if "*" in plain and plain[-1] != "*":
         why = "if '*' is present, must not specify other resources without subresources"
         yield invalid(path, list(resources), why)
@@ -210,13 +210,13 @@ def _condition_errors(hook: Document, path: str, before: frozenset[str]) -> Iter
         why = f"must have at most {_CONDITIONS_LIMIT} items"
         yield FieldError("FieldValueTooMany", path, why, len(conditions))
     names: set[str] = set()
-    for index, one in enumerate(conditions):
-        where, expression = f"{path}[{index}]", one.get("expression") or ""
+    for index, condition in enumerate(conditions):
+        where, expression = f"{path}[{index}]", condition.get("expression") or ""
         if not expression.strip():
             yield required(f"{where}.expression")
         elif expression not in before and (wrong := _compile_error(expression)):
             yield invalid(f"{where}.expression", expression, wrong)
-        name = one.get("name") or ""
+        name = condition.get("name") or ""
         if not name:
             yield required(f"{where}.name")
         for text in qualified_name_errors(name) if name else ():

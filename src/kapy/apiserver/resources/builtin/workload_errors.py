@@ -87,12 +87,12 @@ def _deployment_errors(spec: Document, _: Document | None) -> Iterator[FieldErro
     elif kind not in _STRATEGIES:
         names = {"maxUnavailable": "MaxUnavailable", "maxSurge": "MaxSurge"}
         parts = (
-            {shown: rolling.get(name, 0) for name, shown in names.items()}
+            {result: rolling.get(name, 0) for name, result in names.items()}
             if rolling is not None
             else None
         )
-        shown = FixedText.of({"Type": kind, "RollingUpdate": parts})
-        yield not_supported(path, shown, _STRATEGIES, ordered=True)
+        fixed_text = FixedText.of({"Type": kind, "RollingUpdate": parts})
+        yield not_supported(path, fixed_text, _STRATEGIES, ordered=True)
     elif kind == "RollingUpdate" and rolling is not None:
         yield from deployment_rollout_errors(rolling, f"{path}.rollingUpdate")
     fields = ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")

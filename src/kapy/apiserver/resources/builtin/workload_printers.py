@@ -66,10 +66,13 @@ def _stateful_set(document: Document) -> Iterable[Any]:
 def _pod(document: Document) -> Iterable[Any]:
     spec, status = spec_of(document), status_of(document)
     states = status.get("containerStatuses") or []
-    ready = sum(1 for one in states if one.get("ready"))
-    restarts = sum(one.get("restartCount", 0) for one in states)
-    gates = [one.get("conditionType", "") for one in spec.get("readinessGates") or []]
-    conditions = {one.get("type"): one.get("status") for one in status.get("conditions") or []}
+    ready = sum(1 for state in states if state.get("ready"))
+    restarts = sum(state.get("restartCount", 0) for state in states)
+    gates = [gate.get("conditionType", "") for gate in spec.get("readinessGates") or []]
+    conditions = {
+        condition.get("type"): condition.get("status")
+        for condition in status.get("conditions") or []
+    }
     met = sum(1 for gate in gates if conditions.get(gate) == "True")
     return [
         f"{ready}/{len(spec.get('containers') or [])}",
@@ -111,8 +114,12 @@ _JOB_STATES = ("Complete", "Failed", "Suspended", "FailureTarget", "SuccessCrite
 
 
 def _job_state(done: Document) -> str:
-    true = {one.get("type") for one in done.get("conditions") or () if one.get("status") == "True"}
-    return next((one for one in _JOB_STATES if one in true), "Running")
+    true = {
+        condition.get("type")
+        for condition in done.get("conditions") or ()
+        if condition.get("status") == "True"
+    }
+    return next((state for state in _JOB_STATES if state in true), "Running")
 
 
 def _completions(wanted: Document, done: int) -> str:
@@ -139,7 +146,7 @@ def _cron_job(document: Document) -> Iterable[Any]:
 
 def _revision(document: Document) -> Iterable[Any]:
     owners = document["metadata"].get("ownerReferences") or ()
-    owner = next((one for one in owners if one.get("controller")), None)
+    owner = next((item for item in owners if item.get("controller")), None)
     name = f"{owner['kind'].lower()}/{owner['name']}" if owner else NONE
     return [name, document.get("revision", 0)]
 

@@ -49,9 +49,9 @@ class ServiceStrategy(BuiltInStrategy):
         spec, before = {**(document.get("spec") or {})}, old.get("spec") or {}
         document["spec"] = spec
         if spec.get("type") == "ExternalName" != before.get("type"):
-            same = all(spec.get(one) == before.get(one) for one in _ADDRESSES)
-            gone = [*(_ADDRESSES if same else ()), "ipFamilies", "ipFamilyPolicy"]
-            _drop_unchanged(spec, before, gone)
+            same = all(spec.get(address) == before.get(address) for address in _ADDRESSES)
+            addresses = [*(_ADDRESSES if same else ()), "ipFamilies", "ipFamilyPolicy"]
+            _drop_unchanged(spec, before, addresses)
         if needs_node_ports(before) and not needs_node_ports(spec):
             _drop_node_ports(spec, before)
         if before.get("type") == "LoadBalancer" != spec.get("type"):
@@ -74,10 +74,10 @@ def _drop_unchanged(spec: Document, before: Document, fields: Iterable[str]) -> 
 
 def _drop_node_ports(spec: Document, before: Document) -> None:
     given = {port.get("nodePort") for port in before.get("ports") or ()}
-    asked = {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
-    if given >= asked:
+    request = {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
+    if given >= request:
         ports = spec.get("ports") or ()
-        spec["ports"] = [{k: v for k, v in one.items() if k != "nodePort"} for one in ports]
+        spec["ports"] = [{k: v for k, v in port.items() if k != "nodePort"} for port in ports]
 
 
 _TOLERATIONS: tuple[Document, ...] = tuple(
@@ -95,8 +95,8 @@ class PodStrategy(BuiltInStrategy):
     def prepare_create(self, document: Document, table: Table) -> None:
         del table
         spec = document.get("spec") or {}
-        keys = {one.get("key") for one in spec.get("tolerations") or ()}
-        added = [one for one in _TOLERATIONS if one["key"] not in keys]
+        keys = {toleration.get("key") for toleration in spec.get("tolerations") or ()}
+        added = [toleration for toleration in _TOLERATIONS if toleration["key"] not in keys]
         document["spec"] = {**spec, "tolerations": [*(spec.get("tolerations") or ()), *added]}
         document["status"] = {"phase": "Pending", "qosClass": _qos(document.get("spec") or {})}
 
@@ -113,14 +113,14 @@ class PodStrategy(BuiltInStrategy):
 def _qos(spec: Document) -> str:
     """Return the QoS class for a pod's requests and limits."""
     containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    parts = [one.get("resources") or {} for one in containers]
-    asked = [part for one in parts for part in (one.get("requests"), one.get("limits"))]
-    if not any(part and any(name in part for name in _QOS) for part in asked):
+    parts = [container.get("resources") or {} for container in containers]
+    request = [part for item in parts for part in (item.get("requests"), item.get("limits"))]
+    if not any(part and any(name in part for name in _QOS) for part in request):
         return "BestEffort"
     guaranteed = all(
-        (one.get("limits") or {}).get(name)
-        and (one.get("requests") or one["limits"]).get(name) == one["limits"][name]
-        for one in parts
+        (part.get("limits") or {}).get(name)
+        and (part.get("requests") or part["limits"]).get(name) == part["limits"][name]
+        for part in parts
         for name in _QOS
     )
     return "Guaranteed" if guaranteed else "Burstable"

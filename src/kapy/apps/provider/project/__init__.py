@@ -22,5 +22,5 @@ def make_provider(name: str, of_type: ProviderType, folder: Path) -> list[Path]:
         "variable": module.upper(),
         "kapy": __version__,
     }
-    templates = [files(__name__) / one for one in ("every", of_type)]
+    templates = [files(__name__) / item for item in ("every", of_type)]
     return make_project(templates, folder, words)

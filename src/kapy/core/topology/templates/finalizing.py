@@ -37,7 +37,7 @@ async def remove_finalizer(
         there = document["metadata"].get("finalizers") or []
         if finalizer not in there:
             return {}
-        return _finalizers(document["metadata"], [each for each in there if each != finalizer])
+        return _finalizers(document["metadata"], [item for item in there if item != finalizer])
 
     await _change_finalizers(client, resource, document, patch)
 

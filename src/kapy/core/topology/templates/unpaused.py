@@ -16,7 +16,7 @@ def map_to_owner(change: Change) -> Iterable[Key]:
     if not is_owned(change.document):
         return ()
     old, new = change.old, change.new
-    annotations = [(one or {}).get("metadata", {}).get("annotations") for one in (old, new)]
+    annotations = [(item or {}).get("metadata", {}).get("annotations") for item in (old, new)]
     if annotations[0] != annotations[1]:
         return (Key.of(change.document),)
     return on_create_or_delete(change)
@@ -29,6 +29,6 @@ def of_unpaused(parts: Callable[[Key], Sequence[Document]]) -> Mapper:
         was = change.old is not None and change.old["spec"].get("paused")
         if not was or change.new is None or change.new["spec"].get("paused"):
             return ()
-        return [Key.of(one) for one in parts(Key.of(change.new))]
+        return [Key.of(part) for part in parts(Key.of(change.new))]
 
     return keys

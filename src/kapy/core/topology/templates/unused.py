@@ -29,9 +29,9 @@ class Tools:
 def sets_of(objects: ClusterObjects, cluster: Key, deployment: str) -> list[Document]:
     """Return the MachineSets of a MachineDeployment, by label."""
     return [
-        one
-        for one in objects.machine_sets_of(cluster)
-        if (one["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == deployment
+        machine_set
+        for machine_set in objects.machine_sets_of(cluster)
+        if (machine_set["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == deployment
     ]
 
 
@@ -41,10 +41,10 @@ async def delete_unused_templates(tools: Tools, of: Document, users: Iterable[Do
     Raises CannotReconcile.
     """
     used = {
-        (one.api_group, one.kind, one.name)
+        (template.api_group, template.kind, template.name)
         for user in users
         if not is_deleting(user)
-        for one in _templates(user)
+        for template in _templates(user)
     }
     namespace = of["metadata"]["namespace"]
     for ref in _templates(of):

@@ -73,8 +73,8 @@ FUNCTIONS: Final[dict[str, Function]] = {
     f"{_RESOURCE} :: labelSelector(string) -> {_RESOURCE}": _with("label_selector"),
     f"{_PATH} :: check(string) -> {_DECISION}": _check,
     f"{_RESOURCE} :: check(string) -> {_DECISION}": _check,
-    f"{_DECISION} :: errored() -> bool": lambda one: bool(one.error),
-    f"{_DECISION} :: error() -> string": lambda one: one.error,
-    f"{_DECISION} :: allowed() -> bool": lambda one: one.allowed,
-    f"{_DECISION} :: reason() -> string": lambda one: one.reason,
+    f"{_DECISION} :: errored() -> bool": lambda value: bool(value.error),
+    f"{_DECISION} :: error() -> string": lambda value: value.error,
+    f"{_DECISION} :: allowed() -> bool": lambda value: value.allowed,
+    f"{_DECISION} :: reason() -> string": lambda value: value.reason,
 }

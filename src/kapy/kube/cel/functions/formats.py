@@ -42,8 +42,8 @@ _KIND: Final = "kubernetes.NamedFormat"
 
 
 def _format_named(name: str) -> Optional:
-    found = _FORMATS.get(name)
-    return some(found) if found is not None else NONE
+    result = _FORMATS.get(name)
+    return some(result) if result is not None else NONE
 
 
 def _validate(form: Format, text: str) -> Optional:

@@ -22,7 +22,7 @@ _ZEROS: Final[dict[str, Any]] = {
 
 
 def _is_sorted(items: list[Any]) -> bool:
-    return all(one <= two for one, two in pairwise(items))
+    return all(item <= two for item, two in pairwise(items))
 
 
 def _sum(kind: str) -> Function:
@@ -35,7 +35,7 @@ def _extreme(name: str, choose: Callable[[list[Any]], Any]) -> Function:
     def run(items: list[Any]) -> Any:
         if not items:
             raise EvaluationError(f"{name} called on empty list")
-        if len({kind_of(one) for one in items}) > 1:
+        if len({kind_of(item) for item in items}) > 1:
             raise no_such_overload()
         return choose(items)
 
@@ -43,12 +43,12 @@ def _extreme(name: str, choose: Callable[[list[Any]], Any]) -> Function:
 
 
 def _index_of(items: list[Any], value: Any) -> int:
-    return next((index for index, one in enumerate(items) if equal(one, value)), -1)
+    return next((index for index, item in enumerate(items) if equal(item, value)), -1)
 
 
 def _last_index_of(items: list[Any], value: Any) -> int:
     last = len(items) - 1
-    return next((last - back for back, one in enumerate(items[::-1]) if equal(one, value)), -1)
+    return next((last - back for back, item in enumerate(items[::-1]) if equal(item, value)), -1)
 
 
 FUNCTIONS: Final[dict[str, Function]] = {

@@ -13,15 +13,15 @@ from kapy.kube.cel.values import Cidr, Ip
 
 def _ip(text: str) -> Ip:
     try:
-        found = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         reason = f"IP Address {text!r} parse error during conversion from string: "
         raise EvaluationError(f"{reason}unable to parse IP") from None
     if "%" in text:
         raise EvaluationError(f"IP address {text!r} with zone value is not allowed")
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         raise EvaluationError(f"IPv4-mapped IPv6 address {text!r} is not allowed")
-    return found
+    return address
 
 
 def _cidr(text: str) -> Cidr:
@@ -84,20 +84,22 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "ip(string) -> net.IP": _ip,
     "ip.isCanonical(string) -> bool": lambda text: str(_ip(text)) == text,
     "string(net.IP) -> string": str,
-    "net.IP :: family() -> int": lambda one: one.version,
-    "net.IP :: isUnspecified() -> bool": lambda one: one.is_unspecified,
-    "net.IP :: isLoopback() -> bool": lambda one: one.is_loopback,
+    "net.IP :: family() -> int": lambda value: value.version,
+    "net.IP :: isUnspecified() -> bool": lambda value: value.is_unspecified,
+    "net.IP :: isLoopback() -> bool": lambda value: value.is_loopback,
     "net.IP :: isLinkLocalMulticast() -> bool": _link_local_multicast,
-    "net.IP :: isLinkLocalUnicast() -> bool": lambda one: one.is_link_local,
+    "net.IP :: isLinkLocalUnicast() -> bool": lambda value: value.is_link_local,
     "net.IP :: isGlobalUnicast() -> bool": _global_unicast,
     "isCIDR(string) -> bool": _is_cidr,
     "cidr(string) -> net.CIDR": _cidr,
     "string(net.CIDR) -> string": str,
     "net.CIDR :: containsIP(net.IP) -> bool": _contains_ip,
-    "net.CIDR :: containsIP(string) -> bool": lambda one, text: _contains_ip(one, _ip(text)),
+    "net.CIDR :: containsIP(string) -> bool": lambda value, text: _contains_ip(value, _ip(text)),
     "net.CIDR :: containsCIDR(net.CIDR) -> bool": _contains_cidr,
-    "net.CIDR :: containsCIDR(string) -> bool": lambda one, text: _contains_cidr(one, _cidr(text)),
-    "net.CIDR :: ip() -> net.IP": lambda one: one.ip,
+    "net.CIDR :: containsCIDR(string) -> bool": lambda value, text: _contains_cidr(
+        value, _cidr(text)
+    ),
+    "net.CIDR :: ip() -> net.IP": lambda value: value.ip,
     "net.CIDR :: masked() -> net.CIDR": _mask,
-    "net.CIDR :: prefixLength() -> int": lambda one: one.network.prefixlen,
+    "net.CIDR :: prefixLength() -> int": lambda value: value.network.prefixlen,
 }

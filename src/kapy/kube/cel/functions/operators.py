@@ -83,7 +83,7 @@ def _sign(number: float) -> float:
 def _in_list(value: Any, items: list[Any]) -> bool:
     if type(value) is str:
         return value in items
-    return any(equal(value, one) for one in items)
+    return any(equal(value, item) for item in items)
 
 
 def _in_map(value: Any, entries: dict[Any, Any]) -> bool:
@@ -98,16 +98,16 @@ def _negative(number: int) -> int:
 
 _NUMBERS: Final = ("int", "uint", "double")
 _ORDERED: Final = (
-    *((one, two) for one in _NUMBERS for two in _NUMBERS),
-    *((one, one) for one in ("string", "bytes", "bool", "timestamp", "duration")),
+    *((number, two) for number in _NUMBERS for two in _NUMBERS),
+    *((item, item) for item in ("string", "bytes", "bool", "timestamp", "duration")),
 )
 _COMPARE: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 FUNCTIONS: Final[dict[str, Function]] = {
     **{
-        f"_{sign}_({one}, {two}) -> bool": compare
+        f"_{sign}_({item}, {two}) -> bool": compare
         for sign, compare in _COMPARE.items()
-        for one, two in _ORDERED
+        for item, two in _ORDERED
     },
     "_+_(int, int) -> int": _int(operator.add),
     "_-_(int, int) -> int": _int(operator.sub),

@@ -24,7 +24,7 @@ def _last(items: list[Any]) -> Optional:
 
 
 def _values(items: list[Optional]) -> list[Any]:
-    return [one.inner for one in items if one.present]
+    return [optional.inner for optional in items if optional.present]
 
 
 def _value(optional: Optional) -> Any:
@@ -39,10 +39,12 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "optional.ofNonZeroValue(A) -> optional<A>": _non_zero,
     "optional.unwrap(list<optional<A>>) -> list<A>": _values,
     "list<optional<A>> :: unwrapOpt() -> list<A>": _values,
-    "optional<A> :: hasValue() -> bool": lambda one: one.present,
+    "optional<A> :: hasValue() -> bool": lambda value: value.present,
     "optional<A> :: value() -> A": _value,
-    "optional<A> :: or(optional<A>) -> optional<A>": lambda one, two: one if one.present else two,
-    "optional<A> :: orValue(A) -> A": lambda one, other: one.inner if one.present else other,
+    "optional<A> :: or(optional<A>) -> optional<A>": lambda value, two: (
+        value if value.present else two
+    ),
+    "optional<A> :: orValue(A) -> A": lambda value, other: value.inner if value.present else other,
     "list<A> :: first() -> optional<A>": _first,
     "list<A> :: last() -> optional<A>": _last,
 }

@@ -81,8 +81,8 @@ def value_text(value: Any) -> str:
 
 
 def _map_text(value: dict[Any, Any]) -> str:
-    entries = sorted((value_text(key), value_text(one)) for key, one in value.items())
-    return "{" + ", ".join(f"{key}: {one}" for key, one in entries) + "}"
+    entries = sorted((value_text(key), value_text(item)) for key, item in value.items())
+    return "{" + ", ".join(f"{key}: {item}" for key, item in entries) + "}"
 
 
 _VALUE_TEXTS: Final[dict[str, Callable[[Any], str]]] = {

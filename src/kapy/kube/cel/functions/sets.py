@@ -9,11 +9,11 @@ from kapy.kube.cel.values import equal
 
 
 def _has(items: list[Any], value: Any) -> bool:
-    return any(equal(one, value) for one in items)
+    return any(equal(item, value) for item in items)
 
 
 def _contains(items: list[Any], subset: list[Any]) -> bool:
-    return all(_has(items, one) for one in subset)
+    return all(_has(items, item) for item in subset)
 
 
 def _equivalent(left: list[Any], right: list[Any]) -> bool:

@@ -64,7 +64,7 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
 
 
 def _join(items: list[str], separator: str = "") -> str:
-    if not all(isinstance(one, str) for one in items):
+    if not all(isinstance(item, str) for item in items):
         raise EvaluationError("no such overload")
     return separator.join(items)
 

@@ -79,7 +79,8 @@ def worded_duration(text: str) -> Duration:
             unit
             if unit in _WORDS
             else next(
-                (one for one in sorted(_WORDS, key=len, reverse=True) if unit.startswith(one)), ""
+                (word for word in sorted(_WORDS, key=len, reverse=True) if unit.startswith(word)),
+                "",
             )
         )
         if not known:
@@ -151,16 +152,16 @@ def _of_timestamp(part: Callable[[datetime], int]) -> Function:
 
 
 _PARTS: Final[dict[str, Callable[[datetime], int]]] = {
-    "getFullYear": lambda one: one.year,
-    "getMonth": lambda one: one.month - 1,
-    "getDate": lambda one: one.day,
-    "getDayOfMonth": lambda one: one.day - 1,
-    "getDayOfWeek": lambda one: one.isoweekday() % 7,
-    "getDayOfYear": lambda one: one.timetuple().tm_yday - 1,
-    "getHours": lambda one: one.hour,
-    "getMinutes": lambda one: one.minute,
-    "getSeconds": lambda one: one.second,
-    "getMilliseconds": lambda one: one.microsecond // 1000,
+    "getFullYear": lambda time: time.year,
+    "getMonth": lambda time: time.month - 1,
+    "getDate": lambda time: time.day,
+    "getDayOfMonth": lambda time: time.day - 1,
+    "getDayOfWeek": lambda time: time.isoweekday() % 7,
+    "getDayOfYear": lambda time: time.timetuple().tm_yday - 1,
+    "getHours": lambda time: time.hour,
+    "getMinutes": lambda time: time.minute,
+    "getSeconds": lambda time: time.second,
+    "getMilliseconds": lambda time: time.microsecond // 1000,
 }
 
 

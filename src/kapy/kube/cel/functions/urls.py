@@ -55,8 +55,8 @@ _KIND: Final = "kubernetes.URL"
 FUNCTIONS: Final[dict[str, Function]] = {
     "isURL(string) -> bool": _is_url,
     f"url(string) -> {_KIND}": _url,
-    f"url({_KIND}) -> {_KIND}": lambda one: one,
-    f"{_KIND} :: getScheme() -> string": lambda one: one.parts.scheme,
+    f"url({_KIND}) -> {_KIND}": lambda value: value,
+    f"{_KIND} :: getScheme() -> string": lambda value: value.parts.scheme,
     f"{_KIND} :: getHost() -> string": _host,
     f"{_KIND} :: getHostname() -> string": _hostname,
     f"{_KIND} :: getPort() -> string": _port,

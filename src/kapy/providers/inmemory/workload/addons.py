@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from kapy.kube import Document
+from kapy.kube.digits import parse_digits
 from kapy.kube.names import CONFIG_MAPS, DAEMON_SETS, DEPLOYMENTS, SERVICES, Resource
 from kapy.kube.yaml import dump
 from kapy.providers.inmemory.workload.objects import DEFAULT, SYSTEM, Objects
@@ -46,7 +47,7 @@ _OF_VOLUMES: Final = {"defaultMode": 420}
 def minor(version: str) -> int:
     """The minor number of `v1.34.0`; 0 when it has none."""
     parts = version.split(".")
-    return int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else 0
+    return (parse_digits(parts[1]) if len(parts) > 1 else None) or 0
 
 
 def ensure_services(objects: Objects, subnet: str) -> None:

@@ -206,7 +206,7 @@ class WorkloadCluster:
             self._say_version()
 
     def transport(self, user: User) -> Transport:
-        """In process, as `user`; raises Unreachable while no API server runs."""
+        """Return an in-process transport of a user. Raises Unreachable while no API server runs."""
         ask = self.server.transport(user)
 
         async def reach(request: Request) -> Reply:
@@ -239,9 +239,9 @@ class WorkloadCluster:
         """Return the images from the configuration that kubeadm reads: the cluster's, or that of
         the first machine itself.
         """
-        found = self.objects.get(CONFIG_MAPS, SYSTEM, "kubeadm-config")
-        if found is not None:
-            return images_of((found.get("data") or {}).get("ClusterConfiguration", ""))
+        obj = self.objects.get(CONFIG_MAPS, SYSTEM, "kubeadm-config")
+        if obj is not None:
+            return images_of((obj.get("data") or {}).get("ClusterConfiguration", ""))
         if b"imageTag" not in bootstrap_data and b"imageRepository" not in bootstrap_data:
             return USUAL
         return images_of(cluster_configuration(bootstrap_data) or "")

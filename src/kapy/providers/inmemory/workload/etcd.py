@@ -89,8 +89,8 @@ class Etcd:
             for name, member in self.members.items()
         ]
 
-    def _remove(self, name: str, asked: Document) -> Document | Reply:
-        wanted = str(asked.get("ID", "0"))
+    def _remove(self, name: str, request: Document) -> Document | Reply:
+        wanted = str(request.get("ID", "0"))
         header = self._header(name)
         for other, member in self.members.items():
             if str(member) == wanted:
@@ -117,10 +117,10 @@ class Etcd:
         answer: Document = {"header": self._header(name)}
         return answer | {"alarms": alarms} if alarms else answer
 
-    def _move(self, name: str, asked: Document) -> Document | Reply:
+    def _move(self, name: str, request: Document) -> Document | Reply:
         if self.members[name] != self.leader:
             return _failure(_FAILED_PRECONDITION, "etcdserver: not leader")
-        wanted = str(asked.get("targetID", "0"))
+        wanted = str(request.get("targetID", "0"))
         for member in self.members.values():
             if str(member) == wanted:
                 self.leader = member

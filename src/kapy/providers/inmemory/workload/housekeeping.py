@@ -69,22 +69,25 @@ class Housekeeping:
             for task in tasks:
                 task.cancel()
 
-    def _noticed(self, one: WriteEvent) -> None:
-        if one.table in TABLES and self._deployed.on_write(one):
+    def _noticed(self, write_event: WriteEvent) -> None:
+        if write_event.table in TABLES and self._deployed.on_write(write_event):
             self._wake()
-        metadata = one.document["metadata"]
-        gone = one.change == "DELETED"
-        if one.table == "namespaces":
-            if gone:
-                self._terminating.discard(one.name)
+        metadata = write_event.document["metadata"]
+        removal = write_event.change == "DELETED"
+        if write_event.table == "namespaces":
+            if removal:
+                self._terminating.discard(write_event.name)
             elif metadata.get("deletionTimestamp"):
-                self._terminating.add(one.name)
+                self._terminating.add(write_event.name)
         if metadata.get("ownerReferences"):
             self._owned = True
         if (
-            (self._owned and (gone or metadata.get("ownerReferences")))
+            (self._owned and (removal or metadata.get("ownerReferences")))
             or (metadata.get("deletionTimestamp") and _HELD & {*metadata.get("finalizers", ())})
-            or (self._terminating and (one.namespace or one.name) in self._terminating)
+            or (
+                self._terminating
+                and (write_event.namespace or write_event.name) in self._terminating
+            )
         ):
             self._wake()
 

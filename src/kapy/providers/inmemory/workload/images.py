@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from kapy.kube.yaml import YamlError, load
+from kapy.providers.inmemory.workload.addons import minor
 
 REPOSITORY: Final = "registry.k8s.io"
 _ETCD: Final = {
@@ -49,9 +50,8 @@ USUAL: Final = Images()
 
 def etcd_tag(version: str) -> str:
     """The etcd that kubeadm of a Kubernetes version brings; the nearest one that is known."""
-    parts = version.split(".")
-    minor = int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else 0
-    return _ETCD[min(max(minor, min(_ETCD)), max(_ETCD))]
+    number = minor(version)
+    return _ETCD[min(max(number, min(_ETCD)), max(_ETCD))]
 
 
 @lru_cache(maxsize=1024)
@@ -60,11 +60,11 @@ def images_of(configuration: str) -> Images:
     if not _NAMES_IMAGES.search(configuration):
         return USUAL
     try:
-        found = load(configuration)
+        result = load(configuration)
     except YamlError:
         return USUAL
-    repository = _text(found, "imageRepository") or REPOSITORY
-    local, dns = _part(_part(found, "etcd"), "local"), _part(found, "dns")
+    repository = _text(result, "imageRepository") or REPOSITORY
+    local, dns = _part(_part(result, "etcd"), "local"), _part(result, "dns")
     # The official image of CoreDNS is a folder deeper than the others.
     usual = USUAL.dns_repository if repository == REPOSITORY else repository
     return Images(
@@ -81,5 +81,5 @@ def _part(value: Any, name: str) -> Any:
 
 
 def _text(value: Any, name: str) -> str:
-    found = _part(value, name)
-    return found if isinstance(found, str) else ""
+    result = _part(value, name)
+    return result if isinstance(result, str) else ""

@@ -64,12 +64,14 @@ class Settings(NamedTuple):
     @classmethod
     def of(cls, cluster: Cluster, version: str, server: str, authority: bytes) -> Settings:
         """The settings of a Cluster as kubeadm gets them."""
-        found = cls(cluster.metadata.name, version, server, authority)
+        settings = cls(cluster.metadata.name, version, server, authority)
         network = cluster.spec.cluster_network
-        return found._replace(
+        return settings._replace(
             pods=",".join(network.pods.cidr_blocks) if network.pods else "",
-            services=",".join(network.services.cidr_blocks) if network.services else found.services,
-            domain=network.service_domain or found.domain,
+            services=",".join(network.services.cidr_blocks)
+            if network.services
+            else settings.services,
+            domain=network.service_domain or settings.domain,
         )
 
 

@@ -72,11 +72,9 @@ class Objects:
             self._server.store.delete(table, namespace, name, last)
 
     def _kind(self, resource: Resource) -> Kind:
-        found = self._server.context.registry.find(
-            resource.group, resource.version, resource.plural
-        )
-        assert found is not None, f"the API server serves no {resource.plural}"
-        return found
+        kind = self._server.context.registry.find(resource.group, resource.version, resource.plural)
+        assert kind is not None, f"the API server serves no {resource.plural}"
+        return kind
 
     def _table(self, kind: Kind) -> Table:
         return self._server.context.table(kind)

@@ -20,10 +20,10 @@ _CONDITIONS: Final = (
 def running(pod: Document, node: str, now: str) -> Document:
     """Running and ready, since now."""
     states = [
-        _container(one, {"running": {"startedAt": now}}, ready=True)
-        for one in pod["spec"].get("containers") or ()
+        _container(container, {"running": {"startedAt": now}}, ready=True)
+        for container in pod["spec"].get("containers") or ()
     ]
-    conditions = [_condition(one, "True", now) for one in _CONDITIONS]
+    conditions = [_condition(condition, "True", now) for condition in _CONDITIONS]
     return {**_placed(pod, node, now), "phase": "Running", "conditions": conditions} | {
         "containerStatuses": states
     }
@@ -33,10 +33,13 @@ def succeeded(pod: Document, node: str, now: str) -> Document:
     """All containers have ended with 0."""
     ended = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": now}}
     ended["terminated"]["finishedAt"] = now
-    states = [_container(one, ended, ready=False) for one in pod["spec"].get("containers") or ()]
+    states = [
+        _container(container, ended, ready=False)
+        for container in pod["spec"].get("containers") or ()
+    ]
     conditions = [
-        _condition(one, "False" if "Ready" in one else "True", now, "PodCompleted")
-        for one in _CONDITIONS
+        _condition(condition, "False" if "Ready" in condition else "True", now, "PodCompleted")
+        for condition in _CONDITIONS
     ]
     return {**_placed(pod, node, now), "phase": "Succeeded", "conditions": conditions} | {
         "containerStatuses": states
@@ -44,11 +47,13 @@ def succeeded(pod: Document, node: str, now: str) -> Document:
 
 
 def stopped(pod: Document, now: str) -> Document:
-    """It ended because it is being deleted."""
+    """The state of a container that ended because its Pod is being deleted."""
     before = pod.get("status") or {}
     after = succeeded(pod, pod["spec"]["nodeName"], before.get("startTime") or now)
-    known = {one["type"] for one in after["conditions"]}
-    more = [one for one in before.get("conditions") or () if one["type"] not in known]
+    known = {condition["type"] for condition in after["conditions"]}
+    more = [
+        condition for condition in before.get("conditions") or () if condition["type"] not in known
+    ]
     return {**before, **after, "conditions": [*after["conditions"], *more]}
 
 
@@ -84,7 +89,7 @@ def _container(container: Document, state: Document, *, ready: bool) -> Document
 
 
 def _condition(type_: str, status: str, now: str, reason: str = "") -> Document:
-    found: Document = {"type": type_, "status": status, "lastTransitionTime": now}
+    result: Document = {"type": type_, "status": status, "lastTransitionTime": now}
     if reason and status == "False":
-        found["reason"] = reason
-    return found
+        result["reason"] = reason
+    return result

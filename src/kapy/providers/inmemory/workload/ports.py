@@ -13,7 +13,7 @@ from typing import Final
 
 from kapy._aio.byte_streams import ByteStream, Tls
 from kapy._aio.clock import Clock
-from kapy.apiserver.kubelet.port_forward import Connect, PortForward
+from kapy.apiserver.kubelet.port_forward import Connect
 from kapy.apiserver.serving.tls import server_context
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Request
@@ -56,11 +56,9 @@ class Ports:
         """Whether anything listens in a pod."""
         return namespace == NAMESPACE and pod.startswith((_ETCD, _API_SERVER))
 
-    def of(self, namespace: str, pod: str) -> PortForward:
-        """The ports of a pod."""
-        return PortForward(101, {}, connect=self._connect(namespace, pod))
+    def of(self, namespace: str, pod: str) -> Connect:
+        """Connects to the ports of a pod."""
 
-    def _connect(self, namespace: str, pod: str) -> Connect:
         async def connect(port: int, stream: ByteStream) -> None:
             if namespace == NAMESPACE and pod.startswith(_ETCD) and port == ETCD_PORT:
                 await self._talk_etcd(stream)

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.kubelet.port_forward import is_port_forward
+from kapy.apiserver.kubelet.port_forward import is_port_forward, port_forward
 from kapy.apiserver.request.request_info import request_info
 from kapy.apiserver.server import ServerWithoutKubelets
+from kapy.apiserver.server.error_replies import error_reply
 from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server.non_resource_paths import version
+from kapy.kube.errors import ApiError
 from kapy.kube.http import Reply, Request
 from kapy.providers.inmemory.workload import usage
 from kapy.providers.inmemory.workload.inventory_requests import is_inventory_request
@@ -66,4 +68,7 @@ class WorkloadServer(ServerWithoutKubelets):
         asked = request_info(request)
         if not self.ports.has(asked.namespace, asked.name):
             return None
-        return self.ports.of(asked.namespace, asked.name)
+        try:
+            return port_forward(request, self.ports.of(asked.namespace, asked.name))
+        except ApiError as refused:
+            return error_reply(refused, request)

@@ -50,43 +50,43 @@ def answer(plane: ServerContext, request: Request) -> Reply | None:
         return Reply(200, {"kind": "APIGroup", "apiVersion": "v1", **_group()})
     if request.path == f"{ROOT}/{VERSION}":
         return Reply(200, _resources())
-    asked = request_info(request)
-    if asked.version != VERSION or asked.resource not in _KINDS or asked.subresource:
+    info = request_info(request)
+    if info.version != VERSION or info.resource not in _KINDS or info.subresource:
         return None
     try:
-        found = _selected(plane, asked, request.query.get("labelSelector", ""))
+        result = _selected(plane, info, request.query.get("labelSelector", ""))
     except InvalidSelector as error:
         return Reply(400, _status(400, "BadRequest", str(error)))
-    kind = _KINDS[asked.resource]
-    if asked.name:
-        if not found:
-            what = f'{asked.resource}.{GROUP} "{asked.name}" not found'
+    kind = _KINDS[info.resource]
+    if info.name:
+        if not result:
+            what = f'{info.resource}.{GROUP} "{info.name}" not found'
             return Reply(404, _status(404, "NotFound", what))
-        return Reply(200, {"kind": kind, "apiVersion": _API, **found[0]})
-    return Reply(200, {"kind": f"{kind}List", "apiVersion": _API, "metadata": {}, "items": found})
+        return Reply(200, {"kind": kind, "apiVersion": _API, **result[0]})
+    return Reply(200, {"kind": f"{kind}List", "apiVersion": _API, "metadata": {}, "items": result})
 
 
-def _selected(plane: ServerContext, asked: RequestInfo, selector: str) -> list[Document]:
-    table = plane.store.peek(asked.resource)
+def _selected(plane: ServerContext, request: RequestInfo, selector: str) -> list[Document]:
+    table = plane.store.peek(request.resource)
     if table is None:
         return []
     labels = parse_labels(selector) if selector else None
     now = format_time(plane.clock())
-    every = [
-        one
-        for one in table.scan(asked.namespace if asked.resource == "pods" else "")
-        if asked.name in ("", one["metadata"]["name"])
-        and (labels is None or labels.matches(one["metadata"].get("labels") or {}))
+    scan = [
+        element
+        for element in table.scan(request.namespace if request.resource == "pods" else "")
+        if request.name in ("", element["metadata"]["name"])
+        and (labels is None or labels.matches(element["metadata"].get("labels") or {}))
     ]
-    if asked.resource == "pods":
-        return [_of_pod(one, now) for one in every if _runs(one)]
+    if request.resource == "pods":
+        return [_of_pod(element, now) for element in scan if _runs(element)]
     pods: dict[str, int] = {}
     running = plane.store.peek("pods")
-    for one in () if running is None else running.scan(""):
-        if _runs(one):
-            node = one["spec"].get("nodeName", "")
+    for item in () if running is None else running.scan(""):
+        if _runs(item):
+            node = item["spec"].get("nodeName", "")
             pods[node] = pods.get(node, 0) + 1
-    return [_of_node(one, pods.get(one["metadata"]["name"], 0), now) for one in every]
+    return [_of_node(element, pods.get(element["metadata"]["name"], 0), now) for element in scan]
 
 
 def _runs(pod: Document) -> bool:
@@ -104,10 +104,10 @@ def _of_node(node: Document, pods: int, now: str) -> Document:
 
 def _of_pod(pod: Document, now: str) -> Document:
     containers = []
-    for one in pod["spec"].get("containers") or ():
-        cpu, memory = _share(f"{pod['metadata']['name']}/{one['name']}")
+    for container in pod["spec"].get("containers") or ():
+        cpu, memory = _share(f"{pod['metadata']['name']}/{container['name']}")
         usage = {"cpu": f"{1 + cpu % 9}m", "memory": f"{(12 + memory % 50) << 10}Ki"}
-        containers.append({"name": one["name"], "usage": usage})
+        containers.append({"name": container["name"], "usage": usage})
     return {**_measured(pod, now), "containers": containers}
 
 

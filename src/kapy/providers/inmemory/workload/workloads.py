@@ -50,7 +50,7 @@ class SimulatedWorkloads(Workloads):
 
     def update_pods(self, pods: Iterable[Document]) -> None:
         """Delete the Pods of controllers whose Node is gone; end those that finalizers hold."""
-        nodes = {one["metadata"]["name"] for one in self.all("nodes")}
+        nodes = {item["metadata"]["name"] for item in self.all("nodes")}
         for pod in pods:
             node = (pod.get("spec") or {}).get("nodeName")
             if not node or not controller_of(pod):

@@ -144,7 +144,9 @@ def _ntp(ntp: Document | None) -> str:
         return ""
     enabled = ntp.get("enabled")
     head = "\nntp:" if enabled is None else f"\nntp:\n  enabled: {_plain(enabled)}"
-    return f"{head}\n  servers:" + "".join(f"\n    - {one}" for one in ntp.get("servers") or ())
+    return f"{head}\n  servers:" + "".join(
+        f"\n    - {server}" for server in ntp.get("servers") or ()
+    )
 
 
 def _users(users: Sequence[Document]) -> str:

@@ -7,13 +7,7 @@ from kapy.sdk import (
     NotYet,
     Runtime,
 )
-from kapy.sdk.internals import (
-    Absent,
-    ControlPlane,
-    External,
-    Found,
-    Unreadable,
-)
+from kapy.sdk.contracts import Absent, ControlPlane, External, Found, Unreadable
 
 
 class ControlPlanes:

@@ -17,17 +17,13 @@ from kapy.providers.kubeadm.bootstrap.reconcile import Reconciler
 from kapy.providers.kubeadm.bootstrap.scope import TOKEN_LIFE, Dependencies
 from kapy.providers.kubeadm.bootstrap.tokens import Tokens
 from kapy.remote.cluster_cache import ClusterCache
-from kapy.sdk import (
-    BootstrapSecrets,
-    Change,
-    ClusterCertificates,
-    Controller,
-    InitLock,
-    Runtime,
-)
-from kapy.sdk.internals import (
+from kapy.sdk import Controller, Runtime
+from kapy.sdk.boot import BootstrapSecrets, InitLock
+from kapy.sdk.certificates import ClusterCertificates
+from kapy.sdk.controllers import (
     AGGREGATE_DEBOUNCE,
     STATUS_DEBOUNCE,
+    Change,
     own_key,
     unblocking_only,
 )
@@ -60,8 +56,8 @@ def add_to(
     configs.add_index(_BY_CLUSTER, _cluster_of)
 
     def of_cluster(cluster: Key) -> Iterable[Key]:
-        found = configs.indexed(_BY_CLUSTER, str(cluster))
-        return [Key.of(config) for config in found]
+        results = configs.indexed(_BY_CLUSTER, str(cluster))
+        return [Key.of(config) for config in results]
 
     def of_changed_cluster(change: Change) -> Iterable[Key]:
         same = change.old is not None and change.new is not None
@@ -119,9 +115,9 @@ def _relevant_fields(cluster: Document | None) -> Any:
     assert cluster is not None
     status = cluster.get("status") or {}
     initialized = [
-        one["status"]
-        for one in status.get("conditions") or []
-        if one["type"] == ConditionType.CONTROL_PLANE_INITIALIZED
+        condition["status"]
+        for condition in status.get("conditions") or []
+        if condition["type"] == ConditionType.CONTROL_PLANE_INITIALIZED
     ]
     infrastructure = (status.get("initialization") or {}).get("infrastructureProvisioned")
     return cluster.get("spec"), initialized, infrastructure

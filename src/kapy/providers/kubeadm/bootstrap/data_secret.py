@@ -17,8 +17,10 @@ async def store(scope: Scope, data: str) -> None:
     The Secret may exist from an attempt that failed before the report.
     """
     config = scope.config
-    made = BootstrapData(value=data.encode(), format=config.spec.format or CLOUD_CONFIG)
-    await scope.dependencies.data_secrets.store(config, scope.cluster.key, made, renew=True)
+    bootstrap_data = BootstrapData(value=data.encode(), format=config.spec.format or CLOUD_CONFIG)
+    await scope.dependencies.data_secrets.store(
+        config, scope.cluster.key, bootstrap_data, renew=True
+    )
     available(scope, config.metadata.name)
 
 

@@ -112,7 +112,11 @@ def _user(config: FileDiscoveryKubeConfig) -> Document:
         user["exec"] = {
             "command": plugin.command,
             "args": plugin.args or None,
-            "env": [{"name": one.name, "value": one.value} for one in plugin.env] or None,
+            "env": [
+                {"name": auth_exec_env.name, "value": auth_exec_env.value}
+                for auth_exec_env in plugin.env
+            ]
+            or None,
             "apiVersion": plugin.api_version or EXEC_API_VERSION,
             "provideClusterInfo": bool(plugin.provide_cluster_info),
             "interactiveMode": "Never",

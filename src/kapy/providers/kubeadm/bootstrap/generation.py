@@ -130,14 +130,14 @@ async def _init_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict
         reason = V1Beta1Reason.CERTIFICATES_GENERATION_FAILED
         scope.certificates_unknown(reason, v1beta1.WARNING, error)
         raise
-    return {purpose: one.pair for purpose, one in kept.items()}
+    return {purpose: certificate.pair for purpose, certificate in kept.items()}
 
 
 async def _join_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict[str, KeyPair]:
     try:
         keychain = scope.dependencies.certificates
         kept = await keychain.find(scope.cluster.key, certificates, checked=False)
-        pairs = {purpose: one.pair for purpose, one in kept.items()}
+        pairs = {purpose: certificate.pair for purpose, certificate in kept.items()}
         ensure_complete(certificates, pairs)
     except KapyError as error:
         reason = V1Beta1Reason.CERTIFICATES_CORRUPTED
@@ -160,7 +160,7 @@ def _with_uninitialized_taint(join: Document) -> Document:
     registration = join.get("nodeRegistration") or {}
     taints = registration.get("taints") or []
     wanted = encode(UNINITIALIZED)
-    if any(all(one.get(k) == v for k, v in wanted.items()) for one in taints):
+    if any(all(taint.get(k) == v for k, v in wanted.items()) for taint in taints):
         return join
     return {**join, "nodeRegistration": {**registration, "taints": [*taints, wanted]}}
 

@@ -55,11 +55,12 @@ def owning_pool(pool: MachinePool) -> ConfigOwner:
     )
 
 
-def owner_reference_of(config: Document) -> tuple[str, str]:
-    """Kind and name of the Machine or MachinePool that owns a KubeadmConfig; "" while none does."""
+def owner_reference_of(config: Document) -> tuple[str, str, str]:
+    """Kind, name and uid of the Machine or MachinePool that owns a KubeadmConfig; "" while none
+    does."""
     kinds = (Machine.RESOURCE.kind, MachinePool.RESOURCE.kind)
     for reference in config["metadata"].get("ownerReferences") or ():
         group, _ = split_api_version(reference["apiVersion"])
         if group == Machine.RESOURCE.group and reference["kind"] in kinds:
-            return str(reference["kind"]), str(reference["name"])
-    return "", ""
+            return str(reference["kind"]), str(reference["name"]), str(reference["uid"])
+    return "", "", ""

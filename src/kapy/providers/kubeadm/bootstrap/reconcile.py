@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+from datetime import timedelta
+from typing import Final
+
 from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
@@ -11,6 +15,7 @@ from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.providers.kubeadm.bootstrap import data_secret, generation
+from kapy.providers.kubeadm.bootstrap.discovery import NoEndpoint
 from kapy.providers.kubeadm.bootstrap.owner import (
     ConfigOwner,
     owner_reference_of,
@@ -18,7 +23,7 @@ from kapy.providers.kubeadm.bootstrap.owner import (
     owning_pool,
 )
 from kapy.providers.kubeadm.bootstrap.scope import Dependencies, Scope
-from kapy.remote.cluster_cache import NotConnected
+from kapy.remote.cluster_cache import ATTEMPTS, NotConnected
 from kapy.sdk import (
     DONE,
     Result,
@@ -26,11 +31,11 @@ from kapy.sdk import (
     requeue,
     v1beta1,
 )
-from kapy.sdk.internals import (
-    Draft,
-    is_paused,
-    paused_condition,
-)
+from kapy.sdk.controllers import Draft, StatusDelay, is_paused, paused_condition
+
+log = logging.getLogger(__name__)
+
+_CONNECTION_INTERVAL: Final = timedelta(seconds=15)
 
 
 class Reconciler:
@@ -43,6 +48,7 @@ class Reconciler:
         self._machines = cache.informer(Machine)
         self._pools = cache.informer(MachinePool)
         self._clusters = cache.informer(Cluster)
+        self._delayed_statuses = StatusDelay()
 
     async def reconcile(self, key: Key) -> Result:
         """Reconcile one KubeadmConfig."""
@@ -56,12 +62,18 @@ class Reconciler:
         if not (paused or config.deleting):
             try:
                 result = await _boot_data(scope)
+            except NotConnected as error:
+                failure, result = error, _report_missing_connection(scope, error)
             except Exception as error:
                 failure = error
         # Conditions come last: what is saved on the way then needs no second write for them.
         scope.set(paused_condition(config, scope.cluster))
         if not paused:
             _summarize(scope, failed=failure is not None)
+        if failure is None and not paused:
+            wait = self._delayed_statuses.wait(scope.draft, self.tools.runtime.clock())
+            if wait is not DONE:
+                return result.earlier_of(wait)
         await scope.draft.save()
         if failure is not None and not isinstance(failure, NotConnected):
             raise failure
@@ -80,12 +92,16 @@ class Reconciler:
         return Scope(self.tools, draft, owner, cluster)
 
     def _owner(self, namespace: str, config: Document) -> ConfigOwner | None:
-        kind, name = owner_reference_of(config)
+        """The owner, None while it is not seen: the cache may still hold a former object of the
+        same name, whose boot data is not ours."""
+        kind, name, uid = owner_reference_of(config)
         if kind == MachinePool.RESOURCE.kind:
             pool = self._pools.get(Key(namespace, name))
-            return owning_pool(pool) if pool is not None else None
+            return owning_pool(pool) if pool is not None and pool.metadata.uid == uid else None
         machine = self._machines.get(Key(namespace, name)) if kind else None
-        return owning_machine(machine) if machine is not None else None
+        if machine is None or machine.metadata.uid != uid:
+            return None
+        return owning_machine(machine)
 
 
 async def _boot_data(scope: Scope) -> Result:
@@ -145,6 +161,22 @@ def _report_waiting(scope: Scope) -> None:
         )
 
 
+def _report_missing_connection(scope: Scope, error: NotConnected) -> Result:
+    """Report what the boot data waits for, unless the connection may be there at any moment."""
+    if scope.config.status.initialization.data_secret_created:
+        return DONE
+    failures = scope.dependencies.remote.health(scope.cluster.key).failures
+    if failures < ATTEMPTS and not isinstance(error, NoEndpoint):
+        # A timer, because the last of several attempts is no event.
+        return requeue(after=_CONNECTION_INTERVAL, because="there is no connection yet")
+    message = f"Waiting for the connection to the workload cluster: {error}"
+    type_ = ConditionType.DATA_SECRET_AVAILABLE
+    if conditions.message_of(scope.config.status.conditions, type_) != message:
+        log.warning("KubeadmConfig %s: %s", scope.config.key, message)
+    scope.data_not_available(message, V1Beta1Reason.WAITING_FOR_CONTROL_PLANE_AVAILABLE)
+    return DONE
+
+
 async def _keep_token(scope: Scope) -> Result:
     """Renew the token until the machines' Nodes exist.
 
@@ -183,8 +215,8 @@ def _next_token_check(scope: Scope) -> Result:
     if not scope.config.spec.join_configuration.discovery.bootstrap_token.token:
         return DONE
     # A timer, because a token's end is no event.
-    every = scope.dependencies.tokens.check_interval
-    return requeue(after=every, because="the bootstrap token must not run out before it is used")
+    interval = scope.dependencies.tokens.check_interval
+    return requeue(after=interval, because="the bootstrap token must not run out before it is used")
 
 
 def _summarize(scope: Scope, *, failed: bool) -> None:

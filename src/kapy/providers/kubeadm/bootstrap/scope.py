@@ -16,18 +16,10 @@ from kapy.api.wording import LOOK_AT_LOGS
 from kapy.providers.kubeadm.bootstrap.owner import ConfigOwner
 from kapy.providers.kubeadm.bootstrap.tokens import Tokens
 from kapy.remote.cluster_cache import ClusterCache
-from kapy.sdk import (
-    BootstrapSecrets,
-    Clock,
-    ClusterCertificates,
-    InitLock,
-    Runtime,
-    conditions,
-    v1beta1,
-)
-from kapy.sdk.internals import (
-    Draft,
-)
+from kapy.sdk import Runtime, conditions, v1beta1
+from kapy.sdk.boot import BootstrapSecrets, InitLock
+from kapy.sdk.certificates import ClusterCertificates
+from kapy.sdk.controllers import Clock, Draft
 
 TOKEN_LIFE: Final = timedelta(minutes=15)
 

@@ -114,8 +114,8 @@ def _document(text: str, kind: str) -> Document:
     known = isinstance(document, dict) and document.get("apiVersion") in (V1BETA3, V1BETA4)
     if not known or document.get("kind") != kind:
         raise UnknownConfiguration("unknown kubeadm types")
-    found: Document = document
-    return found
+    result: Document = document
+    return result
 
 
 def _phases_patches_timeouts(source: Document) -> Document:

@@ -126,11 +126,13 @@ def _component(source: Document, *, old: bool) -> Document:
 
 def _arguments_and_environment(source: Document, field: str, *, old: bool) -> Document:
     arguments: Any = [
-        {"name": one.get("name", ""), "value": one.get("value") or ""}
-        for one in source.get(field) or ()
+        {"name": item.get("name", ""), "value": item.get("value") or ""}
+        for item in source.get(field) or ()
     ]
     if old:  # a map: the last of several values wins, and there are no environment variables
-        return _without_empty({field: {one["name"]: one["value"] for one in arguments}})
+        return _without_empty(
+            {field: {argument["name"]: argument["value"] for argument in arguments}}
+        )
     environment = [_variable(variable) for variable in source.get("extraEnvs") or ()]
     return _without_empty({field: arguments, "extraEnvs": environment})
 

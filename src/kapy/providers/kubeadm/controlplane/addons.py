@@ -137,13 +137,13 @@ def _check_dns_tags(current: str, wanted: str) -> None:
 
 
 def _containers(workload: Document) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = workload["spec"]["template"]["spec"].get("containers") or []
-    return found
+    containers: list[dict[str, Any]] = workload["spec"]["template"]["spec"].get("containers") or []
+    return containers
 
 
 def _image_of(workload: Document, container: str) -> str | None:
     return next(
-        (one.get("image", "") for one in _containers(workload) if one["name"] == container), None
+        (item.get("image", "") for item in _containers(workload) if item["name"] == container), None
     )
 
 
@@ -153,8 +153,8 @@ async def _set_image(
     if _image_of(workload, container) == image:
         return
     containers = [
-        {**one, "image": image} if one["name"] == container else one
-        for one in _containers(workload)
+        {**item, "image": image} if item["name"] == container else item
+        for item in _containers(workload)
     ]
     patch = {
         "metadata": {"resourceVersion": workload["metadata"]["resourceVersion"]},

@@ -30,7 +30,7 @@ class CannotAdopt(KapyError):
 def is_adoptable(machine: Document) -> bool:
     """Whether a control plane Machine has no controller."""
     owners = machine["metadata"].get("ownerReferences") or ()
-    return not any(one.get("controller") for one in owners)
+    return not any(owner.get("controller") for owner in owners)
 
 
 async def adopt(
@@ -102,7 +102,7 @@ async def _adopt_secrets(
         )
     for secret in dependencies.remote.secrets.list(key.namespace):
         metadata = secret["metadata"]
-        owners = {one["uid"] for one in metadata.get("ownerReferences") or ()}
+        owners = {reference["uid"] for reference in metadata.get("ownerReferences") or ()}
         is_clusters = metadata["labels"].get(Label.CLUSTER_NAME) == plane.cluster.metadata.name
         if (
             is_clusters
@@ -126,7 +126,7 @@ async def _set_controller(
     remove."""
     wanted = encode(owner_reference(kcp, controller=True, block_deletion=True))
     there: list[Document] = document["metadata"].get("ownerReferences") or []
-    others = [one for one in there if one["uid"] not in (kcp.metadata.uid, without)]
+    others = [item for item in there if item["uid"] not in (kcp.metadata.uid, without)]
     patch = {
         "metadata": {
             "ownerReferences": [*others, wanted],

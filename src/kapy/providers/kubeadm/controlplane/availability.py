@@ -109,8 +109,8 @@ def _machines(plane: ControlPlane) -> Count:
 
 def _members(plane: ControlPlane) -> Count:
     count = Count()
-    by_node = {node_name(one): one for one in plane.machines if has_node(one)}
-    coming = [one for one in plane.machines if not has_node(one)]
+    by_node = {node_name(item): item for item in plane.machines if has_node(item)}
+    coming = [item for item in plane.machines if not has_node(item)]
     for member in plane.etcd.members or ():
         if not member.name:  # it starts right now
             count.healthy += 1
@@ -136,11 +136,11 @@ def _add(count: Count, machine: Machine, types: tuple[str, ...], now: datetime) 
 
 
 def _is_old_issue(machine: Machine, types: tuple[str, ...], now: datetime) -> bool:
-    found = (conditions.get(machine.status.conditions, type_) for type_ in types)
+    result = (conditions.get(machine.status.conditions, type_) for type_ in types)
     since = [
-        moment(one.last_transition_time)
-        for one in found
-        if one is not None and one.status != conditions.TRUE
+        moment(condition.last_transition_time)
+        for condition in result
+        if condition is not None and condition.status != conditions.TRUE
     ]
     return bool(since) and now - min(since) > _FLAP_PERIOD
 
@@ -149,11 +149,11 @@ def next_report_after(plane: ControlPlane) -> timedelta | None:
     """Return when the next unreported issue is old enough to be reported; None if there is none."""
     types = _WITH_ETCD if plane.is_etcd_managed else _COMPONENTS
     ages = [
-        plane.now - moment(one.last_transition_time)
+        plane.now - moment(condition.last_transition_time)
         for machine in plane.machines
         if machine.spec.provider_id
-        for one in machine.status.conditions
-        if one.type in types and one.status != conditions.TRUE
+        for condition in machine.status.conditions
+        if condition.type in types and condition.status != conditions.TRUE
     ]
     left = [_FLAP_PERIOD - age for age in ages if age <= _FLAP_PERIOD]
     return min(left) + timedelta(seconds=1) if left else None
@@ -174,7 +174,7 @@ def _partial(plane: ControlPlane, machines: Count, members: Count) -> list[str]:
 
 def _etcd_line(plane: ControlPlane, healthy: int) -> str:
     members = plane.etcd.members or ()
-    learners = sum(1 for one in members if one.is_learner or not one.name)
+    learners = sum(1 for member in members if member.is_learner or not member.name)
     learning = f" {learners} learner etcd member," if learners else ""
     needed = f"at least {quorum(members)} healthy member required for etcd quorum"
     if healthy == 0:

@@ -33,14 +33,8 @@ from kapy.remote.secrets import (
     is_watched,
     secret_problem,
 )
-from kapy.sdk import (
-    DONE,
-    Result,
-    StoredCertificate,
-    conditions,
-    requeue,
-    v1beta1,
-)
+from kapy.sdk import DONE, Result, conditions, requeue, v1beta1
+from kapy.sdk.certificates import StoredCertificate
 
 _RETRY_INTERVAL: Final = timedelta(seconds=30)
 _WHY_A_KEY: Final = {
@@ -83,7 +77,9 @@ async def _check(dependencies: Dependencies, plane: ControlPlane) -> list[str]:
     """Return the purposes of missing certificates. Raises UnusableSecrets."""
     certificates = _certificates(plane.kcp)
     kept = await dependencies.certificates.find(plane.cluster.key, certificates)
-    missing = [one.purpose for one in certificates if one.purpose not in kept]
+    missing = [
+        certificate.purpose for certificate in certificates if certificate.purpose not in kept
+    ]
     if not missing:
         await _set_controller(dependencies, plane.kcp, kept)
     return missing
@@ -97,16 +93,18 @@ async def _create(dependencies: Dependencies, plane: ControlPlane) -> list[str]:
     problems = [] if kubeconfig is None else _kubeconfig_problems(kubeconfig, cluster)
     if kubeconfig is None:
         problems += [
-            secret_problem(one.secret, _missing_key(certificate))
+            secret_problem(value.secret, _missing_key(certificate))
             for certificate in certificates
-            if (one := there.get(certificate.purpose)) is not None
-            and not (one.pair.key or certificate.external)
+            if (value := there.get(certificate.purpose)) is not None
+            and not (value.pair.key or certificate.external)
         ]
     if problems:
-        secrets = [one.secret for one in there.values()] + ([kubeconfig] if kubeconfig else [])
+        secrets = [certificate.secret for certificate in there.values()] + (
+            [kubeconfig] if kubeconfig else []
+        )
         raise UnusableSecrets(problems, is_watched=all(map(is_watched, secrets)))
     owner = owner_reference(plane.kcp, controller=True, block_deletion=True)
-    missing = [one for one in certificates if one.purpose not in there]
+    missing = [certificate for certificate in certificates if certificate.purpose not in there]
     await _set_controller(
         dependencies,
         plane.kcp,
@@ -143,7 +141,7 @@ def _certificates(kcp: KubeadmControlPlane) -> list[Certificate]:
 
 
 def _report_unusable(plane: ControlPlane, error: UnusableSecrets) -> None:
-    lines = "\n".join(f"* {one}" for one in error.problems)
+    lines = "\n".join(f"* {problem}" for problem in error.problems)
     message = f"Secrets of the cluster cannot be used:\n{lines}"
     type_ = ConditionType.CERTIFICATES_AVAILABLE
     plane.set(conditions.false(type_, Reason.NOT_AVAILABLE, message))
@@ -183,5 +181,5 @@ async def _set_controller(
     dependencies: Dependencies, kcp: KubeadmControlPlane, kept: Mapping[str, StoredCertificate]
 ) -> None:
     owner = owner_reference(kcp, controller=True, block_deletion=True)
-    for one in kept.values():
-        await dependencies.certificates.set_controller(one.secret, owner)
+    for certificate in kept.values():
+        await dependencies.certificates.set_controller(certificate.secret, owner)

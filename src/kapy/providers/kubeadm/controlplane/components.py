@@ -85,15 +85,15 @@ def _observe(
 ) -> None:
     types = components_of(plane)
     if machine.deleting:
-        said = "Machine is deleting"
+        result = "Machine is deleting"
         plane.set_on(
             machine,
             _node_condition(plane, machine, node)
             if node is not None
-            else conditions.false(T.NODE_KUBEADM_LABELS_AND_TAINTS_SET, Reason.DELETING, said),
+            else conditions.false(T.NODE_KUBEADM_LABELS_AND_TAINTS_SET, Reason.DELETING, result),
         )
         for type_ in types.values():
-            plane.set_on(machine, conditions.false(type_, Reason.DELETING, said))
+            plane.set_on(machine, conditions.false(type_, Reason.DELETING, result))
         return
     why = _unknown_reason(machine, node)
     if why:
@@ -110,9 +110,9 @@ def _observe(
 
 def _observe_v1beta1(plane: ControlPlane, machine: Machine, node: Document | None) -> None:
     for component, type_ in components_of(plane).items():
-        found = conditions.get(machine.status.conditions, type_)
-        if found is not None:
-            plane.set_v1beta1_on(machine, pod_v1beta1(machine, node, component, found))
+        condition = conditions.get(machine.status.conditions, type_)
+        if condition is not None:
+            plane.set_v1beta1_on(machine, pod_v1beta1(machine, node, component, condition))
 
 
 def _unknown_reason(machine: Machine, node: Document | None) -> str:
@@ -122,7 +122,7 @@ def _unknown_reason(machine: Machine, node: Document | None) -> str:
     if node is None:
         return f"Node {node_name(machine)} does not exist"
     taints = (node.get("spec") or {}).get("taints") or ()
-    if any(one["key"] == _UNREACHABLE and one["effect"] == "NoExecute" for one in taints):
+    if any(taint["key"] == _UNREACHABLE and taint["effect"] == "NoExecute" for taint in taints):
         return f"Node {node_name(machine)} is unreachable"
     return ""
 
@@ -146,13 +146,15 @@ def _node_condition(plane: ControlPlane, machine: Machine, node: Document) -> Co
 
 def _is_tainted(node: Document) -> bool:
     taints = (node.get("spec") or {}).get("taints") or ()
-    return any(one["key"] == ROLE_LABEL and one["effect"] == "NoSchedule" for one in taints)
+    return any(taint["key"] == ROLE_LABEL and taint["effect"] == "NoSchedule" for taint in taints)
 
 
 def _should_be_tainted(plane: ControlPlane, machine: Machine) -> bool:
     """Whether the node should have the control plane taint: kubeadm's default, unless other taints
     are set."""
-    if any(one.key == ROLE_LABEL and one.effect == "NoSchedule" for one in machine.spec.taints):
+    if any(
+        taint.key == ROLE_LABEL and taint.effect == "NoSchedule" for taint in machine.spec.taints
+    ):
         return True
     config = plane.configs.get(machine.metadata.name)
     if config is None:
@@ -164,14 +166,16 @@ def _should_be_tainted(plane: ControlPlane, machine: Machine) -> bool:
     )
     if registration.taints is None:
         return True
-    return any(one.key == ROLE_LABEL and one.effect == "NoSchedule" for one in registration.taints)
+    return any(
+        taint.key == ROLE_LABEL and taint.effect == "NoSchedule" for taint in registration.taints
+    )
 
 
 def _pod_condition(type_: str, node: Document, pod: Document | None) -> Condition:
     if _condition_of(node, "Ready") == "Unknown":
         # The kubelet does not report, so its mirror pods may be stale.
-        said = "Node Ready condition is Unknown, Pod data might be stale"
-        return conditions.unknown(type_, Reason.INSPECTION_FAILED, said)
+        result = "Node Ready condition is Unknown, Pod data might be stale"
+        return conditions.unknown(type_, Reason.INSPECTION_FAILED, result)
     if pod is None:
         return conditions.false(type_, Reason.DOES_NOT_EXIST, "Pod does not exist")
     match (pod.get("status") or {}).get("phase"):
@@ -180,11 +184,11 @@ def _pod_condition(type_: str, node: Document, pod: Document | None) -> Conditio
         case "Running":
             return _running_condition(type_, pod)
         case "Succeeded" | "Failed":
-            said = "All the containers have been terminated"
-            return conditions.false(type_, Reason.FAILED, said)
+            result = "All the containers have been terminated"
+            return conditions.false(type_, Reason.FAILED, result)
         case _:
-            said = "Pod is reporting Unknown status"
-            return conditions.unknown(type_, Reason.INSPECTION_FAILED, said)
+            result = "Pod is reporting Unknown status"
+            return conditions.unknown(type_, Reason.INSPECTION_FAILED, result)
 
 
 def _pending_condition(pod: Document) -> str:
@@ -200,25 +204,25 @@ def _running_condition(type_: str, pod: Document) -> Condition:
     if _condition_of(pod, "Ready") == "True":
         return conditions.true(type_, Reason.RUNNING)
     containers: list[dict[str, Any]] = pod["status"].get("containerStatuses") or []
-    states = [one.get("state") or {} for one in containers]
+    states = [container.get("state") or {} for container in containers]
     waiting = [state["waiting"].get("reason", "") for state in states if state.get("waiting")]
     if waiting:
         crashed = any(
-            ((one.get("lastState") or {}).get("terminated") or {}).get("exitCode")
-            for one in containers
+            ((container.get("lastState") or {}).get("terminated") or {}).get("exitCode")
+            for container in containers
         )
         reason = Reason.FAILED if crashed else Reason.PROVISIONING
         return conditions.false(type_, reason, ", ".join(waiting))
     ended = [state["terminated"].get("reason", "") for state in states if state.get("terminated")]
     if ended:
         return conditions.false(type_, Reason.FAILED, ", ".join(ended))
-    said = "Waiting for startup or readiness probes"
-    return conditions.false(type_, Reason.PROVISIONING, said)
+    result = "Waiting for startup or readiness probes"
+    return conditions.false(type_, Reason.PROVISIONING, result)
 
 
 def _condition_of(document: Document, type_: str) -> str:
     """The status of a Node's or Pod's condition, "" when it is not reported."""
-    for one in (document.get("status") or {}).get("conditions") or ():
-        if one["type"] == type_:
-            return str(one["status"])
+    for condition in (document.get("status") or {}).get("conditions") or ():
+        if condition["type"] == type_:
+            return str(condition["status"])
     return ""

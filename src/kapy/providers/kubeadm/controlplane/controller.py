@@ -26,22 +26,18 @@ from kapy.providers.kubeadm.controlplane.reconcile import Reconciler
 from kapy.providers.kubeadm.controlplane.update_decision import MachineUpdates
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.remote.secrets import has_purpose_suffix
-from kapy.sdk import (
-    Change,
-    ClusterCertificates,
-    Controller,
-    Kubeconfigs,
-    MachineFactory,
-    Runtime,
-)
-from kapy.sdk.internals import (
+from kapy.sdk import Controller, Runtime
+from kapy.sdk.certificates import ClusterCertificates, Kubeconfigs
+from kapy.sdk.contracts import External
+from kapy.sdk.controllers import (
     AGGREGATE_DEBOUNCE,
     STATUS_DEBOUNCE,
-    External,
+    Change,
     own_key,
     owner_keys,
     unblocking_only,
 )
+from kapy.sdk.machine_control_plane import MachineFactory
 
 _KIND = KubeadmControlPlane.RESOURCE.kind
 _OWNER = GroupKind(CONTROL_PLANE_GROUP, _KIND)
@@ -89,7 +85,7 @@ def add_to(
     dependencies.controller = controller
     wake = _Mappers(runtime)
     control_planes, machines = cache.informer(KubeadmControlPlane), cache.informer(Machine)
-    noting, told = dependencies.steady_states.count_changes, dependencies.steady_states.increment
+    noting, result = dependencies.steady_states.count_changes, dependencies.steady_states.increment
     controller.watch(control_planes, noting(unblocking_only(own_key)), debounce=STATUS_DEBOUNCE)
     controller.watch(control_planes, noting(own_key), debounce=AGGREGATE_DEBOUNCE)
     controller.watch(machines, noting(unblocking_only(wake.of_machine)), debounce=STATUS_DEBOUNCE)
@@ -98,7 +94,7 @@ def add_to(
     controller.watch(cache.informer(Cluster), noting(wake.of_cluster))
     controller.watch(remote.secrets, noting(wake.of_secret))
     external.wake(controller, noting(wake.of_template))
-    remote.subscribe(lambda cluster: _enqueue(controller, told(wake.of_key(cluster))))
+    remote.subscribe(lambda cluster: _enqueue(controller, result(wake.of_key(cluster))))
     return runtime.add(controller, control_planes)
 
 
@@ -156,10 +152,10 @@ class _Mappers:
         if change.old is not None or not document["kind"].endswith("Template"):
             return
         metadata = document["metadata"]
-        for one in self._control_planes.list(metadata["namespace"]):
-            template = one["spec"]["machineTemplate"]["spec"]["infrastructureRef"]
+        for item in self._control_planes.list(metadata["namespace"]):
+            template = item["spec"]["machineTemplate"]["spec"]["infrastructureRef"]
             if (template["kind"], template["name"]) == (document["kind"], metadata["name"]):
-                yield Key.of(one)
+                yield Key.of(item)
 
 
 def _enqueue(controller: Controller, keys: Iterable[Key]) -> None:

@@ -21,13 +21,13 @@ from kapy.providers.kubeadm.controlplane.desired import (
 )
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.template import infrastructure_template
-from kapy.sdk import (
+from kapy.sdk import v1beta1
+from kapy.sdk.machine_control_plane import (
     NewMachine,
     Part,
     failure_domains,
     free_name,
     next_failure_domain,
-    v1beta1,
 )
 
 _REASONS: Final[Mapping[Part, str]] = {
@@ -99,7 +99,7 @@ async def new_infrastructure(
 
 
 def _failure_domain(dependencies: Dependencies, plane: ControlPlane) -> str:
-    outdated = [one for one in plane.machines if plane.is_outdated(one)]
+    outdated = [machine for machine in plane.machines if plane.is_outdated(machine)]
     domains = failure_domains(plane.cluster)
     return next_failure_domain(
         domains, plane.machines, outdated, random=dependencies.runtime.random
@@ -112,7 +112,7 @@ async def _free_name(dependencies: Dependencies, plane: ControlPlane) -> str:
     """
     kcp, cluster = plane.kcp, plane.cluster.metadata.name
     remediated = kcp.metadata.annotations.get(Annotation.REMEDIATION_IN_PROGRESS, "")
-    there = sorted(one.metadata.uid for one in plane.machines)
+    there = sorted(machine.metadata.uid for machine in plane.machines)
 
     def name_of(attempt: int) -> str:
         slot = (kcp.metadata.generation, remediated, *there, attempt)
@@ -135,4 +135,4 @@ def _is_taken(dependencies: Dependencies, key: Key, uid: str) -> bool:
         return dependencies.remote.secrets.raw(key) is not None
     metadata = config["metadata"]
     owners = metadata.get("ownerReferences") or ()
-    return "deletionTimestamp" in metadata or all(one["uid"] != uid for one in owners)
+    return "deletionTimestamp" in metadata or all(owner["uid"] != uid for owner in owners)

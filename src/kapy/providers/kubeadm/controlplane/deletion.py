@@ -19,9 +19,7 @@ from kapy.sdk import (
     Result,
     v1beta1,
 )
-from kapy.sdk.internals import (
-    stale_machines,
-)
+from kapy.sdk.machine_control_plane import stale_machines
 
 
 async def delete(dependencies: Dependencies, plane: ControlPlane) -> Result:
@@ -30,7 +28,9 @@ async def delete(dependencies: Dependencies, plane: ControlPlane) -> Result:
         plane.deleting_reason = Reason.DELETION_COMPLETED
         plane.deleting_message = "Deletion completed"
         finalizers = plane.kcp.metadata.finalizers
-        finalizers[:] = [one for one in finalizers if one != Finalizer.KUBEADM_CONTROL_PLANE]
+        finalizers[:] = [
+            finalizer for finalizer in finalizers if finalizer != Finalizer.KUBEADM_CONTROL_PLANE
+        ]
         return DONE
     with suppress(NotConnected):  # the cluster may be half gone already
         await observe(dependencies, plane)
@@ -39,7 +39,7 @@ async def delete(dependencies: Dependencies, plane: ControlPlane) -> Result:
         plane.deleting_reason = Reason.WAITING_FOR_WORKERS_DELETION
         plane.deleting_message = (
             "KubeadmControlPlane deletion blocked because following objects still exist:\n"
-            + "\n".join(f"* {one}" for one in workers)
+            + "\n".join(f"* {worker}" for worker in workers)
         )
         _report_v1beta1(plane, "Waiting for worker nodes to be deleted first")
         return DONE
@@ -59,12 +59,12 @@ async def _delete_all(dependencies: Dependencies, plane: ControlPlane) -> None:
         return
     plane.deleting_reason = Reason.INTERNAL_ERROR
     plane.deleting_message = LOOK_AT_LOGS
-    said = "; ".join(map(str, errors))
+    result = "; ".join(map(str, errors))
     dependencies.recorder.warning(
         plane.kcp,
         "FailedDelete",
         f"Failed to delete control plane Machines for cluster {plane.cluster.key} control plane:"
-        f" {said}",
+        f" {result}",
     )
     raise ExceptionGroup("control plane Machines could not be deleted", errors)
 
@@ -77,14 +77,14 @@ def _report_v1beta1(plane: ControlPlane, message: str) -> None:
 def _workers(dependencies: Dependencies, plane: ControlPlane) -> list[str]:
     """The cluster's MachinePools, and its Machines that the control plane does not own."""
     cache, cluster = dependencies.runtime.cache, str(plane.cluster.key)
-    ours = {one.metadata.uid for one in plane.machines}
+    ours = {machine.metadata.uid for machine in plane.machines}
     machines = cache.informer(Machine.RESOURCE).indexed(BY_CLUSTER, cluster)
-    found = {
+    result = {
         "MachinePools": cache.informer(MachinePool.RESOURCE).indexed(BY_CLUSTER, cluster),
-        "Machines": [one for one in machines if one["metadata"]["uid"] not in ours],
+        "Machines": [machine for machine in machines if machine["metadata"]["uid"] not in ours],
     }
     return [
-        f"{kind}: {shorten(sorted(one['metadata']['name'] for one in objects), 5)}"
-        for kind, objects in found.items()
+        f"{kind}: {shorten(sorted(obj['metadata']['name'] for obj in objects), 5)}"
+        for kind, objects in result.items()
         if objects
     ]

@@ -12,18 +12,11 @@ from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
 from kapy.providers.kubeadm.controlplane.update_decision import MachineUpdates
 from kapy.providers.kubeadm.controlplane.uptodate import ConfigMatchCache
 from kapy.remote.cluster_cache import ClusterCache, Kubeconfig
-from kapy.sdk import (
-    ClusterCertificates,
-    Controller,
-    Kubeconfigs,
-    MachineFactory,
-    Runtime,
-    SteadyStateCache,
-)
-from kapy.sdk.internals import (
-    External,
-    Recorder,
-)
+from kapy.sdk import Controller, Runtime
+from kapy.sdk.certificates import ClusterCertificates, Kubeconfigs
+from kapy.sdk.contracts import External
+from kapy.sdk.controllers import Recorder, StatusDelay
+from kapy.sdk.machine_control_plane import MachineFactory, SteadyStateCache
 
 CONDITIONS_GRACE: Final = timedelta(minutes=5)
 """How long what was last known is shown after a connection was lost."""
@@ -46,13 +39,16 @@ class SteadyUntil(NamedTuple):
 class ReconcileCache:
     """Caches that save requests; they can be lost at any time. upgraded, addons: (uid, generation)
     of control planes whose workload cluster is up to date. access: resourceVersion and content of
-    kubeconfig Secrets. told: the last preflight event of a control plane.
+    kubeconfig Secrets. last_event: the last preflight event of a control plane. delayed_statuses,
+    delayed_machine_statuses: minor changes of statuses that are written later.
     """
 
     upgraded: set[tuple[str, int]] = field(default_factory=set)
     addons: set[tuple[str, int]] = field(default_factory=set)
     kubeconfigs: dict[Key, tuple[str, Kubeconfig]] = field(default_factory=dict)
     last_event: dict[Key, str] = field(default_factory=dict)
+    delayed_statuses: StatusDelay = field(default_factory=StatusDelay)
+    delayed_machine_statuses: StatusDelay = field(default_factory=StatusDelay)
 
 
 @dataclass(slots=True)

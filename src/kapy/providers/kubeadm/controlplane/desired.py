@@ -19,7 +19,7 @@ from kapy.kube.errors import KapyError
 from kapy.kube.generated_names import suffix
 from kapy.kube.model import decode, encode
 from kapy.kube.version import parse_tolerant
-from kapy.sdk import DesiredMachines
+from kapy.sdk.machine_control_plane import DesiredMachines
 
 MANAGER: Final = "capi-kubeadmcontrolplane"
 """Upstream's field manager."""
@@ -87,9 +87,11 @@ def new_kubeadm_config(
     resource, spec = KubeadmConfig.RESOURCE, encode(kubeadm_config_spec(kcp, join=join))
     wanted = {"apiVersion": resource.api_version, "kind": resource.kind, "spec": spec}
     config = desired_machines(kcp, cluster).config(name, wanted)
-    metadata = {key: one for key, one in config["metadata"].items() if one or key != "annotations"}
+    metadata = {
+        key: value for key, value in config["metadata"].items() if value or key != "annotations"
+    }
     # The schema of a KubeadmConfig refuses an empty spec.
-    named = {key: one for key, one in config.items() if one or key != "spec"}
+    named = {key: value for key, value in config.items() if value or key != "spec"}
     return {**named, "metadata": metadata}
 
 

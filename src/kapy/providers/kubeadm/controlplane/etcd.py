@@ -93,16 +93,16 @@ class EtcdGateway:
     async def members(self) -> Sequence[Member]:
         answer = await self._call("/v3/cluster/member/list", {"linearizable": True})
         with _parse():
-            return [_member(one) for one in answer.get("members") or ()]
+            return [_member(member) for member in answer.get("members") or ()]
 
     async def alarms(self) -> Sequence[Alarm]:
         answer = await self._call("/v3/maintenance/alarm", {"action": "GET"})
         with _parse():
-            found = [
-                Alarm(int(one.get("memberID", 0)), str(one.get("alarm", NO_ALARM)))
-                for one in answer.get("alarms") or ()
+            result = [
+                Alarm(int(alarm.get("memberID", 0)), str(alarm.get("alarm", NO_ALARM)))
+                for alarm in answer.get("alarms") or ()
             ]
-        return [alarm for alarm in found if alarm.kind != NO_ALARM]
+        return [alarm for alarm in result if alarm.kind != NO_ALARM]
 
     async def remove_member(self, member: int) -> None:
         await self._call("/v3/cluster/member/remove", {"ID": str(member)})
@@ -135,7 +135,7 @@ def member_named(members: Iterable[Member], name: str) -> Member | None:
 
 def member_names(members: Iterable[Member]) -> list[str]:
     """Return the names of members for messages."""
-    return [one.name or f"name not set yet for member with id {one.id}" for one in members]
+    return [member.name or f"name not set yet for member with id {member.id}" for member in members]
 
 
 @contextmanager
@@ -161,9 +161,9 @@ def _document(body: Any) -> Document:
     if isinstance(body, dict):
         return body
     try:
-        found = decode_json(body) if isinstance(body, bytes) else None
+        result = decode_json(body) if isinstance(body, bytes) else None
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        result = None
+    if not isinstance(result, dict):
         raise EtcdError("the answer is no JSON object")
-    return found
+    return result

@@ -47,10 +47,10 @@ async def _read(etcd: Etcd, leader: int) -> EtcdState:
         alarms = await etcd.alarms()
     except KapyError as error:
         return EtcdState(failure=f"Failed to get etcd alarms: {error}", reached=True)
-    found = next((member for member in members if member.id == leader), None)
-    if found is None:
+    result = next((member for member in members if member.id == leader), None)
+    if result is None:
         return EtcdState(failure="Failed to get etcd leader", reached=True)
-    return EtcdState(members=members, alarms=alarms, leader=found)
+    return EtcdState(members=members, alarms=alarms, leader=result)
 
 
 async def remove_member(
@@ -63,7 +63,7 @@ async def remove_member(
     others = [name for name in nodes if name != member.name]
     async with _first_answering(dependencies, plane, others) as (etcd, _):
         members = await etcd.members()
-        if all(one.id != member.id for one in members):
+        if all(item.id != member.id for item in members):
             return
         if len(members) == 1:
             raise LastMember("cannot remove the last etcd member in the cluster")

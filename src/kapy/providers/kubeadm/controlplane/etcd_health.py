@@ -44,10 +44,14 @@ _JOINING: Final = timedelta(minutes=2)
 
 def nodes_to_query(plane: ControlPlane) -> list[str]:
     """The nodes whose etcd can be asked: healthy ones first."""
-    candidates = [one for one in plane.machines if has_node(one) and not one.deleting]
-    there = [one for one in candidates if plane.nodes and node_name(one) in plane.nodes]
-    ordered = sorted(there, key=lambda one: not is_true(one, T.ETCD_MEMBER_HEALTHY))
-    return [node_name(one) for one in ordered]
+    candidates = [
+        machine for machine in plane.machines if has_node(machine) and not machine.deleting
+    ]
+    there = [
+        candidate for candidate in candidates if plane.nodes and node_name(candidate) in plane.nodes
+    ]
+    ordered = sorted(there, key=lambda machine: not is_true(machine, T.ETCD_MEMBER_HEALTHY))
+    return [node_name(machine) for machine in ordered]
 
 
 def observe_etcd(plane: ControlPlane, state: EtcdState) -> None:
@@ -127,4 +131,4 @@ def _is_old(plane: ControlPlane, name: str) -> bool:
 
 def quorum(members: Sequence[Member]) -> int:
     """The number of voting members that must agree."""
-    return sum(1 for one in members if one.name and not one.is_learner) // 2 + 1
+    return sum(1 for member in members if member.name and not member.is_learner) // 2 + 1

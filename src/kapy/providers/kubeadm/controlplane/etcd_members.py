@@ -30,16 +30,9 @@ from kapy.providers.kubeadm.controlplane.scope import (
     is_true,
     node_name,
 )
-from kapy.sdk import (
-    NotYet,
-    Result,
-    conditions,
-    creation_time,
-    waits_for_hook,
-)
-from kapy.sdk.internals import (
-    InfraMachine,
-)
+from kapy.sdk import NotYet, Result, conditions
+from kapy.sdk.contracts import InfraMachine
+from kapy.sdk.machine_control_plane import creation_time, waits_for_hook
 
 _OUR_HOOK_LAST_SINCE: Final = (1, 31)
 """From this version on the kubelet needs the local API server: our hook must be the last."""
@@ -59,10 +52,17 @@ async def remove_unowned_members(dependencies: Dependencies, plane: ControlPlane
     healthy = conditions.is_true(plane.kcp.status.conditions, T.ETCD_CLUSTER_HEALTHY)
     if not (plane.is_etcd_managed and plane.machines and members) or healthy:
         return None
-    expected = {node_name(one) for one in plane.machines if has_node(one)}
-    foreign = sorted((one for one in members if one.name not in expected), key=lambda one: one.name)
+    expected = {node_name(item) for item in plane.machines if has_node(item)}
+    foreign = sorted(
+        (item for item in members if item.name not in expected), key=lambda item: item.name
+    )
     if not foreign or not all(map(has_node, plane.machines)):
         return None  # a member without a Machine may be that of a Machine that is coming up
+    if _has_joining_machine(plane):
+        # A member gets its name when it starts: that of a Machine that joins has none yet.
+        foreign = [item for item in foreign if item.name]
+    if not foreign:
+        return None
     stranger = foreign[0]
     name = stranger.name or "(Name not yet assigned)"
     if stranger.name and not etcd_survives(plane, without=stranger.name):
@@ -74,16 +74,24 @@ async def remove_unowned_members(dependencies: Dependencies, plane: ControlPlane
     raise EtcdUnknown(f"etcd member {name} was removed; looking at etcd again")
 
 
-def select_for_shutdown(plane: ControlPlane, deleting: Sequence[Machine]) -> Machine | None:
-    """Return the Machine in deletion that may be shut down next: one at a time, oldest deletion
-    first.
+def _has_joining_machine(plane: ControlPlane) -> bool:
+    """Return whether a Machine that was not released has no member of its own name yet."""
+    there = {one.name for one in plane.etcd.members or ()}
+    return any(
+        node_name(one) not in there
+        for one in plane.machines
+        if not one.deleting or Annotation.KCP_CLEANUP_HOOK in one.metadata.annotations
+    )
+
+
+def shutdown_candidates(plane: ControlPlane, deleting: Sequence[Machine]) -> list[Machine]:
+    """Return the drained Machines in deletion of which one may be shut down next, oldest deletion
+    first; none while another one is shut down.
     """
-    if any(Annotation.KCP_CLEANUP_HOOK not in one.metadata.annotations for one in deleting):
-        return None
-    machine = min(deleting, key=lambda one: (_deletion_time(one), one.metadata.name))
-    if _has_other_hooks(plane, machine) or not waits_for_hook(machine):
-        return None
-    return machine
+    if any(Annotation.KCP_CLEANUP_HOOK not in item.metadata.annotations for item in deleting):
+        return []
+    ordered = sorted(deleting, key=lambda item: (_deletion_time(item), item.metadata.name))
+    return [item for item in ordered if waits_for_hook(item) and not _has_other_hooks(plane, item)]
 
 
 async def leave_cluster(dependencies: Dependencies, plane: ControlPlane, machine: Machine) -> bool:
@@ -141,14 +149,13 @@ async def _leave_etcd(dependencies: Dependencies, plane: ControlPlane, machine: 
     if plane.nodes is None or not plane.etcd.members:
         raise EtcdUnknown("unable to remove pre-terminate hook, etcd member list is empty")
     name = member_name(dependencies, plane, machine)
-    if not name:
+    member = member_named(plane.etcd.members, name) if name else None
+    if member is None:
         return True
     if not etcd_survives(plane, without=name):
         return False
     await move_etcd_leader(dependencies, plane, machine)
-    member = member_named(plane.etcd.members, name)
-    if member is not None:
-        await remove_member(dependencies, plane, member, plane.nodes)
+    await remove_member(dependencies, plane, member, plane.nodes)
     return True
 
 
@@ -156,7 +163,8 @@ def member_name(dependencies: Dependencies, plane: ControlPlane, machine: Machin
     """The name of the Machine's etcd member, "" if it is unknown.
 
     It is the node's name; a node that the Machine does not refer to yet is found by its provider
-    ID.
+    ID. Without a node, it is the only member that belongs to no other Machine, if all others have
+    a node.
     """
     if has_node(machine):
         return node_name(machine)
@@ -164,11 +172,22 @@ def member_name(dependencies: Dependencies, plane: ControlPlane, machine: Machin
     infrastructure = plane.infrastructure.get(machine.metadata.name)
     if not provider_id and infrastructure is not None:
         provider_id = InfraMachine(infrastructure).provider_id
-    if not provider_id:
-        return ""
-    nodes = dependencies.remote.informer(plane.cluster.key, NODES).list()
-    found = [one for one in nodes if (one.get("spec") or {}).get("providerID") == provider_id]
-    return str(found[0]["metadata"]["name"]) if len(found) == 1 else ""
+    if provider_id:
+        nodes = dependencies.remote.informer(plane.cluster.key, NODES).list()
+        result = [
+            item for item in nodes if (item.get("spec") or {}).get("providerID") == provider_id
+        ]
+        if len(result) == 1:
+            return str(result[0]["metadata"]["name"])
+    return _unowned_member(plane, machine)
+
+
+def _unowned_member(plane: ControlPlane, machine: Machine) -> str:
+    """Return the only member without a Machine, "" if it may be that of another Machine."""
+    others = [item for item in plane.machines if item.metadata.uid != machine.metadata.uid]
+    known = {node_name(item) for item in others}
+    unowned = [item.name for item in plane.etcd.members or () if item.name not in known]
+    return unowned[0] if len(unowned) == 1 and all(map(has_node, others)) else ""
 
 
 def _has_other_hooks(plane: ControlPlane, machine: Machine) -> bool:

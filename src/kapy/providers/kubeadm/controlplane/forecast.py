@@ -18,11 +18,8 @@ from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta
 from kapy.providers.kubeadm.controlplane.loop import max_surge
 from kapy.providers.kubeadm.controlplane.uptodate import outdated
-from kapy.sdk import (
-    failure_domains,
-    pick_fewest,
-    select_for_deletion,
-)
+from kapy.sdk import pick_fewest
+from kapy.sdk.machine_control_plane import failure_domains, select_for_deletion
 
 MAX_STEPS: Final = 1_000
 """Steps that are told: no control plane has nearly as many Machines."""
@@ -47,7 +44,7 @@ class Forecast:
     @property
     def creates(self) -> int:
         """The number of new Machines."""
-        return sum(not one.deletes for one in self.steps)
+        return sum(not step.deletes for step in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,39 +64,39 @@ def forecast(
 ) -> Forecast:
     """All steps until the desired number of Machines exists and all are up to date; at most
     `LONGEST`."""
-    there = [one for one in machines if not one.deleting]
-    told = Forecast()
-    for one in there:
-        name = one.metadata.name
+    there = [item for item in machines if not item.deleting]
+    result = Forecast()
+    for machine in there:
+        name = machine.metadata.name
         config, infra = belongings.configs.get(name), belongings.infrastructure.get(name)
-        if why := outdated(kcp, one, config, infra, now):
-            told.outdated[name] = why.messages
-            told.may_update_in_place = told.may_update_in_place or why.may_be_updated
-    old = [one for one in there if one.metadata.name in told.outdated]
+        if why := outdated(kcp, machine, config, infra, now):
+            result.outdated[name] = why.messages
+            result.may_update_in_place = result.may_update_in_place or why.may_be_updated
+    old = [item for item in there if item.metadata.name in result.outdated]
     wanted = 1 if kcp.spec.replicas is None else kcp.spec.replicas
     domains = failure_domains(cluster)
-    while (old or len(there) != wanted) and len(told.steps) < MAX_STEPS:
+    while (old or len(there) != wanted) and len(result.steps) < MAX_STEPS:
         if len(there) < (wanted + max_surge(kcp) if old else wanted):
             there.append(_new(cluster, there, old, domains))
-            told.steps.append(Step())
+            result.steps.append(Step())
             continue
         leaving = select_for_deletion(there, old, (), domains)
         assert leaving is not None  # somebody is too many, so somebody is there
-        there = [one for one in there if one is not leaving]
-        old = [one for one in old if one is not leaving]
-        told.steps.append(Step(leaving.metadata.name))
-    return told
+        there = [item for item in there if item is not leaving]
+        old = [item for item in old if item is not leaving]
+        result.steps.append(Step(leaving.metadata.name))
+    return result
 
 
 def _new(
     cluster: Cluster, there: Sequence[Machine], old: Sequence[Machine], domains: Sequence[str]
 ) -> Machine:
     """A predicted Machine in its failure domain; of equal domains, the first by name."""
-    leaving = {id(one) for one in old}
+    leaving = {id(machine) for machine in old}
     domain = pick_fewest(
         sorted(domains),
-        [one.spec.failure_domain for one in there],
-        [one.spec.failure_domain for one in there if id(one) not in leaving],
+        [machine.spec.failure_domain for machine in there],
+        [machine.spec.failure_domain for machine in there if id(machine) not in leaving],
     )
     nothing = ContractVersionedObjectReference(kind="", name="", api_group="")
     return Machine(

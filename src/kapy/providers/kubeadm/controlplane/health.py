@@ -31,7 +31,8 @@ from kapy.providers.kubeadm.controlplane.scope import (
     node_name,
 )
 from kapy.remote.cluster_cache import Health, NotConnected
-from kapy.sdk import Change, Result, conditions, requeue, v1beta1
+from kapy.sdk import DONE, Result, conditions, requeue, v1beta1
+from kapy.sdk.controllers import Change
 
 CountChanges: TypeAlias = Callable[[Iterable[Key]], Iterable[Key]]
 """Notes that something happened to control planes, and names them again."""
@@ -47,6 +48,7 @@ async def observe(dependencies: Dependencies, plane: ControlPlane) -> Result | N
     NotConnected while the workload cluster cannot be inspected; a new connection enqueues the
     control plane.
     """
+    failed = True
     try:
         for machine in plane.machines:
             _set_up_to_date(plane, machine)
@@ -57,11 +59,23 @@ async def observe(dependencies: Dependencies, plane: ControlPlane) -> Result | N
         else:
             message = "Waiting for Cluster control plane to be initialized"
             _set_unknown(plane, Reason.INSPECTION_FAILED, message)
+        failed = False
+    except NotConnected:
+        failed = False
+        raise
     finally:
-        for draft in plane.drafts:
-            with suppress(NotFound):  # it just went: that wakes us
-                await draft.save()
+        await _save_machines(dependencies, plane, failed=failed)
     return None
+
+
+async def _save_machines(dependencies: Dependencies, plane: ControlPlane, *, failed: bool) -> None:
+    delayed = dependencies.cache.delayed_machine_statuses
+    for draft in plane.drafts:
+        if not failed and (wait := delayed.wait(draft, plane.now)) is not DONE:
+            plane.requeue_by(wait)
+            continue
+        with suppress(NotFound):  # it just went: that wakes us
+            await draft.save()
 
 
 async def _initialize(dependencies: Dependencies, plane: ControlPlane) -> None:
@@ -142,9 +156,9 @@ def _watch(
     controller, cluster = dependencies.controller, plane.cluster.key
     assert controller is not None
     remote, kcp = dependencies.remote, plane.kcp.key
-    told = dependencies.steady_states.increment
-    nodes = remote.watch(controller, cluster, NODES, NodeMapper(kcp, told))
-    pods = remote.watch(controller, cluster, PODS, PodMapper(kcp, told), labels=STATIC_PODS)
+    result = dependencies.steady_states.increment
+    nodes = remote.watch(controller, cluster, NODES, NodeMapper(kcp, result))
+    pods = remote.watch(controller, cluster, PODS, PodMapper(kcp, result), labels=STATIC_PODS)
     ours = {node_name(machine) for machine in plane.machines}
     return (
         {
@@ -160,21 +174,21 @@ def _watch(
 class NodeMapper:
     """Control plane nodes wake their control plane, but not with their heartbeats.
 
-    Equal ones count as one for a controller, as do those below.
+    Equal mappers count as one for a controller, so repeated calls add one watch.
     """
 
     kcp: Key
     count_changes: CountChanges
 
     def __call__(self, _: Key, change: Change) -> Iterable[Key]:
-        documents = [one for one in (change.old, change.new) if one is not None]
+        documents = [item for item in (change.old, change.new) if item is not None]
         matters = any(map(_has_role, documents)) and _has_changed(change, _node_fields)
         return self.count_changes((self.kcp,)) if matters else ()
 
 
 @dataclass(frozen=True, slots=True)
 class PodMapper:
-    """Static pods wake their control plane when they fare differently."""
+    """Map a static pod whose condition changed to its control plane."""
 
     kcp: Key
     count_changes: CountChanges
@@ -195,23 +209,25 @@ def _has_role(node: Document) -> bool:
 
 def _node_fields(node: Document) -> object:
     ready = [
-        one["status"]
-        for one in (node.get("status") or {}).get("conditions") or ()
-        if one["type"] == "Ready"
+        condition["status"]
+        for condition in (node.get("status") or {}).get("conditions") or ()
+        if condition["type"] == "Ready"
     ]
     return node["metadata"].get("labels"), (node.get("spec") or {}).get("taints"), ready
 
 
 def _pod_fields(pod: Document) -> object:
     status = pod.get("status") or {}
-    reported = [(one["type"], one["status"]) for one in status.get("conditions") or ()]
+    reported = [
+        (condition["type"], condition["status"]) for condition in status.get("conditions") or ()
+    ]
     return status.get("phase"), reported, status.get("containerStatuses")
 
 
 def _set_up_to_date(plane: ControlPlane, machine: Machine) -> None:
     outdated = plane.outdated.get(machine.metadata.name)
     if outdated:
-        message = "\n".join(f"* {one}" for one in outdated.messages)
+        message = "\n".join(f"* {item}" for item in outdated.messages)
         plane.set_on(machine, conditions.false(T.UP_TO_DATE, Reason.NOT_UP_TO_DATE, message))
         return
     if is_updating_in_place(machine):

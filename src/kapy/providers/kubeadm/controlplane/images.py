@@ -32,11 +32,11 @@ class Image(NamedTuple):
 
 def parse_image(text: str) -> Image:
     """The parts of an image's reference. Raises BadImage."""
-    found = _REFERENCE.match(text)
-    if found is None:
+    match = _REFERENCE.match(text)
+    if match is None:
         raise BadImage(f'"{text}" is no image')
     return Image(
-        found["repository"] or "", found["name"], found["tag"] or "", found["digest"] or ""
+        match["repository"] or "", match["name"], match["tag"] or "", match["digest"] or ""
     )
 
 

@@ -29,9 +29,7 @@ from kapy.sdk import (
     DONE,
     Result,
 )
-from kapy.sdk.internals import (
-    Draft,
-)
+from kapy.sdk.controllers import Draft
 
 _CLONED: Final = (Annotation.CLONED_FROM_NAME, Annotation.CLONED_FROM_GROUP_KIND)
 
@@ -77,14 +75,14 @@ async def update_in_place(
     Raises Undecided: who is deleted cannot be taken back.
     """
     updates, outdated = dependencies.updates, plane.outdated[machine.metadata.name]
-    up_to_date = sum(not plane.is_outdated(one) for one in plane.machines)
+    up_to_date = sum(not plane.is_outdated(item) for item in plane.machines)
     if updates is None or not outdated.may_be_updated or up_to_date >= plane.desired_replicas:
         return False
     if not is_stable(dependencies, plane, scale_up=False, leaving=machine):
         return True
     if not is_healthy(plane, machine):
         return False
-    draft = next(one for one in plane.drafts if one.object is machine)
+    draft = next(item for item in plane.drafts if item.object is machine)
     wanted = await _desired_objects(dependencies, plane, machine)
     if not await _decide(dependencies, plane, updates, draft, wanted):
         return False
@@ -203,7 +201,7 @@ def _mark_in_progress(wanted: Document) -> Document:
     metadata manager.
     """
     annotations = wanted["metadata"].get("annotations") or {}
-    metadata = {key: one for key, one in wanted["metadata"].items() if key != "labels"}
+    metadata = {key: value for key, value in wanted["metadata"].items() if key != "labels"}
     metadata["annotations"] = {
         Annotation.UPDATE_IN_PROGRESS: "",
         **{name: annotations[name] for name in _CLONED if name in annotations},

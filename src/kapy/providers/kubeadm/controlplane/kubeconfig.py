@@ -49,11 +49,11 @@ async def cluster_access(dependencies: Dependencies, cluster: Key) -> Kubeconfig
 
 def algorithm(kcp: KubeadmControlPlane) -> Algorithm:
     """The key algorithm that the control plane specifies."""
-    asked = kcp.spec.kubeadm_config_spec.cluster_configuration.encryption_algorithm
+    request = kcp.spec.kubeadm_config_spec.cluster_configuration.encryption_algorithm
     algorithms: dict[str, Algorithm] = {
         "RSA-3072": "RSA-3072",
         "RSA-4096": "RSA-4096",
         "ECDSA-P256": "ECDSA-P256",
         "ECDSA-P384": "ECDSA-P384",
     }
-    return algorithms.get(asked, "RSA-2048")
+    return algorithms.get(request, "RSA-2048")

@@ -29,16 +29,8 @@ from kapy.providers.kubeadm.controlplane.preflight import is_stable
 from kapy.providers.kubeadm.controlplane.remediation import remediate
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, is_false, v1beta1_conditions_of
 from kapy.providers.kubeadm.controlplane.template import own_template
-from kapy.sdk import (
-    DONE,
-    MachineLoop,
-    Result,
-    Step,
-    conditions,
-    failure_domains,
-    select_for_deletion,
-    v1beta1,
-)
+from kapy.sdk import DONE, Result, conditions, v1beta1
+from kapy.sdk.machine_control_plane import MachineLoop, Step, failure_domains, select_for_deletion
 
 KubeadmStep: TypeAlias = Callable[[Dependencies, ControlPlane], Awaitable[Result | None]]
 """A step of the loop as a function."""
@@ -90,8 +82,20 @@ class KubeadmLoop(MachineLoop):
     def _step(self, function: KubeadmStep) -> Step:
         return partial(function, self._dependencies, self._plane)
 
-    def select_for_shutdown(self, deleting: Sequence[Machine]) -> Machine | None:
-        return etcd_members.select_for_shutdown(self._plane, deleting)
+    async def release_deleting(self) -> Result | None:
+        """Let one Machine in deletion be shut down: the first of which etcd can do without.
+
+        Meanwhile a broken Machine may be replaced: the others may wait for it, as etcd cannot do
+        without them while its member is lost.
+        """
+        deleting = [item for item in self.machines if item.deleting]
+        if not deleting:
+            return None
+        for machine in etcd_members.shutdown_candidates(self._plane, deleting):
+            if await self.prepare_shutdown(machine):
+                await self.drop_hook(machine)
+                return DONE
+        return await remediate(self._dependencies, self._plane) or DONE
 
     async def prepare_shutdown(self, machine: Machine) -> bool:
         return await etcd_members.leave_cluster(self._dependencies, self._plane, machine)
@@ -192,7 +196,7 @@ def max_surge(kcp: KubeadmControlPlane) -> int:
 
 def leaving_machine(plane: ControlPlane, outdated: Sequence[Machine]) -> Machine | None:
     """Return the Machine that is deleted next."""
-    broken = [one for one in outdated if _is_broken(plane, one)]
+    broken = [machine for machine in outdated if _is_broken(plane, machine)]
     return select_for_deletion(plane.machines, outdated, broken, failure_domains(plane.cluster))
 
 

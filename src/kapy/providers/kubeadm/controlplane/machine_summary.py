@@ -29,21 +29,25 @@ class Summary:
 
 def summarize(machines: Sequence[Machine], of: Summary, errors: Sequence[str]) -> Condition:
     """The condition of the control plane; `errors` are about it as a whole."""
-    said: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     bad = unknown = good = False
     for machine in machines:
-        found = _reports(machine, of.types)
+        value = _reports(machine, of.types)
         # Without a provider ID the infrastructure is not there: nothing can be known yet.
         young = not machine.spec.provider_id
-        bad = bad or any(one.status == conditions.FALSE for one in found)
-        good = good or any(_is_no_issue(one, young=young) for one in found)
-        lines = [_line(one) for one in found if not _is_no_issue(one, young=young)]
-        unknown = unknown or any(one.status == conditions.UNKNOWN and not young for one in found)
+        bad = bad or any(condition.status == conditions.FALSE for condition in value)
+        good = good or any(_is_no_issue(condition, young=young) for condition in value)
+        lines = [
+            _line(condition) for condition in value if not _is_no_issue(condition, young=young)
+        ]
+        unknown = unknown or any(
+            condition.status == conditions.UNKNOWN and not young for condition in value
+        )
         if lines:
-            if len(found) > 1 and len({one.message for one in found}) == 1:
-                lines = [f"  * Control plane components: {found[0].message}"]
-            said.setdefault("\n".join(lines), []).append(machine.metadata.name)
-    message = "\n".join([*_group_by_message(said), *(f"* {error}" for error in errors)])
+            if len(value) > 1 and len({condition.message for condition in value}) == 1:
+                lines = [f"  * Control plane components: {value[0].message}"]
+            result.setdefault("\n".join(lines), []).append(machine.metadata.name)
+    message = "\n".join([*_group_by_message(result), *(f"* {error}" for error in errors)])
     if bad or errors:
         return conditions.false(of.target, Reason.NOT_HEALTHY, message)
     if unknown:
@@ -55,8 +59,8 @@ def summarize(machines: Sequence[Machine], of: Summary, errors: Sequence[str]) -
 
 
 def _reports(machine: Machine, types: Sequence[str]) -> list[Condition]:
-    found = (conditions.get(machine.status.conditions, type_) for type_ in types)
-    return [one for one in found if one is not None]
+    result = (conditions.get(machine.status.conditions, type_) for type_ in types)
+    return [condition for condition in result if condition is not None]
 
 
 def _is_no_issue(condition: Condition, *, young: bool) -> bool:
@@ -67,9 +71,9 @@ def _line(condition: Condition) -> str:
     return f"  * {condition.type}: {condition.message or f'condition is {condition.status}'}"
 
 
-def _group_by_message(said: dict[str, list[str]]) -> list[str]:
+def _group_by_message(value: dict[str, list[str]]) -> list[str]:
     """Each message with the Machines that say it, those that most of them say first."""
-    ranked = sorted(said.items(), key=lambda item: (-len(item[1]), ",".join(item[1])))
+    ranked = sorted(value.items(), key=lambda item: (-len(item[1]), ",".join(item[1])))
     return [f"* {_machine_names(names)}:\n{message}" for message, names in ranked]
 
 

@@ -42,10 +42,10 @@ def summarize_v1beta1(
     The worst that any Machine says, with the names of all that say it; None while none says
     anything.
     """
-    said = _messages(machines, of.types)
-    status, severity = next((one for one in _WORDS if one in said), ("", ""))
+    result = _messages(machines, of.types)
+    status, severity = next((word for word in _WORDS if word in result), ("", ""))
     message = ""
-    if names := said.get((status, severity)):
+    if names := result.get((status, severity)):
         words = _WORDS[(status, severity)].format(of.subject)
         message = f"Following Machines are reporting {words}: {', '.join(sorted(names))}"
     if errors:
@@ -60,9 +60,11 @@ def summarize_v1beta1(
 
 def _messages(machines: Sequence[Machine], types: Sequence[str]) -> dict[tuple[str, str], set[str]]:
     """Status and severity, with the names of the Machines that report them."""
-    said: dict[tuple[str, str], set[str]] = {}
+    messages: dict[tuple[str, str], set[str]] = {}
     for machine in machines:
-        for one in v1beta1_conditions_of(machine):
-            if one.type in types:
-                said.setdefault((one.status, one.severity), set()).add(machine.metadata.name)
-    return said
+        for condition in v1beta1_conditions_of(machine):
+            if condition.type in types:
+                messages.setdefault((condition.status, condition.severity), set()).add(
+                    machine.metadata.name
+                )
+    return messages

@@ -13,9 +13,7 @@ from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.sdk import (
     Result,
 )
-from kapy.sdk.internals import (
-    Draft,
-)
+from kapy.sdk.controllers import Draft
 
 NODE_DELETION_TIMEOUT: Final = 10
 """Seconds; the default that admission gives a Machine."""
@@ -55,5 +53,5 @@ def _owned(dependencies: Dependencies, plane: ControlPlane, name: str) -> list[D
     """Return the infrastructure and the KubeadmConfig of a Machine, as far as they exist."""
     config = plane.configs.get(name)
     configs = dependencies.runtime.cache.informer(KubeadmConfig.RESOURCE)
-    found = plane.infrastructure.get(name), None if config is None else configs.raw(config.key)
-    return [one for one in found if one is not None]
+    results = plane.infrastructure.get(name), None if config is None else configs.raw(config.key)
+    return [item for item in results if item is not None]

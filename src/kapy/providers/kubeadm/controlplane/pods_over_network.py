@@ -26,7 +26,8 @@ from kapy.remote.pod_tls import end_of, etcd_context, inspection_context
 from kapy.remote.port_forward import port_forward
 from kapy.remote.request_throttle import yield_slot
 from kapy.remote.secrets import API_SERVER_ETCD_CLIENT, ETCD_CA, key_pair
-from kapy.sdk import ClusterCertificates, NotYet, Runtime
+from kapy.sdk import NotYet, Runtime
+from kapy.sdk.certificates import ClusterCertificates
 
 NAMESPACE: Final = "kube-system"
 ETCD_PORT: Final = 2379
@@ -61,14 +62,14 @@ class PodsOverNetwork:
                 async with asyncio.timeout(TIMEOUT), port_forward(access, NAMESPACE, pod) as ports:
                     tls = Tls(ports.stream(API_SERVER_PORT), inspection_context())
                     await tls.handshake()
-                    shown = tls.session.getpeercert(binary_form=True)
+                    result = tls.session.getpeercert(binary_form=True)
         except (OSError, TimeoutError, ApiError) as error:
             raise Unreachable(
                 f"cannot reach kube-apiserver on {node}: {_describe(error)}"
             ) from None
-        if shown is None:
+        if result is None:
             raise Unreachable(f"kube-apiserver on {node} shows no certificate")
-        return end_of(shown)
+        return end_of(result)
 
     async def context(self, cluster: Key) -> ssl.SSLContext:
         """TLS as a client of the cluster's etcd. Raises NotYet, BadSecret, KubeconfigError."""
@@ -80,10 +81,10 @@ class PodsOverNetwork:
         if known is not None and known[0] == authority.certificate and now < known[1]:
             return known[2]
         client = await self._client(cluster, authority, now)
-        made = etcd_context(authority.certificate, client)
+        result = etcd_context(authority.certificate, client)
         renewal = now + CLIENT_LIFE - RENEW_BEFORE
-        self._contexts[cluster] = authority.certificate, renewal, made
-        return made
+        self._contexts[cluster] = authority.certificate, renewal, result
+        return result
 
     async def _client(self, cluster: Key, authority: KeyPair, now: datetime) -> KeyPair:
         """Return the client certificate: issued by the CA, or the user's if the CA's key is kept
@@ -114,12 +115,12 @@ class EtcdMember:
 
     async def __call__(self, request: Request) -> Reply:
         call = BY_PATH[request.path]
-        asked: Any = request.body
+        body: Any = request.body
         try:
             with yield_slot():
                 async with asyncio.timeout(TIMEOUT):
                     client = self._client or await self._connect()
-                    answer = await client.call(call.method, encode_message(call.request, asked))
+                    answer = await client.call(call.method, encode_message(call.request, body))
             return Reply(200, decode_message(call.response, answer))
         except GrpcError as error:
             return Reply(500, _failure(error))

@@ -29,18 +29,18 @@ def is_stable(
 
     leaving: a Machine that is to be deleted, so its own health does not matter.
     """
-    found = plane.preflight = Preflight()
+    preflight = plane.preflight = Preflight()
     if not plane.machines:
         return True
-    found.topology_version = pending_topology_version(plane)
-    if found.topology_version:
+    preflight.topology_version = pending_topology_version(plane)
+    if preflight.topology_version:
         return False
     certificates = conditions.is_true(plane.kcp.status.conditions, T.CERTIFICATES_AVAILABLE)
     if scale_up and not certificates:
-        found.certificate_missing = True
+        preflight.certificate_missing = True
         return False
-    if any(one.deleting for one in plane.machines):
-        found.deleting_machine = True
+    if any(machine.deleting for machine in plane.machines):
+        preflight.deleting_machine = True
         return False
     failures = list(_failures(plane, leaving))
     replacing = Annotation.REMEDIATION_IN_PROGRESS in plane.kcp.metadata.annotations
@@ -78,11 +78,11 @@ def _failures(plane: ControlPlane, leaving: Machine | None) -> Iterator[str]:
             yield from _failures_of(plane, machine, plane.preflight)
 
 
-def _failures_of(plane: ControlPlane, machine: Machine, found: Preflight) -> Iterator[str]:
+def _failures_of(plane: ControlPlane, machine: Machine, preflight: Preflight) -> Iterator[str]:
     name = machine.metadata.name
     if not has_node(machine):
-        found.components_not_healthy = True
-        found.etcd_not_healthy = found.etcd_not_healthy or plane.is_etcd_managed
+        preflight.components_not_healthy = True
+        preflight.etcd_not_healthy = preflight.etcd_not_healthy or plane.is_etcd_managed
         yield (
             f"Machine {name} does not have a corresponding Node yet"
             " (Machine.status.nodeRef not set)"
@@ -91,18 +91,18 @@ def _failures_of(plane: ControlPlane, machine: Machine, found: Preflight) -> Ite
     for type_ in components_of(plane).values():
         failure = _failure(machine, type_)
         if failure:
-            found.components_not_healthy = True
+            preflight.components_not_healthy = True
             yield failure
     failure = _failure(machine, T.ETCD_MEMBER_HEALTHY) if plane.is_etcd_managed else ""
     if failure:
-        found.etcd_not_healthy = True
+        preflight.etcd_not_healthy = True
         yield failure
 
 
 def _recovery_failures(plane: ControlPlane) -> Iterator[str]:
-    found = plane.preflight = Preflight()
+    preflight = plane.preflight = Preflight()
     if not components_survive(plane, adding=True):
-        found.components_not_healthy = True
+        preflight.components_not_healthy = True
         yield (
             "cannot add a new control plane Machine when there are no control plane Machines with"
             " all Kubernetes control plane components in healthy state. Please check Kubernetes"
@@ -113,7 +113,7 @@ def _recovery_failures(plane: ControlPlane) -> Iterator[str]:
     if not plane.etcd.members:
         yield "cannot check etcd cluster health before scale up, etcd member list is empty"
     elif not etcd_survives(plane, adding=True):
-        found.etcd_not_healthy = True
+        preflight.etcd_not_healthy = True
         yield (
             "adding a new control plane Machine can lead to etcd quorum loss. Please check the etcd"
             " status"

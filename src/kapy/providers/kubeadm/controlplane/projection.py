@@ -6,7 +6,11 @@ most one etcd member): otherwise no control plane could start.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from kapy.api.names import Annotation
 from kapy.api.names import ConditionType as T
+from kapy.kube import Document
 from kapy.providers.kubeadm.controlplane.components import components_of
 from kapy.providers.kubeadm.controlplane.etcd import Member
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, is_true, node_name
@@ -35,7 +39,10 @@ def etcd_survives(plane: ControlPlane, *, without: str = "", adding: bool = Fals
     must be promoted first. Members are counted, not Machines: their numbers may differ.
     """
     members = plane.etcd.members or ()
-    remaining = [one for one in members if not one.name or one.name != without]
+    remaining = [one for one in members if one.name != without]
+    if without and not _may_join(plane, members, without):
+        # A member gets its name when it starts: it is that of the Machine which goes.
+        remaining = [one for one in remaining if one.name]
     if any(one.is_learner or not one.name for one in remaining):
         return False
     voting = len(remaining) + adding
@@ -45,11 +52,31 @@ def etcd_survives(plane: ControlPlane, *, without: str = "", adding: bool = Fals
     return healthy >= voting // 2 + 1
 
 
+def _may_join(plane: ControlPlane, members: Sequence[Member], without: str) -> bool:
+    """Return whether a member without a name may be that of another Machine than `without`."""
+    names = {item.name for item in members}
+    if without in names:
+        return True
+    staying = [item for item in plane.machines if not item.deleting]
+    return any(node_name(item) not in names | {without} for item in staying)
+
+
 def _is_healthy(plane: ControlPlane, member: Member) -> bool:
     """Return whether a member is healthy, by the condition of its Machine; a member without a
-    Machine, by its alarms.
+    Machine, by its alarms; that of a Machine in deletion, by its Node and its alarms. So two
+    Machines that are deleted at the same time do not wait for each other.
     """
+    has_alarm = any(alarm.member_id == member.id for alarm in plane.etcd.alarms)
     for machine in plane.machines:
         if has_node(machine) and node_name(machine) == member.name:
+            if machine.deleting and Annotation.KCP_CLEANUP_HOOK in machine.metadata.annotations:
+                # Its condition is False because it is in deletion, but it runs until our hook goes.
+                return not has_alarm and _is_ready((plane.nodes or {}).get(member.name))
             return is_true(machine, T.ETCD_MEMBER_HEALTHY)
-    return all(alarm.member_id != member.id for alarm in plane.etcd.alarms)
+    # It may be that of a Machine without a Node, of which nothing is known yet.
+    return not has_alarm and all(map(has_node, plane.machines))
+
+
+def _is_ready(node: Document | None) -> bool:
+    reported = ((node or {}).get("status") or {}).get("conditions") or ()
+    return any(item["type"] == "Ready" and item["status"] == "True" for item in reported)

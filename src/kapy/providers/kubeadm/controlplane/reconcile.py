@@ -26,22 +26,10 @@ from kapy.providers.kubeadm.controlplane.status import set_status
 from kapy.providers.kubeadm.controlplane.unreachable import report_missing_connection
 from kapy.providers.kubeadm.controlplane.uptodate import next_due, outdated
 from kapy.remote.cluster_cache import NotConnected
-from kapy.sdk import (
-    DONE,
-    Result,
-    conditions,
-    control_plane_machines,
-    requeue,
-)
-from kapy.sdk.internals import (
-    Draft,
-    Found,
-    InfraMachine,
-    Unreadable,
-    is_paused,
-    next_transition,
-    paused_condition,
-)
+from kapy.sdk import DONE, Result, conditions, requeue
+from kapy.sdk.contracts import Found, InfraMachine, Unreadable
+from kapy.sdk.controllers import Draft, is_paused, paused_condition
+from kapy.sdk.machine_control_plane import control_plane_machines, next_transition
 
 RESYNC_PERIOD: Final = timedelta(minutes=10)
 """The longest time without a full reconcile (upstream's default sync period)."""
@@ -73,6 +61,7 @@ class Reconciler:
         document = self._control_planes.raw(key)
         if document is None:
             settled.forget(key)
+            self.dependencies.cache.delayed_statuses.forget(key)
             return DONE
         cluster = self._cluster_of(document)
         if cluster is None:
@@ -119,6 +108,10 @@ class Reconciler:
         if failure is None:
             plane.kcp.status.observed_generation = plane.kcp.metadata.generation
         self._requeue_for_time(plane)
+        if failure is None or isinstance(failure, NotConnected):
+            wait = self.dependencies.cache.delayed_statuses.wait(plane.draft, plane.now)
+            if wait is not DONE:
+                return result.earlier_of(plane.requeue).earlier_of(wait)
         await plane.draft.save()
         if failure is not None and not isinstance(failure, NotConnected):
             raise failure
@@ -134,12 +127,12 @@ class Reconciler:
 
         The status stays unchanged in that case. Raises MixedManagement, CannotAdopt.
         """
-        adoptable = [one for one in foreign if is_adoptable(one)]
+        adoptable = [item for item in foreign if is_adoptable(item)]
         try:
             if adoptable:
                 await adopt(self.dependencies, plane, adoptable)
                 return DONE
-            names = shorten(sorted(one["metadata"]["name"] for one in foreign), 3)
+            names = shorten(sorted(item["metadata"]["name"] for item in foreign), 3)
             raise MixedManagement(
                 "not all control plane machines are owned by this KubeadmControlPlane, refusing to"
                 f" operate in mixed management mode: {names}"
@@ -158,10 +151,10 @@ class Reconciler:
         if not (provisioned and endpoint_of(plane.cluster)):
             return []
         machines = self._machines.indexed(BY_CLUSTER, str(plane.cluster.key))
-        found = control_plane_machines(machines, plane.kcp.metadata.uid)
+        results = control_plane_machines(machines, plane.kcp.metadata.uid)
         client = self.dependencies.runtime.client
-        plane.drafts += [Draft(client, Machine, document) for document in found.own]
-        return list(found.foreign)
+        plane.drafts += [Draft(client, Machine, document) for document in results.own]
+        return list(results.foreign)
 
     async def _read_owned_objects(self, plane: ControlPlane, machine: Machine) -> None:
         name, namespace = machine.metadata.name, machine.metadata.namespace
@@ -169,13 +162,13 @@ class Reconciler:
         config = self._configs.get(Key(namespace, reference.name)) if reference else None
         if config is not None:
             plane.configs[name] = config
-        found = await self.dependencies.external.get(
+        result = await self.dependencies.external.get(
             machine.spec.infrastructure_ref, namespace, InfraMachine
         )
-        if isinstance(found, Unreadable):
-            raise found.error
-        if isinstance(found, Found):
-            plane.infrastructure[name] = found.view.document
+        if isinstance(result, Unreadable):
+            raise result.error
+        if isinstance(result, Found):
+            plane.infrastructure[name] = result.view.document
         plane.outdated[name] = outdated(
             plane.kcp,
             machine,

@@ -37,17 +37,9 @@ from kapy.providers.kubeadm.controlplane.scope import (
     is_true,
     v1beta1_conditions_of,
 )
-from kapy.sdk import (
-    DONE,
-    Result,
-    conditions,
-    creation_time,
-    requeue,
-    v1beta1,
-)
-from kapy.sdk.internals import (
-    Draft,
-)
+from kapy.sdk import DONE, Result, conditions, requeue, v1beta1
+from kapy.sdk.controllers import Draft
+from kapy.sdk.machine_control_plane import creation_time
 
 _ETCD: Final = (T.ETCD_MEMBER_HEALTHY, T.ETCD_POD_HEALTHY)
 _COMPONENTS: Final = (
@@ -91,13 +83,13 @@ def most_broken(plane: ControlPlane) -> Machine | None:
     """
     types = (*(_ETCD if plane.is_etcd_managed else ()), *_COMPONENTS)
     return min(
-        (one for one in plane.machines if is_to_be_remediated(one)),
-        key=lambda one: (
-            Annotation.REMEDIATE_MACHINE not in one.metadata.annotations,
-            has_node(one),
-            *(is_true(one, type_) for type_ in types),
-            creation_time(one),
-            one.metadata.name,
+        (machine for machine in plane.machines if is_to_be_remediated(machine)),
+        key=lambda machine: (
+            Annotation.REMEDIATE_MACHINE not in machine.metadata.annotations,
+            has_node(machine),
+            *(is_true(machine, type_) for type_ in types),
+            creation_time(machine),
+            machine.metadata.name,
         ),
         default=None,
     )
@@ -140,15 +132,15 @@ def _plan_attempt(
 
 
 def _describe_limit(plane: ControlPlane, limit: TooSoon | TooOften) -> PreflightFailure:
-    said = "KubeadmControlPlane can't remediate this machine because the operation already failed"
+    result = "KubeadmControlPlane can't remediate this machine because the operation already failed"
     if isinstance(limit, TooOften):
-        message = f"{said} {limit.max_retry} times (MaxRetry)"
+        message = f"{result} {limit.max_retry} times (MaxRetry)"
         return PreflightFailure(Reason.CANNOT_BE_REMEDIATED, message)
     # A timer, because the end of the period is no event.
     plane.requeue_by(
         requeue(after=limit.remaining, because="remediation may not be tried again yet")
     )
-    message = f"{said} in the latest {duration.text(limit.period)} (RetryPeriodSeconds)"
+    message = f"{result} in the latest {duration.text(limit.period)} (RetryPeriodSeconds)"
     return PreflightFailure(Reason.REMEDIATION_DEFERRED, message)
 
 
@@ -217,9 +209,9 @@ async def _delete(dependencies: Dependencies, plane: ControlPlane, machine: Mach
 def _defer(plane: ControlPlane, machine: Machine, obstacle: PreflightFailure) -> None:
     """Report the obstacle on the Machine; other steps continue."""
     _report(plane, machine, obstacle.reason, obstacle.message)
-    said = obstacle.message.replace("control plane Machine ", "control plane machine ")
+    result = obstacle.message.replace("control plane Machine ", "control plane machine ")
     reason = V1Beta1Reason.WAITING_FOR_REMEDIATION
-    _report_v1beta1(plane, machine, reason, v1beta1.WARNING, said)
+    _report_v1beta1(plane, machine, reason, v1beta1.WARNING, result)
 
 
 def _report(plane: ControlPlane, machine: Machine, reason: str, message: str) -> None:
@@ -246,7 +238,7 @@ def _unmark(machine: Machine) -> bool:
     recovered = is_true(machine, T.HEALTH_CHECK_SUCCEEDED) and is_false(machine, T.OWNER_REMEDIATED)
     if recovered:
         conditions.delete_condition(machine, T.OWNER_REMEDIATED)
-    legacy = {one.type: one.status for one in v1beta1_conditions_of(machine)}
+    legacy = {condition.type: condition.status for condition in v1beta1_conditions_of(machine)}
     checked = legacy.get(V1Beta1Type.HEALTH_CHECK_SUCCEEDED)
     marked = legacy.get(V1Beta1Type.OWNER_REMEDIATED)
     if (checked, marked) != (conditions.TRUE, conditions.FALSE):
@@ -256,19 +248,24 @@ def _unmark(machine: Machine) -> bool:
 
 
 def _drop_stale_mark(plane: ControlPlane) -> None:
-    """Remove a mark that a crash left after its replacement was created. A mark that cannot be
-    parsed is removed, too.
+    """Remove a mark that a crash left after its replacement was created, and that of a Machine that
+    is gone and gets no replacement, as there are enough Machines. A mark that cannot be parsed is
+    removed, too.
     """
     annotations, mark = plane.kcp.metadata.annotations, Annotation.REMEDIATION_IN_PROGRESS
     if mark not in annotations:
         return
     try:
-        began = parse_attempt(annotations[mark], mark).time
+        attempt = parse_attempt(annotations[mark], mark)
     except BadAttempt:
-        began = None
-    if began is None or any(creation_time(one) > began for one in plane.machines):
+        del annotations[mark]
+        return
+    began, machines = attempt.time, plane.machines
+    is_gone = all(machine.metadata.name != attempt.machine for machine in machines)
+    is_replaced = began is None or any(creation_time(machine) > began for machine in machines)
+    if is_replaced or (is_gone and len(machines) >= plane.desired_replicas):
         del annotations[mark]
 
 
 def _draft_of(plane: ControlPlane, machine: Machine) -> Draft[Machine]:
-    return next(one for one in plane.drafts if one.object is machine)
+    return next(draft for draft in plane.drafts if draft.object is machine)

@@ -22,9 +22,7 @@ from kapy.sdk import (
     conditions,
     v1beta1,
 )
-from kapy.sdk.internals import (
-    Draft,
-)
+from kapy.sdk.controllers import Draft
 
 
 @dataclass(slots=True)
@@ -113,7 +111,11 @@ class ControlPlane:
     @property
     def machines_to_replace(self) -> list[Machine]:
         """Machines to be replaced (those that go anyway do not count)."""
-        return [one for one in self.machines if self.is_outdated(one) and not one.deleting]
+        return [
+            machine
+            for machine in self.machines
+            if self.is_outdated(machine) and not machine.deleting
+        ]
 
     @property
     def is_unrecoverable(self) -> bool:

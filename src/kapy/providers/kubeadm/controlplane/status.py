@@ -25,14 +25,8 @@ from kapy.providers.kubeadm.controlplane.scope import (
     is_true,
 )
 from kapy.providers.kubeadm.controlplane.status_v1beta1 import set_status_v1beta1
-from kapy.sdk import (
-    conditions,
-    creation_time,
-    set_machine_counters,
-)
-from kapy.sdk.internals import (
-    stale_machines,
-)
+from kapy.sdk import conditions
+from kapy.sdk.machine_control_plane import creation_time, set_machine_counters, stale_machines
 
 _NEW_MACHINE_PERIOD: Final = timedelta(seconds=10)
 
@@ -41,7 +35,7 @@ def set_status(plane: ControlPlane) -> None:
     """Write all that follows from what is known; called once, at the end."""
     status, machines = plane.kcp.status, plane.machines
     name = plane.cluster.metadata.name
-    up_to_date = sum(is_true(one, T.UP_TO_DATE) for one in machines)
+    up_to_date = sum(is_true(machine, T.UP_TO_DATE) for machine in machines)
     set_machine_counters(status, name, machines, up_to_date)
     _initialized(plane)
     _rolling_out(plane)
@@ -64,20 +58,20 @@ def _initialized(plane: ControlPlane) -> None:
 
 
 def _rolling_out(plane: ControlPlane) -> None:
-    rolling = [one for one in plane.machines if is_false(one, T.UP_TO_DATE)]
+    rolling = [machine for machine in plane.machines if is_false(machine, T.UP_TO_DATE)]
     if not rolling:
         plane.set(conditions.false(T.ROLLING_OUT, Reason.NOT_ROLLING_OUT))
         return
-    said = {
+    result = {
         line
         for machine in rolling
         for line in conditions.message_of(machine.status.conditions, T.UP_TO_DATE).split("\n")
         if line
     }
     lines = [f"Rolling out {len(rolling)} not up-to-date replicas"]
-    lines += sorted(said, key=lambda line: (not line.startswith("* Version"), line))
+    lines += sorted(result, key=lambda line: (not line.startswith("* Version"), line))
     problems = [plane.undecided, plane.creation_problem, *unreachable.blockers(plane)]
-    lines += [f"* {one}" for one in problems if one]
+    lines += [f"* {problem}" for problem in problems if problem]
     plane.set(conditions.true(T.ROLLING_OUT, Reason.ROLLING_OUT, "\n".join(lines)))
 
 
@@ -89,7 +83,7 @@ def _scaling_up(plane: ControlPlane) -> None:
         plane.set(conditions.false(T.SCALING_UP, Reason.NOT_SCALING_UP, message))
         return
     blockers = _blockers(plane)
-    blockers += [f"* {one}" for one in (problem, plane.creation_problem) if one]
+    blockers += [f"* {item}" for item in (problem, plane.creation_problem) if item]
     message = _blocked_message(f"Scaling up from {current} to {desired} replicas", blockers)
     plane.set(conditions.true(T.SCALING_UP, Reason.SCALING_UP, message))
 
@@ -114,7 +108,10 @@ def _blocked_message(message: str, blockers: list[str]) -> str:
 
 
 def _blockers(plane: ControlPlane) -> list[str]:
-    preflight, blockers = plane.preflight, [f"* {one}" for one in unreachable.blockers(plane)]
+    preflight, blockers = (
+        plane.preflight,
+        [f"* {blocker}" for blocker in unreachable.blockers(plane)],
+    )
     if preflight.topology_version:
         blockers.append(
             f"* waiting for a version upgrade to {preflight.topology_version} to be propagated"
@@ -145,10 +142,10 @@ def _machines_up_to_date(plane: ControlPlane) -> None:
     """The MachinesUpToDate condition; a new Machine counts only once it reports, to avoid
     flapping."""
     machines = [
-        one
-        for one in plane.machines
-        if conditions.has(one.status.conditions, T.UP_TO_DATE)
-        or plane.now - creation_time(one) > _NEW_MACHINE_PERIOD
+        machine
+        for machine in plane.machines
+        if conditions.has(machine.status.conditions, T.UP_TO_DATE)
+        or plane.now - creation_time(machine) > _NEW_MACHINE_PERIOD
     ]
     if not machines:
         plane.set(conditions.true(T.MACHINES_UP_TO_DATE, Reason.NO_REPLICAS))
@@ -163,13 +160,15 @@ def _machines_up_to_date(plane: ControlPlane) -> None:
 
 
 def _remediating(plane: ControlPlane) -> None:
-    ours = [one for one in plane.machines if is_to_be_remediated(one)]
+    ours = [machine for machine in plane.machines if is_to_be_remediated(machine)]
     if ours:
-        found = conditions.aggregate(ours, T.OWNER_REMEDIATED, target=T.REMEDIATING)
-        plane.set(conditions.true(T.REMEDIATING, Reason.REMEDIATING, found.message))
+        condition = conditions.aggregate(ours, T.OWNER_REMEDIATED, target=T.REMEDIATING)
+        plane.set(conditions.true(T.REMEDIATING, Reason.REMEDIATING, condition.message))
         return
     unhealthy = [
-        one.metadata.name for one in plane.machines if is_false(one, T.HEALTH_CHECK_SUCCEEDED)
+        machine.metadata.name
+        for machine in plane.machines
+        if is_false(machine, T.HEALTH_CHECK_SUCCEEDED)
     ]
     rest = "not healthy (not to be remediated by KubeadmControlPlane)"
     message = machines_are(unhealthy, rest)
@@ -179,14 +178,14 @@ def _remediating(plane: ControlPlane) -> None:
 def _last_remediation(plane: ControlPlane) -> None:
     """The one in progress, or the last one that a Machine remembers; unreadable ones are none."""
     text = plane.kcp.metadata.annotations.get(Annotation.REMEDIATION_IN_PROGRESS)
-    found: list[Attempt] = []
+    result: list[Attempt] = []
     with suppress(BadAttempt):
         if text is not None:
-            found = [parse_attempt(text, Annotation.REMEDIATION_IN_PROGRESS)]
+            result = [parse_attempt(text, Annotation.REMEDIATION_IN_PROGRESS)]
         else:
-            attempts = (previous_attempt(one) for one in plane.machines)
-            found = [one for one in attempts if one is not None]
-    dated = [(one.time, one) for one in found if one.time is not None]
+            attempts = (previous_attempt(machine) for machine in plane.machines)
+            result = [attempt for attempt in attempts if attempt is not None]
+    dated = [(attempt.time, attempt) for attempt in result if attempt.time is not None]
     if dated:
         plane.kcp.status.last_remediation = max(dated, key=itemgetter(0))[1].status
 

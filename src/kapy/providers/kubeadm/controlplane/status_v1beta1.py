@@ -33,11 +33,11 @@ def set_status_v1beta1(plane: ControlPlane) -> None:
     _count(plane)
     sources = [
         (
-            v1beta1.get(v1beta1_conditions_of(one), v1beta1.READY),
+            v1beta1.get(v1beta1_conditions_of(machine), v1beta1.READY),
             Machine.RESOURCE.kind,
-            one.metadata.name,
+            machine.metadata.name,
         )
-        for one in plane.machines
+        for machine in plane.machines
     ]
     plane.set_v1beta1(v1beta1.aggregate(sources, T.MACHINES_READY))
     if not plane.kcp.deleting:
@@ -57,12 +57,12 @@ def _count(plane: ControlPlane) -> None:
         nodes = {} if plane.kcp.deleting or plane.nodes is None else plane.nodes
         counters.ready_replicas = sum(map(_is_ready, nodes.values()))
     counters.unavailable_replicas = len(plane.machines) - counters.ready_replicas
-    counters.updated_replicas = sum(not plane.is_outdated(one) for one in plane.machines)
+    counters.updated_replicas = sum(not plane.is_outdated(machine) for machine in plane.machines)
 
 
 def _is_ready(node: Document) -> bool:
     reported = (node.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in reported)
+    return any(item["type"] == "Ready" and item["status"] == "True" for item in reported)
 
 
 def _resized(plane: ControlPlane) -> None:
@@ -74,6 +74,6 @@ def _resized(plane: ControlPlane) -> None:
     if current > desired:
         message = f"Scaling down control plane to {desired} replicas (actual {current})"
         plane.set_v1beta1(v1beta1.false(T.RESIZED, R.SCALING_DOWN, v1beta1.WARNING, message))
-    elif all(is_true(one, ConditionType.READY) for one in plane.machines):
+    elif all(is_true(machine, ConditionType.READY) for machine in plane.machines):
         plane.set_v1beta1(v1beta1.true(T.RESIZED))
     plane.set_v1beta1(v1beta1.true(T.MACHINES_CREATED))

@@ -9,13 +9,7 @@ from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.sdk import (
     Result,
 )
-from kapy.sdk.internals import (
-    Absent,
-    Found,
-    InfraMachineTemplate,
-    Observed,
-    Unreadable,
-)
+from kapy.sdk.contracts import Absent, Found, InfraMachineTemplate, Observed, Unreadable
 
 
 class TemplateAbsent(KapyError):
@@ -39,9 +33,9 @@ async def own_template(dependencies: Dependencies, plane: ControlPlane) -> Resul
     return None
 
 
-def _document(plane: ControlPlane, found: Observed[InfraMachineTemplate]) -> Document:
+def _document(plane: ControlPlane, value: Observed[InfraMachineTemplate]) -> Document:
     reference = plane.kcp.spec.machine_template.spec.infrastructure_ref
-    match found:
+    match value:
         case Found(view):
             return view.document
         case Absent():

@@ -41,5 +41,5 @@ def blockers(plane: ControlPlane) -> list[str]:
     """The reasons for which the control plane cannot take its next step without the connection."""
     if not plane.not_connected:
         return []
-    found = [f"the workload cluster cannot be reached ({plane.not_connected})"]
-    return [*found, UNRECOVERABLE] if plane.is_unrecoverable else found
+    result = [f"the workload cluster cannot be reached ({plane.not_connected})"]
+    return [*result, UNRECOVERABLE] if plane.is_unrecoverable else result

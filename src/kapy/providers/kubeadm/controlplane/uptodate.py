@@ -19,7 +19,7 @@ from kapy.api.times import moment
 from kapy.kube import Document
 from kapy.kube.model import encode
 from kapy.providers.kubeadm.controlplane.desired import kubeadm_config_spec
-from kapy.sdk import is_cloned_from
+from kapy.sdk.machine_control_plane import is_cloned_from
 
 # Fields where an empty value means something else than none.
 _EMPTY_COUNTS: Final = ("taints", "controlPlane")
@@ -79,7 +79,7 @@ def next_due(
             moments.append(expiry - timedelta(days=days))
     if kcp.spec.rollout.after is not None:
         moments.append(moment(kcp.spec.rollout.after))
-    return min((one for one in moments if one > now), default=None)
+    return min((time for time in moments if time > now), default=None)
 
 
 def _due(kcp: KubeadmControlPlane, machine: Machine, now: datetime) -> list[str]:
@@ -198,12 +198,12 @@ def _prune(value: Any, *, keep: bool = False) -> Any:
     """
     if isinstance(value, Mapping):
         inner = {
-            name: _prune(one, keep=name in _EMPTY_COUNTS)
-            for name, one in value.items()
-            if one is not None
+            name: _prune(item, keep=name in _EMPTY_COUNTS)
+            for name, item in value.items()
+            if item is not None
         }
-        found = {name: one for name, one in inner.items() if one is not None}
-        return found if found or keep else None
+        result = {name: item for name, item in inner.items() if item is not None}
+        return result if result or keep else None
     if isinstance(value, list):
-        return [_prune(one, keep=True) for one in value] if value or keep else None
+        return [_prune(item, keep=True) for item in value] if value or keep else None
     return value

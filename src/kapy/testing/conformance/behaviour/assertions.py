@@ -53,10 +53,10 @@ async def check_infra_machine(
 
     problems = await _problems(Kind.of("infra-machine", kind, example), add, infra_machine.CHECKS)
     problems += [
-        f"infra-machine/provider-id-value: {key}: it must stay as it is, was {one[0]!r}, is "
-        f"{one[-1]!r}"
-        for (key, _), one in ids.items()
-        if len(one) > 1
+        f"infra-machine/provider-id-value: {key}: it must stay as it is, was {value[0]!r}, is "
+        f"{value[-1]!r}"
+        for (key, _), value in ids.items()
+        if len(value) > 1
     ]
     assert not problems, "\n".join(problems)
 
@@ -128,11 +128,11 @@ async def _problems(kind: Kind, add: Add, checks: Iterable[Check]) -> list[str]:
     report = await run_checks(
         ProviderUnderTest(kind.resource.kind, (kind,), InProcess(add)), chosen, light=True
     )
-    rules = {one.rule for one in chosen}
+    rules = {item.rule for item in chosen}
     broken = [
-        f"{result.rule.id}: {one.place}: {one.evidence}; {one.remedy}"
+        f"{result.rule.id}: {finding.place}: {finding.evidence}; {finding.remedy}"
         for result in report.with_state(State.BROKEN)
-        for one in result.findings
+        for finding in result.findings
     ]
-    not_run = (one for one in report.with_state(State.NOT_RUN) if one.rule.id in rules)
-    return [*broken, *(f"{one.rule.id}: not run: {one.reason}" for one in not_run)]
+    not_run = (item for item in report.with_state(State.NOT_RUN) if item.rule.id in rules)
+    return [*broken, *(f"{item.rule.id}: not run: {item.reason}" for item in not_run)]

@@ -51,21 +51,23 @@ async def data_secret_content(fixture: Fixture) -> AsyncIterator[Finding]:
 
 def _wrong(fixture: Fixture, config: Document, secret: Document) -> list[Finding]:
     metadata, name = secret["metadata"], secret["metadata"]["name"]
-    found = []
+    result = []
     label = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME)
     if label != fixture.cluster:
         text = f'it is "{label}"' if label else "it is not there"
         remedy = f"label the Secret with the name of the Cluster, here {fixture.cluster}"
-        found.append(_fault(fixture, f"metadata.labels[{Label.CLUSTER_NAME}]", text, remedy, name))
+        result.append(_fault(fixture, f"metadata.labels[{Label.CLUSTER_NAME}]", text, remedy, name))
     if not _is_owned(config, secret):
         remedy = "set an owner reference to the object, with controller: true"
         text = f"{config['kind']} {config['metadata']['name']} is not its controller"
-        found.append(_fault(fixture, "metadata.ownerReferences", text, remedy, name))
+        result.append(_fault(fixture, "metadata.ownerReferences", text, remedy, name))
     keys = set(secret.get("data") or ())
     if _VALUE not in keys or keys - _KEYS:
         text = f"it has the keys {', '.join(sorted(keys)) or '(none)'}"
-        found.append(_fault(fixture, "data", text, f"keep the boot data in the key {_VALUE}", name))
-    return found
+        result.append(
+            _fault(fixture, "data", text, f"keep the boot data in the key {_VALUE}", name)
+        )
+    return result
 
 
 def _fault(fixture: Fixture, field: str, evidence: str, remedy: str, name: str) -> Finding:
@@ -75,7 +77,7 @@ def _fault(fixture: Fixture, field: str, evidence: str, remedy: str, name: str) 
 def _is_owned(config: Document, secret: Document) -> bool:
     owners = secret["metadata"].get("ownerReferences") or ()
     uid = config["metadata"]["uid"]
-    return any(one.get("uid") == uid and one.get("controller") for one in owners)
+    return any(owner.get("uid") == uid and owner.get("controller") for owner in owners)
 
 
 async def _name_after_recreation(fixture: Fixture, name: str) -> str:
@@ -106,17 +108,17 @@ async def data_secret_once(fixture: Fixture) -> AsyncIterator[Finding]:
     await fixture.patch(spec, NAME, Machine.RESOURCE)
     await fixture.patch(_drop_status(fixture), part="status")
     await fixture.patch(_TOUCH)
-    found = await fixture.wait_for(lambda one: setup.is_done(fixture, one))
+    wait = await fixture.wait_for(lambda value: setup.is_done(fixture, value))
     after = await fixture.read(name, SECRETS)
     remedy = "look for the Secret before boot data is made, and only report it where it is there"
-    if found is None:
+    if wait is None:
         yield fixture.finding(
             _NAME_FIELD,
             f"it was lost, as by a move, and does not come back in {fixture.timeouts.within:g} "
             "seconds",
             remedy,
         )
-    elif _secret_of(fixture, found) != name or (after or {}).get("data") != before.get("data"):
+    elif _secret_of(fixture, wait) != name or (after or {}).get("data") != before.get("data"):
         yield fixture.finding(
             _NAME_FIELD, "it was lost, as by a move, and boot data was made a second time", remedy
         )
@@ -158,7 +160,7 @@ async def restored(fixture: Fixture) -> AsyncIterator[Finding]:
         raise CannotRun(f"{config['kind']} {NAME} is no controller of a Secret")
     await fixture.patch({"metadata": {"ownerReferences": None}}, name, SECRETS)
     await fixture.patch(_TOUCH)
-    if await fixture.wait_for(lambda one: _is_owned(config, one), name, SECRETS) is None:
+    if await fixture.wait_for(lambda value: _is_owned(config, value), name, SECRETS) is None:
         yield _fault(
             fixture,
             "metadata.ownerReferences",
@@ -179,6 +181,6 @@ _OWN: Final = {
     "restored": restored,
 }
 CHECKS: Final = (
-    *(one for one in every_part.checks(PART) if one.name not in _OWN),
+    *(check for check in every_part.checks(PART) if check.name not in _OWN),
     *(Check(f"{PART}/{name}", run) for name, run in _OWN.items()),
 )

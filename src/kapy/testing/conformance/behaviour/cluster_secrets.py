@@ -67,9 +67,9 @@ async def certificates(fixture: Fixture) -> AsyncIterator[Finding]:
     await setup.create_complete(fixture)
     await setup.wait_until_done(fixture)
     names = [
-        secret_name(NAME, one) for one in (CLUSTER_CA, ETCD_CA, FRONT_PROXY_CA, SERVICE_ACCOUNT)
+        secret_name(NAME, item) for item in (CLUSTER_CA, ETCD_CA, FRONT_PROXY_CA, SERVICE_ACCOUNT)
     ]
-    there = [one for name in names if (one := await fixture.read(name, SECRETS)) is not None]
+    there = [value for name in names if (value := await fixture.read(name, SECRETS)) is not None]
     if not there:
         raise NotApplicable("the provider keeps no certificates")
     for secret in there:
@@ -78,18 +78,18 @@ async def certificates(fixture: Fixture) -> AsyncIterator[Finding]:
 
 
 def _shape_violations(fixture: Fixture, secret: Document) -> list[Finding]:
-    name, found = secret["metadata"]["name"], []
+    name, violations = secret["metadata"]["name"], []
     if secret.get("type") != SECRET_TYPE:
         remedy = f"create it with the type {SECRET_TYPE}"
-        found.append(_fault(fixture, name, "type", f'it is "{secret.get("type")}"', remedy))
+        violations.append(_fault(fixture, name, "type", f'it is "{secret.get("type")}"', remedy))
     label = (secret["metadata"].get("labels") or {}).get(Label.CLUSTER_NAME)
     if label != NAME:
         evidence = "it is not there" if label is None else f'it is "{label}"'
         remedy = f"label it with the name of the Cluster, here {NAME}: core sees no others"
-        found.append(
+        violations.append(
             _fault(fixture, name, f"metadata.labels[{Label.CLUSTER_NAME}]", evidence, remedy)
         )
-    return found
+    return violations
 
 
 async def renewal(fixture: Fixture) -> AsyncIterator[Finding]:
@@ -115,7 +115,7 @@ async def renewal(fixture: Fixture) -> AsyncIterator[Finding]:
     old = _with_expiring_certificate(fixture, secret, authority)
     await fixture.patch({"data": old}, name, SECRETS)
     await fixture.patch(_TOUCH)
-    fresh = await fixture.wait_for(lambda one: _is_current(fixture, one), name, SECRETS)
+    fresh = await fixture.wait_for(lambda value: _is_current(fixture, value), name, SECRETS)
     if fresh is None:
         evidence = f"its client certificate was one for {_SHORT}, and was not replaced"
         remedy = "compare its end with the time, each time that the object is looked at"
@@ -123,8 +123,8 @@ async def renewal(fixture: Fixture) -> AsyncIterator[Finding]:
 
 
 def _is_current(fixture: Fixture, secret: Document) -> bool:
-    found = _certificate(secret)
-    return found is not None and found.not_after > fixture.environment.clock() + 2 * _SHORT
+    result = _certificate(secret)
+    return result is not None and result.not_after > fixture.environment.clock() + 2 * _SHORT
 
 
 def _with_expiring_certificate(
@@ -133,7 +133,7 @@ def _with_expiring_certificate(
     """Return the kubeconfig with a client certificate that expires soon."""
     try:
         pair = KeyPair(*(b64decode(authority["data"][key]) for key in (CERTIFICATE, PRIVATE_KEY)))
-        made = issue(
+        key_pair = issue(
             pair,
             "kubernetes-admin",
             now=fixture.environment.clock(),
@@ -145,11 +145,11 @@ def _with_expiring_certificate(
     except (InvalidPem, YamlError, KeyError, NotBase64) as error:
         raise CannotRun(f"no certificate can be made with the cluster's CA: {error}") from None
     user = {
-        _DATA: b64encode(made.certificate).decode(),
-        "client-key-data": b64encode(made.key).decode(),
+        _DATA: b64encode(key_pair.certificate).decode(),
+        "client-key-data": b64encode(key_pair.key).decode(),
     }
-    for one in config["users"]:
-        one["user"] = {**one["user"], **user}
+    for item in config["users"]:
+        item["user"] = {**item["user"], **user}
     return {KUBECONFIG_VALUE: b64encode(dump(config).encode()).decode()}
 
 

@@ -34,12 +34,12 @@ async def endpoint_of_others(fixture: Fixture) -> AsyncIterator[Finding]:
     """
     await setup.create_owned(fixture, data=False)
     await fixture.settle()
-    found = await fixture.read() or {}
-    if setup.value(fixture, found, "control_plane_endpoint"):
+    result = await fixture.read() or {}
+    if setup.value(fixture, result, "control_plane_endpoint"):
         raise NotApplicable("the provider makes the endpoint")
-    made = setup.evidence_of_work(fixture, fixture.writes())
+    evidence = setup.evidence_of_work(fixture, fixture.writes())
     # Certificates need no endpoint.
-    if wrong := [one for one in made if one.plural != SECRETS.plural]:
+    if wrong := [write for write in evidence if write.plural != SECRETS.plural]:
         yield fixture.finding(
             "spec.controlPlaneEndpoint",
             f"neither it nor its Cluster has an endpoint, and yet: {quote_writes(wrong)}",
@@ -52,21 +52,23 @@ async def versions_order(fixture: Fixture) -> AsyncIterator[Finding]:
     replicas.
     """
     await setup.create_complete(fixture)
-    found = await setup.wait_until_done(fixture)
-    wanted = setup.value(fixture, found, "version")
+    wait = await setup.wait_until_done(fixture)
+    wanted = setup.value(fixture, wait, "version")
     if wanted is None:
         raise NotApplicable("the version cannot be chosen")
     await fixture.patch({"spec": {"version": _next(wanted)}})
-    await fixture.wait_for(lambda one: _runs(fixture, one) == _next(wanted))
+    await fixture.wait_for(lambda item: _runs(fixture, item) == _next(wanted))
     text = [
-        one for state in fixture.states() if (one := (state.get("status") or {}).get("versions"))
+        value
+        for state in fixture.states()
+        if (value := (state.get("status") or {}).get("versions"))
     ]
     if not text:
         raise NotApplicable("there is no status.versions")
     for versions in text:
-        if said := _disorder(versions, counted="replicas" in (found.get("spec") or {})):
+        if result := _disorder(versions, counted="replicas" in (wait.get("spec") or {})):
             remedy = "list each version that runs once, the oldest first, with how many run it"
-            yield fixture.finding("status.versions", said, remedy)
+            yield fixture.finding("status.versions", result, remedy)
             return
 
 
@@ -77,18 +79,18 @@ def _next(version: str) -> str:
 
 
 def _runs(fixture: Fixture, document: Document) -> str | None:
-    found: str | None = setup.value(fixture, document, "current_version")
-    return found
+    result: str | None = setup.value(fixture, document, "current_version")
+    return result
 
 
 def _disorder(versions: list[Any], *, counted: bool) -> str:
     try:
-        parsed = [parse_tolerant(str(one.get("version"))) for one in versions]
+        parsed = [parse_tolerant(str(version.get("version"))) for version in versions]
     except (InvalidVersion, AttributeError) as error:
         return f"{versions}: {error}"
-    if any(compare(one, other) >= 0 for one, other in pairwise(parsed)):
-        return f"{[one['version'] for one in versions]} does not go from old to new"
-    if counted and any("replicas" not in one for one in versions):
+    if any(compare(version, other) >= 0 for version, other in pairwise(parsed)):
+        return f"{[version['version'] for version in versions]} does not go from old to new"
+    if counted and any("replicas" not in version for version in versions):
         return f"{versions} does not say how many machines each version has"
     return ""
 
@@ -112,7 +114,7 @@ async def metadata_propagation(fixture: Fixture) -> AsyncIterator[Finding]:
     await fixture.patch(_nested(ControlPlane.machine_metadata.path(fixture.kind.contract), marked))
     for part in marked:
         missing = await _wait_for_machines(
-            fixture, machines, lambda one, part=part: _MARK in (one["metadata"].get(part) or {})
+            fixture, machines, lambda value, part=part: _MARK in (value["metadata"].get(part) or {})
         )
         for finding in _unchanged(fixture, missing, f"metadata.{part}", "the same in the template"):
             yield finding
@@ -127,7 +129,9 @@ async def machines_in_place(fixture: Fixture) -> AsyncIterator[Finding]:
     missing = await _wait_for_machines(
         fixture,
         machines,
-        lambda one: (one["spec"].get("deletion") or {}).get("nodeDrainTimeoutSeconds") == _SECONDS,
+        lambda value: (
+            (value["spec"].get("deletion") or {}).get("nodeDrainTimeoutSeconds") == _SECONDS
+        ),
     )
     field = "spec.deletion.nodeDrainTimeoutSeconds"
     for finding in _unchanged(fixture, missing, field, path):
@@ -157,14 +161,14 @@ async def _wait_for_machines(
     """Wait for a state of each Machine; return the Machines that never reached it, and whether they
     exist.
     """
-    found = []
+    result = []
     for machine in machines:
         name, uid = machine["metadata"]["name"], machine["metadata"]["uid"]
         came = await fixture.wait_for(holds, name, _MACHINES)
         if came is None or came["metadata"]["uid"] != uid or _is_leaving(came):
             there = await fixture.read(name, _MACHINES)
-            found.append((machine, there is not None and not _is_leaving(there)))
-    return found
+            result.append((machine, there is not None and not _is_leaving(there)))
+    return result
 
 
 def _is_leaving(document: Document) -> bool:
@@ -178,12 +182,12 @@ async def placement(fixture: Fixture) -> AsyncIterator[Finding]:
     await setup.create_complete(fixture)
     await setup.wait_until_done(fixture)
     await fixture.patch({"spec": {"replicas": _SEVERAL}})
-    await fixture.wait_for(lambda one: setup.value(fixture, one, "status_replicas") == _SEVERAL)
+    await fixture.wait_for(lambda value: setup.value(fixture, value, "status_replicas") == _SEVERAL)
     machines = _created_machines(fixture)
     if not machines:
         raise NotApplicable(_NONE)
-    domains = [one["spec"].get("failureDomain", "") for one in machines]
-    wanted = {one.name for one in DOMAINS if one.control_plane}
+    domains = [machine["spec"].get("failureDomain", "") for machine in machines]
+    wanted = {domain.name for domain in DOMAINS if domain.control_plane}
     if set(domains) != wanted:
         text = ", ".join(domain or "(none)" for domain in domains)
         yield fixture.finding(
@@ -207,7 +211,7 @@ async def min_ready_seconds(fixture: Fixture) -> AsyncIterator[Finding]:
 
 def _is_judged(machine: Document) -> bool:
     conditions = (machine.get("status") or {}).get("conditions") or ()
-    return any(one.get("type") == "UpToDate" for one in conditions)
+    return any(condition.get("type") == "UpToDate" for condition in conditions)
 
 
 async def _machines(fixture: Fixture) -> list[Document]:
@@ -217,10 +221,11 @@ async def _machines(fixture: Fixture) -> list[Document]:
     """
     await setup.create_complete(fixture)
     await setup.wait_until_done(fixture)
-    found = [
-        await fixture.read(one["metadata"]["name"], _MACHINES) for one in _created_machines(fixture)
+    result = [
+        await fixture.read(machine["metadata"]["name"], _MACHINES)
+        for machine in _created_machines(fixture)
     ]
-    there = [one for one in found if one is not None]
+    there = [item for item in result if item is not None]
     if not there:
         raise NotApplicable(_NONE)
     return there
@@ -229,9 +234,9 @@ async def _machines(fixture: Fixture) -> list[Document]:
 def _created_machines(fixture: Fixture) -> list[Document]:
     """Return the Machines as the provider created them."""
     return [
-        one.after
-        for one in fixture.writes()
-        if one.created and one.plural == _MACHINES.plural and one.after is not None
+        write.after
+        for write in fixture.writes()
+        if write.created and write.plural == _MACHINES.plural and write.after is not None
     ]
 
 

@@ -37,13 +37,15 @@ async def deletion(fixture: Fixture) -> AsyncIterator[Finding]:
     """
     await setup.create_complete(fixture)
     await setup.wait_until_done(fixture)
-    created = [one for one in fixture.writes() if one.created and setup.is_created_for(one, NAME)]
+    created = [
+        write for write in fixture.writes() if write.created and setup.is_created_for(write, NAME)
+    ]
     await fixture.delete()
     if not await fixture.wait_until_gone():
         yield _stays(fixture, "it was provisioned")
         return
     await fixture.settle()
-    if left := [one for one in created if await _is_there(fixture, one)]:
+    if left := [write for write in created if await _is_there(fixture, write)]:
         evidence = f"it is gone, and what was made for it is still there: {quote_writes(left)}"
         remedy = "delete what was made before the finalizer goes, or make the object its owner"
         yield fixture.finding("", evidence, remedy)
@@ -75,11 +77,11 @@ def _stays(fixture: Fixture, how: str, name: str = NAME) -> Finding:
 
 
 async def _is_there(fixture: Fixture, write: Write) -> bool:
-    kinds = (*(one.resource for one in fixture.session.provider.kinds), *_OTHERS)
-    for one in kinds:
-        if (one.plural, one.group) == (write.plural, write.group):
-            found = await fixture.read(write.key.name, one)
-            return found is not None and not _is_of_cluster(found)
+    kinds = (*(item.resource for item in fixture.session.provider.kinds), *_OTHERS)
+    for kind in kinds:
+        if (kind.plural, kind.group) == (write.plural, write.group):
+            result = await fixture.read(write.key.name, kind)
+            return result is not None and not _is_of_cluster(result)
     return False
 
 
@@ -88,7 +90,7 @@ def _is_of_cluster(document: Document) -> bool:
     share.
     """
     owners = document["metadata"].get("ownerReferences") or ()
-    return any(one["kind"] == Cluster.RESOURCE.kind for one in owners)
+    return any(owner["kind"] == Cluster.RESOURCE.kind for owner in owners)
 
 
 async def stopped(fixture: Fixture) -> AsyncIterator[Finding]:
@@ -116,5 +118,5 @@ async def stopped(fixture: Fixture) -> AsyncIterator[Finding]:
 async def _fail(fixture: Fixture, name: str) -> Document:
     """Set a terminal failure on an object; return the stored status."""
     stored = await fixture.patch(_FAILED, name, part="status")
-    found: Document = stored.get("status") or {}
-    return found
+    status: Document = stored.get("status") or {}
+    return status

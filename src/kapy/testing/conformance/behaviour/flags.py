@@ -19,8 +19,8 @@ async def initialized(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that the flag is set, and never unset."""
     await setup.create_complete(fixture)
     flag = setup.flag(fixture)
-    found = await fixture.wait_for(lambda one: setup.is_done(fixture, one))
-    if found is None:
+    wait = await fixture.wait_for(lambda value: setup.is_done(fixture, value))
+    if wait is None:
         if not fixture.writes():
             raise CannotRun(f"{fixture.kind.resource.kind} {NAME} is not answered at all")
         yield fixture.finding(
@@ -51,13 +51,13 @@ async def _trigger_reconcile(fixture: Fixture) -> None:
 
 def _first(fixture: Fixture) -> Document:
     """Return the first state in which the flag is set."""
-    return next(one for one in fixture.states() if setup.is_done(fixture, one))
+    return next(state for state in fixture.states() if setup.is_done(fixture, state))
 
 
 def flag_was_unset(fixture: Fixture, flag: str) -> list[Finding]:
     """Return a finding if an object was observed without the flag after the flag had been set."""
-    since = dropwhile(lambda one: not setup.is_done(fixture, one), fixture.states())
-    back = [one for one in since if not setup.is_done(fixture, one)]
+    since = dropwhile(lambda state: not setup.is_done(fixture, state), fixture.states())
+    back = [item for item in since if not setup.is_done(fixture, item)]
     if not back:
         return []
     version = back[0]["metadata"].get("resourceVersion")

@@ -20,10 +20,10 @@ async def endpoint_of_others(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that a provider without an endpoint of its own waits for the Cluster's endpoint."""
     await setup.create_owned(fixture, data=False)
     await fixture.settle()
-    found = await fixture.read() or {}
-    if setup.value(fixture, found, "control_plane_endpoint"):
+    result = await fixture.read() or {}
+    if setup.value(fixture, result, "control_plane_endpoint"):
         raise NotApplicable("the provider makes the endpoint")
-    if setup.is_done(fixture, found):
+    if setup.is_done(fixture, result):
         yield fixture.finding(
             setup.flag(fixture),
             "it is set, and neither the object nor the Cluster has a control plane endpoint",
@@ -33,7 +33,7 @@ async def endpoint_of_others(fixture: Fixture) -> AsyncIterator[Finding]:
     if not fixture.writes():
         raise CannotRun("the provider does not answer it at all")
     await fixture.patch({"spec": {"controlPlaneEndpoint": setup.ENDPOINT}}, NAME, Cluster.RESOURCE)
-    if await fixture.wait_for(lambda one: setup.is_done(fixture, one)) is None:
+    if await fixture.wait_for(lambda value: setup.is_done(fixture, value)) is None:
         yield fixture.finding(
             setup.flag(fixture),
             f"it was not set {fixture.timeouts.within:g} seconds after the Cluster had an endpoint",

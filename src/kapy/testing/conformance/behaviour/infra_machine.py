@@ -51,21 +51,21 @@ async def provider_id_value(fixture: Fixture) -> AsyncIterator[Finding]:
         await setup.wait_until_done(fixture, name)
     await fixture.patch({"metadata": {"labels": {"conformance": "touched"}}})
     await fixture.settle()
-    one, other = (_ids(fixture, name) for name in (NAME, SECOND))
-    for name, ids in ((NAME, one), (SECOND, other)):
+    value, other = (_ids(fixture, name) for name in (NAME, SECOND))
+    for name, ids in ((NAME, value), (SECOND, other)):
         if len(ids) > 1:
             evidence = f"it was {ids[0]}, and became {ids[1]}"
             remedy = "name the instance once and for all"
             yield fixture.finding("spec.providerID", evidence, remedy, name)
-    if set(one) & set(other):
-        evidence = f"{one[0]} is that of {SECOND}, too"
+    if set(value) & set(other):
+        evidence = f"{value[0]} is that of {SECOND}, too"
         yield fixture.finding("spec.providerID", evidence, "name each instance by an ID of its own")
 
 
 def _ids(fixture: Fixture, name: str) -> list[str]:
     """Return all provider IDs that a machine ever had, in order."""
-    found = (setup.value(fixture, state, "provider_id") for state in fixture.states(name))
-    return list(dict.fromkeys(filter(None, found)))
+    result = (setup.value(fixture, state, "provider_id") for state in fixture.states(name))
+    return list(dict.fromkeys(filter(None, result)))
 
 
 async def failure_domain(fixture: Fixture) -> AsyncIterator[Finding]:
@@ -75,8 +75,8 @@ async def failure_domain(fixture: Fixture) -> AsyncIterator[Finding]:
     await fixture.core.machine(
         fixture.cluster, NAME, example, bootstrap_data=setup.DATA, failureDomain=DOMAIN
     )
-    found = await fixture.wait_for(lambda one: setup.is_done(fixture, one))
-    text = None if found is None else setup.value(fixture, found, "failure_domain")
+    wait = await fixture.wait_for(lambda value: setup.is_done(fixture, value))
+    text = None if wait is None else setup.value(fixture, wait, "failure_domain")
     if not text:
         raise NotApplicable("status.failureDomain tells none")
     if text != DOMAIN:
@@ -88,10 +88,10 @@ async def failure_domain(fixture: Fixture) -> AsyncIterator[Finding]:
 async def address_types(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that all addresses have a type that the contract defines."""
     await setup.create_complete(fixture)
-    found = await setup.wait_until_done(fixture)
+    wait = await setup.wait_until_done(fixture)
     await fixture.settle()
-    found = await fixture.read() or found
-    addresses = (found.get("status") or {}).get("addresses")
+    wait = await fixture.read() or wait
+    addresses = (wait.get("status") or {}).get("addresses")
     if not addresses:
         raise NotApplicable("status.addresses tells none")
     if wrong := sorted(_unknown(addresses)):
@@ -100,7 +100,7 @@ async def address_types(fixture: Fixture) -> AsyncIterator[Finding]:
 
 
 def _unknown(addresses: Iterable[dict[str, str]]) -> set[str]:
-    return {str(one.get("type")) for one in addresses} - set(TYPES)
+    return {str(address.get("type")) for address in addresses} - set(TYPES)
 
 
 CHECKS: Final = (

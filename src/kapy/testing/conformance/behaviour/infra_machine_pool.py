@@ -24,14 +24,14 @@ async def provider_ids(fixture: Fixture) -> AsyncIterator[Finding]:
     await setup.wait_until_done(fixture)
     for wanted in WANTED:
         await _scale(fixture, wanted)
-        found = await fixture.wait_for(_has(fixture, wanted))
-        if found is None:
+        wait = await fixture.wait_for(_has(fixture, wanted))
+        if wait is None:
             count = _count(fixture, await fixture.read() or {})
             evidence = f"{wanted} replicas are wanted, and it has {count} provider IDs"
             remedy = "keep one provider ID for each machine that is there"
             yield fixture.finding("spec.providerIDList", evidence, remedy)
             return
-        ids = setup.value(fixture, found, "provider_id_list")
+        ids = setup.value(fixture, wait, "provider_id_list")
         if len(set(ids)) < wanted:
             evidence, remedy = f"the IDs are {', '.join(ids)}", "give each machine an ID of its own"
             yield fixture.finding("spec.providerIDList", evidence, remedy)
@@ -47,11 +47,11 @@ async def machines(fixture: Fixture) -> AsyncIterator[Finding]:
         await _scale(fixture, wanted)
         await fixture.wait_for(_has(fixture, wanted))
         await fixture.settle()
-        found = await _objects(fixture, kind)
-        if len(found) != wanted:
+        result = await _objects(fixture, kind)
+        if len(result) != wanted:
             yield fixture.finding(
                 "status.infrastructureMachineKind",
-                f"{wanted} machines are wanted, and there are {len(found)} objects of the kind "
+                f"{wanted} machines are wanted, and there are {len(result)} objects of the kind "
                 f"{kind.resource.kind}",
                 "make an object for each machine, and delete it with the machine",
             )
@@ -63,10 +63,10 @@ async def _kind_of_machines(fixture: Fixture) -> Kind:
     if not text:
         raise NotApplicable("status.infrastructureMachineKind names none")
     kinds = fixture.session.provider.kinds_of_role("infra-machine")
-    found = next((one for one in kinds if one.resource.kind == text), None)
-    if found is None:
+    kind = next((item for item in kinds if item.resource.kind == text), None)
+    if kind is None:
         raise CannotRun(f"{text}, of which the pool's machines are, is not among the kinds checked")
-    return found
+    return kind
 
 
 async def _scale(fixture: Fixture, wanted: int) -> None:
@@ -74,7 +74,7 @@ async def _scale(fixture: Fixture, wanted: int) -> None:
 
 
 def _has(fixture: Fixture, wanted: int) -> Callable[[Document], bool]:
-    return lambda one: _count(fixture, one) == wanted
+    return lambda value: _count(fixture, value) == wanted
 
 
 def _count(fixture: Fixture, document: Document) -> int:
@@ -82,8 +82,8 @@ def _count(fixture: Fixture, document: Document) -> int:
 
 
 async def _objects(fixture: Fixture, kind: Kind) -> list[Document]:
-    found = await fixture.client.list(kind.resource, fixture.namespace)
-    return [one for one in found.items if not one["metadata"].get("deletionTimestamp")]
+    resource = await fixture.client.list(kind.resource, fixture.namespace)
+    return [item for item in resource.items if not item["metadata"].get("deletionTimestamp")]
 
 
 CHECKS: Final = (

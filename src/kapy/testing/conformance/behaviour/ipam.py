@@ -75,7 +75,7 @@ async def paused(fixture: Fixture) -> AsyncIterator[Finding]:
 
 
 def _violations(fixture: Fixture, since: int, how: str) -> list[Finding]:
-    wrong = [one for one in _about(fixture.writes(since)) if one.plural == _ADDRESS.plural]
+    wrong = [write for write in _about(fixture.writes(since)) if write.plural == _ADDRESS.plural]
     remedy = "look at the Cluster that spec.clusterName names before an address is allocated"
     return [_fault(fixture, "spec.clusterName", f"{how}, and yet: {quote_writes(wrong)}", remedy)][
         : len(wrong)
@@ -112,7 +112,7 @@ async def unique(fixture: Fixture) -> AsyncIterator[Finding]:
     for name in names:
         await _claim(fixture, name, pool)
     addresses = {name: await _address(fixture, name) for name in names}
-    text = {name: _ip(one) for name, one in addresses.items()}
+    text = {name: _ip(address) for name, address in addresses.items()}
     twice = [name for name in names if list(text.values()).count(text[name]) > 1]
     if twice:
         yield _fault(
@@ -128,9 +128,9 @@ async def unique(fixture: Fixture) -> AsyncIterator[Finding]:
     await fixture.settle()
     for name in names:
         called = addresses[name]["metadata"]["name"]
-        found = _ip((await fixture.read(called, _ADDRESS)) or {})
-        if found != text[name]:
-            evidence = f'it was {text[name]}, and is "{found}" after its claim was touched'
+        result = _ip((await fixture.read(called, _ADDRESS)) or {})
+        if result != text[name]:
+            evidence = f'it was {text[name]}, and is "{result}" after its claim was touched'
             remedy = "look for the IPAddress before another address is allocated"
             yield _fault(fixture, "spec.address", evidence, remedy, name, _ADDRESS.kind)
 
@@ -171,12 +171,12 @@ def _not_owned(
 ) -> Finding | None:
     owners = address["metadata"].get("ownerReferences") or ()
     uid, who = owner["metadata"]["uid"], f"{owner['kind']} {owner['metadata']['name']}"
-    found = next((one for one in owners if one.get("uid") == uid), None)
+    result = next((item for item in owners if item.get("uid") == uid), None)
     wanted = f"controller: {str(controller).lower()} and blockOwnerDeletion: true"
-    if found is None:
+    if result is None:
         evidence = f"{who} is not among them"
-    elif bool(found.get("controller")) != controller or not found.get("blockOwnerDeletion"):
-        evidence = f"that to {who} is {found}"
+    elif bool(result.get("controller")) != controller or not result.get("blockOwnerDeletion"):
+        evidence = f"that to {who} is {result}"
     else:
         return None
     remedy = f"set an owner reference to {who} with {wanted}"
@@ -204,10 +204,10 @@ async def address_ref(fixture: Fixture) -> AsyncIterator[Finding]:
     await create_claim(fixture)
     address = await _address(fixture)
     called = address["metadata"]["name"]
-    claim = await fixture.wait_for(lambda one: _reference(one) == called, NAME, _CLAIM)
+    claim = await fixture.wait_for(lambda value: _reference(value) == called, NAME, _CLAIM)
     if claim is None:
-        found = _reference((await fixture.read(NAME, _CLAIM)) or {})
-        evidence = f'it is "{found}", and the IPAddress is called {called}'
+        result = _reference((await fixture.read(NAME, _CLAIM)) or {})
+        evidence = f'it is "{result}", and the IPAddress is called {called}'
         remedy = "store the name of the IPAddress there, by an update of the status"
         yield _fault(fixture, "status.addressRef.name", evidence, remedy)
 
@@ -252,7 +252,7 @@ async def create_claim(fixture: Fixture) -> None:
 
 async def wait_until_bound(fixture: Fixture) -> bool:
     """Wait until the claim refers to its address; return whether it did in time."""
-    return await fixture.wait_for(lambda one: bool(_reference(one)), NAME, _CLAIM) is not None
+    return await fixture.wait_for(lambda value: bool(_reference(value)), NAME, _CLAIM) is not None
 
 
 async def delete_claim(fixture: Fixture) -> None:
@@ -300,21 +300,21 @@ async def _claim(fixture: Fixture, called: str, pool: Document) -> None:
 async def _wait_for_address(fixture: Fixture, called: str = NAME) -> Document | None:
     """Wait until there is an address for a claim and the claim refers to it, if it ever does."""
 
-    def text(one: Document) -> bool:
-        return bool(_reference(one))
+    def text(value: Document) -> bool:
+        return bool(_reference(value))
 
-    found = await fixture.wait_for(text, called, _CLAIM)
-    return found or (await fixture.read(called, _CLAIM) if _made(fixture) else None)
+    wait = await fixture.wait_for(text, called, _CLAIM)
+    return wait or (await fixture.read(called, _CLAIM) if _made(fixture) else None)
 
 
 async def _address(fixture: Fixture, called: str = NAME) -> Document:
     """Return the address of a claim. Raises CannotRun."""
     claim = await _wait_for_address(fixture, called)
-    made = _reference(claim or {}) or _made(fixture, called)
-    found = await fixture.read(made, _ADDRESS) if made else None
-    if found is None:
+    reference = _reference(claim or {}) or _made(fixture, called)
+    result = await fixture.read(reference, _ADDRESS) if reference else None
+    if result is None:
         raise CannotRun(f"no IPAddress was made for {called}")
-    return found
+    return result
 
 
 def _made(fixture: Fixture, called: str = NAME) -> str:
@@ -328,8 +328,8 @@ def _made(fixture: Fixture, called: str = NAME) -> str:
 
 
 def _reference(claim: Document) -> str:
-    found = (claim.get("status") or {}).get("addressRef") or {}
-    return str(found.get("name") or "")
+    ref = (claim.get("status") or {}).get("addressRef") or {}
+    return str(ref.get("name") or "")
 
 
 def _ip(address: Document) -> str:
@@ -342,7 +342,7 @@ def _finalizers(document: Document | None) -> list[str]:
 
 def _about(writes: list[Write]) -> list[Write]:
     """Return the writes to claims and addresses."""
-    return [one for one in writes if one.plural in (_CLAIM.plural, _ADDRESS.plural)]
+    return [write for write in writes if write.plural in (_CLAIM.plural, _ADDRESS.plural)]
 
 
 def _fault(

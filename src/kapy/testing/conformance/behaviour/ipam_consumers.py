@@ -22,8 +22,8 @@ _MACHINES: Final = "infra-machine"
 async def pool_ref(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that the claim refers to a pool completely."""
     for claim in await _claims(fixture):
-        found = claim["spec"].get("poolRef") or {}
-        if missing := [one for one in ("apiGroup", "kind", "name") if not found.get(one)]:
+        ref = claim["spec"].get("poolRef") or {}
+        if missing := [item for item in ("apiGroup", "kind", "name") if not ref.get(item)]:
             evidence = f"{' and '.join(missing)} of the pool is not there"
             remedy = "name the pool that the machine's spec names"
             yield _fault(fixture, claim, "spec.poolRef", evidence, remedy)
@@ -33,7 +33,7 @@ async def claim_of_machine(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that the machine, or an object between the two, is the controller of the claim."""
     for claim in await _claims(fixture):
         owners = claim["metadata"].get("ownerReferences") or ()
-        if not any(one.get("controller") and one.get("blockOwnerDeletion") for one in owners):
+        if not any(owner.get("controller") and owner.get("blockOwnerDeletion") for owner in owners):
             evidence = "there is none with controller: true and blockOwnerDeletion: true"
             remedy = "set such an owner reference to the machine: a move needs it"
             yield _fault(fixture, claim, "metadata.ownerReferences", evidence, remedy)
@@ -68,9 +68,11 @@ async def _claims(fixture: Fixture) -> list[Document]:
     """Return the claims that were created for a machine. Raises NotApplicable."""
     await setup.create_complete(fixture)
     await fixture.settle()
-    made = [one for one in fixture.writes() if one.created and one.plural == _CLAIM.plural]
-    found = [await fixture.read(one.key.name, _CLAIM) for one in made]
-    claims = [one for one in found if one is not None]
+    writes = [
+        write for write in fixture.writes() if write.created and write.plural == _CLAIM.plural
+    ]
+    result = [await fixture.read(write.key.name, _CLAIM) for write in writes]
+    claims = [item for item in result if item is not None]
     if not claims:
         raise NotApplicable("its machines, as those of its examples, take no addresses of pools")
     return claims

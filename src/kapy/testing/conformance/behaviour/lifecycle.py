@@ -18,9 +18,9 @@ async def watch(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that the provider reacts to a new object."""
     await setup.create_complete(fixture)
     answered = await fixture.wait_for(
-        lambda one: (
+        lambda value: (
             bool(setup.writes_to_object(fixture.writes(), fixture))
-            or setup.reported_fields(fixture, one)
+            or setup.reported_fields(fixture, value)
         )
     )
     if answered is not None:
@@ -43,9 +43,9 @@ async def owner(fixture: Fixture) -> AsyncIterator[Finding]:
     )
     await fixture.settle()
     wrong = [
-        one
-        for one in setup.writes_to_object(fixture.writes(since), fixture)
-        if setup.finalizers(one.after) or setup.reported_fields(fixture, one.after or {})
+        write
+        for write in setup.writes_to_object(fixture.writes(since), fixture)
+        if setup.finalizers(write.after) or setup.reported_fields(fixture, write.after or {})
     ]
     if wrong:
         yield fixture.finding(
@@ -75,14 +75,14 @@ async def finalizer(fixture: Fixture) -> AsyncIterator[Finding]:
 async def restored(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that a removed finalizer is added again."""
     await setup.create_complete(fixture)
-    found = await setup.wait_until_done(fixture)
-    was = setup.finalizers(found)
+    wait = await setup.wait_until_done(fixture)
+    was = setup.finalizers(wait)
     if not was:
         raise NotApplicable("the provider sets no finalizer")
     again = None
     try:
         await fixture.patch({"metadata": {"finalizers": None}})
-        again = await fixture.wait_for(lambda one: set(was) <= set(setup.finalizers(one)))
+        again = await fixture.wait_for(lambda value: set(was) <= set(setup.finalizers(value)))
     finally:  # else nobody would free what was made for it
         if again is None:
             await fixture.client.patch(

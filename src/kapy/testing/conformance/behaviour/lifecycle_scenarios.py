@@ -40,11 +40,11 @@ def scenario_for(kind: Kind) -> LifecycleScenario | None:
         return _CLAIM
     if role not in setup.ROLE_SETUPS:
         return None
-    gone = "provider-ids" if role == "infra-machinepool" else "deletion"
+    removal = "provider-ids" if role == "infra-machinepool" else "deletion"
     return LifecycleScenario(
         f"{role}/initialized",
         f"{role}/once",
-        f"{role}/{gone}",
+        f"{role}/{removal}",
         setup.create_complete,
         _is_done,
         _delete,
@@ -54,7 +54,7 @@ def scenario_for(kind: Kind) -> LifecycleScenario | None:
 
 
 async def _is_done(fixture: Fixture) -> bool:
-    return await fixture.wait_for(lambda one: setup.is_done(fixture, one)) is not None
+    return await fixture.wait_for(lambda value: setup.is_done(fixture, value)) is not None
 
 
 async def _delete(fixture: Fixture) -> None:
@@ -69,8 +69,8 @@ def _changes(fixture: Fixture) -> list[Broken]:
     """Return findings about identities that must not change and did."""
     role = fixture.kind.role
     back = flags.flag_was_unset(fixture, setup.flag(fixture))
-    flagged = [(f"{role}/initialized", one) for one in back]
-    return [*flagged, *((f"{role}/once", one) for one in _identities(fixture))]
+    flagged = [(f"{role}/initialized", finding) for finding in back]
+    return [*flagged, *((f"{role}/once", identity) for identity in _identities(fixture))]
 
 
 _STAYS: Final = {
@@ -84,7 +84,7 @@ def _identities(fixture: Fixture) -> list[Finding]:
         return []
     name, path = _STAYS[fixture.kind.role]
     text: dict[Document, None] = dict.fromkeys(
-        one for state in fixture.states() if (one := setup.value(fixture, state, name))
+        value for state in fixture.states() if (value := setup.value(fixture, state, name))
     )
     if len(text) <= 1:
         return []

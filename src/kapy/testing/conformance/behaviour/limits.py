@@ -47,11 +47,11 @@ async def _is_served(fixture: Fixture, name: str) -> bool:
     fixture.core.labels = _LABELS
     await setup.create_surrounding_cluster(fixture)
     await setup.create_owned(fixture, name, labels=_LABELS)
-    found = await fixture.wait_for(
+    wait = await fixture.wait_for(
         lambda _: bool(setup.writes_to_object(fixture.writes(), fixture, name)), name
     )
     fixture.core.labels = {}
-    return found is not None
+    return wait is not None
 
 
 async def _elsewhere(fixture: Fixture) -> list[Finding]:

@@ -29,7 +29,7 @@ async def owners(fixture: Fixture) -> AsyncIterator[Finding]:
     await create_all_kinds(fixture)
     await fixture.settle()
     graph = await discover(fixture.client, fixture.namespace)
-    why = {one.ref: one.why for one in left_behind(graph, plan_move(graph))}
+    why = {item.ref: item.why for item in left_behind(graph, plan_move(graph))}
     for node in _of_provider(fixture, graph):
         if not any(root.ref.group_kind == CLUSTER for root in node.roots) and not node.moves:
             yield fixture.finding(
@@ -47,11 +47,11 @@ def _of_provider(fixture: Fixture, graph: Graph) -> list[Node]:
     namespace.
     """
     provider = fixture.session.provider
-    kinds = {(one.resource.group, one.resource.kind) for one in provider.kinds}
+    kinds = {(kind.resource.group, kind.resource.kind) for kind in provider.kinds}
     for crd in provider.definitions:
         if crd["kind"] == CRDS.kind:
             kinds.add((crd["spec"]["group"], crd["spec"]["names"]["kind"]))
-    written = {(one.group, one.key.name) for one in fixture.writes() if one.created}
+    written = {(write.group, write.key.name) for write in fixture.writes() if write.created}
     return [
         node
         for node in graph.existing_nodes()
@@ -67,19 +67,19 @@ async def create_all_kinds(fixture: Fixture) -> dict[str, Fixture]:
     Returns the fixtures of the kinds by object name. Raises CannotRun.
     """
     cluster = await setup.create_cluster(fixture)
-    found = fixtures_by_name(fixture)
-    for name, inner in found.items():
+    fixtures = fixtures_by_name(fixture)
+    for name, inner in fixtures.items():
         if setup.role_setup(inner).needs_cluster:
             await setup.create_owned(inner, name)
             await _below(inner, name, cluster)
             await setup.wait_until_done(inner, name)
             await setup.set_bootstrap_secret_name(inner, name)
-    return found
+    return fixtures
 
 
 def fixtures_by_name(fixture: Fixture) -> dict[str, Fixture]:
     """Return one fixture per provider kind in this namespace, keyed by object name."""
-    kinds = [one for one in fixture.session.provider.kinds if one.role in setup.ROLE_SETUPS]
+    kinds = [kind for kind in fixture.session.provider.kinds if kind.role in setup.ROLE_SETUPS]
     clusters = fixture.session.provider.kinds_of_role("infra-cluster")[:1]
     return {
         fixture.cluster if kind in clusters else kind.resource.plural: Fixture(

@@ -57,14 +57,14 @@ class MoveResult:
 
 async def move(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that a paused Cluster is left unchanged, and that all objects work in the target."""
-    found = await _shared_move(fixture)
-    if found.refused:
-        yield fixture.finding("", found.refused, "see to owners and labels of objects")
+    move_result = await _shared_move(fixture)
+    if move_result.refused:
+        yield fixture.finding("", move_result.refused, "see to owners and labels of objects")
         return
-    if found.while_paused:
-        evidence = f"the Cluster is paused, and yet: {quote_writes(list(found.while_paused))}"
+    if move_result.while_paused:
+        evidence = f"the Cluster is paused, and yet: {quote_writes(list(move_result.while_paused))}"
         yield fixture.finding("spec.paused", evidence, "do nothing while the Cluster is paused")
-    for name, (was, became) in _changed_ids(found).items():
+    for name, (was, became) in _changed_ids(move_result).items():
         evidence = f"it was {was} before the move, and is {became} after it"
         remedy = "find what is there by what the object's names and spec tell"
         yield fixture.finding("spec.providerID", evidence, remedy, name)
@@ -72,11 +72,11 @@ async def move(fixture: Fixture) -> AsyncIterator[Finding]:
 
 async def status(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that status, which a move drops, is rebuilt from the infrastructure."""
-    found = await _shared_move(fixture)
-    if found.refused:
-        raise CannotRun(f"there was no move: {found.refused}")
-    for name, inner in found.fixtures.items():
-        if name not in found.after:
+    move_result = await _shared_move(fixture)
+    if move_result.refused:
+        raise CannotRun(f"there was no move: {move_result.refused}")
+    for name, inner in move_result.fixtures.items():
+        if name not in move_result.after:
             yield inner.finding(
                 setup.flag(inner),
                 "it was set before the move, which leaves status behind, and was not set again in "
@@ -102,7 +102,7 @@ async def _move(fixture: Fixture) -> MoveResult:
     session, provider = fixture.session, fixture.session.provider
     async with provider.launcher.running(session.environment, Limits()):
         fixtures = await move_discovery.create_all_kinds(fixture)
-        before = {name: await one.read(name) or {} for name, one in fixtures.items()}
+        before = {name: await value.read(name) or {} for name, value in fixtures.items()}
         await fixture.settle()
         await _pause(fixture, paused=True)
         await fixture.settle()
@@ -144,7 +144,7 @@ async def _make_ready(client: Client, fixture: Fixture) -> None:
 
 async def _run_move(source: Client, target: Client, namespace: str) -> None:
     """Move the Cluster as `kapy move` does. Raises ClusterctlError."""
-    places = [Place(identity=await identity(one)) for one in (source, target)]
+    places = [Place(identity=await identity(client)) for client in (source, target)]
     going = move_start(Mode.CLUSTERS, namespace, *places)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "move.jsonl"
@@ -162,11 +162,11 @@ async def _objects_done_again(fixture: Fixture) -> dict[str, Document]:
     return after
 
 
-def _changed_ids(found: MoveResult) -> dict[str, tuple[Any, Any]]:
+def _changed_ids(move_result: MoveResult) -> dict[str, tuple[Any, Any]]:
     changed = {}
-    for name, after in found.after.items():
+    for name, after in move_result.after.items():
         was, became = (
-            (one.get("spec") or {}).get("providerID") for one in (found.before[name], after)
+            (item.get("spec") or {}).get("providerID") for item in (move_result.before[name], after)
         )
         if was != became:
             changed[name] = (was, became)

@@ -27,10 +27,10 @@ async def owner_finalizers(fixture: Fixture) -> AsyncIterator[Finding]:
     await setup.create_complete(fixture)
     await setup.wait_until_done(fixture)
     blocking = {
-        (one["apiVersion"], one["kind"])
+        (reference["apiVersion"], reference["kind"])
         for write in fixture.writes()
-        for one in ((write.after or {}).get("metadata") or {}).get("ownerReferences") or ()
-        if one.get("blockOwnerDeletion") and write.created
+        for reference in ((write.after or {}).get("metadata") or {}).get("ownerReferences") or ()
+        if reference.get("blockOwnerDeletion") and write.created
     }
     if not blocking:
         raise NotApplicable("no owner reference of the provider blocks a deletion")
@@ -49,9 +49,9 @@ async def owner_finalizers(fixture: Fixture) -> AsyncIterator[Finding]:
 async def _may(fixture: Fixture, user: str, api_version: str, kind: str) -> bool:
     group, _ = split_api_version(api_version)
     crds = (await fixture.client.list(CRDS)).items
-    served = (resource_of(one) for one in crds if one["spec"]["group"] == group)
-    plural = next((one.plural for one in served if one.kind == kind), "")
-    asked = {
+    served = (resource_of(crd) for crd in crds if crd["spec"]["group"] == group)
+    plural = next((resource.plural for resource in served if resource.kind == kind), "")
+    request = {
         "namespace": fixture.namespace,
         "verb": "update",
         "group": group,
@@ -62,7 +62,7 @@ async def _may(fixture: Fixture, user: str, api_version: str, kind: str) -> bool
         "apiVersion": _REVIEWS.api_version,
         "kind": _REVIEWS.kind,
         "metadata": {},
-        "spec": {"user": user, "resourceAttributes": asked},
+        "spec": {"user": user, "resourceAttributes": request},
     }
     answer = await fixture.client.create(_REVIEWS, review)
     return bool(answer["status"].get("allowed"))

@@ -50,19 +50,21 @@ async def paused_condition(fixture: Fixture) -> AsyncIterator[Finding]:
     for paused in (True, False):
         await setup.pause(fixture, paused=paused)
         if await fixture.wait_for(_says(str(paused))) is None:
-            found = _paused((await fixture.read()) or {}) or "not there"
+            result = _paused((await fixture.read()) or {}) or "not there"
             yield fixture.finding(
                 "status.conditions[Paused]",
-                f"spec.paused of the Cluster is {str(paused).lower()}, the condition is {found}",
+                f"spec.paused of the Cluster is {str(paused).lower()}, the condition is {result}",
                 "set the condition Paused each time that the object is looked at",
             )
             return
 
 
 def _says(wanted: str) -> Callable[[Document], bool]:
-    return lambda one: _paused(one) == wanted
+    return lambda value: _paused(value) == wanted
 
 
 def _paused(document: Document) -> str:
-    found = (document.get("status") or {}).get("conditions") or ()
-    return next((str(one.get("status")) for one in found if one.get("type") == "Paused"), "")
+    conditions = (document.get("status") or {}).get("conditions") or ()
+    return next(
+        (str(item.get("status")) for item in conditions if item.get("type") == "Paused"), ""
+    )

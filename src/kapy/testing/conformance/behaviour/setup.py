@@ -170,22 +170,22 @@ async def create_cluster(fixture: Fixture, *, ready: bool = True, **spec: Any) -
     spec = {"controlPlaneEndpoint": ENDPOINT, **spec}
     kinds = fixture.session.provider.kinds_of_role("infra-cluster")
     if not kinds:
-        found = await fixture.core.cluster(fixture.cluster, **spec)
+        cluster = await fixture.core.cluster(fixture.cluster, **spec)
     else:
         kind = kinds[0]
-        found = await fixture.core.cluster(
+        cluster = await fixture.core.cluster(
             fixture.cluster, fixture.example(fixture.cluster, kind), **spec
         )
         if ready:
             await fixture.require(
-                lambda one: InfraCluster(one, kind.contract).provisioned,
+                lambda item: InfraCluster(item, kind.contract).provisioned,
                 "provisioned",
                 fixture.cluster,
                 kind.resource,
             )
     if ready:
         await fixture.core.cluster_provisioned(fixture.cluster)
-    return found
+    return cluster
 
 
 async def create_owned(
@@ -196,10 +196,10 @@ async def create_owned(
     data: its inputs are provided, too. Returns the object as it was created.
     """
     await role_setup(fixture).make(fixture, name, fixture.example(name, **metadata), data)
-    found = await fixture.read(name)
-    if found is None:
+    result = await fixture.read(name)
+    if result is None:
         raise CannotRun(f"{fixture.kind.resource.kind} {name} vanished")
-    return found
+    return result
 
 
 async def create_complete(fixture: Fixture, **metadata: Any) -> Document:
@@ -218,7 +218,7 @@ async def create_surrounding_cluster(fixture: Fixture, *, ready: bool = True) ->
 
 async def wait_until_done(fixture: Fixture, name: str = NAME) -> Document:
     """Wait until an object's flag is set. Raises CannotRun."""
-    return await fixture.require(lambda one: is_done(fixture, one), flag(fixture), name)
+    return await fixture.require(lambda item: is_done(fixture, item), flag(fixture), name)
 
 
 async def set_bootstrap_secret_name(fixture: Fixture, name: str) -> None:
@@ -251,14 +251,14 @@ def writes_to_object(writes: Iterable[Write], fixture: Fixture, name: str = NAME
     """Return the writes to one object of the fixture's kind."""
     resource = fixture.kind.resource
     wanted = (resource.plural, resource.group, name)
-    return [one for one in writes if (one.plural, one.group, one.key.name) == wanted]
+    return [write for write in writes if (write.plural, write.group, write.key.name) == wanted]
 
 
 def evidence_of_work(fixture: Fixture, writes: Iterable[Write], name: str = NAME) -> list[Write]:
     """Return the writes which show that work for an object has begun: another object, or a reported
     field.
     """
-    return [one for one in writes if _shows(fixture, one, name)]
+    return [write for write in writes if _shows(fixture, write, name)]
 
 
 def _shows(fixture: Fixture, write: Write, name: str) -> bool:
@@ -273,7 +273,7 @@ def is_created_for(write: Write, name: str) -> bool:
     """
     owners = ((write.after or {}).get("metadata") or {}).get("ownerReferences") or ()
     if owners:
-        return any(one.get("name") == name for one in owners)
+        return any(owner.get("name") == name for owner in owners)
     return name in write.key.name
 
 

@@ -66,10 +66,10 @@ async def _changed_template(fixture: Fixture) -> tuple[Resource, Document]:
     }
     await fixture.client.apply(resource, document, field_manager=_MANAGER)
     stored = await fixture.read(NAME, resource)
-    for one in _others(spec):
-        other = {**document, "spec": {"template": one}}
-        made = await _dry_run_create(fixture, resource, other)
-        if made is not None and made["spec"] != (stored or {}).get("spec"):
+    for item in _others(spec):
+        other = {**document, "spec": {"template": item}}
+        create = await _dry_run_create(fixture, resource, other)
+        if create is not None and create["spec"] != (stored or {}).get("spec"):
             return resource, other
     raise CannotRun("nothing was found in its example that could be changed")
 
@@ -84,8 +84,8 @@ def _others(spec: Document) -> Iterator[Document]:
 def _variants(value: Any) -> Iterator[Any]:
     """Yield the value with one leaf changed, or with one member left out."""
     if isinstance(value, dict):
-        for name, one in value.items():
-            for other in _variants(one):
+        for name, item in value.items():
+            for other in _variants(item):
                 yield {**value, name: other}
             yield {key: two for key, two in value.items() if key != name}
     elif isinstance(value, bool):

@@ -70,8 +70,8 @@ def _declared(role: Role, view: type[View]) -> Iterator[tuple[str, Check[Any]]]:
     for field in fields_of(view).values():
         if field.rule is not None:
             by_rule.setdefault(field.rule, []).append(field)
-    for rule, found in by_rule.items():
-        new, old = (_types(found, version) for version in (Version.V1BETA2, Version.V1BETA1))
+    for rule, result in by_rule.items():
+        new, old = (_types(result, version) for version in (Version.V1BETA2, Version.V1BETA1))
         shown = (rule.shown,) if rule.shown else ()
         if rule.any_of:
             yield rule.name, one_of(kinds, shown, {**new, **old})
@@ -79,8 +79,8 @@ def _declared(role: Role, view: type[View]) -> Iterator[tuple[str, Check[Any]]]:
             yield rule.name, fields(kinds, Shape(new, old, shown))
 
 
-def _types(found: Sequence[Field[Any]], version: Version) -> Types:
-    return {path: one for field in found for path, one in field.types(version).items()}
+def _types(values: Sequence[Field[Any]], version: Version) -> Types:
+    return {path: value for field in values for path, value in field.types(version).items()}
 
 
 def _infra_cluster() -> Iterator[tuple[str, Check[Any]]]:
@@ -169,9 +169,9 @@ def _ipam() -> Iterator[tuple[str, Check[Any]]]:
 
 
 def _checks() -> dict[str, Check[Any]]:
-    found = {f"clusterctl/{name}": one for name, one in _CLUSTERCTL.items()}
+    result = {f"clusterctl/{name}": check for name, check in _CLUSTERCTL.items()}
     for role in (_CLUSTER, _MACHINE, _POOL, _BOOTSTRAP, _CONTROL_PLANE):
-        found |= {f"{role.document}/{name}": one for name, one in _all_resources(role)}
+        result |= {f"{role.document}/{name}": check for name, check in _all_resources(role)}
     for role, more in (
         (_CLUSTER, _infra_cluster()),
         (_MACHINE, _infra_machine()),
@@ -180,8 +180,8 @@ def _checks() -> dict[str, Check[Any]]:
         (_CONTROL_PLANE, _control_plane()),
         (_IPAM, _ipam()),
     ):
-        found |= {f"{role.document}/{name}": one for name, one in more}
-    return found
+        result |= {f"{role.document}/{name}": check for name, check in more}
+    return result
 
 
 CHECKS: Final = _checks()

@@ -40,9 +40,9 @@ class Check(Generic[S]):
             return Result(rule, State.NOT_RUN, str(error))
         if not subjects:
             return Result(rule, State.NOT_APPLICABLE, self.nothing)
-        found = tuple(finding for one in subjects for finding in self.faults(one))
-        if found:
-            return Result(rule, State.BROKEN, findings=found)
+        findings = tuple(finding for subject in subjects for finding in self.faults(subject))
+        if findings:
+            return Result(rule, State.BROKEN, findings=findings)
         return Result(rule, State.PASSED, f"{len(subjects)} checked")
 
 

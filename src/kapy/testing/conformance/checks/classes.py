@@ -30,24 +30,24 @@ def _definitions(release: Release) -> list[Object]:
         return []
     files = [*release.classes, *release.templates, *release.misnamed(_KIND)]
     return [
-        each
-        for one in files
-        if not one.of_kind("Cluster", CORE_GROUP)
-        for each in one.of_kind(_KIND, CORE_GROUP)
+        item
+        for file in files
+        if not file.of_kind("Cluster", CORE_GROUP)
+        for item in file.of_kind(_KIND, CORE_GROUP)
     ]
 
 
-def _misnamed(one: Object) -> Iterator[Finding]:
-    expected = f"clusterclass-{one.name}.yaml"
-    if "${" in one.name:
-        if one.file.startswith("clusterclass-"):
+def _misnamed(value: Object) -> Iterator[Finding]:
+    expected = f"clusterclass-{value.name}.yaml"
+    if "${" in value.name:
+        if value.file.startswith("clusterclass-"):
             return
         expected = "clusterclass-<name>.yaml"
-    if one.file != expected:
+    if value.file != expected:
         yield fault(
-            one,
+            value,
             "metadata.name",
-            f"is {one.name}, and no Cluster is in the file",
+            f"is {value.name}, and no Cluster is in the file",
             f"call the file {expected}: `generate cluster` looks for it there",
         )
 
@@ -57,10 +57,10 @@ NAMESPACE: Final = Check(_files, namespaces_in, _NONE)
 
 
 def _with_namespace(file: File) -> Iterator[Finding]:
-    for one in file.objects:
-        if one.namespace and one.kind != "Namespace":
+    for obj in file.objects:
+        if obj.namespace and obj.kind != "Namespace":
             remedy = "leave it out: the class goes where it is asked for"
-            yield fault(one, "metadata.namespace", f"is {one.namespace}", remedy)
+            yield fault(obj, "metadata.namespace", f"is {obj.namespace}", remedy)
 
 
 OBJECTS: Final = Check(_files, _with_namespace, _NONE)
@@ -91,12 +91,12 @@ def _all_objects(release: Release) -> Iterator[_Shared]:
         return
     known: dict[tuple[str, str, str], Object] = {}
     for file in release.classes:
-        for one in file.objects:
-            key = (one.group, one.kind, one.name)
-            first = known.setdefault(key, one)
+        for obj in file.objects:
+            key = (obj.group, obj.kind, obj.name)
+            first = known.setdefault(key, obj)
             # A variable may be another name in each of the files.
-            shared = first.file != one.file and "${" not in one.name
-            yield _Shared(one, first if shared else None)
+            shared = first.file != obj.file and "${" not in obj.name
+            yield _Shared(obj, first if shared else None)
 
 
 def _shared(judged: _Shared) -> Iterator[Finding]:
@@ -124,35 +124,37 @@ class Reference:
 
 def references(release: Release) -> Iterator[Reference]:
     """All references of all ClusterClasses, in both versions of the API."""
-    for one in release.cluster_classes:
-        yield from _references(one, one.at("spec"), "spec", "")
+    for cluster_class in release.cluster_classes:
+        yield from _references(cluster_class, cluster_class.at("spec"), "spec", "")
 
 
-def _references(one: Object, node: Any, path: str, word: str) -> Iterator[Reference]:
+def _references(value: Object, node: Any, path: str, word: str) -> Iterator[Reference]:
     """Yield the references below a node: templateRef in v1beta2, ref in v1beta1."""
     if isinstance(node, list):
         for place, below in enumerate(node):
-            yield from _references(one, below, f"{path}[{place}]", word)
+            yield from _references(value, below, f"{path}[{place}]", word)
     elif isinstance(node, dict):
         for key, below in node.items():
             if key in _BLIND:
                 continue
             if key in ("ref", "templateRef") and isinstance(below, dict):
-                yield Reference(one, f"{path}.{key}", word, below)
+                yield Reference(value, f"{path}.{key}", word, below)
             else:
                 inner = word if key == "template" else f"{word}.{key}"
-                yield from _references(one, below, f"{path}.{key}", inner)
+                yield from _references(value, below, f"{path}.{key}", inner)
 
 
 _BLIND: Final = ("variables", "patches")
 
 
 def _with_files(release: Release) -> list[Reference]:
-    return [one for one in references(release) if one.owner.file in _names_of(release)]
+    return [
+        reference for reference in references(release) if reference.owner.file in _names_of(release)
+    ]
 
 
 def _names_of(release: Release) -> set[str]:
-    return {one.name for one in release.classes}
+    return {cluster_class.name for cluster_class in release.classes}
 
 
 def _namespaced(judged: Reference) -> Iterator[Finding]:
@@ -183,24 +185,24 @@ def template_of_class(role: Role) -> Check[tuple[Reference, Release]]:
 
 def _uses(role: Role, release: Release) -> Iterator[tuple[Reference, Release]]:
     own = {
-        (one.group, one.kind)
-        for one in release.definitions
-        if one.role == role and not one.is_template
+        (definition.group, definition.kind)
+        for definition in release.definitions
+        if definition.role == role and not definition.is_template
     }
-    for one in references(release):
-        group, kind = _meant(one)
-        if one.word == USES[role.document] and (group, kind.removesuffix(TEMPLATE)) in own:
-            yield one, release
+    for reference in references(release):
+        group, kind = _meant(reference)
+        if reference.word == USES[role.document] and (group, kind.removesuffix(TEMPLATE)) in own:
+            yield reference, release
 
 
-def _meant(one: Reference) -> tuple[str, str]:
-    group, _ = split_api_version(str(one.value.get("apiVersion") or ""))
-    return group, str(value_at(one.value, ("kind",)) or "")
+def _meant(reference: Reference) -> tuple[str, str]:
+    group, _ = split_api_version(str(reference.value.get("apiVersion") or ""))
+    return group, str(value_at(reference.value, ("kind",)) or "")
 
 
 def _without_crd(judged: tuple[Reference, Release]) -> Iterator[Finding]:
-    one, release = judged
-    meant = _meant(one)
-    if meant not in {(each.group, each.kind) for each in release.definitions}:
+    reference, release = judged
+    meant = _meant(reference)
+    if meant not in {(definition.group, definition.kind) for definition in release.definitions}:
         remedy = f"add the kind {meant[1]}"
-        yield fault(one.owner, one.path, f"no CRD has the kind {meant[1]}", remedy)
+        yield fault(reference.owner, reference.path, f"no CRD has the kind {meant[1]}", remedy)

@@ -44,7 +44,7 @@ def components(release: Release) -> list[File]:
 
 
 def _of_known_type(release: Release) -> list[tuple[str, list[str]]]:
-    names = [one.name for one in release.whole_components]
+    names = [component.name for component in release.whole_components]
     return [(release.type.components_file, names)] if names and release.type else []
 
 
@@ -60,7 +60,7 @@ COMPONENTS_NAME: Final = Check(
 
 
 def _namespaces(file: File) -> list[Object]:
-    return [one for one in file.objects if one.kind == "Namespace"]
+    return [obj for obj in file.objects if obj.kind == "Namespace"]
 
 
 def _whole(release: Release) -> list[File]:
@@ -77,28 +77,28 @@ NAMESPACE: Final = Check(_whole, _no_namespace, _NONE)
 
 
 def _many_namespaces(file: File) -> Iterator[Finding]:
-    found = _namespaces(file)
-    if len(found) > 1:
-        names = ", ".join(one.name for one in found)
+    result = _namespaces(file)
+    if len(result) > 1:
+        names = ", ".join(item.name for item in result)
         remedy = "keep one of them; clusterctl refuses to install the file"
-        yield Finding(file.name, "", "", f"has {len(found)} Namespaces: {names}", remedy)
+        yield Finding(file.name, "", "", f"has {len(result)} Namespaces: {names}", remedy)
 
 
 ONE_NAMESPACE: Final = Check(components, _many_namespaces, _NONE)
 
 
 def _with_namespace(release: Release) -> list[File]:
-    return [one for one in release.components if len(_namespaces(one)) == 1]
+    return [component for component in release.components if len(_namespaces(component)) == 1]
 
 
 def _elsewhere(file: File) -> Iterator[Finding]:
     target = _namespaces(file)[0].name
-    for one in file.objects:
-        if one.kind not in _CLUSTER_WIDE and one.namespace not in ("", target):
+    for obj in file.objects:
+        if obj.kind not in _CLUSTER_WIDE and obj.namespace not in ("", target):
             yield fault(
-                one,
+                obj,
                 "metadata.namespace",
-                f"{one.namespace}, where the Namespace of the file is {target}",
+                f"{obj.namespace}, where the Namespace of the file is {target}",
                 f"set it to {target}; clusterctl moves the object there",
             )
 
@@ -109,8 +109,12 @@ IN_NAMESPACE: Final = Check(
 
 
 def _no_manager(release: Release) -> Iterator[Finding]:
-    deployments = [one for one in release.installed if one.kind == "Deployment"]
-    names = [str(each.get("name")) for one in deployments for each in _containers(one)]
+    deployments = [item for item in release.installed if item.kind == "Deployment"]
+    names = [
+        str(container.get("name"))
+        for deployment in deployments
+        for container in _containers(deployment)
+    ]
     if MANAGER not in names:
         text = f"Deployments have the containers {', '.join(names)}"
         yield Finding(
@@ -129,18 +133,18 @@ def _with_whole(release: Release) -> list[Release]:
 MANAGED: Final = Check(_with_whole, _no_manager, _NONE)
 
 
-def _containers(one: Object) -> list[dict[str, Any]]:
+def _containers(value: Object) -> list[dict[str, Any]]:
     pod = "spec.template.spec"
-    return one.items(f"{pod}.containers") + one.items(f"{pod}.initContainers")
+    return value.items(f"{pod}.containers") + value.items(f"{pod}.initContainers")
 
 
 def _short_images(file: File) -> Iterator[Finding]:
-    for one in file.objects:
-        for container in _containers(one) if one.kind in _WITH_PODS else ():
+    for obj in file.objects:
+        for container in _containers(obj) if obj.kind in _WITH_PODS else ():
             image = str(container.get("image") or "")
             if image and "${" not in image and not _WITH_REGISTRY.match(image):
                 yield fault(
-                    one,
+                    obj,
                     f"spec.template.spec.containers[{container.get('name')}].image",
                     f"{image} does not say of which registry it is",
                     "write the registry before it, as docker.io/library/…",
@@ -152,10 +156,10 @@ IMAGES: Final = Check(components, _short_images, _NONE)
 
 def _unlabelled(release: Release) -> Iterator[Finding]:
     for file in release.whole_components:
-        wrong = [one for one in file.objects if not _is_labelled(one, release.label)]
+        wrong = [obj for obj in file.objects if not _is_labelled(obj, release.label)]
         if wrong:
             text = f"{len(wrong)} of {len(file.objects)} objects have another label, or none"
-            names = ", ".join(one.called for one in wrong[:3])
+            names = ", ".join(item.called for item in wrong[:3])
             yield Finding(
                 file.name,
                 f"{names}{' …' if len(wrong) > 3 else ''}",
@@ -165,8 +169,8 @@ def _unlabelled(release: Release) -> Iterator[Finding]:
             )
 
 
-def _is_labelled(one: Object, label: str) -> bool:
-    return bool(label) and one.labels.get(PROVIDER_LABEL) == label
+def _is_labelled(value: Object, label: str) -> bool:
+    return bool(label) and value.labels.get(PROVIDER_LABEL) == label
 
 
 LABELS: Final = Check(_with_whole, _unlabelled, _NONE)
@@ -176,17 +180,17 @@ def _with_variables(release: Release) -> list[tuple[File, str]]:
     if release.type is None or not release.label:
         return []
     name = release.label.removeprefix(f"{release.type.word}-")
-    return [(one, name) for one in release.components if one.variables]
+    return [(component, name) for component in release.components if component.variables]
 
 
 def _foreign_variables(judged: tuple[File, str]) -> Iterator[Finding]:
     file, provider = judged
     prefix = provider.upper().replace("-", "_")
-    for one in file.variables:
-        if not (one.upper().startswith(prefix) or _SHARED.match(one)):
+    for variable in file.variables:
+        if not (variable.upper().startswith(prefix) or _SHARED.match(variable)):
             evidence = f"does not begin with the name of the provider, {provider}"
-            remedy = f"call it {prefix}_{one}: users have one configuration for all providers"
-            yield Finding(file.name, "", f"${{{one}}}", evidence, remedy)
+            remedy = f"call it {prefix}_{variable}: users have one configuration for all providers"
+            yield Finding(file.name, "", f"${{{variable}}}", evidence, remedy)
 
 
 VARIABLE_NAMES: Final = Check(

@@ -21,17 +21,23 @@ _NO_KIND = "there is no CRD of such a kind"
 
 def all_of(role: Role) -> Subjects:
     """Return a function that finds the CRDs of a role and of its templates."""
-    return lambda release: [one for one in release.definitions if one.role == role]
+    return lambda release: [
+        definition for definition in release.definitions if definition.role == role
+    ]
 
 
 def mains_of(role: Role) -> Subjects:
     """Return a function that finds the CRDs of a role."""
-    return lambda release: [one for one in all_of(role)(release) if not one.is_template]
+    return lambda release: [
+        definition for definition in all_of(role)(release) if not definition.is_template
+    ]
 
 
 def templates_of(role: Role) -> Subjects:
     """Return a function that finds the CRDs of a role's templates."""
-    return lambda release: [one for one in all_of(role)(release) if one.is_template]
+    return lambda release: [
+        definition for definition in all_of(role)(release) if definition.is_template
+    ]
 
 
 def presence(role: Role) -> Check[tuple[Release, bool]]:
@@ -47,21 +53,21 @@ def _presence(role: Role, release: Release) -> list[tuple[Release, bool]]:
     there = bool(mains_of(role)(release))
     if not there and not (release.type is role.type and release.whole_components):
         return []
-    unknown = [one for one in release.definitions if _could_be(one)]
+    unknown = [definition for definition in release.definitions if _could_be(definition)]
     if not there and unknown:
-        kinds = ", ".join(one.kind for one in unknown)
+        kinds = ", ".join(definition.kind for definition in unknown)
         raise CannotTell(f"no kind is called …{role.suffix}, but one of these may be it: {kinds}")
     return [(release, there)]
 
 
-def _could_be(one: Definition) -> bool:
-    return one.role is None and not one.is_template and one.is_namespaced
+def _could_be(definition: Definition) -> bool:
+    return definition.role is None and not definition.is_template and definition.is_namespaced
 
 
 def _absent(role: Role, judged: tuple[Release, bool]) -> Iterator[Finding]:
     release, there = judged
     if not there:
-        kinds = ", ".join(one.kind for one in release.definitions)
+        kinds = ", ".join(definition.kind for definition in release.definitions)
         yield Finding(
             release.whole_components[0].name,
             "",
@@ -76,9 +82,9 @@ def scope(role: Role) -> Check[Definition]:
     return Check(all_of(role), _scope, _NO_KIND)
 
 
-def _scope(one: Definition) -> Iterator[Finding]:
-    if not one.is_namespaced:
-        yield fault(one.object, "spec.scope", "Cluster", "set it to Namespaced")
+def _scope(definition: Definition) -> Iterator[Finding]:
+    if not definition.is_namespaced:
+        yield fault(definition.object, "spec.scope", "Cluster", "set it to Namespaced")
 
 
 def name(role: Role) -> Check[Definition]:
@@ -86,16 +92,16 @@ def name(role: Role) -> Check[Definition]:
     return Check(all_of(role), _name, _NO_KIND)
 
 
-def _name(one: Definition) -> Iterator[Finding]:
-    expected = crd_name(one.group, one.kind)
-    annotations = one.object.at("metadata.annotations")
+def _name(definition: Definition) -> Iterator[Finding]:
+    expected = crd_name(definition.group, definition.kind)
+    annotations = definition.object.at("metadata.annotations")
     if isinstance(annotations, dict) and UNCHECKED_NAME in annotations:
         return
-    if one.object.name != expected:
+    if definition.object.name != expected:
         yield fault(
-            one.object,
+            definition.object,
             "metadata.name",
-            f"{one.object.name}, and not {expected}",
+            f"{definition.object.name}, and not {expected}",
             f"call the CRD {expected}, and its plural so",
         )
 
@@ -105,31 +111,34 @@ def list_kind(subjects: Subjects, nothing: str = _NO_KIND) -> Check[Definition]:
     return Check(subjects, _list_kind, nothing)
 
 
-def _list_kind(one: Definition) -> Iterator[Finding]:
-    text, expected = one.object.at("spec.names.listKind"), f"{one.kind}List"
+def _list_kind(definition: Definition) -> Iterator[Finding]:
+    text, expected = definition.object.at("spec.names.listKind"), f"{definition.kind}List"
     if text not in (None, "", expected):
         yield fault(
-            one.object, "spec.names.listKind", f"{text}, and not {expected}", f"make it {expected}"
+            definition.object,
+            "spec.names.listKind",
+            f"{text}, and not {expected}",
+            f"make it {expected}",
         )
 
 
 def template_name(role: Role) -> Check[tuple[Definition, Release]]:
     """Check that each template is named after a kind that exists."""
     return Check(
-        lambda release: [(one, release) for one in templates_of(role)(release)],
+        lambda release: [(definition, release) for definition in templates_of(role)(release)],
         _template_name,
         "there is no CRD of a template",
     )
 
 
 def _template_name(judged: tuple[Definition, Release]) -> Iterator[Finding]:
-    one, release = judged
-    kinds = {each.kind for each in release.definitions if each.group == one.group}
-    if one.main not in kinds:
+    definition, release = judged
+    kinds = {item.kind for item in release.definitions if item.group == definition.group}
+    if definition.main not in kinds:
         yield fault(
-            one.object,
+            definition.object,
             "spec.names.kind",
-            f"{one.kind}, but there is no kind {one.main} in {one.group}",
+            f"{definition.kind}, but there is no kind {definition.main} in {definition.group}",
             "call the template's kind as the kind that it is for, with Template after it",
         )
 
@@ -137,15 +146,19 @@ def _template_name(judged: tuple[Definition, Release]) -> Iterator[Finding]:
 def template(role: Role) -> Check[tuple[Definition, Release]]:
     """Check that each kind has a template."""
     return Check(
-        lambda release: [(one, release) for one in mains_of(role)(release)], _template, _NO_KIND
+        lambda release: [(definition, release) for definition in mains_of(role)(release)],
+        _template,
+        _NO_KIND,
     )
 
 
 def _template(judged: tuple[Definition, Release]) -> Iterator[Finding]:
-    one, release = judged
-    wanted = f"{one.kind}{TEMPLATE}"
-    if not any((each.group, each.kind) == (one.group, wanted) for each in release.definitions):
-        yield fault(one.object, "", f"there is no CRD of {wanted}", f"add the kind {wanted}")
+    definition, release = judged
+    wanted = f"{definition.kind}{TEMPLATE}"
+    if not any(
+        (item.group, item.kind) == (definition.group, wanted) for item in release.definitions
+    ):
+        yield fault(definition.object, "", f"there is no CRD of {wanted}", f"add the kind {wanted}")
 
 
 def contract_label(role: Role) -> Check[Definition]:
@@ -153,11 +166,11 @@ def contract_label(role: Role) -> Check[Definition]:
     return Check(mains_of(role), _contract_label, _NO_KIND)
 
 
-def _contract_label(one: Definition) -> Iterator[Finding]:
-    if not any(one.object.labels.get(label) for label in CONTRACTS):
-        text = ", ".join(one.contract_labels) or "none"
+def _contract_label(definition: Definition) -> Iterator[Finding]:
+    if not any(definition.object.labels.get(label) for label in CONTRACTS):
+        text = ", ".join(definition.contract_labels) or "none"
         yield fault(
-            one.object,
+            definition.object,
             "metadata.labels",
             f"labels of contracts: {text}",
             f"add {CONTRACTS[-1]}, with the versions of the CRD that keep that contract",
@@ -169,11 +182,11 @@ def moved(role: Role) -> Check[Definition]:
     return Check(mains_of(role), _moved, _NO_KIND)
 
 
-def _moved(one: Definition) -> Iterator[Finding]:
+def _moved(definition: Definition) -> Iterator[Finding]:
     wanted = (Label.CLUSTERCTL_MOVE_HIERARCHY, Label.CLUSTERCTL_MOVE)
-    if not any(label in one.object.labels for label in wanted):
+    if not any(label in definition.object.labels for label in wanted):
         yield fault(
-            one.object,
+            definition.object,
             "metadata.labels",
             f"has neither {wanted[0]} nor {wanted[1]}",
             f"add {wanted[0]}: the pools stay behind when their addresses are moved",
@@ -183,32 +196,38 @@ def _moved(one: Definition) -> Iterator[Finding]:
 def label_versions(role: Role) -> Check[Definition]:
     """Check that contract labels name versions that exist."""
     return Check(
-        lambda release: [one for one in all_of(role)(release) if one.contract_labels],
+        lambda release: [
+            definition for definition in all_of(role)(release) if definition.contract_labels
+        ],
         _label_versions,
         "no CRD of such a kind has a label for a contract",
     )
 
 
-def _label_versions(one: Definition) -> Iterator[Finding]:
-    has = ", ".join(one.versions) or "none"
-    for label, named in one.contract_labels.items():
-        if missing := [each for each in named if each not in one.versions]:
+def _label_versions(definition: Definition) -> Iterator[Finding]:
+    has = ", ".join(definition.versions) or "none"
+    for label, named in definition.contract_labels.items():
+        if missing := [item for item in named if item not in definition.versions]:
             yield fault(
-                one.object,
+                definition.object,
                 f"metadata.labels[{label}]",
                 f"names {', '.join(missing)}; versions of the CRD: {has}",
                 "name only versions that the CRD has, or drop the label",
             )
-    yield from _served(one)
+    yield from _served(definition)
 
 
-def _served(one: Definition) -> Iterator[Finding]:
-    label = next((each for each in reversed(CONTRACTS) if each in one.contract_labels), "")
-    there = [each for each in one.contract_labels.get(label, ()) if each in one.versions]
+def _served(definition: Definition) -> Iterator[Finding]:
+    label = next(
+        (contract for contract in reversed(CONTRACTS) if contract in definition.contract_labels), ""
+    )
+    there = [
+        item for item in definition.contract_labels.get(label, ()) if item in definition.versions
+    ]
     newest = max(there, key=version_priority, default="")
-    if newest and not one.versions[newest].get("served"):
+    if newest and not definition.versions[newest].get("served"):
         yield fault(
-            one.object,
+            definition.object,
             f"metadata.labels[{label}]",
             f"core picks {newest}, which is not served",
             "serve that version, or name one that is served",

@@ -33,21 +33,23 @@ _NO_RIGHTS: Final = "no binding of the release grants its manager anything, or i
 
 def _managers(release: Release) -> list[Object]:
     """Return the Deployments whose ServiceAccount has rights."""
-    deployments = [one for one in release.installed if one.kind == "Deployment"]
-    return [one for one in deployments if roles_of(release, one)]
+    deployments = [item for item in release.installed if item.kind == "Deployment"]
+    return [deployment for deployment in deployments if roles_of(release, deployment)]
 
 
 def roles_of(release: Release, deployment: Object) -> list[Object]:
     """Return the ClusterRoles that a Deployment's ServiceAccount has in all namespaces."""
     account = deployment.at("spec.template.spec.serviceAccountName") or "default"
     names = {
-        str(one.at("roleRef.name"))
-        for one in release.installed
-        if one.kind == "ClusterRoleBinding"
-        and any(_is(each, account, deployment.namespace) for each in one.items("subjects"))
+        str(item.at("roleRef.name"))
+        for item in release.installed
+        if item.kind == "ClusterRoleBinding"
+        and any(_is(element, account, deployment.namespace) for element in item.items("subjects"))
     }
-    bound = [one for one in release.installed if one.kind == "ClusterRole" and one.name in names]
-    more = [each for one in bound for each in _aggregated(release, one)]
+    bound = [
+        item for item in release.installed if item.kind == "ClusterRole" and item.name in names
+    ]
+    more = [element for item in bound for element in _aggregated(release, item)]
     return [*bound, *more]
 
 
@@ -63,15 +65,15 @@ def _aggregated(release: Release, role: Object) -> Iterator[Object]:
     for selector in role.items("aggregationRule.clusterRoleSelectors"):
         wanted = selector.get("matchLabels")
         if isinstance(wanted, dict):
-            for one in release.installed:
-                if one.kind == "ClusterRole" and wanted.items() <= one.labels.items():
-                    yield one
+            for item in release.installed:
+                if item.kind == "ClusterRole" and wanted.items() <= item.labels.items():
+                    yield item
 
 
 def _of_ipam(release: Release) -> list[tuple[Object, Release]]:
     if not mains_of(_IPAM)(release):
         return []
-    return [(one, release) for one in _managers(release)]
+    return [(manager, release) for manager in _managers(release)]
 
 
 def _ipam_rights(judged: tuple[Object, Release]) -> Iterator[Finding]:
@@ -87,9 +89,9 @@ def _missing(
     roles = roles_of(release, deployment)
     for resource, verbs in wanted.items():
         granted = verbs_of(roles, _GROUP, resource)
-        missing = [one for one in verbs if not granted.intersection((*one.split(), "*"))]
+        missing = [verb for verb in verbs if not granted.intersection((*verb.split(), "*"))]
         if missing:
-            text = ", ".join(one.replace(" ", " or ") for one in missing)
+            text = ", ".join(item.replace(" ", " or ") for item in missing)
             yield fault(
                 deployment,
                 "spec.template.spec.serviceAccountName",
@@ -102,12 +104,12 @@ def _takers(release: Release) -> list[tuple[Object, Release]]:
     machines = mains_of(_MACHINE)(release)
     if not any(map(_takes, machines)):
         return []
-    return [(one, release) for one in _managers(release)]
+    return [(manager, release) for manager in _managers(release)]
 
 
-def _takes(one: Definition) -> bool:
+def _takes(definition: Definition) -> bool:
     """Return whether a spec has a field that refers to a pool, by group, kind and name."""
-    reading = one.reading
+    reading = definition.reading
     return reading is not None and _refers(value_at(reading.schema, ("properties", "spec")), "")
 
 
@@ -126,7 +128,7 @@ def _taker_rights(judged: tuple[Object, Release]) -> Iterator[Finding]:
     deployment, release = judged
     managers = _managers(release)
     # Where there are several, it is enough that one of them sees to claims.
-    if any(not list(_missing(one, release, _OF_TAKERS)) for one in managers):
+    if any(not list(_missing(manager, release, _OF_TAKERS)) for manager in managers):
         return
     if deployment is managers[0]:
         yield from _missing(deployment, release, _OF_TAKERS)

@@ -19,7 +19,7 @@ from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.release import Release
 
 _NONE: Final = "no template and no ClusterClass has or names an object of the provider's own kinds"
-_SUFFIXES: Final = tuple(sorted((one.suffix for one in ROLES), key=len, reverse=True))
+_SUFFIXES: Final = tuple(sorted((role.suffix for role in ROLES), key=len, reverse=True))
 _VARIABLE: Final = "${"
 _TELLING: Final = 3
 """Letters with which the kinds of one provider begin, at least."""
@@ -45,16 +45,23 @@ class _Own:
     @cached_property
     def definitions(self) -> dict[tuple[str, str], Definition]:
         """The release's CRDs by group and kind."""
-        return {(one.group, one.kind): one for one in self._release.definitions}
+        return {
+            (definition.group, definition.kind): definition
+            for definition in self._release.definitions
+        }
 
     @cached_property
     def _stems(self) -> set[str]:
-        return {_stem(one.kind) for one in self._release.definitions}
+        return {_stem(definition.kind) for definition in self._release.definitions}
 
     @cached_property
     def _types(self) -> set[ProviderType]:
         """Return the types of the release's providers; a combined release has several."""
-        types = {one.role.type for one in self._release.definitions if one.role is not None}
+        types = {
+            definition.role.type
+            for definition in self._release.definitions
+            if definition.role is not None
+        }
         return types if types == {self._release.type} else set()
 
     def has(self, group: str, kind: str) -> bool:
@@ -65,31 +72,31 @@ class _Own:
         """
         if (group, kind) in self.definitions:
             return True
-        if _VARIABLE in kind or not any(group == each for each, _ in self.definitions):
+        if _VARIABLE in kind or not any(group == item for item, _ in self.definitions):
             return False
         if not group.endswith(CLUSTER_GROUP):
             return True
         role = _role(group, kind)
         if role is None:  # a word that is misspelt, perhaps
-            return any(len(one) >= _TELLING and kind.startswith(one) for one in self._stems)
+            return any(len(stem) >= _TELLING and kind.startswith(stem) for stem in self._stems)
         return role.type in self._types or _stem(kind) in self._stems
 
 
 def _role(group: str, kind: str) -> Role | None:
     main, word = kind.removesuffix(TEMPLATE), group.partition(".")[0]
-    found = [one for one in ROLES if one.word == word and main.endswith(one.suffix)]
-    return found[0] if found else None
+    roles = [role for role in ROLES if role.word == word and main.endswith(role.suffix)]
+    return roles[0] if roles else None
 
 
 def _stem(kind: str) -> str:
     main = kind.removesuffix(TEMPLATE)
-    suffix = next((one for one in _SUFFIXES if main.endswith(one)), "")
+    suffix = next((item for item in _SUFFIXES if main.endswith(item)), "")
     return main.removesuffix(suffix) if suffix else main
 
 
 def _files(release: Release) -> list[File]:
-    others = [one.file for one in release.cluster_classes]
-    more = [one for one in release.files if one.name in others]
+    others = [cluster_class.file for cluster_class in release.cluster_classes]
+    more = [file for file in release.files if file.name in others]
     return list(dict.fromkeys((*release.templates, *release.classes, *more)))
 
 
@@ -99,25 +106,25 @@ def _uses(release: Release) -> Iterator[tuple[_Use, _Own]]:
     if not own.definitions:
         return
     for file in _files(release):
-        for one in file.objects:
-            for use in _named_in(one, one.document, ""):
+        for obj in file.objects:
+            for use in _named_in(obj, obj.document, ""):
                 if own.has(use.group, use.kind):
                     yield use, own
 
 
-def _named_in(one: Object, node: Any, path: str) -> Iterator[_Use]:
+def _named_in(value: Object, node: Any, path: str) -> Iterator[_Use]:
     if isinstance(node, list):
         for place, below in enumerate(node):
-            yield from _named_in(one, below, f"{path}[{place}]")
+            yield from _named_in(value, below, f"{path}[{place}]")
     elif isinstance(node, dict):
         kind, version = node.get("kind"), node.get("apiVersion")
         group = node.get("apiGroup")
         if isinstance(kind, str) and isinstance(version, str):
-            yield _Use(one, path, *split_api_version(version), kind)
+            yield _Use(value, path, *split_api_version(version), kind)
         elif isinstance(kind, str) and isinstance(group, str):
-            yield _Use(one, path, group, "", kind)
+            yield _Use(value, path, group, "", kind)
         for key, below in node.items():
-            yield from _named_in(one, below, f"{path}.{key}" if path else str(key))
+            yield from _named_in(value, below, f"{path}.{key}" if path else str(key))
 
 
 def _unknown_kind(judged: tuple[_Use, _Own]) -> Iterator[Finding]:
@@ -135,7 +142,7 @@ def _unknown_kind(judged: tuple[_Use, _Own]) -> Iterator[Finding]:
     elif use.version and _VARIABLE not in use.version:
         version = definition.versions.get(use.version)
         if version is None or not version.get("served"):
-            served = [name for name, each in definition.versions.items() if each.get("served")]
+            served = [name for name, value in definition.versions.items() if value.get("served")]
             has = "is not served" if version else f"is not there, only {', '.join(served)}"
             yield fault(
                 use.one,
@@ -152,11 +159,11 @@ def _objects(release: Release) -> Iterator[tuple[Object, Any]]:
     """Return own objects, each with the schema of its version."""
     own = _Own(release)
     for file in _files(release):
-        for one in file.objects:
-            group, version = split_api_version(str(one.document.get("apiVersion") or ""))
-            schema = _schema(own, group, one.kind, version)
-            if schema is not None or one.kind == "ClusterClass":
-                yield one, schema if schema is not None else own
+        for obj in file.objects:
+            group, version = split_api_version(str(obj.document.get("apiVersion") or ""))
+            schema = _schema(own, group, obj.kind, version)
+            if schema is not None or obj.kind == "ClusterClass":
+                yield obj, schema if schema is not None else own
 
 
 def _schema(own: _Own, group: str, kind: str, version: str) -> Any:
@@ -169,21 +176,21 @@ def _schema(own: _Own, group: str, kind: str, version: str) -> Any:
 
 
 def _unknown_fields(judged: tuple[Object, Any]) -> Iterator[Finding]:
-    one, schema = judged
+    value, schema = judged
     if isinstance(schema, _Own):
-        yield from _unknown_in_patches(one, schema)
+        yield from _unknown_in_patches(value, schema)
         return
-    for path in unknown(schema, one.document):
+    for path in unknown(schema, value.document):
         yield fault(
-            one,
+            value,
             path,
-            f"the CRD of {one.kind} has no such field in {one.document['apiVersion']}",
+            f"the CRD of {value.kind} has no such field in {value.document['apiVersion']}",
             "correct its name, or add it to the CRD: API servers drop or refuse it",
         )
 
 
-def _unknown_in_patches(one: Object, own: _Own) -> Iterator[Finding]:
-    for number, patch in enumerate(one.items("spec.patches")):
+def _unknown_in_patches(value: Object, own: _Own) -> Iterator[Finding]:
+    for number, patch in enumerate(value.items("spec.patches")):
         for place, definition in enumerate(_dicts(patch.get("definitions"))):
             at = f"spec.patches[{number}].definitions[{place}]"
             version = value_at(definition, ("selector", "apiVersion"))
@@ -192,7 +199,7 @@ def _unknown_in_patches(one: Object, own: _Own) -> Iterator[Finding]:
             if schema is not None:
                 for index, change in enumerate(_dicts(definition.get("jsonPatches"))):
                     where = f"{at}.jsonPatches[{index}]"
-                    yield from _unknown_in_change(one, schema, change, where, str(kind))
+                    yield from _unknown_in_change(value, schema, change, where, str(kind))
 
 
 def _named(api_version: Any, kind: Any) -> tuple[str, str, str]:
@@ -201,24 +208,24 @@ def _named(api_version: Any, kind: Any) -> tuple[str, str, str]:
 
 
 def _unknown_in_change(
-    one: Object, schema: Any, change: dict[str, Any], where: str, kind: str
+    value: Object, schema: Any, change: dict[str, Any], where: str, kind: str
 ) -> Iterator[Finding]:
     path = change.get("path")
     if not isinstance(path, str):
         return
-    parts = [each.replace("~1", "/").replace("~0", "~") for each in path.split("/")[1:]]
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
     node = node_below(schema, parts)
     if node is None:
         evidence, remedy = f"{path}: {kind} has no such field", "correct the path"
-        yield fault(one, f"{where}.path", evidence, remedy)
+        yield fault(value, f"{where}.path", evidence, remedy)
     else:
         for below in unknown(node, change.get("value")):
             evidence = f"{path}: {kind} has no field {below} there"
-            yield fault(one, f"{where}.value", evidence, "correct its name")
+            yield fault(value, f"{where}.value", evidence, "correct its name")
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _with_definitions(release: Release) -> list[tuple[Object, Any]]:

@@ -18,18 +18,18 @@ _PATH: Final = "spec.template.spec.infrastructureRef"
 def _pools(release: Release) -> Iterator[tuple[Object, Release]]:
     if release.type is ProviderType.INFRASTRUCTURE and release.definitions:
         for file in release.templates:
-            for one in file.of_kind("MachinePool", CORE_GROUP):
-                yield one, release
+            for item in file.of_kind("MachinePool", CORE_GROUP):
+                yield item, release
 
 
 def _without_crd(judged: tuple[Object, Release]) -> Iterator[Finding]:
-    one, release = judged
-    kind = str(one.at(f"{_PATH}.kind") or "")
-    group = one.at(f"{_PATH}.apiGroup")
-    group = group or split_api_version(str(one.at(f"{_PATH}.apiVersion") or ""))[0]
-    kinds = {each.kind for each in release.definitions if each.group == group}
+    value, release = judged
+    kind = str(value.at(f"{_PATH}.kind") or "")
+    group = value.at(f"{_PATH}.apiGroup")
+    group = group or split_api_version(str(value.at(f"{_PATH}.apiVersion") or ""))[0]
+    kinds = {definition.kind for definition in release.definitions if definition.group == group}
     if kinds and kind not in kinds:
-        yield fault(one, _PATH, f"no CRD has the kind {kind}", f"add the kind {kind}")
+        yield fault(value, _PATH, f"no CRD has the kind {kind}", f"add the kind {kind}")
 
 
 DEFINITION: Final = Check(_pools, _without_crd, "no cluster template has a MachinePool")

@@ -31,7 +31,7 @@ def _repository(release: Release) -> Iterator[Finding]:
     if release.metadata is None:
         yield Finding(METADATA, "", "", "there is no such file", "publish it with every release")
     if not release.components:
-        there = ", ".join(one.name for one in release.files)
+        there = ", ".join(file.name for file in release.files)
         word = release.type.components_file if release.type else "<type>-components.yaml"
         remedy = "publish it with every release"
         yield Finding(word, "", "", f"there is no components file, only {there}", remedy)
@@ -42,7 +42,7 @@ REPOSITORY: Final = Check(_repositories, _repository, _NO_FOLDER)
 
 def _of_infrastructure(release: Release) -> list[Release]:
     folders = _repositories(release)
-    return [one for one in folders if one.type is ProviderType.INFRASTRUCTURE]
+    return [folder for folder in folders if folder.type is ProviderType.INFRASTRUCTURE]
 
 
 def _templates(release: Release) -> Iterator[Finding]:
@@ -92,9 +92,9 @@ def _expected(field: str, wanted: str) -> Callable[[tuple[File, Any]], Iterator[
 
 def _unexpected(field: str, wanted: str, judged: tuple[File, Any]) -> Iterator[Finding]:
     file, document = judged
-    found = value_at(document, (field,))
-    if found != wanted:
-        text = f"is {found}" if found else "is missing"
+    result = value_at(document, (field,))
+    if result != wanted:
+        text = f"is {result}" if result else "is missing"
         yield Finding(file.name, "", field, text, f"set it to {wanted}")
 
 
@@ -164,7 +164,7 @@ def contract(role: Role) -> Check[tuple[Definition, str]]:
 
 
 def _declared(role: Role, release: Release) -> Iterator[tuple[Definition, str]]:
-    labelled = [one for one in mains_of(role)(release) if one.contract_labels]
+    labelled = [definition for definition in mains_of(role)(release) if definition.contract_labels]
     if not labelled:
         return
     for _, metadata in _with_metadata(release):
@@ -172,16 +172,16 @@ def _declared(role: Role, release: Release) -> Iterator[tuple[Definition, str]]:
             wanted = metadata.series_of(release.version).contract
         except MetadataError:
             raise CannotTell(f"{METADATA} has no series of {release.version}") from None
-        yield from ((one, wanted) for one in labelled)
+        yield from ((definition, wanted) for definition in labelled)
 
 
 def _undeclared(judged: tuple[Definition, str]) -> Iterator[Finding]:
-    one, wanted = judged
+    definition, wanted = judged
     label = f"cluster.x-k8s.io/{wanted}"
-    if label not in one.contract_labels:
+    if label not in definition.contract_labels:
         yield fault(
-            one.object,
+            definition.object,
             "metadata.labels",
-            f"{METADATA} says {wanted}, the labels {', '.join(one.contract_labels)}",
+            f"{METADATA} says {wanted}, the labels {', '.join(definition.contract_labels)}",
             f"let both say the same: add the label {label}, or correct {METADATA}",
         )

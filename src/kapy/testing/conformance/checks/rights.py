@@ -14,7 +14,7 @@ from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.release import Release
 
 _GRANTED: Final = frozenset(
-    f"{one}.cluster.x-k8s.io" for one in ("addons", "bootstrap", "controlplane", "infrastructure")
+    f"{item}.cluster.x-k8s.io" for item in ("addons", "bootstrap", "controlplane", "infrastructure")
 )
 """API groups that core may read and write anyway (its ClusterRole capi-manager-role)."""
 _VERBS: Final = ("create", "delete", "get", "list", "patch", "update", "watch")
@@ -26,7 +26,9 @@ def rights(role: Role) -> Check[tuple[Definition, Release]]:
     """Check that the components let core read and write kinds of the provider's own groups."""
     return Check(
         lambda release: [
-            (one, release) for one in all_of(role)(release) if one.group not in _GRANTED
+            (definition, release)
+            for definition in all_of(role)(release)
+            if definition.group not in _GRANTED
         ],
         _rights,
         f"all kinds are of API groups that core has rights in: {', '.join(sorted(_GRANTED))}",
@@ -34,38 +36,41 @@ def rights(role: Role) -> Check[tuple[Definition, Release]]:
 
 
 def _rights(judged: tuple[Definition, Release]) -> Iterator[Finding]:
-    one, release = judged
-    plural = str(one.object.at("spec.names.plural") or one.object.name.partition(".")[0])
-    granted = verbs_of(_roles_of_core(release), one.group, plural)
+    definition, release = judged
+    plural = str(
+        definition.object.at("spec.names.plural") or definition.object.name.partition(".")[0]
+    )
+    granted = verbs_of(_roles_of_core(release), definition.group, plural)
     # The contract's example for control planes grants core less for their templates.
-    wanted = _OF_TEMPLATES if one.is_template else _VERBS
+    wanted = _OF_TEMPLATES if definition.is_template else _VERBS
     missing = [verb for verb in wanted if not granted & {verb, "*"}]
     if missing:
         yield fault(
-            one.object,
+            definition.object,
             "spec.group",
-            f"no ClusterRole for core lets it {', '.join(missing)} {plural}.{one.group}",
+            f"no ClusterRole for core lets it {', '.join(missing)} {plural}.{definition.group}",
             f'add a ClusterRole with the label {AGGREGATED}: "true" and these rights',
         )
 
 
 def _roles_of_core(release: Release) -> list[Object]:
     bound = {
-        str(one.at("roleRef.name"))
-        for one in release.installed
-        if one.kind == "ClusterRoleBinding"
-        and any(each.get("name") == _CORE_ACCOUNT for each in one.items("subjects"))
+        str(item.at("roleRef.name"))
+        for item in release.installed
+        if item.kind == "ClusterRoleBinding"
+        and any(element.get("name") == _CORE_ACCOUNT for element in item.items("subjects"))
     }
     return [
-        one
-        for one in release.installed
-        if one.kind == "ClusterRole" and (one.labels.get(AGGREGATED) == "true" or one.name in bound)
+        item
+        for item in release.installed
+        if item.kind == "ClusterRole"
+        and (item.labels.get(AGGREGATED) == "true" or item.name in bound)
     ]
 
 
 def verbs_of(roles: list[Object], group: str, plural: str) -> set[str]:
     """Return the verbs that roles grant for a resource, as the roles write them."""
-    rules = [rule for one in roles for rule in one.items("rules")]
+    rules = [rule for role in roles for rule in role.items("rules")]
     return {
         verb
         for rule in rules
@@ -79,5 +84,5 @@ def _names(rule: dict[str, Any], field: str, word: str) -> bool:
 
 
 def _words(rule: dict[str, Any], field: str) -> list[str]:
-    found = rule.get(field)
-    return [str(one) for one in found] if isinstance(found, list) else []
+    result = rule.get(field)
+    return [str(item) for item in result] if isinstance(result, list) else []

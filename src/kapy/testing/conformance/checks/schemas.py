@@ -39,14 +39,16 @@ def same(types: Types, *shown: str) -> Shape:
 
 def fields(subjects: Subjects, shape: Shape) -> Check[tuple[Definition, Reading]]:
     """Check that the fields of a shape exist and have the right types."""
-    shown = partial(_shown, subjects, shape.shown)
-    return Check(shown, partial(_faults, shape), _nothing(shape.shown))
+    result = partial(_shown, subjects, shape.shown)
+    return Check(result, partial(_faults, shape), _nothing(shape.shown))
 
 
 def stored_fields(subjects: Subjects, types: Types) -> Check[tuple[Definition, Reading]]:
     """Check the fields in the storage version: for kinds that need no contract label."""
     return Check(
-        lambda release: [(one, one.stored) for one in subjects(release) if one.stored],
+        lambda release: [
+            (subject, subject.stored) for subject in subjects(release) if subject.stored
+        ],
         partial(_faults, same(types)),
         _nothing(()),
     )
@@ -61,8 +63,8 @@ def one_of(
 
 def optional(subjects: Subjects, types: Types) -> Check[tuple[Definition, Reading]]:
     """Check that those fields which exist have the right types."""
-    shown = tuple(types)
-    return Check(partial(_shown, subjects, shown), partial(_types, types), _nothing(shown))
+    entries = tuple(types)
+    return Check(partial(_shown, subjects, entries), partial(_types, types), _nothing(entries))
 
 
 def scale(subjects: Subjects, shown: str) -> Check[tuple[Definition, Reading]]:
@@ -75,21 +77,21 @@ def metadata(subjects: Subjects) -> Check[Definition]:
     return Check(subjects, _metadata, _nothing(()))
 
 
-def _nothing(shown: tuple[str, ...]) -> str:
-    return f"no CRD has {' or '.join(shown)}" if shown else "there is no CRD of such a kind"
+def _nothing(entries: tuple[str, ...]) -> str:
+    return f"no CRD has {' or '.join(entries)}" if entries else "there is no CRD of such a kind"
 
 
 def _shown(
-    subjects: Subjects, shown: tuple[str, ...], release: Release
+    subjects: Subjects, entries: tuple[str, ...], release: Release
 ) -> Iterator[tuple[Definition, Reading]]:
-    found = subjects(release)
-    readable = [(one, reading) for one in found for reading in one.readings]
-    if found and not readable:
-        kinds = ", ".join(one.kind for one in found)
+    result = subjects(release)
+    readable = [(item, reading) for item in result for reading in item.readings]
+    if result and not readable:
+        kinds = ", ".join(item.kind for item in result)
         raise CannotTell(f"no label says which version of {kinds} keeps a contract")
-    for one, reading in readable:
-        if not shown or any(_declares(reading.schema, path) for path in shown):
-            yield one, reading
+    for definition, reading in readable:
+        if not entries or any(_declares(reading.schema, path) for path in entries):
+            yield definition, reading
 
 
 def _declares(schema: Any, path: str) -> bool:
@@ -98,34 +100,34 @@ def _declares(schema: Any, path: str) -> bool:
 
 
 def _faults(shape: Shape, judged: tuple[Definition, Reading]) -> Iterator[Finding]:
-    one, reading = judged
+    definition, reading = judged
     types = shape.v1beta1 if reading.contract is Version.V1BETA1 else shape.v1beta2
     for path, wanted in types.items():
         node = node_at(reading.schema, path)
         if node is None:
-            yield _lacks(one, reading, path, f"add it, with the type {wanted}")
+            yield _lacks(definition, reading, path, f"add it, with the type {wanted}")
         else:
-            yield from _wrong_type(one, reading, path, node, wanted)
+            yield from _wrong_type(definition, reading, path, node, wanted)
 
 
 def _alternatives(types: Types, judged: tuple[Definition, Reading]) -> Iterator[Finding]:
-    one, reading = judged
+    definition, reading = judged
     if all(node_at(reading.schema, path) is None for path in types):
-        yield _lacks(one, reading, " or ".join(types), "add one of them")
+        yield _lacks(definition, reading, " or ".join(types), "add one of them")
     yield from _types(types, judged)
 
 
 def _types(types: Types, judged: tuple[Definition, Reading]) -> Iterator[Finding]:
-    one, reading = judged
+    definition, reading = judged
     for path, wanted in types.items():
         node = node_at(reading.schema, path)
         if node is not None:
-            yield from _wrong_type(one, reading, path, node, wanted)
+            yield from _wrong_type(definition, reading, path, node, wanted)
 
 
-def _lacks(one: Definition, reading: Reading, path: str, remedy: str) -> Finding:
+def _lacks(definition: Definition, reading: Reading, path: str, remedy: str) -> Finding:
     return fault(
-        one.object,
+        definition.object,
         _field(reading),
         f"has no {path} (contract {reading.contract})",
         remedy,
@@ -133,12 +135,12 @@ def _lacks(one: Definition, reading: Reading, path: str, remedy: str) -> Finding
 
 
 def _wrong_type(
-    one: Definition, reading: Reading, path: str, node: Mapping[str, Any], wanted: str
+    definition: Definition, reading: Reading, path: str, node: Mapping[str, Any], wanted: str
 ) -> Iterator[Finding]:
     text = node.get("type")
     if text and text != wanted:
         yield fault(
-            one.object,
+            definition.object,
             _field(reading),
             f"{path} is of type {text}, and not {wanted} (contract {reading.contract})",
             f"make it of type {wanted}",
@@ -157,15 +159,15 @@ _SCALE: Final = {
 
 
 def _scale(judged: tuple[Definition, Reading]) -> Iterator[Finding]:
-    one, reading = judged
+    definition, reading = judged
     text = value_at(reading.subresources, ("scale",))
     for key, wanted in _SCALE.items():
-        found = value_at(text, (key,))
-        if found != wanted:
+        result = value_at(text, (key,))
+        if result != wanted:
             yield fault(
-                one.object,
+                definition.object,
                 f"spec.versions[{reading.version}].subresources.scale.{key}",
-                f"is {found}" if found else "is missing",
+                f"is {result}" if result else "is missing",
                 f"set it to {wanted}",
             )
 
@@ -173,14 +175,14 @@ def _scale(judged: tuple[Definition, Reading]) -> Iterator[Finding]:
 _METADATA: Final = {"apiVersion": "string", "kind": "string", "metadata": "object"}
 
 
-def _metadata(one: Definition) -> Iterator[Finding]:
-    for version, document in one.versions.items():
+def _metadata(definition: Definition) -> Iterator[Finding]:
+    for version, document in definition.versions.items():
         for name, wanted in _METADATA.items():
             node = value_at(document, ("schema", "openAPIV3Schema", "properties", name))
             text = value_at(node, ("type",))
             if text not in (None, wanted):
                 yield fault(
-                    one.object,
+                    definition.object,
                     f"spec.versions[{version}].schema",
                     f"{name} is of type {text}",
                     f"make it of type {wanted}",

@@ -18,20 +18,20 @@ def status(subjects: Subjects) -> Check[tuple[Definition, str]]:
     """Check that served versions with a status have the subresource."""
 
     def versions(release: Release) -> Iterator[tuple[Definition, str]]:
-        for one in subjects(release):
-            for name, version in one.versions.items():
+        for subject in subjects(release):
+            for name, version in subject.versions.items():
                 schema = value_at(version, ("schema", "openAPIV3Schema"))
                 if version.get("served") and field_at(schema, "status") is not None:
-                    yield one, name
+                    yield subject, name
 
     return Check(versions, _faults, _NONE)
 
 
 def _faults(judged: tuple[Definition, str]) -> Iterator[Finding]:
-    one, name = judged
-    if not isinstance(value_at(one.versions[name], ("subresources", "status")), dict):
+    definition, name = judged
+    if not isinstance(value_at(definition.versions[name], ("subresources", "status")), dict):
         yield fault(
-            one.object,
+            definition.object,
             f"spec.versions[{name}].subresources.status",
             "is missing, so that requests to …/status are answered with 404",
             "set it to {} (kubebuilder: // +kubebuilder:subresource:status)",

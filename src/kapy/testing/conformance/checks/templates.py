@@ -22,9 +22,11 @@ def _templates(release: Release) -> list[File]:
 def _with_clusters(release: Release) -> list[tuple[File, bool]]:
     if not release.is_repository:
         return []
-    named = [(one, True) for one in release.templates if one.of_kind(_CLUSTER, CORE_GROUP)]
+    named = [
+        (template, True) for template in release.templates if template.of_kind(_CLUSTER, CORE_GROUP)
+    ]
     # Without variables it is an example, and no template.
-    others = [(one, False) for one in release.misnamed(_CLUSTER) if one.variables]
+    others = [(file, False) for file in release.misnamed(_CLUSTER) if file.variables]
     return [*named, *others]
 
 
@@ -41,9 +43,9 @@ NAMES: Final = Check(_with_clusters, _misnamed, "it is no release with Clusters 
 
 def namespaces_in(file: File) -> Iterator[Finding]:
     """Return the namespaces that objects of a file name: they should be left to the user."""
-    for one in file.objects:
-        if one.kind == "Namespace" and not one.group:
-            yield fault(one, "", "a Namespace", "drop it: the namespace is taken to be there")
+    for obj in file.objects:
+        if obj.kind == "Namespace" and not obj.group:
+            yield fault(obj, "", "a Namespace", "drop it: the namespace is taken to be there")
 
 
 NAMESPACE: Final = Check(_templates, namespaces_in, _NONE)
@@ -51,30 +53,32 @@ NAMESPACE: Final = Check(_templates, namespaces_in, _NONE)
 
 def _several(file: File) -> Iterator[Finding]:
     first: Object | None = None
-    for one in file.objects:
-        if one.kind == "Namespace" or not one.namespace:
+    for obj in file.objects:
+        if obj.kind == "Namespace" or not obj.namespace:
             continue
-        if first is not None and one.namespace != first.namespace:
+        if first is not None and obj.namespace != first.namespace:
             yield fault(
-                one,
+                obj,
                 "metadata.namespace",
-                f"{one.namespace}, where {first.called} is in {first.namespace}",
+                f"{obj.namespace}, where {first.called} is in {first.namespace}",
                 "leave the namespace out, or write ${NAMESPACE} everywhere",
             )
-        first = first or one
+        first = first or obj
 
 
 ONE_NAMESPACE: Final = Check(_templates, _several, _NONE)
 
 
 def _of_clusters(release: Release) -> list[Object]:
-    return [each for one in release.templates for each in one.of_kind(_CLUSTER, CORE_GROUP)]
+    return [
+        item for template in release.templates for item in template.of_kind(_CLUSTER, CORE_GROUP)
+    ]
 
 
-def _another_name(one: Object) -> Iterator[Finding]:
-    if f"${{{_NAME}" not in one.name.replace(" ", ""):
+def _another_name(value: Object) -> Iterator[Finding]:
+    if f"${{{_NAME}" not in value.name.replace(" ", ""):
         remedy = f"name it after ${{{_NAME}}}, which `generate cluster` sets"
-        yield fault(one, "metadata.name", f"is {one.name}", remedy)
+        yield fault(value, "metadata.name", f"is {value.name}", remedy)
 
 
 COMMON_VARIABLES: Final = Check(_of_clusters, _another_name, "no cluster template has a Cluster")

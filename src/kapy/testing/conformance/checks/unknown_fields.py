@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from kapy.kube.digits import has_only_digits
+
 _KEEPS: Final = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
 _OF_ALL: Final = frozenset({"apiVersion", "kind", "metadata"})
@@ -18,7 +20,7 @@ def unknown(schema: Mapping[str, Any], document: Any) -> Iterator[str]:
     Values that variables stand for are not checked.
     """
     if isinstance(document, dict) and "properties" in schema and "kind" in document:
-        document = {name: one for name, one in document.items() if name not in _OF_ALL}
+        document = {name: value for name, value in document.items() if name not in _OF_ALL}
     yield from _below(schema, document, "")
 
 
@@ -26,10 +28,10 @@ def _below(node: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:
     if isinstance(value, list):
         items = node.get("items")
         if isinstance(items, dict):
-            for place, one in enumerate(value):
-                yield from _below(items, one, f"{path}[{place}]")
+            for place, item in enumerate(value):
+                yield from _below(items, item, f"{path}[{place}]")
     elif isinstance(value, dict) and not node.get(_EMBEDDED):
-        for name, one in value.items():
+        for name, element in value.items():
             if not isinstance(name, str) or _VARIABLE in name:
                 continue
             at = f"{path}.{name}" if path else name
@@ -37,7 +39,7 @@ def _below(node: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:
             if below is None:
                 yield at
             else:
-                yield from _below(below, one, at)
+                yield from _below(below, element, at)
 
 
 _ANY: Final[Mapping[str, Any]] = {_KEEPS: True}
@@ -47,8 +49,8 @@ def _property(node: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     """Return the schema of a field; None if it is not known."""
     properties = node.get("properties")
     if isinstance(properties, dict) and name in properties:
-        found = properties[name]
-        return found if isinstance(found, dict) else _ANY
+        result = properties[name]
+        return result if isinstance(result, dict) else _ANY
     more = node.get("additionalProperties")
     if isinstance(more, dict):
         return more
@@ -61,7 +63,7 @@ def node_below(schema: Mapping[str, Any], parts: Sequence[str]) -> Mapping[str, 
     node: Mapping[str, Any] = schema
     for part in parts:
         items = node.get("items")
-        if isinstance(items, dict) and (part == "-" or part.isdigit()):
+        if isinstance(items, dict) and (part == "-" or has_only_digits(part)):
             node = items
             continue
         below = _property(node, part)

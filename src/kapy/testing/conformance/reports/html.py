@@ -30,19 +30,19 @@ td, th { border: 1px solid #ccc; padding: .3em .6em; text-align: left; vertical-
 
 def html(reports: Sequence[Report]) -> str:
     """Format all reports; the text ends with a newline."""
-    parts = "".join("".join(_report(one)) for one in reports)
+    parts = "".join("".join(_report(report)) for report in reports)
     page = f"{_HEAD}{parts}</body>\n</html>\n"
     return page.encode("utf-8", "replace").decode()
 
 
 def _report(report: Report) -> Iterator[str]:
-    counted = Counter(one.state for one in report.results)
+    counted = Counter(item.state for item in report.results)
     summary = "; ".join(f"{counted[state]} {state.value}" for state in State)
     yield f"<h2>{escape(report.name)}</h2>\n<p>{summary}</p>\n"
     if report.trouble:
         yield f"<p>Not everything was looked at: {escape(report.trouble)}</p>\n"
-    for one in report.leftovers:
-        yield f"<p>Not removed: {escape(one.object)} → {escape(one.remedy)}</p>\n"
+    for leftover in report.leftovers:
+        yield f"<p>Not removed: {escape(leftover.object)} → {escape(leftover.remedy)}</p>\n"
     yield "<table>\n"
     yield "<tr><th>rule</th><th>level</th><th>state</th><th></th></tr>\n"
     for state in State:
@@ -52,8 +52,8 @@ def _report(report: Report) -> Iterator[str]:
 
 def _row(result: Result) -> str:
     rule, state = result.rule, result.state
-    found = "".join(map(_item, result.findings))
-    text = f"<ul>{found}</ul>" if found else escape(result.reason)
+    value = "".join(map(_item, result.findings))
+    text = f"<ul>{value}</ul>" if value else escape(result.reason)
     return (
         f'<tr class="{state.value.replace(" ", "-")}">'
         f'<td><a href="{escape(rule.address)}">{escape(rule.id)}</a><br>{escape(rule.says)}</td>'
@@ -61,5 +61,7 @@ def _row(result: Result) -> str:
     )
 
 
-def _item(one: Finding) -> str:
-    return f"<li>{escape(one.place)}: {escape(one.evidence)} → {escape(one.remedy)}</li>"
+def _item(finding: Finding) -> str:
+    return (
+        f"<li>{escape(finding.place)}: {escape(finding.evidence)} → {escape(finding.remedy)}</li>"
+    )

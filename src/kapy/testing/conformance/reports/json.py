@@ -12,8 +12,8 @@ from kapy.testing.conformance.findings import Finding, Report, Result
 
 def json(reports: Sequence[Report]) -> str:
     """Format all reports as one object; the text ends with a newline."""
-    found = {"releases": [_report(one) for one in reports]}
-    return dumps(found, indent=2, ensure_ascii=False) + "\n"
+    result = {"releases": [_report(report) for report in reports]}
+    return dumps(result, indent=2, ensure_ascii=False) + "\n"
 
 
 def _report(report: Report) -> dict[str, Any]:
@@ -45,6 +45,6 @@ def _result(result: Result) -> dict[str, Any]:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     """Return a finding with the key `mend` for its remedy, which readers of reports know."""
-    found = asdict(finding)
-    found["mend"] = found.pop("remedy")
-    return found
+    result = asdict(finding)
+    result["mend"] = result.pop("remedy")
+    return result

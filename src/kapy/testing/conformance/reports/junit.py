@@ -15,14 +15,14 @@ _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U00
 def junit(reports: Sequence[Report]) -> str:
     """Format all reports as one XML document; the text ends with a newline."""
     root = Element("testsuites")
-    for one in reports:
-        _suite(root, one)
+    for report in reports:
+        _suite(root, report)
     indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
 def _suite(root: Element, report: Report) -> None:
-    judged = [one for one in report.results if one.state is not State.AUTHOR]
+    judged = [element for element in report.results if element.state is not State.AUTHOR]
     broken = len(report.with_state(State.BROKEN))
     passed = len(report.with_state(State.PASSED))
     errors = list(_errors(report))
@@ -35,8 +35,8 @@ def _suite(root: Element, report: Report) -> None:
         errors=str(len(errors)),
         skipped=str(len(judged) - broken - passed),
     )
-    for one in judged:
-        _case(suite, one)
+    for item in judged:
+        _case(suite, item)
     for name, message in errors:
         case = SubElement(suite, "testcase", classname="conformance", name=name)
         SubElement(case, "error", message=_clean(message))
@@ -46,8 +46,8 @@ def _errors(report: Report) -> Iterator[tuple[str, str]]:
     """Return the errors that are not results of rules."""
     if report.trouble:
         yield "runs", report.trouble
-    for one in report.leftovers:
-        yield f"removed: {_clean(one.object)}", f"{one.object}: {one.remedy}"
+    for leftover in report.leftovers:
+        yield f"removed: {_clean(leftover.object)}", f"{leftover.object}: {leftover.remedy}"
 
 
 def _case(suite: Element, result: Result) -> None:
@@ -55,7 +55,9 @@ def _case(suite: Element, result: Result) -> None:
     case = SubElement(suite, "testcase", classname=rule.document, name=rule.id)
     if result.state is State.BROKEN:
         failure = SubElement(case, "failure", type=rule.level.value, message=rule.says)
-        lines = [f"{one.place}: {one.evidence} → {one.remedy}" for one in result.findings]
+        lines = [
+            f"{finding.place}: {finding.evidence} → {finding.remedy}" for finding in result.findings
+        ]
         failure.text = _clean("\n".join([*lines, rule.address]))
     elif result.state is not State.PASSED:
         SubElement(case, "skipped", message=_clean(f"{result.state.value}: {result.reason}"))

@@ -12,7 +12,7 @@ from kapy.testing.conformance.rules import Level
 
 def text(reports: Sequence[Report]) -> str:
     """Format all reports; the text ends with a newline."""
-    return "\n".join("\n".join(_lines(one)) + "\n" for one in reports)
+    return "\n".join("\n".join(_lines(report)) + "\n" for report in reports)
 
 
 def _lines(report: Report) -> Iterator[str]:
@@ -22,14 +22,14 @@ def _lines(report: Report) -> Iterator[str]:
         for result in broken:
             if result.rule.level is level:
                 yield from _broken(result)
-    unknown = [one for one in report.with_state(State.NOT_RUN) if one.reason != UNSEEN]
+    unknown = [item for item in report.with_state(State.NOT_RUN) if item.reason != UNSEEN]
     for result in unknown:
         yield ""
         yield f"  not run  {result.rule.id}: {result.reason}"
-    for one in report.leftovers:
+    for leftover in report.leftovers:
         yield ""
-        yield f"  not removed  {one.object}"
-        yield f"        → {one.remedy}"
+        yield f"  not removed  {leftover.object}"
+        yield f"        → {leftover.remedy}"
     yield ""
     yield f"  {_summary(report)}"
 
@@ -39,19 +39,19 @@ def _broken(result: Result) -> Iterator[str]:
     yield ""
     yield f"  {rule.level.value}  {rule.id}: {rule.says}"
     yield f"        {rule.address}"
-    for remedy, found in groupby(result.findings, key=lambda one: one.remedy):
-        yield from (f"      - {_told(one)}" for one in found)
+    for remedy, group in groupby(result.findings, key=lambda finding: finding.remedy):
+        yield from (f"      - {_told(finding)}" for finding in group)
         yield f"        → {remedy}"
 
 
-def _told(one: Finding) -> str:
-    return f"{one.place}: {one.evidence}"
+def _told(finding: Finding) -> str:
+    return f"{finding.place}: {finding.evidence}"
 
 
 def _summary(report: Report) -> str:
-    counted = Counter(one.state for one in report.results)
-    levels = Counter(one.rule.level for one in report.with_state(State.BROKEN))
-    broken = ", ".join(f"{levels[one]} {one.value}" for one in Level if levels[one])
+    counted = Counter(item.state for item in report.results)
+    levels = Counter(item.rule.level for item in report.with_state(State.BROKEN))
+    broken = ", ".join(f"{levels[level]} {level.value}" for level in Level if levels[level])
     text = {state: f"{counted[state]} {state.value}" for state in State}
     if broken:
         text[State.BROKEN] += f" ({broken})"

@@ -1,4 +1,4 @@
-"""What clusterctl guarantees to releases."""
+"""Guarantees of clusterctl to releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What core guarantees for the objects of providers."""
+"""Guarantees of core for the objects of providers."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Rule:
 
     @property
     def name(self) -> str:
-        """Its name within its document."""
+        """The name of the rule within its document."""
         return self.id.partition("/")[2]
 
     @property

@@ -9,6 +9,7 @@ import re
 from typing import Final
 from urllib.parse import parse_qs, quote, unquote_to_bytes
 
+from kapy.kube.digits import has_only_digits
 from kapy.providers.kubeadm.bootstrap.ignition.unit_syntax import BadUnit, sections_of
 
 UNIT_TYPES: Final = frozenset(
@@ -99,10 +100,10 @@ def url(text: str) -> str:
     """Return the problem of a source's URL; an empty URL has none."""
     if not text:
         return ""
-    found = _SCHEME.match(text)
-    if not found or not is_url(text):
+    match = _SCHEME.match(text)
+    if not match or not is_url(text):
         return "is no URL"  # its text may hold a password
-    scheme = found[1].lower()
+    scheme = match[1].lower()
     if scheme == "data":
         return "" if _is_data(text) else "is no data URL"
     if scheme not in _REMOTE:
@@ -118,11 +119,11 @@ def is_url(text: str) -> bool:
     rest, _, fragment = text.partition("#")
     if _CONTROL.search(text) or _BAD_ESCAPE.search(fragment):
         return False
-    found = _SCHEME.match(rest)
-    if found is None:
+    match = _SCHEME.match(rest)
+    if match is None:
         first = rest.partition("?")[0].partition("/")[0]
         return ":" not in first and _BAD_ESCAPE.search(rest.partition("?")[0]) is None
-    place = rest[found.end() :].partition("?")[0]
+    place = rest[match.end() :].partition("?")[0]
     if not place.startswith("/"):
         return True  # what follows the scheme is opaque
     if place.startswith("//"):
@@ -130,21 +131,21 @@ def is_url(text: str) -> bool:
         host, colon, port = authority.rpartition("@")[2].rpartition(":")
         if not colon or port.endswith("]"):
             host, port = authority.rpartition("@")[2], ""
-        if not _HOST.fullmatch(host) or not (port == "" or port.isdecimal()):
+        if not _HOST.fullmatch(host) or not (port == "" or has_only_digits(port)):
             return False
     return _BAD_ESCAPE.search(place) is None
 
 
 def written_url(text: str) -> str:
     """A URL as Go prints it: what its path cannot contain is escaped."""
-    found = _SCHEME.match(text)
-    if found is None or found[1].lower() == "data":
+    match = _SCHEME.match(text)
+    if match is None or match[1].lower() == "data":
         return text
     rest, mark, fragment = text.partition("#")
     place, question, query = rest.partition("?")
     if not _WRITTEN_PLACE.fullmatch(place):
         place = quote(unquote_to_bytes(place), safe="$&+,/:;=@-_.~")
-    return found[1].lower() + place[len(found[1]) :] + question + query + mark + fragment
+    return match[1].lower() + place[len(match[1]) :] + question + query + mark + fragment
 
 
 def _is_data(text: str) -> bool:

@@ -82,8 +82,8 @@ def _read(text: str, what: str, reader: Reader, *, only: bool) -> Document:
                 reader.errors.append(
                     f"line {line}: the section {key.value} is not supported: use systemd.units"
                 )
-    found = reader.read(CONFIG, root, "")
-    return found if isinstance(found, dict) else {}
+    result = reader.read(CONFIG, root, "")
+    return result if isinstance(result, dict) else {}
 
 
 def _refuse(what: str, errors: list[str], warnings: list[str]) -> None:

@@ -83,10 +83,11 @@ class Reader:
         if isinstance(kind, Record) and isinstance(node, yaml.MappingNode):
             return self._record(kind, node, path)
         if isinstance(kind, Sequence) and isinstance(node, yaml.SequenceNode):
-            found = (
-                self.read(kind.of, one, f"{path}[{index}]") for index, one in enumerate(node.value)
+            result = (
+                self.read(kind.of, item, f"{path}[{index}]")
+                for index, item in enumerate(node.value)
             )
-            return [one for one in found if one is not ABSENT]
+            return [item for item in result if item is not ABSENT]
         return self._wrong(node, path, kind)
 
     def _record(self, kind: Record, node: yaml.MappingNode, path: str) -> Any:
@@ -176,8 +177,8 @@ def _number(text: str) -> int | None:
         return None
     plain = text.replace("_", "")
     value: int | None = None
-    if found := _NUMBER.fullmatch(plain):
-        sign, *written = found.groups()
+    if match := _NUMBER.fullmatch(plain):
+        sign, *written = match.groups()
         bases = zip(written, (16, 2, 8, 10), strict=True)
         value = next(int(digits, base) for digits, base in bases if digits is not None)
         value = -value if sign == "-" else value

@@ -134,7 +134,7 @@ def _user(user: Document) -> str:
     if gecos := user.get("gecos"):
         lines.append(f"      gecos: {gecos}")
     if groups := user.get("groups"):
-        lines += ["      groups:", *(f"        - {one}" for one in groups.split(", "))]
+        lines += ["      groups:", *(f"        - {part}" for part in groups.split(", "))]
     for field, name in _USER_FIELDS.items():
         if value := user.get(field):
             lines.append(f"      {name}: {value}")
@@ -150,7 +150,9 @@ def _uses_ntp(setup: MachineSetup) -> bool:
 
 def _units(setup: MachineSetup) -> str:
     filesystems = (setup.disk_setup or {}).get("filesystems") or ()
-    devices = {one.get("label", ""): one.get("device", "") for one in filesystems}
+    devices = {
+        filesystem.get("label", ""): filesystem.get("device", "") for filesystem in filesystems
+    }
     mounts = "".join(_mount(points, devices) for points in setup.mounts)
     return (_NTP_UNIT if _uses_ntp(setup) else "") + mounts
 
@@ -239,8 +241,8 @@ def _owner(owner: str) -> tuple[str | None, str | None]:
 
 
 def _script(setup: MachineSetup, subcommand: str) -> str:
-    before = "".join(f"\n          {_indented(one)}" for one in setup.pre_kubeadm_commands)
-    after = "".join(f"\n          {_indented(one)}" for one in setup.post_kubeadm_commands)
+    before = "".join(f"\n          {_indented(command)}" for command in setup.pre_kubeadm_commands)
+    after = "".join(f"\n          {_indented(command)}" for command in setup.post_kubeadm_commands)
     lines = [
         "\n    - path: /etc/kubeadm.sh",
         "      mode: 0700",

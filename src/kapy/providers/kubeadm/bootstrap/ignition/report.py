@@ -10,7 +10,7 @@ _VERBS: Final = ("is ", "has ", "must ", "cannot ")
 
 @dataclass(slots=True)
 class Report:
-    """errors: what no config may have. warnings: what a strict one may not have either."""
+    """Problems of a config. errors: of any config. warnings: errors of a strict one only."""
 
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

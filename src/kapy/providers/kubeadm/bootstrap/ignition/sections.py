@@ -29,8 +29,8 @@ def ignition(given: Document, report: Report) -> Document:
     """The section `ignition`."""
     config = given.get("config") or {}
     appended = [
-        _reference(one, f"ignition.config.append[{index}]", report)
-        for index, one in enumerate(config.get("append") or ())
+        _reference(item, f"ignition.config.append[{index}]", report)
+        for index, item in enumerate(config.get("append") or ())
     ]
     replacing = config.get("replace")
     replaced = (
@@ -38,8 +38,8 @@ def ignition(given: Document, report: Report) -> Document:
     )
     tls = (given.get("security") or {}).get("tls") or {}
     authorities = [
-        _reference(one, f"ignition.security.tls.certificate_authorities[{index}]", report)
-        for index, one in enumerate(tls.get("certificate_authorities") or ())
+        _reference(authority, f"ignition.security.tls.certificate_authorities[{index}]", report)
+        for index, authority in enumerate(tls.get("certificate_authorities") or ())
     ]
     timeouts = given.get("timeouts") or {}
     seconds = {
@@ -119,8 +119,8 @@ def _drop_ins(unit: Document, path: str, report: Report) -> list[Document]:
 def passwd(given: Document, report: Report) -> Document:
     """The section `passwd`."""
     users = [
-        _user(one, f"passwd.users[{index}]", report)
-        for index, one in enumerate(given.get("users") or ())
+        _user(user, f"passwd.users[{index}]", report)
+        for index, user in enumerate(given.get("users") or ())
     ]
     return kept({"groups": list(map(_group, given.get("groups") or ())), "users": users})
 

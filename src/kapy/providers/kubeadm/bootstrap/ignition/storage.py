@@ -72,8 +72,8 @@ def _disk(disk: Document, path: str, report: Report) -> Document:
     device = disk.get("device", "")
     report.check(f"{path}.device", checks.absolute_path(device))
     given = enumerate(disk.get("partitions") or ())
-    partitions = [_partition(one, f"{path}.partitions[{index}]", report) for index, one in given]
-    numbers = [one["number"] for one in partitions if one.get("number")]
+    partitions = [_partition(item, f"{path}.partitions[{index}]", report) for index, item in given]
+    numbers = [partition["number"] for partition in partitions if partition.get("number")]
     if len(set(numbers)) < len(numbers):
         report.fail(f"{path}.partitions", "two partitions have the same number")
     return {

@@ -111,9 +111,9 @@ class _Lexer:
         """Return the text up to and including a delimiter, and whether the delimiter was found."""
         start = self._at
         while True:
-            found = self._data.find(delimiter, self._at, self._buffered)
-            if found >= 0:
-                self._at = found + 1
+            result = self._data.find(delimiter, self._at, self._buffered)
+            if result >= 0:
+                self._at = result + 1
                 return self._data[start : self._at], True
             if self._buffered >= len(self._data):
                 self._at = len(self._data)

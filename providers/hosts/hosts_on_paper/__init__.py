@@ -1,0 +1,1 @@
+"""Hosts that are not there, for the tests of the provider."""

@@ -1,0 +1,87 @@
+"""The endpoint of a cluster: given, by haproxy on a Host, by kube-vip."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hosts_on_paper.stories import scene
+from kapy_hosts.endpoints import haproxy_config, kube_vip_pod
+from kapy_hosts.kinds import Host, HostCluster, KubeVIP
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.client import Invalid, Key
+from kapy.testing import on_virtual_time
+
+
+@on_virtual_time
+async def test_haproxy_serves_the_control_plane_before_it_starts_and_goes_with_the_cluster() -> None:
+    haproxy = {"hostSelector": {"matchLabels": {"role": "balancer"}}, "port": 8443}
+    async with scene(cluster={"haproxy": haproxy}) as blue:
+        balancer = await blue.add_host("balancer")
+        await blue.plane.client.patch(Host, Key("default", "balancer"), {"metadata": {"labels": {"role": "balancer"}}})
+        found = await blue.plane.until(HostCluster, "blue", lambda one: one.spec.control_plane_endpoint.host)
+        endpoint = found.spec.control_plane_endpoint
+        assert (endpoint.host, endpoint.port) == ("balancer.example.com", 8443)
+        assert "bind *:8443" in balancer.config
+        for name in ("one", "two"):
+            await blue.add_host(name)
+            await blue.add_machine(name, control_plane=True)
+            await blue.provisioned(name)
+        machines = {name: (await blue.provisioned(name)).status.host for name in ("one", "two")}
+        for name, host in machines.items():
+            assert f"server {name} {host}.example.com:6443 check" in balancer.config
+        await blue.plane.client.delete(Machine, Key("default", "one"))
+        await blue.state(machines["one"], "Free")
+        await blue.plane.until(HostCluster, "blue", lambda _: "server one " not in balancer.config)
+        await blue.plane.client.delete(Machine, Key("default", "two"))
+        await blue.plane.client.delete(Cluster, Key("default", "blue"))
+        await blue.state("balancer", "Free")
+        assert balancer.claim == ""
+
+
+@on_virtual_time
+async def test_a_cluster_without_an_endpoint_says_what_to_do() -> None:
+    async with scene(cluster={}) as blue:
+        await blue.plane.until(
+            HostCluster,
+            "blue",
+            lambda one: any("give the address of the API server" in each.message for each in one.status.conditions),
+        )
+
+
+@on_virtual_time
+async def test_kube_vip_needs_an_address_and_no_haproxy() -> None:
+    with pytest.raises(Invalid, match="the free address that kube-vip is to serve"):
+        async with scene(cluster={"kubeVIP": {}}):
+            pass
+    both = {"kubeVIP": {}, "haproxy": {}, "controlPlaneEndpoint": {"host": "10.0.0.9", "port": 6443}}
+    with pytest.raises(Invalid, match="keep one of both"):
+        async with scene(cluster=both):
+            pass
+
+
+def test_addresses_of_version_6_are_in_brackets() -> None:
+    assert "server one [fd00::1]:6443 check" in haproxy_config([("one", "fd00::1")], 6443)
+
+
+@pytest.mark.parametrize(
+    ("version", "first", "file"),
+    [
+        ("v1.28.9", True, "admin.conf"),
+        ("v1.29.0", True, "super-admin.conf"),
+        ("v1.36.2", True, "super-admin.conf"),
+        ("v1.36.2", False, "admin.conf"),
+    ],
+)
+def test_kube_vip_has_the_rights_that_there_are(version: str, first: bool, file: str) -> None:
+    pod = json.loads(kube_vip_pod(KubeVIP(interface="eth1"), "10.0.0.9", 6443, version, first=first))
+    [volume] = pod["spec"]["volumes"]
+    assert volume["hostPath"]["path"] == f"/etc/kubernetes/{file}"
+    environment = {one["name"]: one["value"] for one in pod["spec"]["containers"][0]["env"]}
+    assert (environment["address"], environment["vip_interface"], environment["vip_subnet"]) == (
+        "10.0.0.9",
+        "eth1",
+        "32",
+    )

@@ -1,0 +1,351 @@
+"""The scripts that a host runs, in a folder that stands for the host."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
+
+import pytest
+from hosts_on_paper.paper_host import PaperHost, PaperShell
+from kapy_hosts import remote
+from kapy_hosts.boot_steps import BootStep, archive, boot_steps, file_step, step_names
+from kapy_hosts.checks import Observed, general_problems, machine_problems
+from kapy_hosts.install import install_steps
+from kapy_hosts.kinds import HostMachineSpec, Install
+from kapy_hosts.remote import HeldByAnother
+from kapy_hosts.shell import HostFailure
+
+from kapy.sdk.boot import boot_plan
+
+T = TypeVar("T")
+CLOUD_CONFIG = b"""#cloud-config
+write_files:
+- {path: /etc/motd, content: "after"}
+- {path: /etc/kubernetes/pki/ca.key, content: s3cr3t, permissions: "0600"}
+runcmd:
+- kubeadm init --config /run/kubeadm/kubeadm.yaml
+"""
+
+
+@pytest.fixture
+def host() -> Iterator[PaperHost]:
+    found = PaperHost()
+    yield found
+    found.close()
+
+
+async def steps() -> list[BootStep]:
+    return boot_steps(await boot_plan(CLOUD_CONFIG, "cloud-config"))
+
+
+def problems(seen: Observed, *ignored: str, version: str = "v1.34.0") -> list[str]:
+    now = float(seen["time"])
+    found = general_problems(seen, now, ignored) + machine_problems(
+        seen, HostMachineSpec(), version, ignored, control_plane=True
+    )
+    return sorted({one.check for one in found})
+
+
+async def test_a_host_boots_and_comes_back_as_it_was(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    host.path("/etc/motd").write_text("before")
+    assert problems(await remote.look(shell)) == []
+    await remote.claim(shell, "u1", "plane", "default/one")
+    await remote.start_boot(shell, "u1", archive(await steps()))
+    assert (await remote.progress(shell, "u1")).state == "finished"
+    assert host.path("/etc/motd").read_text() == "after"
+    key = host.path("/etc/kubernetes/pki/ca.key")
+    assert (key.read_text(), key.stat().st_mode & 0o777) == ("s3cr3t", 0o600)
+    assert not any("s3cr3t" in call for call in host.calls)
+    steps_left = list(host.path("/var/lib/kapy-hosts/boot/u1").glob("steps*"))
+    assert steps_left == []  # they have secrets
+    seen = await remote.look(shell)
+    assert (seen["booted_id"], seen.claim) == ("boot-1", ("u1", "plane", "default/one"))
+    assert problems(seen) == ["used"]
+    assert await remote.release(shell, "u1") == []
+    assert host.path("/etc/motd").read_text() == "before"
+    assert not key.exists()
+    assert host.claim == ""
+    assert problems(await remote.look(shell)) == []
+    assert "kubeadm reset --force" in host.calls
+
+
+async def test_one_claim_wins_and_only_its_owner_can_act(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    await remote.claim(shell, "u1", "p1", "default/one")
+    await remote.claim(shell, "u1", "p1", "default/one")
+    with pytest.raises(HeldByAnother, match=r"default/one \(claim u1, management cluster p1\)"):
+        await remote.claim(shell, "u2", "p2", "default/two")
+    with pytest.raises(HeldByAnother):
+        await remote.start_boot(shell, "u2", archive(await steps()))
+    with pytest.raises(HeldByAnother):
+        await remote.release(shell, "u2")
+    await remote.unclaim(shell, "u2")
+    assert host.claim.split()[0] == "u1"
+    assert host.calls == []  # nothing was touched
+    await remote.unclaim(shell, "u1")
+    assert host.claim == ""
+
+
+async def test_each_step_runs_once_and_an_interrupted_one_fails(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    await remote.claim(shell, "u1", "p", "o")
+    once = BootStep("once", f"echo once >> {host.root}/said\n")
+    await remote.start_boot(shell, "u1", archive([once, BootStep("bad", "echo why; exit 7\n")]))
+    progress = await remote.progress(shell, "u1")
+    assert (progress.state, progress.step, progress.code) == ("failed", "00001", "7")
+    assert progress.lines.strip() == "why"
+    boot = host.path("/var/lib/kapy-hosts/boot/u1")
+    (boot / "failed").unlink()  # as if the host had been switched off in the second step
+    assert (await remote.progress(shell, "u1")).state == "stopped"
+    await remote.start_boot(shell, "u1", b"")
+    progress = await remote.progress(shell, "u1")
+    assert (progress.state, progress.code) == ("failed", "interrupted")
+    assert "restarted while this step was running" in progress.lines
+    assert (host.root / "said").read_text() == "once\n"
+
+
+async def test_a_file_that_was_begun_is_written_again_after_a_restart(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    await remote.claim(shell, "u1", "p", "o")
+    await remote.start_boot(shell, "u1", archive([file_step("/etc/one", "x", "one")]))
+    boot = host.path("/var/lib/kapy-hosts/boot/u1")
+    assert (boot / "finished").exists()
+    assert step_names([file_step("/etc/one", "x", "one")]) == {"00000": "one"}
+
+
+async def test_what_is_left_is_told_and_the_claim_stays(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    await remote.claim(shell, "u1", "p", "o")
+    await remote.start_boot(shell, "u1", archive(await steps()))
+    keeps = host.root / "bin/ctr"
+    keeps.unlink()
+    keeps.write_text("#!/bin/sh\necho stubborn\n")
+    keeps.chmod(0o755)
+    assert await remote.release(shell, "u1") == ["container stubborn"]
+    assert host.claim.split()[0] == "u1"
+    keeps.write_text("#!/bin/sh\n")
+    assert await remote.release(shell, "u1") == []
+    assert await remote.release(shell, "u1") == []
+
+
+async def test_a_kubelet_that_takes_its_time_is_waited_for(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    await remote.claim(shell, "u1", "p", "o")
+    await remote.start_boot(shell, "u1", archive(await steps()))
+    assert (host.root / "processes/kubelet").exists()
+    systemctl = host.root / "bin/systemctl"
+    systemctl.unlink()
+    slowly = f"(sleep 0.5; rm -f {host.root}/processes/kubelet) </dev/null >/dev/null 2>&1 &"
+    systemctl.write_text(f'#!/bin/sh\n[ "$1" = stop ] && {slowly}\n')
+    systemctl.chmod(0o755)
+    assert await remote.release(shell, "u1") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "check"),
+    [
+        ("proc/swaps", "Filename\n/dev/sda2 partition\n", "swap"),
+        ("proc/net/tcp", "  sl\n   0: 00000000:192B 00000000:0000 0A\n", "ports"),
+        ("sys/fs/cgroup/cgroup.controllers", "cpu\n", "cgroups"),
+        ("free", "10\n", "disk"),
+        ("proc/meminfo", "MemTotal: 1000 kB\n", "memory"),
+        ("version", "v1.33.1\n", "kubeadm"),
+        ("version", "v1.33.1\n", "kubelet"),
+        ("etc/kubernetes/kubelet.conf", "x", "used"),
+    ],
+)
+async def test_a_check_finds_what_it_is_for(host: PaperHost, path: str, content: str, check: str) -> None:
+    place = host.root / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(content)
+    seen = await remote.look(PaperShell(host))
+    assert check in problems(seen)
+    assert check not in problems(seen, check)
+
+
+async def test_a_clock_that_differs_is_found(host: PaperHost) -> None:
+    seen = await remote.look(PaperShell(host))
+    [problem] = general_problems(seen, float(seen["time"]) + 60, ())
+    assert str(problem) == "time: the clock differs by -60 s; run an NTP client"
+
+
+async def test_haproxy_is_served_and_its_file_is_restored(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    config = host.path("/etc/haproxy/haproxy.cfg")
+    config.parent.mkdir()
+    config.write_text("before")
+    await remote.claim(shell, "u1", "p", "o")
+    await remote.serve_haproxy(shell, "u1", "one")
+    await remote.serve_haproxy(shell, "u1", "two")
+    assert config.read_text() == "two"
+    assert "systemctl reload-or-restart haproxy" in host.calls
+    assert await remote.release(shell, "u1") == []
+    assert config.read_text() == "before"
+
+
+async def test_a_script_that_fails_says_why(host: PaperHost) -> None:
+    (host.root / "fails/haproxy").write_text("cannot parse, token abcdef.0123456789abcdef\n")
+    shell = PaperShell(host)
+    await remote.claim(shell, "u1", "p", "o")
+    with pytest.raises(HostFailure, match="haproxy ended with 1: cannot parse, token …"):
+        await remote.serve_haproxy(shell, "u1", "one")
+
+
+async def test_kubernetes_is_copied_from_a_folder_of_the_host(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    folder = host.path("/opt/kubernetes/v1.34.0")
+    folder.mkdir(parents=True)
+    for name in ("kubeadm", "kubelet"):
+        (folder / name).write_text(name)
+    install = Install(folder="/opt/kubernetes/{version}")
+    await remote.claim(shell, "u1", "p", "o")
+    await remote.start_boot(shell, "u1", archive(install_steps(install, "v1.34.0", "amd64")))
+    progress = await remote.progress(shell, "u1")
+    assert progress.state == "finished", progress
+    assert host.path("/usr/local/bin/kubelet").read_text() == "kubelet"
+    assert await remote.release(shell, "u1") == []
+
+
+SYSTEM = b"""#cloud-config
+users:
+- default
+- name: ada
+  groups: adm, docker
+  shell: /bin/bash
+  passwd: $6$s3cr3t
+  sudo: ALL=(ALL) NOPASSWD:ALL
+  ssh_authorized_keys: [ssh-ed25519 AAAA ada]
+ntp: {enabled: true, servers: [time.example.com]}
+disk_setup:
+  /dev/vdb: {table_type: gpt, layout: [[25, 82], 75]}
+fs_setup:
+- {label: data, filesystem: ext4, device: /dev/vdb, partition: '2'}
+mounts:
+- [LABEL=data, /var/lib/etcd-disk]
+- [vdb1, none, swap, sw]
+"""
+
+
+async def system_steps() -> list[BootStep]:
+    return boot_steps(await boot_plan(SYSTEM, "cloud-config", system=True))
+
+
+async def test_users_clock_and_disks_are_set_up_and_taken_back(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    fstab, chrony = host.path("/etc/fstab"), host.path("/etc/chrony/chrony.conf")
+    chrony.parent.mkdir()
+    fstab.write_text("LABEL=root / ext4 defaults 0 1\n")
+    chrony.write_text("pool debian\n")
+    await remote.claim(shell, "u1", "p", "o")
+    await remote.start_boot(shell, "u1", archive(await system_steps()))
+    progress = await remote.progress(shell, "u1")
+    assert progress.state == "finished", progress
+    assert "useradd --create-home --shell /bin/bash --groups adm,docker -- ada" in host.calls
+    assert "groupadd -- docker" in host.calls
+    assert "usermod --lock -- ada" in host.calls
+    assert (host.root / "password").read_text() == "ada:$6$s3cr3t\n"
+    assert not any("s3cr3t" in call for call in host.calls)
+    assert (host.root / "home/ada/.ssh/authorized_keys").read_text() == "ssh-ed25519 AAAA ada\n"
+    rules = host.path("/etc/sudoers.d/95-boot-data")
+    assert rules.read_text() == "ada ALL=(ALL) NOPASSWD:ALL\n"
+    assert rules.stat().st_mode & 0o777 == 0o440
+    assert chrony.read_text().splitlines()[0] == "server time.example.com iburst"
+    swap = "0657fd6d-a4ab-43c4-84e5-0933c84b4f4f"
+    assert (host.root / "sfdisk").read_text() == f"label: gpt\nsize=250MiB, type={swap}\n,\n"
+    assert "mkfs.ext4 -F -L data /dev/vdb2" in host.calls
+    place = host.path("/var/lib/etcd-disk")
+    assert fstab.read_text().splitlines()[1:] == [
+        f"LABEL=data\t{place}\tauto\tdefaults,nofail,x-boot-data\t0\t2",
+        "/dev/vdb1\tnone\tswap\tsw,x-boot-data\t0\t2",
+    ]
+    mounts = [one for one in host.calls if one.startswith(("mount ", "swapon"))]
+    assert mounts == [f"mount -- {place}", "swapon /dev/vdb1"]
+    assert await remote.release(shell, "u1") == []
+    assert fstab.read_text() == "LABEL=root / ext4 defaults 0 1\n"
+    assert chrony.read_text() == "pool debian\n"
+    assert not place.exists()
+    assert not rules.exists()
+    assert not (host.root / "home/ada").exists()
+    ends = ["userdel --remove -- ada", "groupdel -- docker", "swapoff /dev/vdb1", f"umount -- {place}"]
+    assert [one for one in host.calls if one in ends] == ends
+
+
+async def test_a_user_who_is_there_already_stays(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    keys = host.root / "home/ada/.ssh/authorized_keys"
+    keys.parent.mkdir(parents=True)
+    keys.write_text("ssh-ed25519 BBBB before\n")
+    (host.root / "users").mkdir()
+    (host.root / "users/ada").touch()
+    await remote.claim(shell, "u1", "p", "o")
+    await remote.start_boot(shell, "u1", archive([one for one in await system_steps() if "ada" in one.entry]))
+    assert (await remote.progress(shell, "u1")).state == "finished"
+    assert keys.read_text().splitlines()[1] == "ssh-ed25519 AAAA ada"
+    assert not (host.root / "password").exists()
+    assert await remote.release(shell, "u1") == []
+    assert keys.read_text() == "ssh-ed25519 BBBB before\n"
+    assert (host.root / "users/ada").exists()
+
+
+async def test_a_disk_with_contents_stays_as_it_is(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    (host.root / "lsblk").write_text("part 0x83 /mnt\n")
+    await remote.claim(shell, "u1", "p", "o")
+    disks = [one for one in await system_steps() if "disk_setup" in one.entry]
+    await remote.start_boot(shell, "u1", archive(disks))
+    assert (await remote.progress(shell, "u1")).state == "finished"
+    assert not (host.root / "sfdisk").exists()
+    log = host.path("/var/lib/kapy-hosts/boot/u1/log/00000").read_text()
+    assert "has contents, and overwrite is not set" in log
+
+
+async def retry(work: Callable[[], Awaitable[T]]) -> T:
+    """Do as a controller: what was cut off is tried again."""
+    while True:
+        try:
+            return await work()
+        except HostFailure as failure:
+            if failure.reason != "NoAnswer":
+                raise
+
+
+async def life(shell: PaperShell, packed: bytes) -> list[str]:
+    """Use a host for one machine, and clean it."""
+    await retry(lambda: remote.claim(shell, "u1", "p", "o"))
+    await retry(lambda: remote.look(shell))
+    await retry(lambda: remote.start_boot(shell, "u1", packed))
+    progress = await retry(lambda: remote.progress(shell, "u1"))
+    assert progress.state == "finished", progress
+    return await retry(lambda: remote.release(shell, "u1"))
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("cut", range(5))
+async def test_a_connection_that_is_cut_changes_nothing(host: PaperHost, cut: int, before: bool) -> None:
+    said = host.root / "said"
+    once = BootStep("once", f"echo once >> {said}\n")
+    packed = archive([once, file_step("/etc/motd", "after", "motd")])
+    host.path("/etc/motd").write_text("before")
+    host.cuts = {cut: before}
+    assert await life(PaperShell(host), packed) == []
+    assert host.cuts == {}
+    assert said.read_text() == "once\n"
+    assert host.path("/etc/motd").read_text() == "before"
+    assert host.claim == ""
+    assert not host.path("/var/lib/kapy-hosts/boot").exists()
+
+
+async def test_a_disk_that_is_full_fails_the_upload_and_nothing_has_begun(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    tar = host.root / "bin/tar"
+    tar.write_text("#!/bin/sh\necho 'tar: No space left on device' >&2\nexit 2\n")
+    tar.chmod(0o755)
+    await remote.claim(shell, "u1", "p", "o")
+    with pytest.raises(HostFailure, match="No space left on device") as failure:
+        await remote.start_boot(shell, "u1", archive(await steps()))
+    assert failure.value.reason == "Broken"
+    assert (await remote.progress(shell, "u1")).state == "absent"
+    tar.unlink()
+    await remote.start_boot(shell, "u1", archive(await steps()))
+    assert (await remote.progress(shell, "u1")).state == "finished"

@@ -1,0 +1,69 @@
+"""A picture that takes the whole terminal, and is drawn anew in place."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+TICK: Final = 5.0
+"""Seconds after which ages are drawn again."""
+
+
+async def show_live(
+    draw: Callable[[Console], RenderableType],
+    *,
+    change: Callable[[], Awaitable[None]],
+    refresh: Callable[[], Awaitable[None]],
+    pause: Callable[[], float],
+) -> None:
+    """Draw until cancelled: after each change, when the size of the terminal changes, and as ages
+    grow.
+
+    change: waits for a change. refresh: reads again what `draw` draws. pause: returns the seconds
+    between two changes at least.
+    """
+    from rich.console import Console
+    from rich.live import Live
+
+    wake, is_changed = asyncio.Event(), False
+
+    async def listen() -> None:
+        nonlocal is_changed
+        while True:
+            await change()
+            is_changed = True
+            wake.set()
+            await asyncio.sleep(pause())
+
+    console = Console()
+    with Live(console=console, auto_refresh=False, screen=True) as live, _resizes(wake):
+        async with asyncio.TaskGroup() as group:
+            group.create_task(listen())
+            while True:
+                live.update(draw(console), refresh=True)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(TICK):
+                        await wake.wait()
+                wake.clear()
+                if is_changed:
+                    is_changed = False
+                    await refresh()
+
+
+@contextmanager
+def _resizes(event: asyncio.Event) -> Iterator[None]:
+    """Set an event when the size of the terminal changes, where the system tells it."""
+    loop, number = asyncio.get_running_loop(), getattr(signal, "SIGWINCH", None)
+    if number is not None:
+        loop.add_signal_handler(number, event.set)
+    try:
+        yield
+    finally:
+        if number is not None:
+            loop.remove_signal_handler(number)

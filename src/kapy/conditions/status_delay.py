@@ -1,0 +1,110 @@
+"""Delay minor changes of a status, so that several of them are one write.
+
+While a cluster comes up, many reconciles only change messages and what is aggregated from others,
+or report for the first time that they wait; the next change follows within milliseconds. Nobody
+waits for these. Whatever somebody waits for (a condition's status or reason, a counter, a phase) is
+written at once, together with all that was delayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from kapy.api.names import ConditionType as T
+from kapy.engine.draft import Draft
+from kapy.engine.result import DONE, Result, requeue
+from kapy.kube import Document, Key
+
+STATUS_DELAY: Final = timedelta(milliseconds=500)
+MAX_DELAYED: Final = 100_000
+AGGREGATED: Final = frozenset(
+    {
+        T.MACHINES_READY,
+        T.MACHINES_UP_TO_DATE,
+        T.CONTROL_PLANE_MACHINES_READY,
+        T.CONTROL_PLANE_MACHINES_UP_TO_DATE,
+        T.WORKER_MACHINES_READY,
+        T.WORKER_MACHINES_UP_TO_DATE,
+    }
+)
+"""Conditions that summarize conditions of other objects; counters say the same, and sooner."""
+_FIRST_REPORT: Final = frozenset(
+    {"conditions", "deprecated", "observedGeneration", "phase", "lastUpdated"}
+)
+
+
+class StatusDelay:
+    """Remembers, by object, since when a minor change of its status has not been written."""
+
+    def __init__(self) -> None:
+        self._since: dict[Key, datetime] = {}
+
+    def wait(self, draft: Draft[Any], now: datetime) -> Result:
+        """Return when to reconcile again if the draft is not to be saved yet, else DONE."""
+        key = draft.object.key
+        if draft.object.deleting or not _is_minor(draft):
+            self._since.pop(key, None)
+            return DONE
+        if len(self._since) >= MAX_DELAYED:
+            self._since.clear()  # then they wait anew
+        waited = now - self._since.setdefault(key, now)
+        if timedelta(0) <= waited < STATUS_DELAY:
+            return requeue(after=STATUS_DELAY - waited, because="a minor change of the status")
+        del self._since[key]
+        return DONE
+
+    def forget(self, key: Key) -> None:
+        """Forget a deleted object."""
+        self._since.pop(key, None)
+
+
+def _is_minor(draft: Draft[Any]) -> bool:
+    """Return whether only messages and aggregated conditions have changed, or all that is reported
+    for the first time is that the object is not ready.
+    """
+    main, rest = draft.changes()
+    if main or not rest:
+        return False
+    before, patch = draft.before.get("status") or {}, rest["status"]
+    if before.get("conditions"):
+        return _changes_no_outcome(before, patch)
+    return patch.keys() <= _FIRST_REPORT and not any(
+        item["type"] == T.READY and item["status"] == "True"
+        for item in patch.get("conditions") or ()
+    )
+
+
+def _changes_no_outcome(before: Document, patch: Document) -> bool:
+    for name, new in patch.items():
+        old = before.get(name)
+        if not new or not old:
+            return False
+        if name == "deprecated":
+            if not _changes_no_outcome(old, new):
+                return False
+        elif name == "v1beta1":
+            if new.keys() != {"conditions"} or _statuses(old) != _statuses(new):
+                return False
+        elif name != "conditions" or _outcomes(old) != _outcomes(new):
+            return False
+    return True
+
+
+def _outcomes(conditions: Iterable[Document]) -> dict[str, object]:
+    """Return what each condition says, apart from its message; nothing of aggregated ones."""
+    return {
+        item["type"]: (item["status"], item.get("reason"))
+        for item in conditions
+        if item["type"] not in AGGREGATED
+    }
+
+
+def _statuses(v1beta1: Document) -> dict[str, object]:
+    """Return which conditions of v1beta1 are true: why they are not is aggregated, too."""
+    return {
+        item["type"]: item["status"] == "True"
+        for item in v1beta1.get("conditions") or ()
+        if item["type"] not in AGGREGATED
+    }

@@ -1,0 +1,115 @@
+"""Credentials of tenants: a provider acts with the account of the cluster's tenant only.
+
+The infrastructure of a cluster says it in `spec.identityRef`: a Secret of its own namespace, or an
+identity, which is an object of the whole cluster that says which namespaces may use it and where
+its Secret is:
+
+    spec:
+      allowedNamespaces: {list: [team-a], selector: {matchLabels: {tier: gold}}}
+      secretRef: {name: paper, namespace: paper-system}
+
+    tenants = TenantCredentials(runtime, PaperCluster.RESOURCE, identity=PaperIdentity.RESOURCE,
+                                finalizer="paper.example.dev/credentials",
+                                namespace="paper-system")
+    add_infra_cluster(runtime, PaperCluster, land, finalizer=…, credentials=tenants)
+    add_infra_machine(runtime, PaperMachine, cloud, finalizer=…, credentials=tenants)
+
+Each context then has its `credential`. An object that may not use one is not acted upon, and its
+condition CredentialsAvailable says why. What is kept between calls belongs into `Sessions`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from kapy.conditions import false
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+from kapy.sdk.results import Waiting
+
+S = TypeVar("S")
+CREDENTIALS_AVAILABLE: Final = "CredentialsAvailable"
+SECRET: Final = "Secret"
+RETRY_INTERVAL: Final = timedelta(seconds=10)
+"""For a Secret that is not there: one that nobody used before is not among those watched."""
+
+
+class IdentityReference(NamedTuple):
+    """The reference in `spec.identityRef` to a Secret or an identity."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """The credential of a tenant. identity: its source, as in `Secret team-a/paper`, which
+    distinguishes tenants. version: changes with every rotation. data: of the Secret, decoded.
+    """
+
+    identity: str
+    version: str
+    data: Mapping[str, bytes] = field(repr=False)
+
+
+class CredentialRefused(KapyError):
+    """An object gets no credential. reason: of the condition. requeue_after: when to retry; None if
+    all relevant objects are watched.
+    """
+
+    def __init__(self, reason: str, message: str, requeue_after: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.requeue_after = requeue_after
+
+    @property
+    def result(self) -> Waiting:
+        """Return the result in place of a provider that cannot be called."""
+        condition = false(CREDENTIALS_AVAILABLE, self.reason, str(self))
+        return Waiting(message=str(self), requeue_after=self.requeue_after, conditions=[condition])
+
+
+class Sessions(Generic[S]):
+    """One session per identity, opened on first use and after a rotation.
+
+    make: opens a session. close: closes one after a rotation.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Credential], Awaitable[S]],
+        close: Callable[[S], Awaitable[None]] | None = None,
+    ) -> None:
+        self._make = make
+        self._close = close
+        self._open: dict[str, tuple[str, S]] = {}
+        self._turns: dict[str, asyncio.Lock] = {}
+
+    async def of(self, credential: Credential) -> S:
+        """Return the session for a credential; never for another identity or an older version."""
+        # Who signs in takes turns: a second session would end the first, which is in use.
+        async with self._turns.setdefault(credential.identity, asyncio.Lock()):
+            known = self._open.get(credential.identity)
+            if known is not None and known[0] == credential.version:
+                return known[1]
+            session = await self._make(credential)
+            self._open[credential.identity] = credential.version, session
+            if known is not None and self._close is not None:
+                await self._close(known[1])
+            return session
+
+
+def identity_reference(infra: Document) -> IdentityReference | None:
+    """Return `spec.identityRef` of a cluster's infrastructure, None if it is not set."""
+    ref = (infra.get("spec") or {}).get("identityRef") or {}
+    return IdentityReference(ref["kind"], ref["name"]) if ref.get("name") else None
+
+
+def secret_of_identity(identity: Document, namespace: str) -> Key | None:
+    """Return the Secret of an identity. namespace: the default."""
+    ref = (identity.get("spec") or {}).get("secretRef") or {}
+    return Key(ref.get("namespace") or namespace, ref["name"]) if ref.get("name") else None

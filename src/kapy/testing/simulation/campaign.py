@@ -1,0 +1,92 @@
+"""Many runs: of one seed, of every point, or of many seeds for some time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from kapy.testing.simulation.forking import Selects, Verdict, always, explore, run_apart
+from kapy.testing.simulation.points import Fault
+from kapy.testing.simulation.random_faults import random_faults
+from kapy.testing.simulation.run import BadSimulation, Baseline, Outcome, run
+from kapy.testing.simulation.scenarios import SCENARIOS, Scenario, scenario_named
+from kapy.testing.simulation.shrinking import shrink
+from kapy.testing.simulation.story import story_of
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failing run, shrunk. story: for people."""
+
+    scenario: str
+    seed: int
+    faults: tuple[Fault, ...]
+    rules: tuple[str, ...]
+    story: str
+
+
+@cache
+def baseline_of(name: str, seed: int) -> Baseline:
+    """Return the undisturbed run of a scenario. Raises BadSimulation if that breaks a rule."""
+    outcome = run(scenario_named(name), seed)
+    if not outcome.is_good or outcome.baseline is None:
+        said = "; ".join(map(str, outcome.violations))
+        raise BadSimulation(f"scenario {name}, seed {seed} fails without a fault: {said}")
+    return outcome.baseline
+
+
+def play(scenario: Scenario, seed: int, faults: Sequence[Fault]) -> Outcome:
+    """Play a scenario with some faults, compared with the undisturbed run."""
+    return run(scenario, seed, faults, baseline=baseline_of(scenario.name, seed))
+
+
+def shrunk(scenario: Scenario, seed: int, verdict: Verdict) -> Failure:
+    """Reduce a failing verdict to the faults that matter, and tell it."""
+    baseline = baseline_of(scenario.name, seed)
+
+    def fails(faults: Sequence[Fault]) -> bool:
+        return bool(run_apart(scenario, seed, faults, baseline).violations)
+
+    faults = shrink(verdict.faults, fails)
+    outcome = run(scenario, seed, faults, baseline=baseline)
+    violations = outcome.violations or verdict.violations
+    return Failure(
+        scenario.name,
+        seed,
+        faults,
+        tuple(dict.fromkeys(one.rule for one in violations)),
+        story_of(scenario.name, seed, faults, violations, outcome.steps),
+    )
+
+
+def exhaustive(
+    scenario: Scenario,
+    seed: int,
+    kinds: Sequence[str],
+    *,
+    jobs: int = 1,
+    selects: Selects = always,
+) -> list[Verdict]:
+    """Try every kind of fault at every point of a scenario."""
+    baseline = baseline_of(scenario.name, seed)
+    return explore(scenario, seed, kinds, baseline, jobs=jobs, selects=selects)
+
+
+def random_runs(
+    names: Sequence[str], first_seed: int, *, faults: int, seconds: float
+) -> Iterator[tuple[Scenario, int, Verdict]]:
+    """Run one seed after the other with random faults, until the time is over.
+
+    Each seed plays one scenario, in turn. The baselines are those of seed 0 to `first_seed`'s own.
+    """
+    began = time.monotonic()
+    scenarios = [scenario_named(name) for name in names or SCENARIOS]
+    seed = first_seed
+    while time.monotonic() - began < seconds:
+        scenario = scenarios[seed % len(scenarios)]
+        baseline = baseline_of(scenario.name, seed)
+        chosen = random_faults(seed, faults, baseline.points)
+        yield scenario, seed, run_apart(scenario, seed, chosen, baseline)
+        seed += 1

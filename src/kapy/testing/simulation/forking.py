@@ -1,0 +1,205 @@
+"""Every fault at every point of one run: the process forks at each point.
+
+The run itself goes on undisturbed; each child goes on with one fault, and reports its verdict. So
+no beginning is played twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from kapy.kube.http import Request
+from kapy.testing.simulation.points import FAULT_KINDS, Fault, Point, PointKind
+from kapy.testing.simulation.rules.rule import Violation
+from kapy.testing.simulation.run import Baseline, Outcome, run
+from kapy.testing.simulation.scenarios import Scenario
+
+LIMIT: Final = 120.0
+"""Real seconds of a child; a run that takes longer does not come to rest."""
+
+EVERY_WRITE: Final = ("crash-before", "crash-after", "lost-reply")
+EVERY_EVENT: Final = ("stale",)
+
+
+Selects = Callable[[Point, str], bool]
+"""Whether to try a kind of fault at a point."""
+
+
+def always(_: Point, __: str) -> bool:
+    """Try every kind at every point."""
+    return True
+
+
+def in_rotation(kinds: Sequence[str]) -> Selects:
+    """Return a selection of one of the kinds at every point, in turn."""
+    return lambda point, kind: kinds[point.number % len(kinds)] == kind
+
+
+@dataclass(slots=True)
+class Verdict:
+    """The violations of a run with some faults."""
+
+    faults: tuple[Fault, ...]
+    violations: list[Violation]
+
+
+@dataclass(slots=True)
+class _Child:
+    pid: int
+    began: float
+    fault: Fault
+    content: bytearray = field(default_factory=bytearray)
+
+
+class Forks:
+    """Decides no fault in the parent, and one in each child.
+
+    kinds: the fault kinds to try. jobs: children at a time. selects: tells
+    what to try.
+    """
+
+    def __init__(
+        self,
+        kinds: Sequence[str],
+        jobs: int,
+        selects: Selects,
+        told: Callable[[Verdict], None],
+    ) -> None:
+        self._kinds = [FAULT_KINDS[name] for name in kinds]
+        self._jobs = jobs
+        self._selects = selects
+        self._told = told
+        self._children: dict[int, _Child] = {}
+        self.pipe: int | None = None
+        self.fault: Fault | None = None
+
+    @property
+    def is_child(self) -> bool:
+        """Return whether this process is a child."""
+        return self.pipe is not None
+
+    def __call__(self, point: Point, _: Request | None) -> Fault | None:
+        if self.is_child:
+            return None
+        for kind in self._kinds:
+            if point.kind not in kind.points or not self._selects(point, kind.name):
+                continue
+            if self._fork(Fault(kind.name, point)):
+                return self.fault
+        return None
+
+    def _fork(self, fault: Fault) -> bool:
+        """Fork; True in the child."""
+        while len(self._children) >= self._jobs:
+            self._collect()
+        reader, writer = os.pipe()
+        loop = asyncio._get_running_loop()
+        pid = os.fork()
+        if pid:
+            os.close(writer)
+            self._children[reader] = _Child(pid, time.monotonic(), fault)
+            return False
+        # asyncio takes the loop of a forked process for that of the other one.
+        asyncio._set_running_loop(loop)
+        os.close(reader)
+        for other in self._children:
+            os.close(other)
+        self._children.clear()
+        self.pipe, self.fault = writer, fault
+        return True
+
+    def leave(self, violations: Sequence[Violation]) -> None:
+        """Report the verdict of this child, and end it."""
+        assert self.pipe is not None
+        content = msgspec.json.encode([(one.rule, one.text, one.time) for one in violations])
+        while content:
+            content = content[os.write(self.pipe, content) :]
+        os._exit(0)
+
+    def wait(self) -> None:
+        """Wait for all children."""
+        while self._children:
+            self._collect()
+
+    def _collect(self) -> None:
+        ready, _, _ = select.select(list(self._children), [], [], 1.0)
+        for reader in ready:
+            part = os.read(reader, 1 << 16)
+            if part:
+                self._children[reader].content += part
+            else:
+                self._finish(reader)
+        for reader, child in list(self._children.items()):
+            if time.monotonic() - child.began > LIMIT:
+                os.kill(child.pid, signal.SIGKILL)
+                text = f"the run did not end within {LIMIT:.0f} real seconds"
+                self._finish(reader, Violation("no-hot-loop", text))
+
+    def _finish(self, reader: int, violation: Violation | None = None) -> None:
+        child = self._children.pop(reader)
+        os.close(reader)
+        os.waitpid(child.pid, 0)
+        violations = self._violations(child) if violation is None else [violation]
+        self._told(Verdict((child.fault,), violations))
+
+    @staticmethod
+    def _violations(child: _Child) -> list[Violation]:
+        try:
+            content: Any = msgspec.json.decode(bytes(child.content))
+        except msgspec.DecodeError:
+            return [Violation("no-failure", "the run ended without a verdict")]
+        return [Violation(*one) for one in content]
+
+
+def explore(
+    scenario: Scenario,
+    seed: int,
+    kinds: Sequence[str],
+    baseline: Baseline,
+    *,
+    jobs: int = 1,
+    selects: Selects = always,
+) -> list[Verdict]:
+    """Try every kind of fault at every selected point; the verdicts in a fixed order."""
+    verdicts: list[Verdict] = []
+    forks = Forks(kinds, jobs, selects, verdicts.append)
+
+    def after(outcome: Outcome) -> None:
+        if forks.is_child:
+            forks.leave(outcome.violations)
+
+    try:
+        run(scenario, seed, baseline=baseline, decide=forks, after=after)
+    except BaseException as error:
+        if forks.is_child:
+            forks.leave([Violation("no-failure", f"the run failed: {error!r}")])
+        raise
+    forks.wait()
+    return sorted(verdicts, key=lambda one: str(one.faults[0]))
+
+
+def run_apart(
+    scenario: Scenario, seed: int, faults: Sequence[Fault], baseline: Baseline
+) -> Verdict:
+    """Run with some faults in a child, so that nothing of it is left in this process."""
+    verdicts: list[Verdict] = []
+    forks = Forks((), 1, always, verdicts.append)
+    first = faults[0] if faults else Fault("", Point("", PointKind.WRITE.value, 0))
+    if forks._fork(first):
+        try:
+            outcome = run(scenario, seed, faults, baseline=baseline)
+        except BaseException as error:
+            forks.leave([Violation("no-failure", f"the run failed: {error!r}")])
+        else:
+            forks.leave(outcome.violations)
+    forks.wait()
+    return Verdict(tuple(faults), verdicts[0].violations)

@@ -1,0 +1,376 @@
+"""The network between a manager and its servers: latencies and faults, from a seed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from random import Random
+from typing import Any, Final, Protocol
+
+from kapy.client.intercept import Interceptor
+from kapy.kube import Document
+from kapy.kube.errors import (
+    ApiError,
+    Conflict,
+    Expired,
+    ServerError,
+    TooManyRequests,
+    Unreachable,
+)
+from kapy.kube.http import Reply, Request, Transport
+from kapy.testing.simulation.points import Fault, Point
+from kapy.testing.simulation.trace import Trace
+
+READS: Final = frozenset(("GET", "HEAD"))
+DEADLINE: Final = 30.0
+"""Seconds until a client gives a request up."""
+LATE: Final = 60.0
+STOPPED: Final = 60.0
+UNAVAILABLE: Final = 30.0
+STALE: Final = 20.0
+WORKLOAD_DOWN: Final = 120.0
+STORM: Final = 10
+LATENCY: Final = 0.004
+EVENT_LATENCY: Final = 0.02
+
+
+class ServiceUnavailable(ApiError):
+    """The server cannot handle requests at the moment (503)."""
+
+    code = 503
+    reason = "ServiceUnavailable"
+
+
+class ProcessEnded(Unreachable):
+    """The process that sends the request has ended."""
+
+
+Decide = Callable[[Point, Request | None], Fault | None]
+"""Decides which fault happens at a point, None for none."""
+
+
+class Points:
+    """The counters of points. last: the text of the last write of each manager."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], int] = {}
+
+    def next(self, manager: str, letter: str) -> Point:
+        """Count a request of a manager and return its point."""
+        number = self._counts[manager, letter] = self._counts.get((manager, letter), 0) + 1
+        return Point(manager, letter, number)
+
+    def counts(self) -> dict[tuple[str, str], int]:
+        """Return how many points there were, by manager and letter."""
+        return dict(self._counts)
+
+
+class ServerState:
+    """Faults of the API server that concern every client. full_until: the time until which every
+    write is refused."""
+
+    def __init__(self) -> None:
+        self.full_until = -1.0
+
+
+class ManagerState:
+    """Faults that concern every process of one manager."""
+
+    def __init__(self) -> None:
+        self.conflicts = 0
+        self.unavailable_until = -1.0
+        self.stopped_until = -1.0
+        self.workload_down_until = -1.0
+
+
+class Process(Protocol):
+    """The process whose requests a network carries."""
+
+    manager: str
+    is_alive: bool
+    state: ManagerState
+
+    def crash(self) -> None:
+        """End the process at once."""
+        ...
+
+    def start_second(self) -> None:
+        """Start a second process of the same manager."""
+        ...
+
+
+class Network:
+    """The state that all networks of one run share."""
+
+    def __init__(self, seed: int, trace: Trace, decide: Decide) -> None:
+        self.trace = trace
+        self.decide = decide
+        self.points = Points()
+        self.server = ServerState()
+        self.is_counting = False
+        self.is_disturbed = False
+        self.delayed: list[Callable[[], Awaitable[None]]] = []
+        self.spawn: Callable[[Callable[[], Awaitable[None]]], None] | None = None
+        self.requests: dict[str, int] = {}
+        self._seed = seed
+        self._randoms: dict[str, Random] = {}
+
+    def latency(self, name: str, most: float) -> float:
+        """Return the next latency of a stream of requests or events."""
+        random = self._randoms.get(name)
+        if random is None:
+            random = self._randoms[name] = Random(f"{self._seed}/latency/{name}")
+        return random.random() * most
+
+    def fault(self, process: Process, letter: str, request: Request | None) -> Fault | None:
+        """Count a point; return its fault."""
+        if not self.is_counting:
+            return None
+        point = self.points.next(process.manager, letter)
+        fault = self.decide(point, request)
+        if fault is not None:
+            self.is_disturbed = True
+            self.trace.add("fault", fault=fault.kind, point=str(point), request=text_of(request))
+        return fault
+
+
+def text_of(request: Request | None) -> str:
+    """Return a request in a story."""
+    return "" if request is None else f"{request.method} {request.path}"
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def _end_of_process() -> Reply:
+    """Wait for the cancellation of a process that has ended."""
+    answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+    return await answer
+
+
+class ManagerNetwork(Interceptor):
+    """The way of one process to the API server of the management cluster."""
+
+    __slots__ = ("_process", "_shared")
+
+    def __init__(self, transport: Transport, process: Process, shared: Network) -> None:
+        super().__init__(transport)
+        self._process = process
+        self._shared = shared
+
+    async def __call__(self, request: Request) -> Reply:
+        await self._travel()
+        if "watch" in request.query:
+            return await self._watch(request)
+        is_read = request.method in READS
+        fault = self._shared.fault(self._process, "r" if is_read else "w", request)
+        name = self._process.manager
+        self._shared.requests[name] = self._shared.requests.get(name, 0) + 1
+        refusal = self._refusal(request, is_read=is_read)
+        if fault is None and refusal is not None:
+            return _failure(refusal)
+        reply = await (self._send(request) if fault is None else self._disturbed(request, fault))
+        await self._travel()
+        return reply
+
+    async def _send(self, request: Request) -> Reply:
+        reply = await self.transport(request)
+        if request.method not in READS:
+            self._shared.trace.add(
+                "write", by=self._process.manager, request=text_of(request), status=reply.status
+            )
+        return reply
+
+    async def _travel(self) -> None:
+        process = self._process
+        if not process.is_alive:
+            raise ProcessEnded("the process has ended")
+        await asyncio.sleep(self._shared.latency(process.manager, LATENCY))
+        await asyncio.sleep(max(0.0, process.state.stopped_until - _now()))
+        if not process.is_alive:
+            raise ProcessEnded("the process has ended")
+
+    def _refusal(self, request: Request, *, is_read: bool) -> ApiError | None:
+        state, now = self._process.state, _now()
+        if not is_read and now < self._shared.server.full_until:
+            return ServerError("etcdserver: mvcc: database space exceeded")
+        if now < state.unavailable_until:
+            return ServiceUnavailable("the server is currently unable to handle the request")
+        if state.conflicts and request.method in ("PUT", "PATCH"):
+            state.conflicts -= 1
+            return Conflict("the object has been modified; please apply your changes again")
+        return None
+
+    async def _disturbed(self, request: Request, fault: Fault) -> Reply:
+        """Process a request with a fault."""
+        ending = _ENDINGS.get(fault.kind)
+        if ending is not None:
+            return await ending(self, request)
+        self._begin(fault.kind)
+        error = _ERRORS.get(fault.kind) or self._refusal(request, is_read=request.method in READS)
+        return await self._send(request) if error is None else _failure(error)
+
+    def _begin(self, kind: str) -> None:
+        """Begin a fault that lasts for a while."""
+        match kind:
+            case "conflict-storm":
+                self._process.state.conflicts = STORM
+            case "unavailable":
+                self._process.state.unavailable_until = _now() + UNAVAILABLE
+            case "storage-full":
+                self._shared.server.full_until = _now() + LATE
+            case "second-leader":
+                self._process.start_second()
+
+    async def _crash_before(self, _: Request) -> Reply:
+        self._process.crash()
+        return await _end_of_process()
+
+    async def _crash_after(self, request: Request) -> Reply:
+        await self._send(request)
+        self._process.crash()
+        return await _end_of_process()
+
+    async def _lose_request(self, _: Request) -> Reply:
+        raise Unreachable("the request was lost")
+
+    async def _lose_reply(self, request: Request) -> Reply:
+        await self._send(request)
+        raise Unreachable("the reply was lost")
+
+    async def _stop(self, request: Request) -> Reply:
+        # The request waits in the socket of the stopped process.
+        self._process.state.stopped_until = _now() + STOPPED
+        await self._travel()
+        return await self._send(request)
+
+    async def _late(self, request: Request) -> Reply:
+        async def apply() -> None:
+            await asyncio.sleep(LATE)
+            self._shared.trace.add("late write", request=text_of(request))
+            await self._send(request)
+
+        assert self._shared.spawn is not None
+        self._shared.spawn(apply)
+        await asyncio.sleep(DEADLINE)
+        raise Unreachable("the request timed out")
+
+    async def _watch(self, request: Request) -> Reply:
+        if _now() < self._process.state.unavailable_until:
+            return _failure(ServiceUnavailable("the server is currently unable to answer"))
+        reply = await self.transport(request)
+        if reply.status >= 400 or isinstance(reply.body, dict | bytes):
+            return reply
+        events = _Events(reply.body, self._process, self._shared)
+        return Reply(reply.status, events, reply.headers)
+
+
+_ERRORS: Final[dict[str, ApiError]] = {
+    "conflict": Conflict("the object has been modified; please apply your changes again"),
+    "throttled": TooManyRequests("too many requests, please try again later", retry_after=1.0),
+    "broken": ServerError("etcdserver: request timed out"),
+}
+
+
+_ENDINGS: Final[dict[str, Callable[[ManagerNetwork, Request], Awaitable[Reply]]]] = {
+    "crash-before": ManagerNetwork._crash_before,
+    "crash-after": ManagerNetwork._crash_after,
+    "lost-request": ManagerNetwork._lose_request,
+    "lost-reply": ManagerNetwork._lose_reply,
+    "late": ManagerNetwork._late,
+    "stopped": ManagerNetwork._stop,
+}
+"""Faults that decide the whole answer."""
+
+
+class _Events:
+    """The events of a watch: in their order, later than they were sent."""
+
+    def __init__(self, events: Any, process: Process, shared: Network) -> None:
+        self._events = events
+        self._process = process
+        self._shared = shared
+        self._again: deque[Document] = deque()
+        self._until = -1.0
+
+    def __aiter__(self) -> AsyncIterator[Document]:
+        return self
+
+    async def __anext__(self) -> Document:
+        if self._again:
+            return self._again.popleft()
+        event: Document = await self._events.__anext__()
+        if event["type"] == "BOOKMARK":
+            return event
+        fault = self._shared.fault(self._process, "e", None)
+        if fault is not None:
+            answer = self._disturbed(event, fault)
+            if answer is not None:
+                return answer
+        if (now := _now()) >= self._until:
+            # What comes meanwhile waits behind it, and is then sent at once.
+            name = f"{self._process.manager}/events"
+            self._until = now + self._shared.latency(name, EVENT_LATENCY)
+        self._until = max(self._until, self._process.state.stopped_until)
+        if self._until > now:
+            await asyncio.sleep(self._until - now)
+        return event
+
+    def _disturbed(self, event: Document, fault: Fault) -> Document | None:
+        match fault.kind:
+            case "expired":
+                return {"type": "ERROR", "object": Expired("too old resource version").status()}
+            case "watch-broken":
+                raise Unreachable("the watch ended")
+            case "repeated":
+                self._again.append(event)
+            case "stale":
+                self._until = _now() + STALE
+        return None
+
+    async def aclose(self) -> None:
+        await self._events.aclose()
+
+
+class WorkloadNetwork(Interceptor):
+    """The way of one process to a workload cluster, or to a member of its etcd."""
+
+    __slots__ = ("_process", "_shared")
+
+    def __init__(self, transport: Transport, process: Process, shared: Network) -> None:
+        super().__init__(transport)
+        self._process = process
+        self._shared = shared
+
+    async def __call__(self, request: Request) -> Reply:
+        process, shared = self._process, self._shared
+        await asyncio.sleep(shared.latency(f"{process.manager}/workload", LATENCY))
+        if not process.is_alive:
+            raise ProcessEnded("the process has ended")
+        fault = None
+        if "watch" not in request.query:
+            fault = shared.fault(process, "k", request)
+        if fault is not None and fault.kind == "workload-down":
+            process.state.workload_down_until = _now() + WORKLOAD_DOWN
+        if _now() < process.state.workload_down_until:
+            raise Unreachable("the workload cluster does not answer")
+        if fault is not None and fault.kind == "lost-request":
+            raise Unreachable("the request was lost")
+        reply = await self.transport(request)
+        if request.method not in READS:
+            shared.trace.add(
+                "workload write",
+                by=process.manager,
+                request=text_of(request),
+                status=reply.status,
+            )
+        if fault is not None and fault.kind == "lost-reply":
+            raise Unreachable("the reply was lost")
+        return reply
+
+
+def _failure(error: ApiError) -> Reply:
+    headers = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
+    return Reply(error.code, error.status(), headers)

@@ -1,0 +1,136 @@
+"""Points at which a fault may happen, and faults.
+
+A point is a request or a watch event of one manager, counted from the begin of the run:
+`core:w12` is the twelfth write of the core manager, over all of its processes. A fault is written
+`KIND@POINT`, as `crash-after@core:w12`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from kapy.kube.errors import KapyError
+
+
+class BadFault(KapyError):
+    """A fault is written wrong; the message says how to write it."""
+
+
+class PointKind(Enum):
+    """The kind of a point: what a manager does there."""
+
+    WRITE = "w"
+    READ = "r"
+    EVENT = "e"
+    WORKLOAD = "k"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Point:
+    """One request or watch event of a manager.
+
+    number: its number among those of the same manager and kind, from 1.
+    """
+
+    manager: str
+    letter: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.manager}:{self.letter}{self.number}"
+
+    @property
+    def kind(self) -> PointKind:
+        """The kind of the point."""
+        return PointKind(self.letter)
+
+
+@dataclass(frozen=True, slots=True)
+class FaultKind:
+    """A kind of fault. points: where it may happen. text: what happens, in a story."""
+
+    name: str
+    points: frozenset[PointKind]
+    text: str
+
+
+_W, _R, _E, _K = PointKind.WRITE, PointKind.READ, PointKind.EVENT, PointKind.WORKLOAD
+
+
+def _kind(name: str, text: str, *points: PointKind) -> FaultKind:
+    return FaultKind(name, frozenset(points), text)
+
+
+FAULT_KINDS: Final[Mapping[str, FaultKind]] = {
+    one.name: one
+    for one in (
+        _kind("crash-before", "the manager ended before it sent the request", _W),
+        _kind("crash-after", "the manager ended after the write was stored", _W),
+        _kind("lost-request", "the request was lost, and nothing was stored", _W, _R, _K),
+        _kind("lost-reply", "the reply was lost after the request was processed", _W, _R, _K),
+        _kind("late", "the request ran into its deadline and was applied a minute later", _W),
+        _kind("conflict", "the server answered 409", _W),
+        _kind("conflict-storm", "the next ten writes of the manager got a 409", _W),
+        _kind("throttled", "the server answered 429", _W, _R),
+        _kind("broken", "the server answered 500", _W, _R),
+        _kind("unavailable", "the server answered 503 for 30 seconds", _W, _R),
+        _kind("storage-full", "the server refused every write for a minute", _W),
+        _kind("second-leader", "a second process of the manager worked for a minute", _W),
+        _kind("stopped", "the process was stopped for a minute (SIGSTOP)", _W),
+        _kind("stale", "the watch showed nothing new for 20 seconds", _E),
+        _kind("expired", "the watch ended with 410, and the manager listed again", _E),
+        _kind("watch-broken", "the watch ended", _E),
+        _kind("repeated", "the watch sent the event twice", _E),
+        _kind("workload-down", "the workload cluster did not answer for two minutes", _K),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault at one point."""
+
+    kind: str
+    point: Point
+
+    def __str__(self) -> str:
+        return f"{self.kind}@{self.point}"
+
+
+def fault_kind(name: str) -> FaultKind:
+    """Return a kind of fault. Raises BadFault."""
+    if name not in FAULT_KINDS:
+        raise BadFault(f"there is no fault {name!r}; there are {', '.join(FAULT_KINDS)}")
+    return FAULT_KINDS[name]
+
+
+_FAULT: Final = re.compile(r"([a-z-]+)@([a-z-]+):([wrek])([1-9][0-9]{0,8})")
+
+
+def parse_fault(text: str) -> Fault:
+    """Read one fault. Raises BadFault."""
+    match = _FAULT.fullmatch(text.strip())
+    if match is None:
+        raise BadFault(
+            f"{text.strip()!r} is no fault; write KIND@MANAGER:POINT, as crash-after@core:w12"
+        )
+    name, manager, letter, number = match.groups()
+    kind = fault_kind(name)
+    if PointKind(letter) not in kind.points:
+        letters = ", ".join(sorted(one.value for one in kind.points))
+        raise BadFault(f"{name} does not happen at {letter}{number}, only at points {letters}")
+    return Fault(name, Point(manager, letter, int(number)))
+
+
+def parse_faults(text: str) -> tuple[Fault, ...]:
+    """Read faults that commas divide. Raises BadFault."""
+    return tuple(parse_fault(part) for part in text.split(",") if part.strip())
+
+
+def format_faults(faults: Sequence[Fault]) -> str:
+    """Return the text that `parse_faults` reads."""
+    return ",".join(map(str, faults))

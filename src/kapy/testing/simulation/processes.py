@@ -1,0 +1,206 @@
+"""The managers of a simulated management cluster: processes that end, and start again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from random import Random
+from typing import Final
+
+from kapy._aio.clock import Clock
+from kapy._aio.services import run_together
+from kapy.apps.manager.programs import PROGRAMS, Connections
+from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.containers import Engine, EngineUnreachable
+from kapy.engine.controller import Controller, Reconcile
+from kapy.engine.options import ManagerOptions
+from kapy.engine.private_keys import USUAL, PrivateKeyPool
+from kapy.engine.result import Result
+from kapy.engine.runtime import Runtime
+from kapy.hooks.transport import HookTransport
+from kapy.kube import Key
+from kapy.kube.http import Transport
+from kapy.kube.pki import Algorithm, new_key
+from kapy.providers.docker import Host
+from kapy.providers.inmemory import InMemoryClusters
+from kapy.testing.simulation.network import (
+    ManagerNetwork,
+    ManagerState,
+    Network,
+    WorkloadNetwork,
+)
+
+MANAGERS: Final = {
+    "core": "core",
+    "bootstrap": "bootstrap-kubeadm",
+    "control-plane": "control-plane-kubeadm",
+    "infrastructure": "infrastructure-dev",
+}
+"""The managers by the names that points give them."""
+
+RESTART_SECONDS: Final = 5.0
+SECOND_SECONDS: Final = 60.0
+
+
+class SmallKeys(PrivateKeyPool):
+    """Keys that are fast to generate."""
+
+    async def new(self, algorithm: Algorithm = USUAL) -> bytes:
+        """Return a new key as PEM."""
+        del algorithm
+        return new_key("ECDSA-P256")
+
+
+def _no_engine() -> Engine:
+    raise EngineUnreachable("a simulation reaches no container engine")
+
+
+@dataclass(frozen=True, slots=True)
+class Machinery:
+    """The environment of all processes. transport: the API server. spawn: starts a task."""
+
+    transport: Callable[[], Transport]
+    in_memory: InMemoryClusters
+    clock: Clock
+    network: Network
+    seed: int
+    spawn: Callable[[Callable[[], Awaitable[None]]], None]
+    failed: Callable[[str, BaseException], None]
+    reconciled: dict[str, int] = field(default_factory=dict)
+
+
+class ManagerProcess:
+    """One process of a manager. number: counts its processes."""
+
+    def __init__(self, manager: str, number: int, shared: Machinery, state: ManagerState) -> None:
+        self.manager = manager
+        self.number = number
+        self.state = state
+        self.is_alive = True
+        self.runtime: Runtime | None = None
+        self._shared = shared
+        self._task: asyncio.Task[None] | None = None
+        self.start_second: Callable[[], None] = lambda: None
+        self.started: Callable[[], None] = lambda: None
+
+    async def run(self) -> None:
+        """Run until `crash`; a failure of its own is reported."""
+        async with asyncio.TaskGroup() as group:
+            self._task = group.create_task(self._main(), name=f"{self.manager} #{self.number}")
+
+    def crash(self) -> None:
+        """End the process at once: none of its requests is sent from here on."""
+        if not self.is_alive:
+            return
+        self.is_alive = False
+        self._shared.network.trace.add("end of process", by=self.manager, number=self.number)
+        if self._task is not None:
+            asyncio.get_running_loop().call_soon(self._task.cancel)
+
+    async def _main(self) -> None:
+        try:
+            await self._work()
+        except Exception as error:
+            if self.is_alive:
+                self.is_alive = False
+                self._shared.failed(self.manager, error)
+
+    async def _work(self) -> None:
+        shared = self._shared
+        program = PROGRAMS[MANAGERS[self.manager]]
+        options = ManagerOptions(gates=EMBEDDED_GATES)
+        runtime = self.runtime = Runtime.on(
+            ManagerNetwork(shared.transport(), self, shared.network),
+            clock=shared.clock,
+            field_manager=program.name,
+            random=Random(f"{shared.seed}/{self.manager}/{self.number}"),
+            options=options,
+        )
+        self.started()
+        runtime.private_keys = SmallKeys()
+        connections = Connections(
+            extension_transport=_no_extensions,
+            connect=self._connect,
+            pods=lambda _: self,
+            in_memory=shared.in_memory,
+            containers=Host(_no_engine, {}),
+        )
+        services = program.add(runtime, ControllerConfig(manager=options), connections)
+        for controller in runtime.controllers:
+            controller.wrap_reconcile(self._counted(controller))
+        await run_together(controllers=runtime.run, **services)
+
+    def _counted(self, controller: Controller) -> Callable[[Reconcile], Reconcile]:
+        counts = self._shared.reconciled
+
+        def around(reconcile: Reconcile) -> Reconcile:
+            async def counted(key: Key) -> Result:
+                counts[controller.name] = counts.get(controller.name, 0) + 1
+                return await reconcile(key)
+
+            return counted
+
+        return around
+
+    def _connect(self, kubeconfig: Kubeconfig) -> Transport:
+        there = self._shared.in_memory.dial(kubeconfig)
+        return WorkloadNetwork(there, self, self._shared.network)
+
+    def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
+        """Connect to the etcd member on a node. Raises Unreachable."""
+        there = self._shared.in_memory.etcd_dial(cluster, access, node)
+        return WorkloadNetwork(there, self, self._shared.network)
+
+    async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
+        """Return the expiry time of the API server's certificate on a node."""
+        return await self._shared.in_memory.certificate_expiry(access, node)
+
+
+class Manager:
+    """A manager whose process is started again whenever it ends."""
+
+    def __init__(self, name: str, shared: Machinery) -> None:
+        self.name = name
+        self.state = ManagerState()
+        self._shared = shared
+        self._number = 0
+        self.processes: list[ManagerProcess] = []
+        self.started = asyncio.Event()
+
+    async def keep(self) -> None:
+        """Run processes one after the other, until cancelled."""
+        while True:
+            await self._run_process(self.started.set)
+            await asyncio.sleep(RESTART_SECONDS)
+
+    async def _run_process(self, started: Callable[[], None]) -> None:
+        self._number += 1
+        process = ManagerProcess(self.name, self._number, self._shared, self.state)
+        process.start_second = lambda: self._shared.spawn(self._second)
+        process.started = started
+        self.processes.append(process)
+        try:
+            await process.run()
+        finally:
+            self.processes.remove(process)
+
+    async def _second(self) -> None:
+        """Run a second process for a while, as after the loss of a lease that was not noticed."""
+        self._number += 1
+        process = ManagerProcess(self.name, self._number, self._shared, self.state)
+        self._shared.network.trace.add("second process", by=self.name, number=process.number)
+        self.processes.append(process)
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(SECOND_SECONDS, process.crash)
+        try:
+            await process.run()
+        finally:
+            timer.cancel()
+            self.processes.remove(process)
+
+
+def _no_extensions() -> HookTransport:
+    raise AssertionError("the RuntimeSDK gate is closed")

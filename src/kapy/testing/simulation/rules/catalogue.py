@@ -1,0 +1,116 @@
+"""All rules, and the referee that checks them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.apiserver.store.watch_cache import WriteEvent
+from kapy.kube import Key
+from kapy.providers.inmemory.workload.cluster import WorkloadCluster
+from kapy.testing.simulation.etcd import DurableEtcd
+from kapy.testing.simulation.rules.lifecycle import LIFECYCLE_RULES
+from kapy.testing.simulation.rules.machines import MACHINE_RULES
+from kapy.testing.simulation.rules.restraint import RESTRAINT_RULES, pod_violation
+from kapy.testing.simulation.rules.rule import (
+    Rule,
+    Scene,
+    Violation,
+    Write,
+    is_deleting,
+    replicas_of,
+)
+from kapy.testing.simulation.rules.waits import WAIT_RULES
+from kapy.testing.simulation.user import RESOURCES
+from kapy.testing.simulation.world import World
+
+ETCD_QUORUM: Final = Rule("etcd-quorum", "etcd keeps its quorum, whatever we remove.")
+ETCD_SIZE: Final = Rule("etcd-size", "etcd has at most one member more than desired.")
+NO_FAILURE: Final = Rule("no-failure", "No manager ends by itself.")
+PROGRESS: Final = Rule("progress", "Every goal is reached once the faults are over.")
+SAME_END: Final = Rule("same-end", "The end is that of the undisturbed run.")
+QUIESCENCE: Final = Rule("quiescence", "Nothing is written once all is done.")
+NO_HOT_LOOP: Final = Rule("no-hot-loop", "Reconciles and requests stay within a bound.")
+IDLE: Final = Rule("idle", "Nobody works while nothing changes.")
+PROMPT: Final = Rule("prompt", "Without a fault the goals are reached within the scenario's time.")
+
+RULES: Final[tuple[Rule, ...]] = (
+    *MACHINE_RULES,
+    *LIFECYCLE_RULES,
+    *RESTRAINT_RULES,
+    *WAIT_RULES,
+    ETCD_QUORUM,
+    ETCD_SIZE,
+    NO_FAILURE,
+    PROGRESS,
+    SAME_END,
+    QUIESCENCE,
+    NO_HOT_LOOP,
+    IDLE,
+    PROMPT,
+)
+
+BUDGETS: Final = next(one for one in RESTRAINT_RULES if one.name == "budgets")
+_KINDS: Final = {resource.group_resource: kind for kind, resource in RESOURCES.items()}
+
+
+class Referee:
+    """Checks every write of a world. violations: what was found, each once."""
+
+    def __init__(self, world: World) -> None:
+        self.violations: list[Violation] = []
+        self._world = world
+        self._scene = Scene(world)
+        self._known: set[tuple[str, str]] = set()
+        self.last_write = 0.0
+        world.server.store.listeners.append(self._on_write)
+        world.cloud.opened.append(self._on_open)
+
+    def report(self, rule: Rule, text: str) -> None:
+        """Record a violation."""
+        if (rule.name, text) not in self._known:
+            self._known.add((rule.name, text))
+            self._world.trace.add("violation", rule=rule.name, text=text)
+            self.violations.append(Violation(rule.name, text, self._world.now()))
+
+    def finish(self) -> None:
+        """Check the end."""
+        for rule in RULES:
+            for text in rule.final(self._scene) if rule.final else ():
+                self.report(rule, text)
+        for text in self._world.failures:
+            self.report(NO_FAILURE, text)
+
+    def _on_write(self, event: WriteEvent) -> None:
+        kind = _KINDS.get(event.table)
+        if kind is None:
+            return
+        self.last_write = self._world.now()
+        new = None if event.change == "DELETED" else event.document
+        write = Write(kind, event.name, event, new, event.previous)
+        for rule in RULES:
+            if rule.check is not None:
+                for text in rule.check(self._scene, write):
+                    self.report(rule, text)
+
+    def _on_open(self, workload: WorkloadCluster) -> None:
+        etcd = workload.etcd
+        assert isinstance(etcd, DurableEtcd)
+        etcd.changed.append(lambda what: self._on_etcd(workload.key, etcd, what))
+        workload.server.store.listeners.append(lambda event: self._on_pod(workload, event))
+
+    def _on_pod(self, workload: WorkloadCluster, event: WriteEvent) -> None:
+        if text := pod_violation(workload, event):
+            self.report(BUDGETS, text)
+
+    def _on_etcd(self, cluster: Key, etcd: DurableEtcd, what: str) -> None:
+        self._world.trace.add("etcd", cluster=str(cluster), does=what)
+        owner = self._scene.view.get("Cluster", cluster.name)
+        planes = self._scene.view.all("KubeadmControlPlane")
+        if owner is None or is_deleting(owner) or not planes or is_deleting(planes[0]):
+            return
+        if not etcd.has_quorum:
+            state = f"{etcd.alive} of {len(etcd.members)} members run"
+            self.report(ETCD_QUORUM, f"etcd of {cluster.name} lost its quorum ({state}): {what}")
+        most = max(replicas_of(one) for one in planes) + 1
+        if len(etcd.members) > max(most, 2) and "joined" in what:
+            self.report(ETCD_SIZE, f"etcd has {len(etcd.members)} members, more than {most}")

@@ -1,0 +1,201 @@
+"""Rules about the life of single objects."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kapy.kube import Document, Key
+from kapy.testing.simulation.rules.rule import Rule, Scene, Write, cluster_name_of, is_deleting
+from kapy.testing.simulation.user import NAMESPACE, is_control_plane
+
+_KEYS: Final = ("-ca", "-etcd", "-proxy", "-sa")
+
+
+def _invariants(_: Scene, write: Write) -> Iterator[str]:
+    old, new = write.old, write.new
+    if old is None or new is None:
+        return
+    before, after = old["metadata"], new["metadata"]
+    title = f"{write.kind} {write.name}"
+    if before["uid"] != after["uid"]:
+        yield f"{title} has another uid"
+    if int(before["resourceVersion"]) >= int(after["resourceVersion"]):
+        yield f"the resourceVersion of {title} went back"
+    if "generation" in before:
+        grew = after["generation"] - before["generation"]
+        changed = old.get("spec") != new.get("spec")
+        deleted = is_deleting(new) and not is_deleting(old)
+        if grew != int(changed or deleted) and grew != int(changed) + int(deleted):
+            yield f"the generation of {title} grew by {grew}"
+
+
+def _never_back(_: Scene, write: Write) -> Iterator[str]:
+    old, new = write.old, write.new
+    if old is None or new is None:
+        return
+    title = f"{write.kind} {write.name}"
+    before, after = _initialization(old), _initialization(new)
+    for name, value in before.items():
+        if value is True and after.get(name) is not True:
+            yield f"status.initialization.{name} of {title} went back"
+    for path in (("spec", "providerID"), ("status", "nodeRef", "name")):
+        was, now = _value(old, path), _value(new, path)
+        if was and was != now:
+            yield f"{'.'.join(path)} of {title} changed from {was} to {now or 'nothing'}"
+
+
+def _initialization(document: Document) -> Document:
+    found: Document = (document.get("status") or {}).get("initialization") or {}
+    return found
+
+
+def _value(document: Document, path: tuple[str, ...]) -> Any:
+    value: Any = document
+    for name in path:
+        value = (value or {}).get(name)
+    return value
+
+
+def _private_keys(scene: Scene, write: Write) -> Iterator[str]:
+    if write.kind != "Secret" or write.new is None or not write.name.endswith(_KEYS):
+        return
+    cluster = scene.view.get("Cluster", cluster_name_of(write.new))
+    key = (write.new.get("data") or {}).get("tls.key")
+    if cluster is None or not key:
+        return
+    slot = ("key", cluster["metadata"]["uid"], write.name)
+    known = scene.memory.setdefault(slot, key)
+    if known != key:
+        yield f"the private key in Secret {write.name} was replaced"
+
+
+def _init_once(scene: Scene, write: Write) -> Iterator[str]:
+    """One machine of a cluster runs `kubeadm init`, all others join it."""
+    if write.kind != "Secret" or write.new is None or not write.is_new:
+        return
+    data = base64.b64decode((write.new.get("data") or {}).get("value", "") or "")
+    if b"kubeadm init" not in data:
+        return
+    cluster = scene.view.get("Cluster", cluster_name_of(write.new))
+    if cluster is None:
+        return
+    slot = ("init", cluster["metadata"]["uid"])
+    known = scene.memory.get(slot)
+    scene.memory[slot] = write.name
+    initialized = _initialization(cluster).get("controlPlaneInitialized")
+    if known and known != write.name and (initialized or scene.view.get("Machine", str(known))):
+        yield f"{write.name} runs kubeadm init after {known}"
+
+
+def _finalizers(scene: Scene, write: Write) -> Iterator[str]:
+    check = _GOING.get(write.kind)
+    if write.new is None and check is not None:
+        yield from check(scene, write)
+
+
+def _going_infrastructure(scene: Scene, write: Write) -> Iterator[str]:
+    workload = scene.world.cloud.get(Key(NAMESPACE, cluster_name_of(write.document)))
+    if workload is not None and write.name in workload.machines:
+        yield f"DevMachine {write.name} went while its machine still runs"
+
+
+def _going_machine(scene: Scene, write: Write) -> Iterator[str]:
+    for kind in ("DevMachine", "KubeadmConfig"):
+        other = scene.view.get(kind, write.name)
+        if other is not None and scene_owner_uid(other, "Machine") == _uid(write):
+            yield f"Machine {write.name} went before its {kind}"
+
+
+def _going_cluster(scene: Scene, write: Write) -> Iterator[str]:
+    for kind in ("Machine", "KubeadmControlPlane", "MachineDeployment", "DevCluster"):
+        for one in scene.view.all(kind):
+            if cluster_name_of(one) == write.name:
+                yield f"Cluster {write.name} went before {kind} {one['metadata']['name']}"
+
+
+def _going_owner(scene: Scene, write: Write) -> Iterator[str]:
+    """An owner goes after what it owns, or nobody would look after that."""
+    for one in scene.owned(_OWNED[write.kind], write.document):
+        name = one["metadata"]["name"]
+        yield f"{write.kind} {write.name} went before {one['kind']} {name}"
+
+
+_OWNED: Final = {
+    "MachineSet": "Machine",
+    "MachineDeployment": "MachineSet",
+    "KubeadmControlPlane": "Machine",
+}
+
+
+def _workers_first(scene: Scene, write: Write) -> Iterator[str]:
+    """Workers of a Cluster in deletion can be drained only while it has a control plane."""
+    cluster = scene.view.get("Cluster", cluster_name_of(write.document))
+    if not write.begins_deletion or cluster is None or not is_deleting(cluster):
+        return
+    if write.kind == "KubeadmControlPlane" or (
+        write.kind == "Machine" and is_control_plane(write.document)
+    ):
+        for one in scene.view.machines(control_plane=False):
+            if cluster_name_of(one) == cluster["metadata"]["name"]:
+                name = one["metadata"]["name"]
+                yield f"the deletion of {write.kind} {write.name} began before worker {name} went"
+
+
+def _going_cloud(scene: Scene, write: Write) -> Iterator[str]:
+    cluster = cluster_name_of(write.document)
+    for one in scene.view.all("DevMachine"):
+        if cluster and cluster_name_of(one) == cluster:
+            yield f"DevCluster {write.name} went before DevMachine {one['metadata']['name']}"
+
+
+_GOING: Final = {
+    "DevMachine": _going_infrastructure,
+    "Machine": _going_machine,
+    "Cluster": _going_cluster,
+    **dict.fromkeys(_OWNED, _going_owner),
+    "DevCluster": _going_cloud,
+}
+
+
+def _uid(write: Write) -> str:
+    return str(write.document["metadata"]["uid"])
+
+
+def scene_owner_uid(document: Document, kind: str) -> str:
+    """Return the uid of an object's owner of a kind, "" for none."""
+    for reference in document["metadata"].get("ownerReferences") or ():
+        if reference["kind"] == kind:
+            return str(reference["uid"])
+    return ""
+
+
+def _orphans(scene: Scene) -> Iterator[str]:
+    """In the end, everything that was created for something belongs to it."""
+    existing = {
+        str(one["metadata"]["uid"])
+        for kind in ("Cluster", "Machine", "MachineSet", "MachineDeployment", "KubeadmControlPlane")
+        for one in scene.view.all(kind)
+    }
+    for kind in ("DevMachine", "KubeadmConfig"):
+        for one in scene.view.all(kind):
+            owner = scene_owner_uid(one, "Machine")
+            if cluster_name_of(one) and (not owner or owner not in existing):
+                yield f"{kind} {one['metadata']['name']} has no Machine"
+    for cluster in scene.view.all("Cluster"):
+        workload = scene.world.cloud.get(Key.of(cluster))
+        known = {one["metadata"]["name"] for one in scene.view.all("DevMachine")}
+        for name in sorted(set(workload.machines) - known if workload is not None else ()):
+            yield f"machine {name} of the cloud has no DevMachine"
+
+
+LIFECYCLE_RULES: Final = (
+    Rule("api-invariants", "uid, resourceVersion and generation behave.", _invariants),
+    Rule("never-back", "provisioned, initialized, providerID and nodeRef stay.", _never_back),
+    Rule("private-keys", "No private key of a cluster is replaced.", _private_keys),
+    Rule("init-once", "One machine runs kubeadm init.", _init_once),
+    Rule("finalizers", "An object goes after what it stands for.", _finalizers),
+    Rule("workers-first", "Workers are deleted before the control plane.", _workers_first),
+    Rule("no-orphan", "Nothing is left of what was given up.", final=_orphans),
+)

@@ -1,0 +1,170 @@
+"""Rules about how many Machines there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kapy.kube import Document
+from kapy.kube.int_or_percent import int_value
+from kapy.kube.version import parse_tolerant
+from kapy.testing.simulation.rules.rule import (
+    Rule,
+    Scene,
+    Write,
+    cluster_name_of,
+    is_deleting,
+    replicas_of,
+)
+from kapy.testing.simulation.user import condition_of, is_control_plane, is_true
+
+RECENT: Final = 30.0
+"""Seconds for which a former number of replicas excuses a creation that was decided before."""
+
+
+def _remember_replicas(scene: Scene, write: Write) -> None:
+    if write.new is None or "replicas" not in write.new.get("spec", {}):
+        return
+    uid = write.new["metadata"]["uid"]
+    history = scene.memory.setdefault(("replicas", uid), [])
+    assert isinstance(history, list)
+    history.append((scene.world.now(), replicas_of(write.new)))
+
+
+def _allowed(scene: Scene, owner: Document) -> int:
+    """Return the largest number of replicas that was desired a moment ago."""
+    history = scene.memory.get(("replicas", owner["metadata"]["uid"]), [])
+    assert isinstance(history, list)
+    now = scene.world.now()
+    recent = [count for time, count in history if time >= now - RECENT]
+    before = [count for time, count in history if time < now - RECENT][-1:]
+    return int(max([*recent, *before, replicas_of(owner)]))
+
+
+def _one_for_each_slot(scene: Scene, write: Write) -> Iterator[str]:
+    _remember_replicas(scene, write)
+    if write.kind != "Machine" or not write.is_new:
+        return
+    machine = write.document
+    if (owner := scene.owner(machine, "MachineSet")) is not None:
+        count = sum(not is_deleting(one) for one in scene.owned("Machine", owner))
+        if count > (most := _allowed(scene, owner)):
+            name = owner["metadata"]["name"]
+            yield f"MachineSet {name} has {count} Machines where {most} are desired"
+    if (owner := scene.owner(machine, "KubeadmControlPlane")) is not None:
+        count = len(scene.owned("Machine", owner))
+        if count > (most := _allowed(scene, owner) + _surge(owner)):
+            name = owner["metadata"]["name"]
+            yield f"KubeadmControlPlane {name} has {count} Machines, more than {most}"
+
+
+def _one_set_for_each_template(scene: Scene, write: Write) -> Iterator[str]:
+    """Two MachineSets of one template take each other's Machines for those of another rollout."""
+    if write.kind != "MachineSet" or not write.is_new:
+        return
+    deployment = scene.owner(write.document, "MachineDeployment")
+    if deployment is None or (deployment["spec"].get("rollout") or {}).get("after"):
+        return
+    mine = write.document
+    for other in scene.owned("MachineSet", deployment):
+        if other["metadata"]["name"] == write.name:
+            continue
+        title = f"MachineSets {other['metadata']['name']} and {write.name}"
+        if other["spec"]["template"]["spec"] == mine["spec"]["template"]["spec"]:
+            yield f"{title} have the same template"
+        elif other["spec"]["selector"] == mine["spec"]["selector"]:
+            yield f"{title} select the same Machines"
+
+
+def _surge(owner: Document) -> int:
+    strategy = (owner["spec"].get("rollout") or {}).get("strategy") or {}
+    value = (strategy.get("rollingUpdate") or {}).get("maxSurge")
+    return 1 if value is None else int_value(value)
+
+
+def _limit(deployment: Document, name: str, default: int, *, up: bool) -> int:
+    strategy = (deployment["spec"].get("rollout") or {}).get("strategy") or {}
+    value = (strategy.get("rollingUpdate") or {}).get(name)
+    if value is None:
+        return default
+    if isinstance(value, int):
+        return value
+    share = int(str(value).rstrip("%")) * replicas_of(deployment)
+    return -(-share // 100) if up else share // 100
+
+
+def _rollout_limits(scene: Scene, write: Write) -> Iterator[str]:
+    if write.kind != "Machine":
+        return
+    machine_set = scene.owner(write.document, "MachineSet")
+    deployment = None if machine_set is None else scene.owner(machine_set, "MachineDeployment")
+    if deployment is None or is_deleting(deployment):
+        return
+    machines = [
+        one
+        for each in scene.owned("MachineSet", deployment)
+        for one in scene.owned("Machine", each)
+        if not is_deleting(one)
+    ]
+    name = deployment["metadata"]["name"]
+    if write.is_new:
+        most = _allowed(scene, deployment) + _limit(deployment, "maxSurge", 1, up=True)
+        if len(machines) > most:
+            yield f"MachineDeployment {name} has {len(machines)} Machines, more than {most}"
+    if write.begins_deletion and write.old is not None and _counts(write.old):
+        least = replicas_of(deployment) - _limit(deployment, "maxUnavailable", 0, up=False)
+        available = sum(is_true(one, "Available") for one in machines)
+        if available < least and write.name not in _victims(scene):
+            yield (
+                f"MachineDeployment {name} has {available} available Machines, less than {least},"
+                f" after the deletion of {write.name}"
+            )
+
+
+def _counts(machine: Document) -> bool:
+    """Return whether the loss of a Machine is a loss: it is available, and not unhealthy."""
+    healthy = condition_of(machine, "HealthCheckSucceeded")
+    is_unhealthy = healthy is not None and healthy["status"] == "False"
+    return is_true(machine, "Available") and not is_unhealthy
+
+
+def _victims(scene: Scene) -> set[str]:
+    """Return the Machines that the user deletes."""
+    return {
+        str(step["object"]).partition("/")[2]
+        for step in scene.world.trace.steps
+        if step["what"] == "user" and step["does"] == "delete"
+    }
+
+
+def _version_skew(scene: Scene, write: Write) -> Iterator[str]:
+    if write.kind != "Machine" or not write.is_new:
+        return
+    machine = write.document
+    cluster = cluster_name_of(machine)
+    others = [
+        _minor(one)
+        for one in scene.view.machines(control_plane=True)
+        if cluster_name_of(one) == cluster and one is not machine
+    ]
+    if not others:
+        return
+    minor, name = _minor(machine), write.name
+    if is_control_plane(machine) and minor > min(others) + 1:
+        yield f"Machine {name} is more than one minor version newer than the control plane"
+    if not is_control_plane(machine) and minor > min(others):
+        yield f"worker Machine {name} is newer than the control plane"
+    if not is_control_plane(machine) and minor < max(others) - 3:
+        yield f"worker Machine {name} is more than three minor versions older"
+
+
+def _minor(machine: Document) -> int:
+    return parse_tolerant(machine["spec"]["version"]).minor
+
+
+MACHINE_RULES: Final = (
+    Rule("one-for-each-slot", "No slot has two Machines.", _one_for_each_slot),
+    Rule("one-set", "Each template has one MachineSet.", _one_set_for_each_template),
+    Rule("rollout-limits", "maxSurge and maxUnavailable hold.", _rollout_limits),
+    Rule("version-skew", "Versions differ as Kubernetes allows.", _version_skew),
+)

@@ -1,0 +1,136 @@
+"""Rules about what must not be done: around budgets, in a pause, in an outage, without a lock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from kapy.apiserver.store.watch_cache import WriteEvent
+from kapy.apiserver.verbs.disruption_budgets import BUDGETS, selects
+from kapy.kube import Document
+from kapy.kube.names import CONFIG_MAPS, NODES
+from kapy.providers.inmemory.workload.cluster import WorkloadCluster
+from kapy.testing.simulation.rules.rule import Rule, Scene, Write, cluster_name_of, is_deleting
+from kapy.testing.simulation.user import condition_of
+
+PAUSE_GRACE: Final = 130.0
+"""Seconds after which a pause is known to every process, whatever its faults are."""
+
+_LOCK: Final = "-lock"
+
+
+def pod_violation(workload: WorkloadCluster, event: WriteEvent) -> str:
+    """Return what is wrong with a write to a Pod of a workload cluster, "" for nothing.
+
+    A Pod with a PodDisruptionBudget goes by an eviction, or after its Node.
+    """
+    pod, before = event.document, event.previous
+    if event.table != "pods" or before is None or is_deleting(before):
+        return ""
+    if event.change != "DELETED" and not is_deleting(pod):
+        return ""
+    if condition_of(pod, "DisruptionTarget") is not None or not _is_on_a_node(workload, pod):
+        return ""
+    table = workload.server.store.peek(BUDGETS)
+    budgets = () if table is None else table.scan(event.namespace)
+    if any(selects(one, pod) for one in budgets):
+        return f"Pod {event.name} was deleted without a look at its PodDisruptionBudget"
+    return ""
+
+
+def _is_on_a_node(workload: WorkloadCluster, pod: Document) -> bool:
+    node = (pod.get("spec") or {}).get("nodeName", "")
+    return bool(node) and workload.objects.get(NODES, "", node) is not None
+
+
+def _running_pods(scene: Scene, write: Write) -> Iterator[str]:
+    """The machine of a Node goes after the Pods that a budget protects."""
+    if write.kind != "DevMachine" or not write.begins_deletion:
+        return
+    workload = scene.workload_of(write.document)
+    table = None if workload is None else workload.server.store.peek(BUDGETS)
+    cluster = scene.view.get("Cluster", cluster_name_of(write.document))
+    if workload is None or table is None or cluster is None or is_deleting(cluster):
+        return
+    pods = workload.server.store.peek("pods")
+    for pod in () if pods is None else pods.scan(""):
+        if (pod.get("spec") or {}).get("nodeName") != write.name or is_deleting(pod):
+            continue
+        if any(selects(one, pod) for one in table.scan(pod["metadata"]["namespace"])):
+            yield f"DevMachine {write.name} goes with Pod {pod['metadata']['name']} on its Node"
+
+
+def _pause(scene: Scene, write: Write) -> Iterator[str]:
+    if write.kind == "Cluster" and write.new is not None:
+        slot = ("pause", write.new["metadata"]["uid"])
+        if not write.new["spec"].get("paused"):
+            scene.memory.pop(slot, None)
+        else:
+            scene.memory.setdefault(slot, scene.world.now())
+        return
+    cluster = scene.view.get("Cluster", cluster_name_of(write.document))
+    since = None if cluster is None else scene.memory.get(("pause", cluster["metadata"]["uid"]))
+    if not isinstance(since, float) or scene.world.now() < since + PAUSE_GRACE:
+        return
+    title, old, new = f"{write.kind} {write.name}", write.old, write.new
+    if write.kind in _MADE and (new is None or old is None):
+        yield f"{title} was created or deleted in a pause"
+    elif write.kind in _MADE[1:] and write.begins_deletion:  # Machines are deleted by the user
+        yield f"the deletion of {title} began in a pause"
+    elif write.kind == "MachineSet" and old is not None and new is not None:
+        is_changed = old["spec"] != new["spec"] and not scene.is_by_user(write)
+        yield from [f"{title} was changed in a pause"] if is_changed else ()
+
+
+_MADE: Final = ("Machine", "MachineSet", "DevMachine", "KubeadmConfig")
+
+
+def _remediation(scene: Scene, write: Write) -> Iterator[str]:
+    """No more Machines are remediated than a MachineHealthCheck allows."""
+    if write.kind != "Machine" or not write.begins_deletion or not _is_unhealthy(write.document):
+        return
+    labels = (write.document["metadata"].get("labels") or {}).items()
+    for check in scene.view.all("MachineHealthCheck"):
+        wanted = (check["spec"].get("selector") or {}).get("matchLabels") or {}
+        trigger = (check["spec"].get("remediation") or {}).get("triggerIf") or {}
+        limit = trigger.get("unhealthyLessThanOrEqualTo")
+        if not wanted or not isinstance(limit, int) or not wanted.items() <= labels:
+            continue
+        machines = [
+            one
+            for one in scene.view.all("Machine")
+            if wanted.items() <= (one["metadata"].get("labels") or {}).items()
+        ]
+        count = sum(_is_unhealthy(one) for one in machines)
+        if count > limit:
+            name = check["metadata"]["name"]
+            yield f"Machine {write.name} goes while {count} are unhealthy; {name} allows {limit}"
+
+
+def _is_unhealthy(machine: Document) -> bool:
+    condition = condition_of(machine, "HealthCheckSucceeded")
+    return condition is not None and condition["status"] == "False"
+
+
+def _locks(scene: Scene) -> Iterator[str]:
+    """In the end a lock is held only by a Machine that exists, and that alone has boot data."""
+    for lock in scene.world.documents(CONFIG_MAPS):
+        cluster = cluster_name_of(lock)
+        if not lock["metadata"]["name"].endswith(_LOCK) or not cluster:
+            continue
+        holder = json.loads(lock["data"]["lock-information"])["machineName"]
+        if scene.view.get("Machine", holder) is None:
+            yield f"Machine {holder}, which is gone, holds the init lock of {cluster}"
+        for machine in scene.view.all("Machine"):
+            name = machine["metadata"]["name"]
+            if name != holder and machine["spec"]["bootstrap"].get("dataSecretName"):
+                yield f"the init lock of {cluster} is held although Machine {name} has joined"
+
+
+RESTRAINT_RULES: Final = (
+    Rule("budgets", "No drain violates a PodDisruptionBudget.", _running_pods),
+    Rule("pause", "Nothing is made, changed or deleted in a paused cluster.", _pause),
+    Rule("remediation-limits", "A health check's limit holds.", _remediation),
+    Rule("init-lock", "The init lock is held only while a machine initializes.", final=_locks),
+)

@@ -1,0 +1,124 @@
+"""The interface of rules: their input, and their reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from kapy.apiserver.store.watch_cache import WriteEvent
+from kapy.kube import Document, Key
+from kapy.providers.inmemory.workload.cluster import WorkloadCluster
+from kapy.testing.simulation.user import NAMESPACE, View
+from kapy.testing.simulation.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A broken rule. time: seconds since the begin."""
+
+    rule: str
+    text: str
+    time: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One stored write. new: None after a deletion. old: None for a new object."""
+
+    kind: str
+    name: str
+    event: WriteEvent
+    new: Document | None
+    old: Document | None
+
+    @property
+    def document(self) -> Document:
+        """Return the object, or its last state."""
+        document = self.new if self.new is not None else self.old
+        assert document is not None
+        return document
+
+    @property
+    def is_new(self) -> bool:
+        """Return whether the object was created."""
+        return self.old is None
+
+    @property
+    def begins_deletion(self) -> bool:
+        """Return whether the deletion of the object was requested by this write."""
+        if self.old is None or is_deleting(self.old):
+            return False
+        return self.new is None or is_deleting(self.new)
+
+
+class Scene:
+    """The input of a rule. memory: what a rule keeps, by its own keys."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.view = View(world)
+        self.memory: dict[object, object] = {}
+
+    def owner(self, document: Document, kind: str) -> Document | None:
+        """Return the existing controlling owner of a kind."""
+        for reference in document["metadata"].get("ownerReferences") or ():
+            if reference["kind"] == kind:
+                owner = self.view.get(kind, reference["name"])
+                if owner is not None and owner["metadata"]["uid"] == reference["uid"]:
+                    return owner
+        return None
+
+    def is_by_user(self, write: Write) -> bool:
+        """Return whether the user has just patched or deleted the object."""
+        title, now = f"{write.kind}/{write.name}", self.world.now()
+        return any(
+            step["what"] == "user" and step.get("object") == title and step["time"] > now - 1.0
+            for step in self.world.trace.steps
+        )
+
+    def workload_of(self, document: Document) -> WorkloadCluster | None:
+        """Return the workload cluster of an object, None if it does not run."""
+        return self.world.cloud.get(Key(NAMESPACE, cluster_name_of(document)))
+
+    def owned(self, kind: str, owner: Document) -> list[Document]:
+        """Return the objects of a kind with an owner."""
+        uid = owner["metadata"]["uid"]
+        return [
+            one
+            for one in self.view.all(kind)
+            if any(ref["uid"] == uid for ref in one["metadata"].get("ownerReferences") or ())
+        ]
+
+
+Check = Callable[[Scene, Write], Iterable[str]]
+"""Checks one write; answers what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule. name: as reports and tables give it. check: of each write. final: of the end."""
+
+    name: str
+    text: str
+    check: Check | None = None
+    final: Callable[[Scene], Iterable[str]] | None = None
+
+
+def is_deleting(document: Document) -> bool:
+    """Return whether the deletion of an object was requested."""
+    return bool(document["metadata"].get("deletionTimestamp"))
+
+
+def replicas_of(document: Document) -> int:
+    """Return the desired replicas of an object."""
+    replicas = document["spec"].get("replicas")
+    return 1 if replicas is None else int(replicas)
+
+
+def cluster_name_of(document: Document) -> str:
+    """Return the name of the Cluster of an object, "" for none."""
+    labels = document["metadata"].get("labels") or {}
+    return str(labels.get("cluster.x-k8s.io/cluster-name", ""))

@@ -1,0 +1,74 @@
+"""Rules about conditions: each has a reason, a wait is explained, and ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kapy.testing.simulation.rules.rule import Rule, Scene, Write, is_deleting
+from kapy.testing.simulation.user import condition_of, is_true
+
+_EXPLAINED: Final = ("Available", "Ready", "InfrastructureReady", "BootstrapConfigReady")
+_SAID_BY_READY: Final = ("Machine", "Available")
+_WAITING: Final = ("Waiting for", "not yet", "Not yet")
+_KINDS: Final = (
+    "Cluster",
+    "Machine",
+    "MachineSet",
+    "MachineDeployment",
+    "KubeadmControlPlane",
+    "KubeadmConfig",
+    "DevMachine",
+    "DevCluster",
+)
+
+
+def _reasons(_: Scene, write: Write) -> Iterator[str]:
+    if write.new is None:
+        return
+    for one in (write.new.get("status") or {}).get("conditions") or ():
+        if not isinstance(one, dict):
+            continue
+        title = f"condition {one['type']} of {write.kind} {write.name}"
+        if not one.get("reason"):
+            yield f"{title} has no reason"
+        is_explained = one["type"] in _EXPLAINED and (write.kind, one["type"]) != _SAID_BY_READY
+        if is_explained and one["status"] != "True" and not one.get("message"):
+            yield f"{title} is {one['status']} and does not tell why"
+
+
+def _own_wait(scene: Scene, write: Write) -> Iterator[str]:
+    """A Machine does not say that it waits for a providerID that it has.
+
+    With faults another process may say so for a moment, as it has not seen the providerID yet.
+    """
+    old, new = write.old, write.new
+    if write.kind != "Machine" or old is None or new is None or scene.world.is_disturbed:
+        return
+    if not old["spec"].get("providerID") or old.get("status") == new.get("status"):
+        return  # the status follows the spec
+    condition = condition_of(new, "NodeHealthy")
+    message = "" if condition is None else condition.get("message") or ""
+    if "to report spec.providerID" in message:
+        yield f"Machine {write.name} has a providerID and says: {message}"
+
+
+def _waits(scene: Scene) -> Iterator[str]:
+    """In the end of a scenario whose clusters are available nothing is said to be waited for."""
+    if not all(is_true(one, "Available") for one in scene.view.all("Cluster")):
+        return
+    for kind in _KINDS:
+        for one in scene.view.all(kind):
+            if is_deleting(one):
+                continue
+            for condition in (one.get("status") or {}).get("conditions") or ():
+                message = condition.get("message") or ""
+                if any(word in message for word in _WAITING):
+                    name = one["metadata"]["name"]
+                    yield f"{kind} {name} still says in {condition['type']}: {message}"
+
+
+WAIT_RULES: Final = (
+    Rule("reasons", "Every condition has a reason, and what is not ready says why.", _reasons),
+    Rule("waits", "No condition tells of a wait that is over.", _own_wait, _waits),
+)

@@ -1,0 +1,196 @@
+"""One run of a scenario: its faults, its end and what was wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.http import Request
+from kapy.testing.simulation.end_state import EndState, differences, end_state
+from kapy.testing.simulation.event_loop import SimulationLoop, deterministic_collection
+from kapy.testing.simulation.network import Decide
+from kapy.testing.simulation.points import Fault, Point
+from kapy.testing.simulation.rules import Referee
+from kapy.testing.simulation.rules.catalogue import (
+    IDLE,
+    NO_HOT_LOOP,
+    PROGRESS,
+    PROMPT,
+    QUIESCENCE,
+    SAME_END,
+)
+from kapy.testing.simulation.rules.rule import Violation
+from kapy.testing.simulation.scenarios import Scenario
+from kapy.testing.simulation.user import GoalMissed, User
+from kapy.testing.simulation.world import World
+
+QUIET: Final = 400.0
+"""Seconds without a write after which a world is at rest: longer than any probe or grace period."""
+RESTLESS: Final = 6000.0
+"""Seconds after which a world that still writes counts as restless."""
+SETTLING: Final = 200.0
+"""Seconds after the last write in which a restarted manager may still look at everything."""
+IDLE_WORK: Final = 30
+"""The most reconciles and requests of all managers from SETTLING to QUIET seconds."""
+WORK_FACTOR: Final = 10
+WORK_BASE: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The undisturbed run of a scenario: its end and its work."""
+
+    end: EndState
+    work: int
+    points: dict[tuple[str, str], int]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The result of one run. faults: those that happened. seconds: of virtual time."""
+
+    scenario: str
+    seed: int
+    faults: tuple[Fault, ...] = ()
+    violations: list[Violation] = field(default_factory=list)
+    steps: list[Document] = field(default_factory=list)
+    baseline: Baseline | None = None
+    seconds: float = 0.0
+
+    @property
+    def is_good(self) -> bool:
+        """Return whether no rule was broken."""
+        return not self.violations
+
+
+class Planned:
+    """Decides by a list of faults. happened: those whose point was reached."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self._by_point = {one.point: one for one in faults}
+        self.happened: list[Fault] = []
+
+    def __call__(self, point: Point, _: Request | None) -> Fault | None:
+        fault = self._by_point.get(point)
+        if fault is not None:
+            self.happened.append(fault)
+        return fault
+
+
+def run(
+    scenario: Scenario,
+    seed: int,
+    faults: Sequence[Fault] = (),
+    *,
+    baseline: Baseline | None = None,
+    decide: Decide | None = None,
+    after: Callable[[Outcome], None] | None = None,
+    until: float | None = None,
+) -> Outcome:
+    """Play a scenario once, on an event loop of its own.
+
+    baseline: the undisturbed run to compare with, None if this is it. decide: decides faults
+    instead of `faults`. after: called with the outcome in the loop. until: seconds of virtual time
+    after which the run ends without a verdict.
+    """
+    planned = Planned(faults)
+    with (
+        deterministic_collection(),
+        asyncio.Runner(loop_factory=lambda: SimulationLoop(seed)) as runner,
+    ):
+        outcome = runner.run(_play(scenario, seed, decide or planned, baseline, after, until))
+    outcome.faults = tuple(faults)
+    return outcome
+
+
+async def _play(
+    scenario: Scenario,
+    seed: int,
+    decide: Decide,
+    baseline: Baseline | None,
+    after: Callable[[Outcome], None] | None,
+    until: float | None,
+) -> Outcome:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, SimulationLoop)
+    world = World(seed, decide)
+    outcome = Outcome(scenario.name, seed)
+    try:
+        referee = Referee(world)
+        async with world.running():
+            loop.is_shuffled = True
+            await _act(world, referee, scenario, until)
+            if until is None:
+                _judge(world, referee, outcome, baseline)
+                outcome.violations = list(referee.violations)
+            outcome.steps = world.trace.steps
+            outcome.seconds = world.now()
+            if after is not None:
+                after(outcome)
+    finally:
+        world.close()
+    return outcome
+
+
+async def _act(world: World, referee: Referee, scenario: Scenario, until: float | None) -> None:
+    user = User(world)
+    try:
+        async with asyncio.timeout(until):
+            if scenario.prepare is not None:
+                await scenario.prepare(user)
+                await _rest(world, referee)
+            world.network.is_counting = True
+            began = world.now()
+            await scenario.play(user)
+            _check_time(world, referee, scenario, world.now() - began)
+            if not await _rest(world, referee):
+                referee.report(QUIESCENCE, f"something is written for {RESTLESS:.0f} s on end")
+    except GoalMissed as missed:
+        referee.report(PROGRESS, str(missed))
+    except TimeoutError:
+        if until is None:
+            raise
+
+
+def _check_time(world: World, referee: Referee, scenario: Scenario, seconds: float) -> None:
+    """Check how long an undisturbed run took: who waits for nothing loses time."""
+    if seconds > scenario.seconds and not world.is_disturbed:
+        text = f"{scenario.name} took {seconds:.0f} s, more than {scenario.seconds:.0f}"
+        referee.report(PROMPT, text)
+
+
+async def _rest(world: World, referee: Referee) -> bool:
+    """Wait until nothing is written any more; False if that does not happen."""
+    deadline = world.now() + RESTLESS
+    work = world.work
+    while world.now() < referee.last_write + QUIET:
+        if world.now() > deadline:
+            return False
+        if world.now() <= referee.last_write + SETTLING:
+            work = world.work
+        await asyncio.sleep(QUIET / 10)
+    if (idle := world.work - work) > IDLE_WORK:
+        text = f"{idle} reconciles and requests in {QUIET - SETTLING:.0f} s without a write"
+        referee.report(IDLE, text)
+    return True
+
+
+def _judge(world: World, referee: Referee, outcome: Outcome, baseline: Baseline | None) -> None:
+    referee.finish()
+    work = world.work
+    end = end_state(world)
+    outcome.baseline = baseline or Baseline(end, work, world.network.points.counts())
+    if baseline is None or any(one.rule == PROGRESS.name for one in referee.violations):
+        return
+    for text in differences(baseline.end, end):
+        referee.report(SAME_END, text)
+    if work > (most := baseline.work * WORK_FACTOR + WORK_BASE):
+        referee.report(NO_HOT_LOOP, f"{work} reconciles and requests, more than {most}")
+
+
+class BadSimulation(KapyError):
+    """A simulation cannot run; the message says why."""

@@ -1,0 +1,85 @@
+"""Goals that scenarios wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from kapy.testing.simulation.scenarios.manifests import CLUSTER
+from kapy.testing.simulation.user import View, condition_of, is_true
+
+Goal = Callable[[View], bool]
+
+
+def cluster_is_available(view: View) -> bool:
+    """Whether the cluster is Available, and nothing is rolled out, scaled or deleted."""
+    cluster = view.get("Cluster", CLUSTER)
+    if cluster is None or not is_true(cluster, "Available"):
+        return False
+    for name in ("RollingOut", "ScalingUp", "ScalingDown", "Remediating"):
+        condition = condition_of(cluster, name)
+        if condition is None or condition["status"] != "False":
+            return False
+    topology = cluster["spec"].get("topology")
+    return not topology or is_true(cluster, "TopologyReconciled")
+
+
+def available_with(control_planes: int, workers: int, *, version: str = "") -> Goal:
+    """Return the goal of a cluster with numbers of machines, all of a version."""
+
+    def holds(view: View) -> bool:
+        machines = view.machines()
+        return (
+            cluster_is_available(view)
+            and len(view.machines(control_plane=True)) == control_planes
+            and len(view.machines(control_plane=False)) == workers
+            and all(not one["metadata"].get("deletionTimestamp") for one in machines)
+            and all(is_true(one, "Available") for one in machines)
+            and all(not version or one["spec"]["version"] == version for one in machines)
+        )
+
+    return holds
+
+
+def without(names: list[str], goal: Goal) -> Goal:
+    """Return a goal that needs that some Machines are gone."""
+
+    def holds(view: View) -> bool:
+        there = {one["metadata"]["name"] for one in view.machines()}
+        return there.isdisjoint(names) and goal(view)
+
+    return holds
+
+
+def deletion_waits_for(machine: str, word: str) -> Goal:
+    """Return the goal that a Machine's deletion waits, and says for what."""
+
+    def holds(view: View) -> bool:
+        found = view.get("Machine", machine)
+        condition = None if found is None else condition_of(found, "Deleting")
+        return condition is not None and word in condition.get("message", "")
+
+    return holds
+
+
+def is_paused_everywhere(view: View) -> bool:
+    """Whether every object of a cluster says that it is paused."""
+    return all(is_true(one, "Paused") for kind in _PAUSABLE for one in view.all(kind))
+
+
+_PAUSABLE: Final = (
+    "Cluster",
+    "Machine",
+    "MachineSet",
+    "MachineDeployment",
+    "KubeadmControlPlane",
+    "KubeadmConfig",
+    "DevMachine",
+    "DevCluster",
+)
+
+
+def nothing_is_left(view: View) -> bool:
+    """Whether no object of a cluster is left."""
+    kinds = ("Cluster", "Machine", "DevMachine", "DevCluster", "KubeadmConfig", "MachineSet")
+    return not any(view.all(kind) for kind in kinds)

@@ -1,0 +1,22 @@
+"""One scenario: what a user does, and which goals must be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from kapy.testing.simulation.user import User
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A scenario. prepare: runs without faults, up to the state in which the scenario begins.
+    play: what happens under faults. text: one line of help. seconds: how long the undisturbed run
+    may take at most.
+    """
+
+    name: str
+    text: str
+    play: Callable[[User], Awaitable[None]]
+    prepare: Callable[[User], Awaitable[None]] | None = None
+    seconds: float = 20.0

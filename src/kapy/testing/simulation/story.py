@@ -1,0 +1,55 @@
+"""A failing run as a short story: which write, which fault, what differed, and how to replay it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kapy.kube import Document
+from kapy.testing.simulation.points import FAULT_KINDS, Fault, format_faults
+from kapy.testing.simulation.rules.rule import Violation
+
+MOST: Final = 12
+"""Violations that a story tells."""
+
+
+def story_of(
+    scenario: str,
+    seed: int,
+    faults: Sequence[Fault],
+    violations: Sequence[Violation],
+    steps: Sequence[Document],
+) -> str:
+    """Return the story. steps: the trace of the run."""
+    return "\n".join(_lines(scenario, seed, faults, violations, steps)) + "\n"
+
+
+def replay_command(scenario: str, seed: int, faults: Sequence[Fault]) -> str:
+    """Return the command that plays a run again."""
+    command = f"kapy simulate --scenario {scenario} --seed {seed}"
+    return f"{command} --faults {format_faults(faults) or 'none'}"
+
+
+def _lines(
+    scenario: str,
+    seed: int,
+    faults: Sequence[Fault],
+    violations: Sequence[Violation],
+    steps: Sequence[Document],
+) -> Iterator[str]:
+    yield f"Scenario {scenario}, seed {seed}:"
+    happened = {step["point"]: step for step in steps if step["what"] == "fault"}
+    for fault in faults:
+        step = happened.get(str(fault.point))
+        text = FAULT_KINDS[fault.kind].text
+        if step is None:
+            yield f"  {fault} was not reached"
+            continue
+        request = f" at {step['request']}" if step["request"] else ""
+        yield f"  {step['time']:9.3f} s  step {step['step']:<5} {fault}{request}: {text}"
+    yield "Broken rules:"
+    for violation in violations[:MOST]:
+        yield f"  {violation.time:9.3f} s  {violation}"
+    if len(violations) > MOST:
+        yield f"  … and {len(violations) - MOST} more"
+    yield f"Replay: {replay_command(scenario, seed, faults)}"

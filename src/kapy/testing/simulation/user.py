@@ -1,0 +1,201 @@
+"""The user of a simulated management cluster: acts, and waits for what must come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from kapy.api.kinds import KINDS
+from kapy.apps.manifests import apply_manifests
+from kapy.client.client import Client
+from kapy.kube import Document, Key, yaml
+from kapy.kube.errors import ApiError, Invalid, KapyError, NotFound
+from kapy.kube.http import ADMIN
+from kapy.kube.names import NODES, SECRETS, Resource
+from kapy.testing.simulation.world import World
+
+NAMESPACE: Final = "default"
+PATIENCE: Final = 6000.0
+"""Seconds in which a goal must be reached: several times the longest back-off."""
+POLL: Final = 1.0
+
+RESOURCES: Final[dict[str, Resource]] = {
+    "Secret": SECRETS,
+    **{kind.name: kind.type_of().RESOURCE for kind in KINDS},
+}
+
+
+class GoalMissed(KapyError):
+    """A goal was not reached in time; the message names it and the last state."""
+
+
+class View:
+    """The stored objects, as the scenario's user sees them."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def all(self, kind: str) -> list[Document]:
+        """Return all objects of a kind."""
+        return self._world.documents(RESOURCES[kind])
+
+    def get(self, kind: str, name: str) -> Document | None:
+        """Return an object, None if it does not exist."""
+        for document in self.all(kind):
+            if document["metadata"]["name"] == name:
+                return document
+        return None
+
+    def machines(self, *, control_plane: bool | None = None) -> list[Document]:
+        """Return the Machines, all or those of control planes or of workers."""
+        return [
+            one
+            for one in self.all("Machine")
+            if control_plane is None or is_control_plane(one) == control_plane
+        ]
+
+    def is_true(self, kind: str, name: str, *conditions: str) -> bool:
+        """Return whether conditions of an object are True for its last generation."""
+        document = self.get(kind, name)
+        return document is not None and all(is_true(document, one) for one in conditions)
+
+
+def is_control_plane(machine: Document) -> bool:
+    """Return whether a Machine belongs to a control plane."""
+    return "cluster.x-k8s.io/control-plane" in (machine["metadata"].get("labels") or {})
+
+
+def condition_of(document: Document, type_: str) -> Document | None:
+    """Return a condition of an object."""
+    for one in (document.get("status") or {}).get("conditions") or ():
+        if one["type"] == type_:
+            condition: Document = one
+            return condition
+    return None
+
+
+def is_true(document: Document, type_: str) -> bool:
+    """Return whether a condition is True for the object's generation."""
+    condition = condition_of(document, type_)
+    generation = document["metadata"].get("generation", 0)
+    return (
+        condition is not None
+        and condition["status"] == "True"
+        and condition.get("observedGeneration", generation) >= generation
+    )
+
+
+class User:
+    """Acts on the world without faults. goals: the reached goals with their times."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.view = View(world)
+        self.goals: list[tuple[str, float]] = []
+
+    async def apply(self, objects: str | Sequence[Document]) -> None:
+        """Apply a YAML text, or documents."""
+        documents = yaml.load_all(objects) if isinstance(objects, str) else list(objects)
+        self.world.trace.add("user", does="apply", objects=len(documents))
+        await self._insist(lambda: apply_manifests(self.world.client, documents))
+
+    async def apply_there(self, cluster: str, objects: Sequence[Document]) -> None:
+        """Apply objects in a workload cluster."""
+        self.world.trace.add("user", does="apply there", objects=len(objects))
+        workload = self.world.cloud.get(Key(NAMESPACE, cluster))
+        assert workload is not None
+        client = Client(workload.server.transport(ADMIN), field_manager="kubectl")
+        await self._insist(lambda: apply_manifests(client, objects))
+
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        await asyncio.sleep(seconds)
+
+    async def patch(self, kind: str, name: str, patch: Document) -> None:
+        """Merge-patch an object."""
+        self.world.trace.add("user", does="patch", object=f"{kind}/{name}")
+        key = Key(NAMESPACE, name)
+        await self._insist(lambda: self.world.client.patch(RESOURCES[kind], key, patch))
+
+    async def delete(self, kind: str, name: str) -> None:
+        """Delete an object."""
+        self.world.trace.add("user", does="delete", object=f"{kind}/{name}")
+        key = Key(NAMESPACE, name)
+        try:
+            await self._insist(lambda: self.world.client.delete(RESOURCES[kind], key))
+        except NotFound:
+            return
+
+    async def _insist(self, act: Callable[[], Any]) -> None:
+        """Repeat an action that the server refuses for the moment."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + PATIENCE
+        while True:
+            try:
+                await act()
+            except NotFound:
+                raise
+            except ApiError as error:
+                if isinstance(error, Invalid) or loop.time() > deadline:
+                    raise GoalMissed(f"what the user did was refused: {error}") from None
+                await asyncio.sleep(5.0)
+            else:
+                return
+
+    async def until(self, goal: str, holds: Callable[[View], bool]) -> None:
+        """Wait until a goal is reached. Raises GoalMissed."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + PATIENCE
+        while not holds(self.view):
+            if loop.time() > deadline:
+                raise GoalMissed(f"{goal}: not reached in {PATIENCE:.0f} s; {self._state()}")
+            await asyncio.sleep(POLL)
+        self.world.trace.add("goal", goal=goal)
+        self.goals.append((goal, self.world.now()))
+
+    def _state(self) -> str:
+        """Return the conditions that are not as they should be."""
+        lines = []
+        for kind in ("Cluster", "KubeadmControlPlane", "MachineDeployment", "Machine"):
+            for one in self.view.all(kind):
+                for name in ("Available", "Ready", "Deleting", "ScalingUp", "RollingOut"):
+                    found = condition_of(one, name)
+                    if found is not None and (found["status"] == "True") != (
+                        name in ("Available", "Ready")
+                    ):
+                        message = " ".join(str(found.get("message", "")).split())
+                        title = f"{kind} {one['metadata']['name']}"
+                        lines.append(f"{title}: {name}={found['status']} {message}")
+        return "; ".join(lines)[:2000]
+
+    # the cloud
+
+    def break_node(self, cluster: str, machine: str) -> None:
+        """Let the kubelet of a machine report that its Node is not ready, for good."""
+        self._set_node(cluster, machine, "False")
+
+    def mend_node(self, cluster: str, machine: str) -> None:
+        """Let the kubelet of a machine report that its Node is ready."""
+        self._set_node(cluster, machine, "True")
+
+    def _set_node(self, cluster: str, machine: str, status: str) -> None:
+        self.world.trace.add("cloud", does=f"node ready {status}", machine=machine)
+        workload = self.world.cloud.get(Key(NAMESPACE, cluster))
+        assert workload is not None
+        node = workload.objects.get(NODES, "", machine)
+        if node is None:
+            return
+        now = self.world.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+        conditions = [
+            {**one, "status": status, "lastTransitionTime": now} if one["type"] == "Ready" else one
+            for one in node["status"]["conditions"]
+        ]
+        metadata = dict(node["metadata"])
+        changed = {
+            **node,
+            "metadata": metadata,
+            "status": {**node["status"], "conditions": conditions},
+        }
+        context = workload.server.context
+        context.store.put(context.store.table("nodes"), "", machine, changed)

@@ -1,0 +1,163 @@
+"""A management cluster on virtual time, with four managers and a cloud that outlives them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+
+from kapy._aio.clock import Clock, loop_clock
+from kapy._aio.services import run_services
+from kapy.apiserver.server import Server
+from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
+from kapy.apps.admission import AdmissionRules
+from kapy.apps.conversion import convert_documents
+from kapy.apps.definitions import install_definitions
+from kapy.apps.settings import EMBEDDED_GATES
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.http import ADMIN
+from kapy.kube.names import Resource
+from kapy.providers.inmemory import InMemoryClusters
+from kapy.providers.inmemory.workload.cluster import WorkloadCluster
+from kapy.sdk import Endpoint
+from kapy.testing.simulation.etcd import DurableEtcd
+from kapy.testing.simulation.network import Decide, Network
+from kapy.testing.simulation.processes import MANAGERS, Machinery, Manager
+from kapy.testing.simulation.trace import Trace
+
+HISTORY: float = 1 << 40
+"""The limit of a server's history: it must not depend on the size of random keys."""
+
+
+class Cloud(InMemoryClusters):
+    """The infrastructure: it outlives its manager. opened: called with each new cluster."""
+
+    def __init__(self, clock: Clock, seed: int) -> None:
+        super().__init__(clock=clock, seed=seed)
+        self.opened: list[Callable[[WorkloadCluster], None]] = []
+
+    def open(self, cluster: Key, uid: str, endpoint: Endpoint) -> WorkloadCluster:
+        """Return the workload cluster of a Cluster; open it if there is none."""
+        known = self.get(cluster)
+        workload = super().open(cluster, uid, endpoint)
+        if workload is not known:
+            workload.server.context.rng.seed(f"{self.seed}/{cluster}")
+            workload.server.store.history.limit = int(HISTORY)
+            workload.etcd = DurableEtcd(uid)
+            for notice in self.opened:
+                notice(workload)
+        return workload
+
+
+class World:
+    """A management cluster under simulation.
+
+    client: acts as the administrator, without faults. failures: managers that failed by themselves.
+    """
+
+    def __init__(self, seed: int, decide: Decide) -> None:
+        self.seed = seed
+        self.clock = loop_clock()
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
+        self.trace = Trace(self.now)
+        self.network = Network(seed, self.trace, decide)
+        self.cloud = Cloud(self.clock, seed)
+        rules = AdmissionRules(EMBEDDED_GATES)
+        self.server = Server.open(
+            None, clock=self.clock, admission=(rules,), convert=convert_documents
+        )
+        self.server.context.rng.seed(f"{seed}/server")
+        self.server.store.history.limit = int(HISTORY)
+        self.client = Client(self.server.transport(ADMIN), field_manager="kubectl")
+        rules.enable_reads(self.client)
+        self.failures: list[str] = []
+        self.managers: dict[str, Manager] = {}
+        self.reconciled: dict[str, int] = {}
+        self._group: asyncio.TaskGroup | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def now(self) -> float:
+        """Return the seconds since the begin."""
+        return self._loop.time() - self._began
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Return whether a fault has happened."""
+        return self.network.is_disturbed
+
+    @property
+    def work(self) -> int:
+        """Return how many reconciles and requests there were."""
+        return sum(self.reconciled.values()) + sum(self.network.requests.values())
+
+    def spawn(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run a task that ends with the world."""
+
+        async def run() -> None:
+            with suppress(Exception):
+                await work()
+
+        assert self._group is not None
+        task = self._group.create_task(run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def documents(self, resource: Resource) -> list[Document]:
+        """Return all stored objects of a resource."""
+        table = self.server.store.peek(resource.group_resource)
+        return [] if table is None else list(table.scan(""))
+
+    def _failed(self, manager: str, error: BaseException) -> None:
+        self.failures.append(f"the {manager} manager ended by itself: {error!r}")
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Run the server and all managers while the context is open."""
+        shared = Machinery(
+            transport=lambda: self.server.transport(ADMIN),
+            in_memory=self.cloud,
+            clock=self.clock,
+            network=self.network,
+            seed=self.seed,
+            spawn=self.spawn,
+            failed=self._failed,
+            reconciled=self.reconciled,
+        )
+        self.network.spawn = self.spawn
+        failure: Exception | None = None
+        async with run_services(server=self.server.run):
+            await asyncio.sleep(0)
+            await install_definitions(self.client)
+            add_kube_controllers(self.server)
+            self.managers = {name: Manager(name, shared) for name in MANAGERS}
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                keepers = [group.create_task(one.keep()) for one in self.managers.values()]
+                try:
+                    await self._working()
+                    yield
+                except Exception as error:
+                    failure = error
+                finally:
+                    self._end(keepers)
+        if failure is not None:
+            raise failure
+
+    async def _working(self) -> None:
+        """Wait until the controllers of every manager work."""
+        for manager in self.managers.values():
+            await manager.started.wait()
+            runtime = manager.processes[0].runtime
+            assert runtime is not None
+            await runtime.working.wait()
+
+    def _end(self, keepers: list[asyncio.Task[None]]) -> None:
+        for task in [*keepers, *self._tasks]:
+            task.cancel()
+
+    def close(self) -> None:
+        """Close the servers."""
+        self.cloud.close()
+        self.server.close()

@@ -1,0 +1,85 @@
+"""Server-sent events: a page hears that what it shows has changed, and asks for it again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import Final, TypeAlias
+
+from kapy.ui.web import EVENTS, WebResponse
+
+LEAST_PAUSE: Final = 0.25
+"""Seconds between two events at least: a rollout changes many objects at once."""
+LONGEST_PAUSE: Final = 10.0
+PAUSES: Final = 5.0
+"""Times that the pause is as long as the last page took: the share of the time that pages cost."""
+HEARTBEAT: Final = 15.0
+"""Seconds after which a browser hears at the latest that the connection is alive."""
+
+CHANGE: Final = b"event: change\ndata: 1\n\n"
+
+
+async def _no_version() -> None:
+    """Of what has no version, each signal is a change."""
+
+
+class Subscription:
+    """Signals changes to one open page.
+
+    version: returns what changes with that which the page shows; a signal without is ignored.
+    changed: set by each signal. is_ended: no more follow.
+    """
+
+    def __init__(self, version: Callable[[], Awaitable[object]] = _no_version) -> None:
+        self.changed = asyncio.Event()
+        self.is_ended = False
+        self._version = version
+        self._last: object = None
+
+    def end(self) -> None:
+        """Signal that nothing signals changes any more."""
+        self.is_ended = True
+        self.changed.set()
+
+    async def wait(self) -> None:
+        """Wait for a change since the last wait."""
+        while True:
+            await self.changed.wait()
+            self.changed.clear()
+            last, self._last = self._last, await self._version()
+            if self.is_ended or self._last is None or self._last != last:
+                return
+
+
+def pause_after(seconds: float) -> float:
+    """The pause after a page that took some seconds."""
+    return min(max(PAUSES * seconds, LEAST_PAUSE), LONGEST_PAUSE)
+
+
+Subscribe: TypeAlias = Callable[[], AbstractAsyncContextManager[Subscription]]
+
+
+def change_events(subscribe: Subscribe, seconds: Callable[[], float]) -> WebResponse:
+    """A stream with an event for each change; it is subscribed while it is read.
+
+    seconds: returns how long the last page took that showed a change.
+    """
+    return WebResponse(kind=EVENTS, stream=_events(subscribe, seconds))
+
+
+async def _events(
+    subscribe: Subscribe, seconds: Callable[[], float]
+) -> AsyncGenerator[bytes, None]:
+    yield b"retry: 1000\n\n"
+    async with subscribe() as subscription:
+        yield CHANGE  # what changed between the page and its stream
+        while not subscription.is_ended:
+            is_change = False
+            with suppress(TimeoutError):
+                async with asyncio.timeout(HEARTBEAT):
+                    await subscription.wait()
+                    is_change = True
+            yield CHANGE if is_change else b": alive\n\n"
+            if is_change:
+                await asyncio.sleep(pause_after(seconds()))

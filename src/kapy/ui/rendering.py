@@ -1,0 +1,93 @@
+"""Templates: every value is escaped where it is inserted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from functools import cache
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from kapy.kube import Document
+from kapy.kube.age import age
+from kapy.ui.assets import asset_url
+from kapy.ui.documents import moment_of
+from kapy.ui.rows import STATES
+from kapy.ui.web import HTML, PREFIX, WebResponse, cluster_url
+
+T = TypeVar("T")
+
+MOST_THREADS: Final = 2
+"""Pages that are computed on threads at a time; further ones wait."""
+LARGE_DOCUMENTS: Final = 5000
+"""Values of documents from which on a page is computed on a thread."""
+LINE: Final = 100
+"""Characters that count as one value."""
+
+
+def ago(moment: str | datetime | None, now: datetime) -> str:
+    """Return the time since a moment, as text; "" if it is not known."""
+    then = moment_of(moment) if isinstance(moment, str) else moment
+    return "" if then is None else age(abs(now - then))
+
+
+_WORDS: Final[dict[str, str]] = {state: state for state in STATES}
+STATE_WORDS: Final[Mapping[str, str]] = {**_WORDS, "failing": "not available"}
+"""The words for states; colour alone carries no meaning."""
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("kapy.ui"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals |= {"ui": PREFIX, "asset": asset_url, "cluster_url": cluster_url}
+    environment.globals["state_words"] = STATE_WORDS
+    environment.filters |= {"ago": ago, "ms": lambda seconds: f"{seconds * 1000:.0f} ms"}
+    return environment
+
+
+def page(template: str, values: Mapping[str, Any], *, status: int = 200) -> WebResponse:
+    """Render a page."""
+    text = _environment().get_template(template).render(values)
+    return WebResponse(status, text.encode("utf-8", "replace"), HTML)
+
+
+async def compute(function: Callable[[], T]) -> T:
+    """Call a function on one of few threads, beside the other work of the process."""
+    return await asyncio.get_running_loop().run_in_executor(_threads(), function)
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="kapy-ui")
+
+
+def is_large(documents: Iterable[Document | None], limit: int = LARGE_DOCUMENTS) -> bool:
+    """Report whether documents have more values than the event loop should look at in one go.
+
+    It ends at the limit, and descends without recursion.
+    """
+    rest: list[Any] = list(documents)
+    seen = 0
+    while rest:
+        value = rest.pop()
+        if isinstance(value, dict):
+            rest.extend(islice(value.values(), limit))
+        elif isinstance(value, list):
+            rest.extend(islice(value, limit))
+        elif isinstance(value, str):
+            seen += len(value) // LINE
+        seen += 1
+        if seen > limit:
+            return True
+    return False

@@ -1,0 +1,60 @@
+"""The owner tree of a cluster as rows of a table, with the states that `describe` shows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from kapy.clusterctl.describe import Node
+from kapy.clusterctl.describe.row import Row, row_of, row_of_condition, title_of
+from kapy.clusterctl.describe.tree import conditions
+from kapy.kube import Document
+from kapy.ui.documents import text_at
+
+DEEPEST: Final = 6
+"""Levels of indentation."""
+
+
+class ConditionRow(NamedTuple):
+    """One condition in words. since: RFC 3339."""
+
+    type: str
+    since: str
+    row: Row
+
+
+class TreeRow(NamedTuple):
+    """One object, group or heading. reference: of the object's own page, None without one."""
+
+    depth: int
+    kind: str
+    name: str
+    version: str
+    row: Row
+    is_deleting: bool
+    reference: Document | None
+
+
+def tree_rows(root: Node, now: datetime, depth: int = 0) -> Iterator[TreeRow]:
+    """The rows from top to bottom."""
+    kind, name, version = title_of(root)
+    document = root.document
+    is_deleting = bool(document and document["metadata"].get("deletionTimestamp"))
+    name, row = name.rpartition("/")[2], row_of(root, now)
+    yield TreeRow(min(depth, DEEPEST), kind, name, version, row, is_deleting, document)
+    for child in sorted(root.children, key=lambda one: (-one.order, title_of(one))):
+        yield from tree_rows(child, now, depth + 1)
+
+
+def conditions_of(document: Document, now: datetime, only: str = "") -> list[ConditionRow]:
+    """The conditions of an object, or one of them: what is not as it should be first."""
+    rows = [
+        ConditionRow(
+            text_at(one, "type"), text_at(one, "lastTransitionTime"), row_of_condition(one, now)
+        )
+        for one in conditions(document)
+        if only in ("", one.get("type"))
+    ]
+    order = {"bad": 0, "unknown": 1}
+    return sorted(rows, key=lambda one: (order.get(one.row.mood, 2), one.type))

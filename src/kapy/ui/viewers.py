@@ -1,0 +1,129 @@
+"""The state that the server keeps for each viewer: client, rights and watched fleet."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from random import Random
+from typing import Final
+
+from kapy._aio.clock import Clock
+from kapy.client.client import Client
+from kapy.client.kinds import Kinds
+from kapy.clusterctl.describe.source import CLUSTERS
+from kapy.kube.http import User
+from kapy.ui.fleet import Fleet
+from kapy.ui.hook_calls import HookCalls
+from kapy.ui.rights import Rights
+
+log = logging.getLogger(__name__)
+
+MOST_VIEWERS: Final = 50
+DISCOVERY_LIFE: Final = timedelta(minutes=1)
+LINGER: Final = 60.0
+"""Seconds for which a fleet that no page follows stays, for the next page."""
+
+Connect = Callable[[User], Client]
+"""Returns a client that acts with the rights of a user."""
+
+Namespaces = Callable[[], Sequence[str]]
+"""The namespaces to try for a viewer who may not list namespaces."""
+
+
+class Viewer:
+    """One user. All reads and writes of their pages go through `client`.
+
+    untried: namespaces whose clusters are not shown, as nobody asked whether they may be.
+    page_seconds: how long the last page of each route took.
+    """
+
+    def __init__(self, user: User, client: Client, clock: Clock, namespaces: Sequence[str]) -> None:
+        self.user = user
+        self.client = client
+        self.rights = Rights(client, clock, namespaces)
+        self._clock = clock
+        self._kinds = (clock(), Kinds(client))
+        self.calls = HookCalls(client, clock)
+        self.untried = 0
+        self.page_seconds: dict[str, float] = {}
+        self._fleet: Fleet | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def kinds(self) -> Kinds:
+        """The kinds of the server, discovered anew from time to time."""
+        now = self._clock()
+        if now - self._kinds[0] > DISCOVERY_LIFE:
+            self._kinds = (now, Kinds(self.client))
+        return self._kinds[1]
+
+    async def fleet(self, group: asyncio.TaskGroup) -> Fleet:
+        """The clusters that the viewer may see now. Raises ApiError, Unreachable."""
+        namespaces, self.untried = await self.rights.namespaces_with("list", CLUSTERS)
+        if self._fleet is None or self._fleet.namespaces != tuple(namespaces):
+            self.close()
+            fleet = self._fleet = Fleet(self.client, namespaces, Random())
+            services = (fleet.run, self.calls.run)
+            self._tasks = [group.create_task(run_guarded(one)) for one in services]
+        self._keep()
+        return self._fleet
+
+    def close(self) -> None:
+        """End the watches."""
+        for task in self._tasks:
+            task.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._fleet is not None:
+            self._fleet.end_streams()
+        self._fleet, self._tasks, self._timer = None, [], None
+
+    def _keep(self) -> None:
+        """Keep the fleet for a while; then close it unless a page follows it."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(LINGER, self._close_if_unwatched)
+
+    def _close_if_unwatched(self) -> None:
+        if self._fleet is not None and self._fleet.is_watched:
+            self._keep()
+        else:
+            self.close()
+
+
+async def run_guarded(service: Callable[[], Awaitable[None]]) -> None:
+    """Run a service; its failure ends neither the other pages nor the plane."""
+    try:
+        await service()
+    except Exception:
+        log.exception("a watch of the fleet page failed")
+
+
+class Viewers:
+    """The viewers by user; the one who was here longest ago makes room for a new one."""
+
+    def __init__(self, connect: Connect, clock: Clock, namespaces: Namespaces) -> None:
+        self._connect = connect
+        self._clock = clock
+        self._namespaces = namespaces
+        self._viewers: dict[object, Viewer] = {}
+
+    def of(self, user: User) -> Viewer:
+        """The viewer for a user; users with different groups are different viewers."""
+        extra = tuple(sorted((key, tuple(values)) for key, values in user.extra.items()))
+        identity = (user.name, user.groups, user.uid, extra)
+        viewer = self._viewers.pop(identity, None)
+        if viewer is None:
+            viewer = Viewer(user, self._connect(user), self._clock, self._namespaces())
+            while len(self._viewers) >= MOST_VIEWERS:
+                self._viewers.pop(next(iter(self._viewers))).close()
+        self._viewers[identity] = viewer
+        return viewer
+
+    def close(self) -> None:
+        """End all watches."""
+        for viewer in self._viewers.values():
+            viewer.close()

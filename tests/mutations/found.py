@@ -1,0 +1,214 @@
+"""Finds mutations with the small models and the simulation, each in a forked process.
+
+A finder is `model:NAME`, or `SCENARIO` or `SCENARIO@FAULTS`, both with seed 0.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from kapy.testing.simulation import SCENARIOS, Baseline, parse_faults, run
+from kapy.testing.simulation.campaign import baseline_of
+from tests.models import control_plane, rollout
+from tests.models.explorer import explore
+from tests.models.test_control_plane import SMALL
+from tests.models.test_rollout import CASES
+from tests.mutations.catalogue import CATALOGUE
+from tests.mutations.live import apply
+from tests.mutations.mutation import Mutation
+
+SEED: Final = 0
+LIMIT: Final = 240
+"""Real seconds for one mutation; one that runs for ever is found, too."""
+
+FINDERS: Final[Mapping[str, str]] = {
+    "the etcd member of a starting Machine is removed as unknown": "model:control-plane",
+    "an etcd member without a Machine stays": "model:control-plane",
+    "quorum is half of the members": "model:control-plane",
+    "a Machine's etcd member is removed before its Node is drained": "model:control-plane",
+    "a Machine goes with its etcd member still in the cluster": "model:control-plane",
+    "a rollout surges by one more": "model:control-plane",
+    "a retry makes a control plane Machine under another name": "heal-control-plane",
+    "the control plane goes before its Machines are gone": "delete",
+    "Machines that are still there do not count as surge": "model:rollout",
+    "maxUnavailable is rounded up": "model:rollout",
+    "maxSurge is rounded down": "model:rollout",
+    "a rollout that may neither surge nor shrink stands still": "model:rollout",
+    "clones of other MachineSets are taken for our own": "create",
+    "a scale-down deletes Machines beyond those that are being deleted": "scale-workers",
+    "the surge is not added to the desired replicas": "model:rollout",
+    "more Machines are missing than are": "model:rollout",
+    "the new set grows beyond the desired replicas": "model:rollout",
+    "the new set never grows": "model:rollout",
+    "available Machines of the sets are counted as wanted": "model:rollout",
+    "existing Machines are taken for wanted ones": "model:rollout",
+    "one Machine less may be available": "model:rollout",
+    "old sets are never shrunk by available Machines": "model:rollout",
+    "an old set shrinks by one too many": "model:rollout",
+    "the new set never begins": "model:rollout",
+    "old sets stay": "model:rollout",
+    "maxUnavailable counts although nothing may be unavailable": "model:rollout",
+    "maxUnavailable and maxSurge are swapped": "model:rollout",
+    "maxUnavailable is ignored": "model:rollout",
+    "a joining member without a name is taken for a stranger": "model:control-plane",
+    "the unstarted member of a lost Machine stays": "model:control-plane",
+    "a Machine in deletion holds up the replacement of a lost one": "model:control-plane",
+    "the first Machine in deletion is let go without a look at etcd": "model:control-plane",
+    "the member of a running Machine in deletion counts as lost": "model:control-plane",
+    "the member of a lost Machine in deletion counts as running": "model:control-plane",
+    "the unstarted member of a lost Machine blocks its replacement": "model:control-plane",
+    "etcd does without any member": "model:control-plane",
+    "quorum is counted without the member that leaves": "model:control-plane",
+    "the member of a Machine without a Node is left behind": "model:control-plane",
+    "an unsafe member is removed as its Machine goes": "model:control-plane",
+    "a control plane never grows": "model:control-plane",
+    "a control plane never shrinks": "model:control-plane",
+    "a Machine is added before the former one has joined": "model:control-plane",
+    "a refused connection is tried again after 30 seconds": "create",
+    "a Machine waits for a providerID that it has": "create",
+    "a MachineSet is not woken by its Machines": "create",
+    "a refused eviction is not tried again": "drain",
+    "a drain ignores PodDisruptionBudgets": "drain",
+    "no Node is drained": "drain",
+    "a paused MachineSet goes on": "pause",
+    "a paused Machine is deleted": "pause",
+    "the init lock is not released": "create",
+    "MachineSets of two templates have the same hash": "upgrade-workers",
+    "a machine is not deleted in the cloud": "delete",
+    "a DevCluster without annotations is not reconciled": "create",
+    "a template of v1beta1 without a rollout type is refused": "create-class",
+    "remediation goes on at the limit plus one": "outage",
+    "a Machine goes although its infrastructure is still there": "delete",
+    "a MachineDeployment goes before its MachineSets are gone": "delete",
+    "a Cluster deletes its control plane before its workers": "delete",
+    "the infrastructure goes before the control plane": "delete",
+    "workers upgrade before the control plane is stable": "upgrade-class",
+    "a MachineSet's name changes between attempts": "create@lost-reply@core:w8,stale@core:e11",
+}
+"""The finder of each mutation, by its name."""
+
+
+ISSUES: Final[Mapping[str, int]] = {
+    "a MachineSet's name changes between attempts": 13649,
+    "the member of a Machine without a Node is left behind": 11772,
+    "the unstarted member of a lost Machine stays": 13221,
+    "a joining member without a name is taken for a stranger": 14197,
+    "a Machine's etcd member is removed before its Node is drained": 11138,
+    "a template of v1beta1 without a rollout type is refused": 12605,
+    "the init lock is not released": 5814,
+}
+"""The issue of Cluster API that tells of the same bug."""
+
+
+class Found(NamedTuple):
+    """rule: the broken promise, "" if the finder finds nothing."""
+
+    mutation: Mutation
+    finder: str
+    rule: str
+
+
+def find_all(texts: Sequence[str] = ()) -> Iterator[Found]:
+    """Try every mutation that has a finder, or those with a text in name or file."""
+    chosen = [
+        one
+        for one in CATALOGUE
+        if one.name in FINDERS
+        and (not texts or any(text in one.name or text in one.file for text in texts))
+    ]
+    for name in sorted({FINDERS[one.name].partition("@")[0] for one in chosen}):
+        if name in SCENARIOS:
+            baseline_of(name, SEED)  # of the source as it is
+    for mutation in chosen:
+        finder = FINDERS[mutation.name]
+        yield Found(mutation, finder, _in_a_fork(mutation, finder))
+
+
+def _in_a_fork(mutation: Mutation, finder: str) -> str:
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if not pid:
+        signal.alarm(LIMIT)
+        try:
+            apply(mutation)
+            rule = _find(finder)
+        except Exception as error:
+            rule = f"error: {type(error).__name__}"
+        os.write(writer, msgspec.json.encode(rule))
+        os._exit(0)
+    os.close(writer)
+    content = os.read(reader, 1 << 16)
+    os.close(reader)
+    os.waitpid(pid, 0)
+    return msgspec.json.decode(content, type=str) if content else "it does not end"
+
+
+def _find(finder: str) -> str:
+    """Return the promise that is broken, "" for none."""
+    kind, _, name = finder.partition(":")
+    if kind == "model":
+        return _find_by_model(name)
+    scenario, _, faults = finder.partition("@")
+    baseline: Baseline = baseline_of(scenario, SEED)
+    outcome = run(SCENARIOS[scenario], SEED, parse_faults(faults), baseline=baseline)
+    return outcome.violations[0].rule if outcome.violations else ""
+
+
+def _find_by_model(name: str) -> str:
+    if name == "rollout":
+        problems = (explore(rollout.model_of(one)).problem for one in CASES)
+    else:
+        problems = (explore(control_plane.model_of(one)).problem for one in SMALL)
+    return next((one.splitlines()[0] for one in problems if one), "")
+
+
+_HEADER: Final = """\
+# Mutations that models and simulation find
+
+Each row is a bug that was put into kapy, one at a time: `make mutations ARGS=--found` tries all of
+them and fails if one is not found. A model explores every state; a scenario runs with seed 0. See
+[how kapy is simulated](../concepts/simulation.md).
+
+| bug | found by | broken promise | Cluster API |
+|---|---|---|---|
+"""
+
+
+def page(results: Sequence[Found]) -> str:
+    """The table of what found what, as Markdown."""
+    rows = (
+        f"| {one.mutation.name} | {one.finder} | {one.rule} | {_issue(one.mutation.name)} |"
+        for one in results
+    )
+    return _HEADER + "\n".join(rows) + "\n"
+
+
+def _issue(name: str) -> str:
+    number = ISSUES.get(name)
+    link = f"https://github.com/kubernetes-sigs/cluster-api/issues/{number}"
+    return f"[{number}]({link})" if number else ""
+
+
+def main(words: Sequence[str]) -> int:
+    """Try mutations, and print or write the table; 1 if one was not found."""
+    logging.disable(logging.CRITICAL)
+    target = next((one for one in words if one.endswith(".md")), None)
+    results = []
+    for one in find_all([one for one in words if not one.endswith(".md")]):
+        results.append(one)
+        verdict = "found   " if one.rule else "NOT FOUND"
+        sys.stdout.write(f"{verdict} {one.mutation.name}: {one.finder}, {one.rule}\n")
+        sys.stdout.flush()
+    left = sum(not one.rule for one in results)
+    sys.stdout.write(f"{len(results)} mutations, {left} not found by models and simulation\n")
+    if target is not None:
+        Path(target).write_text(page(results), encoding="utf-8")
+    return 1 if left or not results else 0

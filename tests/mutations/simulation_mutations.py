@@ -1,0 +1,114 @@
+"""Bugs of Cluster API's history, and of controllers at large, that the simulation finds."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutations.mutation import Mutation
+
+UNDISTURBED: Final = ("tests/testing/simulation/test_undisturbed.py",)
+
+WAITS: Final = (
+    Mutation(
+        "a refused connection is tried again after 30 seconds",
+        "remote/cluster_cache.py",
+        "        if accessor.client is None:\n            return await self._connect(accessor)\n",
+        "        if accessor.client is None:\n"
+        "            if accessor.failures:\n"
+        "                await asyncio.sleep(30)\n"
+        "            return await self._connect(accessor)\n",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a Machine waits for a providerID that it has",
+        "core/machine/node_conditions.py",
+        "    if machine.spec.provider_id:\n        wanted",
+        "    if False:\n        wanted",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a MachineSet is not woken by its Machines",
+        "core/machineset/controller.py",
+        "    controller.watch(objects.machines, owned, debounce=AGGREGATE_DEBOUNCE)\n",
+        "",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a refused eviction is not tried again",
+        "core/machine/evictions.py",
+        "    if not progress.refused:\n",
+        "    if True:\n",
+        UNDISTURBED,
+    ),
+)
+
+RESTRAINT: Final = (
+    Mutation(
+        "a drain ignores PodDisruptionBudgets",
+        "core/machine/evictions.py",
+        'await client.raw("POST", PODS.path(key.namespace, key.name, "eviction"), body=eviction)',
+        "await client.delete(PODS, key)",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "no Node is drained",
+        "core/machine/drain_steps.py",
+        "if Annotation.EXCLUDE_NODE_DRAINING in machine.metadata.annotations:",
+        "if True:",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a paused MachineSet goes on",
+        "core/machineset/reconcile.py",
+        "if is_paused(machine_set, cluster):",
+        "if False:",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a paused Machine is deleted",
+        "core/machine/reconcile.py",
+        "if is_paused(machine, cluster):",
+        "if False:",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "the init lock is not released",
+        "providers/kubeadm/bootstrap/reconcile.py",
+        "    await scope.dependencies.lock.release(cluster)\n    join",
+        "    join",
+        UNDISTURBED,
+    ),
+)
+
+OWNERSHIP: Final = (
+    Mutation(
+        "MachineSets of two templates have the same hash",
+        "core/machinedeployment/desired.py",
+        'hashed = f"{template_hash(deployment)}-{unique}"',
+        'hashed = "0"',
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a machine is not deleted in the cloud",
+        "sdk/infra_machine_controller.py",
+        "if machine_key(draft.object.metadata) is not None:",
+        "if False:",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a DevCluster without annotations is not reconciled",
+        "sdk/infra_cluster_controller.py",
+        "obj.metadata.annotations.update(answer.annotations)",
+        'draft.before["metadata"]["annotations"].update(answer.annotations)',
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a template of v1beta1 without a rollout type is refused",
+        "api/v1beta1/kubeadm_control_plane.py",
+        'strategy["type"] = strategy.get("type") or "RollingUpdate"',
+        "pass",
+        UNDISTURBED,
+    ),
+)
+
+SIMULATED: Final = (*WAITS, *RESTRAINT, *OWNERSHIP)

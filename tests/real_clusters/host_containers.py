@@ -1,0 +1,112 @@
+"""Containers that stand for machines of one's own: node images with OpenSSH."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from aiodocker import Docker
+
+from kapy.containers import Engine
+from kapy.kube import Key
+from kapy.providers.docker.containers import WORKER, Wanted
+from kapy.providers.docker.host import Host as ContainerHost
+from tests.real_clusters import images
+from tests.real_clusters.parts import HERE, OLD, Release, debian_file_system
+
+SSH: Final = "openssh-server"
+_LIBRARIES: Final = (
+    "crypt wrap audit pam systemd selinux gssapi_krb5 krb5 k5crypto krb5support com_err keyutils "
+    "crypto z cap-ng nsl tirpc"
+)
+_PATTERNS: Final = (
+    "./usr/sbin/sshd",
+    "./usr/bin/ssh-keygen",
+    "./usr/lib/openssh",
+    "./etc/ssh",
+    *(f"./usr/lib/x86_64-linux-gnu/lib{name}[.-]*" for name in _LIBRARIES.split()),
+    *(f"./lib/x86_64-linux-gnu/lib{name}[.-]*" for name in _LIBRARIES.split()),
+)
+
+
+def ssh_file_system() -> Path:
+    """The archive of a file system with OpenSSH, made if the cache has it not."""
+    return debian_file_system("ssh", SSH)
+
+
+async def ensure_image(engine: Engine, release: Release) -> str:
+    """Have the image of a host with Kubernetes of a release, and the newest one in a folder."""
+    name = f"kapy.test/host:{release.version}"
+    mark = images._mark(
+        ssh_file_system().name,
+        images.node_image(release),
+        (HERE / "prepare-host").read_text(),
+    )
+    docker = Docker(engine.address)
+    try:
+        if not await images._has(docker, name, mark):
+            await images._prepare(docker, images.node_image(release), name, mark, _files)
+    finally:
+        await docker.close()
+    return name
+
+
+def _files(folder: Path) -> Mapping[str, Path]:
+    target = folder / "ssh"
+    target.mkdir()
+    subprocess.run(
+        ["tar", "xf", ssh_file_system(), "-C", target, "--wildcards", *_PATTERNS],
+        check=False,
+        capture_output=True,
+    )
+    found = {
+        str(one.relative_to(target)): one for one in sorted(target.rglob("*")) if one.is_file()
+    }
+    return {**found, "opt/prepare": HERE / "prepare-host"}
+
+
+async def start_hosts(
+    engine: Engine, names: Sequence[str], public_key: str, release: Release = OLD
+) -> dict[str, str]:
+    """Start hosts, and return the address of each as soon as SSH answers."""
+    image = await ensure_image(engine, release)
+    host = ContainerHost(lambda: engine, {})
+    cluster = Key("default", "machines-of-ones-own")
+    addresses = {}
+    for name in names:
+        await host.make(Wanted(name=name, cluster=cluster, role=WORKER, image=image))
+        await _until(engine, name, "systemctl is-active --quiet containerd")
+        folder = "/root/.ssh"
+        keys = f"umask 077; mkdir -p {folder}; echo '{public_key}' > {folder}/authorized_keys"
+        await _until(engine, name, f"{keys}; systemctl start ssh")
+        said = await engine.run(
+            name, ["/bin/sh", "-c", "ip -4 -o address show dev eth0 | awk '{print $4}'"]
+        )
+        addresses[name] = said.stdout.split("/")[0].strip()
+    return addresses
+
+
+async def _until(engine: Engine, name: str, script: str) -> None:
+    async with asyncio.timeout(300):
+        while True:
+            if not (await engine.run(name, ["/bin/sh", "-c", script])).exit_code:
+                return
+            await asyncio.sleep(0.5)  # nothing tells when a service runs
+
+
+async def traces(engine: Engine, name: str) -> str:
+    """What a cluster has left on a host, as its user would look for it; "" for nothing."""
+    script = r"""
+for one in kubelet kube-apiserver kube-controller kube-scheduler kube-proxy etcd; do
+    pgrep -x "$one" >/dev/null && echo "process $one"
+done
+ls -d /etc/kubernetes/*.conf /etc/kubernetes/manifests/* /var/lib/etcd/* /var/lib/kubelet/* \
+    /etc/cni/net.d/* /var/lib/kapy-hosts/claim /var/lib/kapy-hosts/boot 2>/dev/null
+iptables-save 2>/dev/null | grep -E 'KUBE|CNI-' | head -n 3
+ip -o link | grep -oE '(veth[0-9a-f]{8}|cni0)' | head -n 3
+ctr -n k8s.io containers ls -q
+true"""
+    return (await engine.run(name, ["/bin/sh", "-c", script])).stdout.strip()

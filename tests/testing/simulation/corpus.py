@@ -1,0 +1,45 @@
+"""Seeds that found something, or that reach far: each must pass for ever."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from kapy.testing.simulation import SCENARIOS, Fault, Outcome, parse_faults, play
+
+
+class Entry(NamedTuple):
+    """One run. why: what it found, or what it reaches."""
+
+    scenario: str
+    seed: int
+    text: str
+    why: str
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        return parse_faults(self.text)
+
+    def __str__(self) -> str:
+        return f"{self.scenario}-{self.seed}-{self.text or 'none'}"
+
+    def play(self) -> Outcome:
+        return play(SCENARIOS[self.scenario], self.seed, self.faults)
+
+
+CORPUS: Final = (
+    Entry("delete-machines", 0, "", "two deletions waited for each other"),
+    Entry(
+        "heal-control-plane",
+        0,
+        "crash-after@control-plane:w4",
+        "a remediation whose mark was not written",
+    ),
+    Entry("create", 0, "late@core:w24", "a clone that came late was left behind"),
+    Entry(
+        "restart",
+        0,
+        "stale@bootstrap:e45",
+        "the boot data of a former Machine of the same name was taken for that of the new one",
+    ),
+    Entry("scale-workers", 0, "late@core:w12", "a write that comes after its decision is old"),
+)

@@ -1,0 +1,16 @@
+"""Faults that broke a rule once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.testing.simulation.corpus import CORPUS, Entry
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", CORPUS, ids=str)
+def test_what_failed_once_holds(entry: Entry) -> None:
+    outcome = entry.play()
+    assert outcome.violations == []
+    happened = [one["fault"] for one in outcome.steps if one["what"] == "fault"]
+    assert len(happened) == len(entry.faults)

@@ -1,0 +1,81 @@
+"""Every fault at every point, by forks, and the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from kapy.cli.root import run as kapy
+from kapy.testing.simulation import SCENARIOS, exhaustive
+from kapy.testing.simulation.campaign import random_runs, shrunk
+from kapy.testing.simulation.forking import Verdict
+from kapy.testing.simulation.points import Point, parse_faults
+from kapy.testing.simulation.rules.rule import Violation
+
+
+def few(point: Point, _: str) -> bool:
+    return point.number % 90 == 7
+
+
+@pytest.mark.slow
+def test_each_child_plays_one_fault() -> None:
+    verdicts = exhaustive(
+        SCENARIOS["create"], 0, ["crash-after", "lost-reply", "stale"], jobs=2, selects=few
+    )
+    assert [one.violations for one in verdicts] == [[]] * len(verdicts)
+    faults = [str(one.faults[0]) for one in verdicts]
+    assert {"crash-after@core:w7", "stale@core:e7"} <= set(faults)
+    assert faults == sorted(set(faults))
+
+
+@pytest.mark.slow
+def test_random_runs_go_on_until_the_time_is_over() -> None:
+    (first,) = random_runs(["create"], 3, faults=2, seconds=0.01)
+    scenario, seed, verdict = first
+    assert (scenario.name, seed, len(verdict.faults)) == ("create", 3, 2)
+    assert verdict.violations == []
+
+
+@pytest.mark.slow
+def test_a_failure_is_told_with_the_command_that_replays_it() -> None:
+    faults = parse_faults("lost-reply@core:w3")
+    failure = shrunk(SCENARIOS["create"], 0, Verdict(faults, [Violation("progress", "why", 2.5)]))
+    assert failure.rules == ("progress",)
+    assert "lost-reply@core:w3 at P" in failure.story
+    assert "2.500 s  progress: why" in failure.story
+    command = "kapy simulate --scenario create --seed 0 --faults lost-reply@core:w3"
+    assert failure.story.endswith(f"Replay: {command}\n")
+
+
+@pytest.mark.slow
+def test_the_command_writes_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "trace.jsonl"
+    words = ["simulate", "--scenario", "create", "--faults", "1", "--trace", str(path)]
+    assert kapy(words) == 0
+    assert capsys.readouterr().out.startswith("ok     create, seed 0: ")
+    steps = [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
+    assert [one["step"] for one in steps] == list(range(1, len(steps) + 1))
+    assert steps[-1]["time"] >= steps[0]["time"]
+
+
+def test_the_command_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert kapy(["simulate", "--list"]) == 0
+    text = capsys.readouterr().out
+    for name in ("upgrade-class", "crash-before", "etcd-quorum"):
+        assert f"  {name} " in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--scenario", "nonsense"], "there is no scenario 'nonsense'"),
+        (["--trace", "-"], "--trace and --until need one --scenario"),
+    ],
+)
+def test_wrong_words_are_refused(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert kapy(["simulate", *words]) != 0
+    assert message in capsys.readouterr().err

@@ -1,0 +1,47 @@
+"""Every scenario with a fault at every write, and random faults for some time.
+
+`make exhaustive` runs the first, `make soak` both (KAPY_SOAK_SECONDS is how long, KAPY_SEED where
+the seeds begin).
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from kapy.testing.simulation import SCENARIOS, exhaustive, random_runs, shrunk
+from kapy.testing.simulation.forking import always, in_rotation
+
+SOAK = bool(os.environ.get("KAPY_SOAK"))
+SECONDS = float(os.environ.get("KAPY_SOAK_SECONDS", "600"))
+SEED = int(os.environ.get("KAPY_SEED", "0"))
+WRITES = ("crash-before", "crash-after", "lost-reply")
+STALE = 15
+"""One event in so many is held back."""
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_fault_at_every_write(name: str) -> None:
+    """One of the kinds in turn; all of them with `make soak`."""
+    selects = always if SOAK else in_rotation(WRITES)
+    verdicts = exhaustive(SCENARIOS[name], SEED, WRITES, selects=selects)
+    failing = [one for one in verdicts if one.violations]
+    assert [shrunk(SCENARIOS[name], SEED, one).story for one in failing[:1]] == []
+    assert len(verdicts) > 10
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_caches_that_lag_behind(name: str) -> None:
+    verdicts = exhaustive(
+        SCENARIOS[name], SEED, ["stale"], selects=lambda point, _: point.number % STALE == 4
+    )
+    failing = [one for one in verdicts if one.violations]
+    assert [shrunk(SCENARIOS[name], SEED, one).story for one in failing[:1]] == []
+
+
+@pytest.mark.skipif(not SOAK, reason="takes as long as asked for: make soak")
+def test_random_faults() -> None:
+    for scenario, seed, verdict in random_runs([], SEED, faults=4, seconds=SECONDS):
+        if verdict.violations:
+            pytest.fail(shrunk(scenario, seed, verdict).story)

@@ -1,0 +1,208 @@
+"""Actions need a session that asks for them, the rights, and a look at their plan."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import re
+from collections.abc import Sequence
+
+import pytest
+
+from kapy._aio.clock import loop_clock, system_clock
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.apps.all_in_one import ManagementPlane, management_plane
+from kapy.apps.manifests import apply_manifests, class_sample
+from kapy.apps.settings import Pages, Settings
+from kapy.cli.planning import PagePlanner
+from kapy.client.client import Client
+from kapy.kube import Document, Key
+from kapy.kube.http import ADMIN, User
+from kapy.kube.names import Resource
+from kapy.kube.yaml import dump_all
+from kapy.testing import on_virtual_time
+from tests.ui.visitor import Answer, Visitor, visiting
+
+CAPYBARA = Key("default", "capybara")
+PAGE = "/actions/default/capybara"
+HOLD = "before-upgrade.hook.cluster.cluster.x-k8s.io/window"
+BINDINGS = Resource(
+    "rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False
+)
+
+
+class _Planner:
+    """Remembers what it was asked to plan."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str | Sequence[Document], bool]] = []
+
+    async def __call__(
+        self, client: Client, objects: str | Sequence[Document], namespace: str, *, deletes: bool
+    ) -> tuple[Document, str]:
+        self.asked.append((objects, deletes))
+        names = ("create", "change", "delete", "machinesCreated", "machinesReplaced")
+        summary = dict.fromkeys((*names, "machinesDeleted"), 0)
+        empty: Document = {"changes": [], "rollouts": []}
+        return {"stages": [], "underWay": empty, "problems": [], "summary": summary}, "the plan"
+
+
+def _form(page: Answer) -> dict[str, str]:
+    """The hidden fields of the form that does an action."""
+    form = page.text.partition('method="post" action="/ui/actions/')[2].partition("</form>")[0]
+    fields = re.findall(r'name="([^"]+)" value="([^"]*)"', form)
+    return {name: html.unescape(value) for name, value in fields}
+
+
+async def _do(visitor: Visitor, query: str) -> Answer:
+    page = await visitor.get(f"{PAGE}?{query}")
+    assert page.status == 200, page.text
+    assert "the plan" in page.text
+    return await visitor.post(PAGE, _form(page))
+
+
+async def _ready(plane: ManagementPlane) -> None:
+    await apply_manifests(plane.client, class_sample())
+    await asyncio.sleep(120)
+
+
+@on_virtual_time
+async def test_each_action_shows_its_plan_and_then_does_it() -> None:
+    planner, clock = _Planner(), loop_clock()
+    async with management_plane(Settings(), clock=clock) as plane:
+        await _ready(plane)
+        async with visiting(plane.server, clock, settings=Pages(plan=planner)) as visitor:
+            await visitor.log_in(allow_actions=True)
+            scaled = await _do(visitor, "action=scale-workers.md-0&number=3")
+            await asyncio.sleep(60)
+            machines = (await plane.client.list(Machine)).items
+            victim = next(one for one in machines if "md-0" in one.metadata.name).metadata.name
+            deleted = await _do(visitor, f"action=delete.{victim}")
+            await asyncio.sleep(60)
+            await plane.client.patch(Cluster, CAPYBARA, {"metadata": {"annotations": {HOLD: ""}}})
+            approved = await _do(visitor, f"action=approve.{HOLD}")
+            paused = await _do(visitor, "action=pause")
+            cluster = await plane.client.get(Cluster, CAPYBARA)
+            left = {one.metadata.name for one in (await plane.client.list(Machine)).items}
+            page = await visitor.get("/clusters/default/capybara")
+    assert [one.status for one in (scaled, deleted, approved, paused)] == [303] * 4
+    assert HOLD not in cluster.metadata.annotations
+    assert len(machines) == 4
+    assert victim not in left
+    assert cluster.spec.paused
+    assert "Resume…" in page.text
+    (first, _), (second, deletes), *_ = planner.asked
+    assert isinstance(first, list)
+    workers = first[0]["spec"]["topology"]["workers"]["machineDeployments"]
+    assert (first[0]["kind"], workers[0]["replicas"]) == ("Cluster", 3)
+    assert (second[0]["metadata"]["name"], deletes) == (victim, True)  # type: ignore[index]
+
+
+@on_virtual_time
+async def test_what_is_not_allowed_is_neither_offered_nor_done() -> None:
+    clock, viewer = loop_clock(), User("viewer", ("system:authenticated",))
+    async with management_plane(Settings(), clock=clock) as plane:
+        await _ready(plane)
+        subject = {"kind": "User", "name": "viewer", "apiGroup": BINDINGS.group}
+        role = {"apiGroup": BINDINGS.group, "kind": "ClusterRole", "name": "look"}
+        rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}
+        roles = Resource(BINDINGS.group, "v1", "clusterroles", "ClusterRole", namespaced=False)
+        await plane.client.create(
+            roles,
+            {"apiVersion": roles.api_version, "kind": roles.kind, "metadata": {"name": "look"},
+             "rules": [rule]},
+        )  # fmt: skip
+        await plane.client.create(
+            BINDINGS,
+            {"apiVersion": BINDINGS.api_version, "kind": BINDINGS.kind,
+             "metadata": {"name": "look"}, "subjects": [subject], "roleRef": role},
+        )  # fmt: skip
+        async with visiting(plane.server, clock, settings=Pages(plan=_Planner())) as visitor:
+            read_only = await visitor.get(f"{PAGE}?action=pause")
+            page = await visitor.get("/clusters/default/capybara")
+            await visitor.log_in(allow_actions=True)
+            shown = await visitor.get(f"{PAGE}?action=pause")
+            form = _form(shown)
+            await visitor.log_in(viewer, allow_actions=True)
+            looker = await visitor.get("/clusters/default/capybara")
+            refused = await visitor.get(f"{PAGE}?action=pause")
+            done = await visitor.submit(PAGE, {**form, "csrf": "x"})
+        cluster = await plane.client.get(Cluster, CAPYBARA)
+    assert (read_only.status, refused.status, done.status) == (403, 403, 403)
+    assert "Pause…" not in page.text
+    assert looker.status == 200
+    assert "Pause…" not in looker.text
+    assert not cluster.spec.paused
+
+
+@on_virtual_time
+async def test_a_change_meanwhile_and_odd_values_are_refused() -> None:
+    clock = loop_clock()
+    async with management_plane(Settings(), clock=clock) as plane:
+        await _ready(plane)
+        async with visiting(plane.server, clock, settings=Pages(plan=_Planner())) as visitor:
+            await visitor.log_in(allow_actions=True)
+            form = _form(await visitor.get(f"{PAGE}?action=scale-workers.md-0&number=3"))
+            await plane.client.patch(Cluster, CAPYBARA, {"metadata": {"labels": {"a": "b"}}})
+            scaling = f"{PAGE}?action=scale-workers.md-0&number="
+            statuses = {
+                "changed": (await visitor.post(PAGE, form)).status,
+                "replaced": (await visitor.post(PAGE, {**form, "uid": "x"})).status,
+                "number": (await visitor.get(f"{scaling}1e9")).status,
+                "large": (await visitor.get(f"{scaling}99999")).status,
+                "unknown": (await visitor.get(f"{PAGE}?action=reboot")).status,
+            }
+    assert statuses == {
+        "changed": 409, "replaced": 409, "number": 400, "large": 400, "unknown": 409,
+    }  # fmt: skip
+
+
+@pytest.mark.sockets
+async def test_a_plan_is_the_one_of_the_command() -> None:
+    settings = Pages(plan=PagePlanner())
+    async with (
+        management_plane(Settings(), clock=system_clock) as plane,
+        visiting(plane.server, system_clock, settings=settings) as visitor,
+    ):
+        page = await visitor.submit("/plan", {"yaml": dump_all(list(class_sample()))})
+        broken = await visitor.submit("/plan", {"yaml": "a: [<script>"})
+        nothing = await visitor.submit("/plan", {"yaml": " "})
+    assert "MachineDeployment</span> default/capybara-md-0" in page.text
+    assert "2 Machines created" in page.text
+    assert "Plan: " in page.text
+    assert "&lt;script&gt;" in broken.text
+    assert "<script>" not in broken.text
+    assert nothing.status == 400
+
+
+@on_virtual_time
+async def test_a_link_can_bring_a_change_to_plan() -> None:
+    planner, clock = _Planner(), loop_clock()
+    async with (
+        management_plane(Settings(), clock=clock) as plane,
+        visiting(plane.server, clock, settings=Pages(plan=planner)) as visitor,
+    ):
+        body = b'{"draft": {"text": "kind: Cluster", "namespace": "farm"}}'
+        made = await visitor.send("POST", "/links", body, user=ADMIN)
+        path = re.search(r"/login\?token=[\w-]+", made.text)
+        assert path is not None
+        logged_in = await visitor.get(path[0])
+        visitor.cookie = logged_in.headers["set-cookie"].partition(";")[0]
+        await visitor.get("/plan")
+    assert logged_in.headers["refresh"] == "0; url=/ui/plan"
+    assert planner.asked == [("kind: Cluster", False)]
+
+
+@on_virtual_time
+async def test_providers_are_shown_with_version_contract_and_health() -> None:
+    clock = loop_clock()
+    async with management_plane(Settings(inventory=True), clock=clock) as plane:
+        await asyncio.sleep(5)
+        async with visiting(plane.server, clock) as visitor:
+            page = await visitor.get("/providers")
+    row = page.text.partition("bootstrap-kubeadm</th>")[2].partition("</tr>")[0]
+    assert "v1.14.0" in row
+    assert "v1beta1, v1beta2" in row
+    assert "runs in the plane" in row
+    assert "not known" not in page.text
