@@ -15,7 +15,7 @@ from kapy._aio.clock import EPOCH, loop_clock
 from kapy.apiserver.auth.tokens import ServiceAccountTokens
 from kapy.apiserver.store.store import Store
 from kapy.apps.credentials import issue_credentials
-from kapy.apps.pidfile import PlaneRecord, announce, claim, is_claimed
+from kapy.apps.pidfile import PlaneRecord, claim, is_claimed, write_record
 from kapy.apps.settings import Folder, Serving
 from kapy.cli.background import start_plane
 from kapy.cli.root import error_message
@@ -48,14 +48,13 @@ def below_a_file(path: Path) -> None:
 
 
 async def start(folder: Folder) -> None:
-    """All that `kapy up` does with its folder."""
+    """All that `kapy up` does with its folder until it serves."""
     with claim(folder):
         store = Store.open(folder.data)
         try:
             ServiceAccountTokens(store, loop_clock(), folder.data).keys()
             issue_credentials(Serving(pki=folder.pki), EPOCH)
-            with announce(folder, HERE):
-                pass
+            write_record(folder, HERE)
         finally:
             store.close()
 
