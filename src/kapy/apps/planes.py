@@ -90,6 +90,7 @@ OWN_FILES: Final = (
     "programs.json",
     "host-access.json",
     "plane.log",
+    "plane.log.1",
     "plane.json",
     "plane.last.json",
     "plane.lock",

@@ -18,6 +18,7 @@ import click
 
 from kapy.apps.pidfile import PlaneIsRunning, PlaneRecord, is_claimed, running_plane
 from kapy.apps.settings import Folder
+from kapy.cli.plane_log import former_log
 from kapy.cli.plane_options import PlaneOptions
 from kapy.cli.signals import StopRequest, handle_stop_signals
 from kapy.kube.errors import KapyError
@@ -103,7 +104,8 @@ def _spawn(
 
     Its end tells the process that this one has ended.
     """
-    log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    former_log(folder.log).unlink(missing_ok=True)
+    log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
     here, there = socket.socketpair()
     handed = there.fileno()
     try:

@@ -19,6 +19,7 @@ from kapy.apps.pidfile import NoPlane, PlaneRecord, is_claimed, running_plane, t
 from kapy.apps.settings import Folder, folder_of
 from kapy.cli.flags import command
 from kapy.cli.lazy import LazyGroup
+from kapy.cli.plane_log import read_log
 from kapy.kube.errors import KapyError
 
 if TYPE_CHECKING:
@@ -263,11 +264,5 @@ LOGS = LazyGroup(
 def _print_log(folder: Folder, *, follow: bool) -> None:
     if not folder.log.exists():
         raise NoPlane(f"there is no log at {folder.log}: no plane ran in the background there")
-    with folder.log.open(encoding="utf-8", errors="replace") as file:
-        while True:
-            for line in file:
-                click.echo(line, nl=False)
-            if not follow or not is_claimed(folder):
-                return
-            # A file cannot be waited for in a portable way, only read again.
-            time.sleep(0.2)
+    for line in read_log(folder.log, lambda: follow and is_claimed(folder)):
+        click.echo(line, nl=False)

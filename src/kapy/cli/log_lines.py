@@ -28,11 +28,13 @@ class Json(logging.Formatter):
         return json.dumps(record_fields, ensure_ascii=False)
 
 
-def log_to_stderr(verbose: int, form: str = "text") -> None:
-    """Log warnings and errors to standard error, and more at a higher level. form: `text` or
-    `json`."""
+def log_to_stderr(verbose: int, form: str = "text", handler: logging.Handler | None = None) -> None:
+    """Log warnings and errors to standard error, and more at a higher level.
+
+    form: `text` or `json`. handler: what writes the lines, if it does more than that.
+    """
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
-    handler = logging.StreamHandler(sys.stderr)
+    handler = handler or logging.StreamHandler(sys.stderr)
     handler.setFormatter(Json() if form == "json" else logging.Formatter(TEXT))
     logging.basicConfig(level=level, handlers=[handler])
     # asyncio's own debug lines tell of polls and selectors, nothing of the plane.

@@ -16,6 +16,7 @@ from kapy.cli.extension_options import extension_options, extensions_of, gates_f
 from kapy.cli.flags import command, original_arguments
 from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.output import own_name
+from kapy.cli.plane_log import RotatingStderrHandler
 from kapy.cli.plane_options import PlaneOptions, plane_options
 from kapy.cli.server_options import audit_of, limits_of, server_options
 from kapy.cli.signals import handle_stop_signals
@@ -102,7 +103,7 @@ def up(
         kapy = own_name()
         click.echo(f"it runs in the background: {kapy} status{flags}, {kapy} down{flags}")
         return
-    log_to_stderr(verbose, logging_format)
+    log_to_stderr(verbose, logging_format, RotatingStderrHandler(folder.log))
     options = PlaneOptions(
         name,
         folder,
