@@ -83,6 +83,8 @@ case "$name $1" in
     touch "$R/etc/kubernetes/kubelet.conf" "$R/var/lib/kubelet/config.yaml" "$R/processes/kubelet"
     echo "token abcdef.0123456789abcdef" ;;
 "systemctl stop") for one in "$@"; do rm -f "$R/processes/$one"; done ;;
+"systemctl cat") cat "$R/unit" 2>/dev/null || true ;;
+"systemctl is-enabled"|"systemctl is-active") [ ! -e "$R/disabled" ] ;;
 "pgrep -x") [ -e "$R/processes/$2" ] ;;
 "nproc ") echo 4 ;;
 "df -Pm") printf 'Filesystem\nx 1 1 %s\n' "$(cat "$R/free")" ;;

@@ -27,6 +27,13 @@ done
 if ! systemctl cat kubelet.service >/dev/null 2>&1; then
     cat > /etc/systemd/system/kubelet.service
 fi
+command=$(systemctl cat kubelet.service 2>/dev/null | grep -E '^ExecStart=[^ ]*kubelet( |$)' | tail -n 1)
+command=${{command#ExecStart=}}
+if [ -n "$command" ] && [ "${{command%% *}}" != /usr/local/bin/kubelet ]; then
+    mkdir -p /etc/systemd/system/kubelet.service.d
+    printf '[Service]\\nExecStart=\\nExecStart=/usr/local/bin/kubelet%s\\n' "${{command#"${{command%% *}}"}}" \\
+        > /etc/systemd/system/kubelet.service.d/99-kapy-hosts.conf
+fi
 systemctl daemon-reload
 systemctl enable kubelet >/dev/null 2>&1 || true
 there=$(kubeadm version -o short)

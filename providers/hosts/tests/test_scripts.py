@@ -182,6 +182,18 @@ async def test_haproxy_is_served_and_its_file_is_restored(host: PaperHost) -> No
     assert "systemctl reload-or-restart haproxy" in host.calls
     assert await remote.release(shell, "u1") == []
     assert config.read_text() == "before"
+    assert "systemctl restart haproxy" in host.calls
+    assert "systemctl disable --quiet haproxy" not in host.calls
+
+
+async def test_haproxy_that_did_not_run_before_does_not_run_afterwards(host: PaperHost) -> None:
+    (host.root / "disabled").touch()
+    shell = PaperShell(host)
+    await remote.claim(shell, "u1", "p", "o")
+    await remote.serve_haproxy(shell, "u1", "one")
+    assert await remote.release(shell, "u1") == []
+    assert "systemctl disable --quiet haproxy" in host.calls
+    assert "systemctl restart haproxy" not in host.calls
 
 
 async def test_a_script_that_fails_says_why(host: PaperHost) -> None:
@@ -190,6 +202,22 @@ async def test_a_script_that_fails_says_why(host: PaperHost) -> None:
     await remote.claim(shell, "u1", "p", "o")
     with pytest.raises(HostFailure, match="haproxy ended with 1: cannot parse, token …"):
         await remote.serve_haproxy(shell, "u1", "one")
+
+
+async def test_a_kubelet_that_is_installed_is_the_one_that_runs(host: PaperHost) -> None:
+    (host.root / "unit").write_text("[Service]\nExecStart=/usr/bin/kubelet $KUBECONFIGS $ARGS\n")
+    shell = PaperShell(host)
+    folder = host.path("/opt/kubernetes")
+    folder.mkdir(parents=True)
+    for name in ("kubeadm", "kubelet"):
+        (folder / name).write_text(name)
+    steps = install_steps(Install(folder="/opt/kubernetes"), "v1.34.0", "amd64")
+    await remote.claim(shell, "u1", "p", "o")
+    await remote.start_boot(shell, "u1", archive(steps))
+    assert (await remote.progress(shell, "u1")).state == "finished"
+    changed = host.path("/etc/systemd/system/kubelet.service.d/99-kapy-hosts.conf").read_text()
+    program = host.path("/usr/local/bin/kubelet")
+    assert changed == f"[Service]\nExecStart=\nExecStart={program} $KUBECONFIGS $ARGS\n"
 
 
 async def test_kubernetes_is_copied_from_a_folder_of_the_host(host: PaperHost) -> None:

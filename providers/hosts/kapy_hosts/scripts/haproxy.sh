@@ -7,6 +7,8 @@ config=/etc/haproxy/haproxy.cfg
 mkdir -p "$boot/saved${config%/*}" "${config%/*}" || exit 1
 if [ ! -e "$boot/paths" ]; then
     [ -e "$config" ] && { cp -p "$config" "$boot/saved$config" || exit 1; }
+    systemctl is-enabled --quiet haproxy 2>/dev/null || echo "systemctl disable --quiet haproxy" > "$boot/undo"
+    systemctl is-active --quiet haproxy && echo "systemctl restart haproxy" >> "$boot/undo"
     echo haproxy > "$boot/services"
     echo "$config" > "$boot/paths"
     : > "$boot/finished"
