@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +17,7 @@ from kapy.kube import Key
 from kapy.providers.docker.containers import WORKER, Wanted
 from kapy.providers.docker.host import Host as ContainerHost
 from tests.real_clusters import images
-from tests.real_clusters.parts import HERE, OLD, Release, debian_file_system
+from tests.real_clusters.parts import HERE, NEW, OLD, Release, debian_file_system, kubernetes
 
 SSH: Final = "openssh-server"
 _LIBRARIES: Final = (
@@ -38,23 +40,40 @@ def ssh_file_system() -> Path:
 
 
 async def ensure_image(engine: Engine, release: Release) -> str:
-    """Have the image of a host with Kubernetes of a release, and the newest one in a folder."""
+    """Have the image of a host with Kubernetes of a release.
+
+    That of the old release has the new one, too: its container images, and its programs in
+    /opt/kubernetes/VERSION, beside those of the old one.
+    """
     name = f"kapy.test/host:{release.version}"
+    more = NEW if release is OLD else None
     mark = images._mark(
         ssh_file_system().name,
         images.node_image(release),
         (HERE / "prepare-host").read_text(),
+        kubernetes(release).name,
+        "" if more is None else kubernetes(more).name,
     )
     docker = Docker(engine.address)
     try:
         if not await images._has(docker, name, mark):
-            await images._prepare(docker, images.node_image(release), name, mark, _files)
+            files = partial(_files, more)
+            await images._prepare(docker, images.node_image(release), name, mark, files)
     finally:
         await docker.close()
     return name
 
 
-def _files(folder: Path) -> Mapping[str, Path]:
+def _files(more: Release | None, folder: Path) -> Mapping[str, Path]:
+    found = _files_of_ssh(folder)
+    if more is None:
+        return found
+    added = dict(images._files_of_release(more, folder))
+    program = f"opt/kubernetes/{more.version}/kubelet"
+    return {program: added.pop("usr/bin/kubelet"), **added, **found}
+
+
+def _files_of_ssh(folder: Path) -> Mapping[str, Path]:
     target = folder / "ssh"
     target.mkdir()
     subprocess.run(
@@ -100,7 +119,7 @@ async def _until(engine: Engine, name: str, script: str) -> None:
 async def traces(engine: Engine, name: str) -> str:
     """What a cluster has left on a host, as its user would look for it; "" for nothing."""
     script = r"""
-for one in kubelet kube-apiserver kube-controller kube-scheduler kube-proxy etcd; do
+for one in kubelet kube-apiserver kube-controller kube-scheduler kube-proxy etcd haproxy; do
     pgrep -x "$one" >/dev/null && echo "process $one"
 done
 ls -d /etc/kubernetes/*.conf /etc/kubernetes/manifests/* /var/lib/etcd/* /var/lib/kubelet/* \
@@ -110,3 +129,15 @@ ip -o link | grep -oE '(veth[0-9a-f]{8}|cni0)' | head -n 3
 ctr -n k8s.io containers ls -q
 true"""
     return (await engine.run(name, ["/bin/sh", "-c", script])).stdout.strip()
+
+
+async def set_cable(engine: Engine, name: str, state: str) -> None:
+    """Set the far end of a host's network cable "up" or "down": what is sent is lost."""
+    said = await engine.run(name, ["cat", "/sys/class/net/eth0/iflink"])
+    await asyncio.to_thread(_set_link, int(said.stdout), state)
+
+
+def _set_link(index: int, state: str) -> None:
+    links = json.loads(subprocess.check_output(["ip", "-json", "link"]))
+    name = next(one["ifname"] for one in links if one["ifindex"] == index)
+    subprocess.run(["ip", "link", "set", "dev", name, state], check=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from kapy_hosts.kinds import Host
 
 from kapy._aio.clock import system_clock
 from kapy.api.cluster import Cluster
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
+from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.names import ConditionType
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Serving, Settings
@@ -25,15 +29,17 @@ from kapy.client.kubeconfig import parse
 from kapy.conditions import is_true
 from kapy.containers import Engine
 from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
 from kapy.kube.names import CONFIG_MAPS, NODES, SECRETS
 from kapy.testing.planes import RunningPlane
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.growing import network
-from tests.real_clusters.host_containers import start_hosts, traces
+from tests.real_clusters.host_containers import set_cable, start_hosts, traces
 from tests.real_clusters.life import PATIENCE
-from tests.real_clusters.parts import HERE, OLD, tell
+from tests.real_clusters.parts import HERE, NEW, OLD, Release, tell
 
 pytestmark = pytest.mark.sockets
+LONG = 2 * PATIENCE
 KEY = asyncssh.generate_private_key("ssh-ed25519")
 
 
@@ -60,6 +66,7 @@ class Scene:
             "VERSION": OLD.version,
             "ETCD": OLD.etcd,
             "COREDNS": OLD.coredns,
+            "INSTALL": "null",
             **values,
         }
         for key, value in known.items():
@@ -73,14 +80,55 @@ class Scene:
         )
         self.done(f"{name} is Available")
 
-    async def nodes(self, name: str) -> list[Document]:
-        """The Nodes of a cluster."""
+    @asynccontextmanager
+    async def workload(self, name: str) -> AsyncIterator[Client]:
+        """A client of a cluster."""
         secret = await self.plane.client.get(SECRETS, Key("default", f"{name}-kubeconfig"))
         transport = ApiTransport(parse(b64decode(secret["data"]["value"])))
         try:
-            return list((await Client(transport).list(NODES)).items)
+            yield Client(transport)
         finally:
             await transport.aclose()
+
+    async def nodes(self, name: str) -> list[Document]:
+        """The Nodes of a cluster."""
+        async with self.workload(name) as client:
+            return list((await client.list(NODES)).items)
+
+    async def host(self, name: str) -> Host:
+        """The Host of that name."""
+        return await self.plane.client.get(Host, Key("default", name))
+
+    async def runs(self, name: str, release: Release, nodes: int) -> None:
+        """Wait until that many Nodes, each of a Machine and no others, are ready in a version."""
+        seen: object = None
+        deadline = time.monotonic() + LONG
+        while time.monotonic() < deadline:
+            machines = {
+                one.status.node_ref.name if one.status.node_ref else None
+                for one in await self.plane.all(Machine)
+            }
+            with suppress(KapyError):
+                found = {
+                    one["metadata"]["name"]: (
+                        one["status"]["nodeInfo"]["kubeletVersion"],
+                        {each["type"]: each["status"] for each in one["status"]["conditions"]},
+                    )
+                    for one in await self.nodes(name)
+                }
+                seen = machines, found
+                if (
+                    len(found) == nodes
+                    and set(found) == machines
+                    and all(
+                        version == release.version and known["Ready"] == "True"
+                        for version, known in found.values()
+                    )
+                ):
+                    self.done(f"{name} has {nodes} nodes of {release.version}")
+                    return
+            await asyncio.sleep(1)
+        raise AssertionError(f"{name} has other nodes: {seen}")
 
     async def delete(self, name: str) -> None:
         """Delete a cluster; all hosts come back clean."""
@@ -152,3 +200,101 @@ async def test_three_hosts_carry_two_clusters_one_after_the_other(tmp_path: Path
             assert len(nodes) == 3
             assert all(one["spec"]["providerID"].startswith("hosts://") for one in nodes)
             await hosts.delete(name)
+
+
+async def test_seven_hosts_carry_a_cluster_through_its_life_and_then_another(
+    tmp_path: Path,
+) -> None:
+    names = ["balancer-1", *(f"node-{number}" for number in range(1, 7))]
+    async with scene(tmp_path, names) as hosts:
+        values = {
+            "ENDPOINT": "{haproxy: {hostSelector: {matchLabels: {role: balancer}}}}",
+            "CONTROL_PLANES": "3",
+            "WORKERS": "2",
+            "CONTROL_PLANE_LABELS": "{role: node}",
+            "WORKER_LABELS": "{role: node}",
+            "INSTALL": '{folder: "/opt/kubernetes/{version}"}',
+        }
+        await hosts.create("blue", **values)
+        await hosts.runs("blue", OLD, 5)
+        for workers in (3, 2):
+            scaled = {"spec": {"replicas": workers}}
+            await hosts.plane.merge(MachineDeployment, "blue-workers", scaled)
+            await hosts.runs("blue", OLD, 3 + workers)
+        await _lose_a_host(hosts)
+        configuration = {
+            "etcd": {"local": {"imageTag": NEW.etcd}},
+            "dns": {"imageTag": NEW.coredns},
+        }
+        before = await hosts.plane.all(Machine)
+        await hosts.plane.merge(
+            KubeadmControlPlane,
+            "blue",
+            {
+                "spec": {
+                    "version": NEW.version,
+                    "kubeadmConfigSpec": {"clusterConfiguration": configuration},
+                }
+            },
+        )
+        await hosts.plane.until(KubeadmControlPlane, "blue", _is_upgraded, within=LONG)
+        hosts.done("the control plane is upgraded")
+        version = {"spec": {"template": {"spec": {"version": NEW.version}}}}
+        await hosts.plane.merge(MachineDeployment, "blue-workers", version)
+        await hosts.runs("blue", NEW, 5)
+        after = {one.metadata.uid for one in await hosts.plane.all(Machine)}
+        assert after.isdisjoint(one.metadata.uid for one in before)
+        await hosts.delete("blue")
+        await hosts.create("green", **{**values, "WORKERS": "3"})
+        await hosts.runs("green", OLD, 6)
+        users = {(await hosts.host(name)).spec.claim for name in names}
+        assert None not in users
+        await hosts.delete("green")
+
+
+async def _lose_a_host(hosts: Scene) -> None:
+    """A worker whose host is cut off is replaced on the spare one; the host comes back clean."""
+    check = {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachineHealthCheck",
+        "metadata": _named("workers"),
+        "spec": {
+            "clusterName": "blue",
+            "selector": {"matchLabels": {"role": "worker"}},
+            "checks": {
+                "unhealthyNodeConditions": [
+                    {"type": "Ready", "status": "Unknown", "timeoutSeconds": 5}
+                ]
+            },
+        },
+    }
+    await hosts.plane.create([check])
+    claims = {name: (await hosts.host(name)).spec.claim for name in hosts.addresses}
+    [spare] = [name for name, claim in claims.items() if claim is None]
+    lost, claim = next(
+        (name, claim)
+        for name, claim in claims.items()
+        if claim is not None and claim.name.startswith("blue-workers")
+    )
+    assert claim is not None
+    await set_cable(hosts.engine, lost, "down")
+    await hosts.plane.until_gone(Machine, claim.name, within=PATIENCE)
+    await hosts.plane.until(
+        Host, lost, lambda one: one.status.state == "Quarantined", within=PATIENCE
+    )
+    await hosts.runs("blue", OLD, 5)
+    assert (await hosts.host(spare)).spec.claim is not None
+    hosts.done(f"{lost} was cut off, and its worker is replaced on {spare}")
+    await set_cable(hosts.engine, lost, "up")
+    await hosts.plane.until(Host, lost, lambda one: one.status.state == "Free", within=PATIENCE)
+    assert await traces(hosts.engine, lost) == ""
+    hosts.done(f"{lost} answers again, and is clean")
+
+
+def _is_upgraded(one: KubeadmControlPlane) -> bool:
+    counts = {one.status.replicas, one.status.available_replicas, one.status.up_to_date_replicas}
+    return (
+        counts == {3}
+        and one.status.version == NEW.version
+        and one.status.observed_generation == one.metadata.generation
+    )
