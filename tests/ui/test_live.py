@@ -47,6 +47,22 @@ async def test_a_stream_tells_of_changes_no_faster_than_the_page_is_made() -> No
 
 
 @on_virtual_time
+async def test_a_page_that_is_up_to_date_is_not_told_to_load_itself_again() -> None:
+    fleet, key = Fleet(None, [], Random(1)), Key("default", "a")  # type: ignore[arg-type]
+    assert fleet.version != Fleet(None, [], Random(2)).version  # type: ignore[arg-type]
+    fleet.put(key, cluster("a"))
+    await fleet.rows()
+    shown = fleet.version
+    async with fleet.subscribe(shown) as current:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(60):
+                await current.wait()
+    fleet.put(key, cluster("a", labels={"turn": "1"}))
+    async with fleet.subscribe(shown) as late, asyncio.timeout(60):
+        await late.wait()
+
+
+@on_virtual_time
 async def test_what_changes_no_row_is_no_change() -> None:
     fleet, key = Fleet(None, [], Random()), Key("default", "a")  # type: ignore[arg-type]
     async with fleet.subscribe() as subscription:

@@ -13,7 +13,7 @@ from kapy.ui.holds import holds_of
 from kapy.ui.hook_calls import HookCall
 from kapy.ui.machines import certificates_of, grid_of, rollouts_of
 from kapy.ui.objects import ClusterObjects
-from kapy.ui.timeline import WIDTH, timeline_of
+from kapy.ui.timeline import MOST_SPANS, WIDTH, timeline_of
 from tests.ui.clusters import CREATED, cluster, condition
 
 START = datetime.fromisoformat(CREATED)
@@ -146,6 +146,33 @@ def test_a_window_cuts_and_places_spans() -> None:
     now = START + timedelta(hours=2)
     (span,) = timeline_of(_objects(document), (), now, "10m").spans
     assert (span.x, span.width) == (0, WIDTH)
+
+
+def test_a_timeline_without_room_for_all_keeps_the_life_of_the_cluster() -> None:
+    ready = [_since(30, condition(name, "True")) for name in ("NodeReady", "Ready")]
+    machines = [_machine(f"m{number:03}", "v1.34.0", *ready) for number in range(MOST_SPANS)]
+    broken = _machine("broken", "v1.34.0", _since(2, condition("NodeReady", "False", "NotReady")))
+    initialized = _since(1, condition("ControlPlaneInitialized", "True"))
+    upgrading = _since(9, condition("TopologyReconciled", "False", "ClusterUpgrading"))
+    deployment = {"kind": "MachineDeployment", "metadata": {"name": "md", "uid": "md"}}
+    machine_set = _machine("md-1", "v1.34.0") | {"spec": {"template": {"spec": {}}}}
+    for owned, owner in ((machine_set, "md"), (machines[0], "md-1")):
+        owned["metadata"]["ownerReferences"] = [{"uid": owner, "controller": True}]
+    event = {
+        "metadata": {"name": "e"}, "type": "Warning", "reason": "Odd", "lastTimestamp": _at(39),
+        "firstTimestamp": _at(38), "involvedObject": {"kind": "Cluster", "name": "a"},
+    }  # fmt: skip
+    objects = _objects(
+        cluster("a", initialized, upgrading), machines=[*machines, broken], events=[event],
+        deployments=[deployment], machine_sets=[machine_set],
+    )  # fmt: skip
+    found = timeline_of(objects, (), START + timedelta(minutes=40), "all")
+    titles = [f"{one.subject}: {one.title}" for one in found.spans]
+    assert titles[:2] == ["Cluster: control plane initialized", "Cluster: topology"]
+    assert {"Machine broken: no Node ready", "MachineDeployment md: machines"} <= {*titles}
+    assert (len(titles), found.omitted) == (MOST_SPANS, MOST_SPANS + 5)
+    assert "event" not in str(titles)
+    assert found.start == START
 
 
 def test_odd_times_do_not_break_a_page() -> None:

@@ -96,7 +96,7 @@ async def _follow(place: tuple[str, str, str], query: FleetQuery, *, once: bool)
             def draw(console: Console) -> RenderableType:
                 return table_of(view, system_clock(), console.size)
 
-            async with fleet.subscribe() as subscription:
+            async with fleet.subscribe(fleet.version) as subscription:
                 await show_live(
                     draw,
                     change=subscription.wait,

@@ -26,7 +26,7 @@ class Fleet:
     """The rows of all clusters of some namespaces.
 
     namespaces: [""] for all. failure: why the rows may be out of date, None if they are not.
-    version: changes with each row that changes.
+    version: changes with each row that changes; that of another fleet is another one.
     """
 
     def __init__(self, client: Client, namespaces: Sequence[str], random: Random) -> None:
@@ -41,7 +41,7 @@ class Fleet:
         self._pending: dict[Key, Document | None] = {}
         self._subscriptions: set[Subscription] = set()
         self._refreshing = asyncio.Lock()
-        self.version = 0
+        self.version = random.getrandbits(48)
 
     async def run(self) -> None:
         """Follow the clusters until cancelled."""
@@ -89,9 +89,9 @@ class Fleet:
         return bool(self._subscriptions)
 
     @asynccontextmanager
-    async def subscribe(self) -> AsyncIterator[Subscription]:
-        """A subscription to changes, for as long as the context is open."""
-        subscription = Subscription(self._current_version)
+    async def subscribe(self, last: int | None = None) -> AsyncIterator[Subscription]:
+        """A subscription to changes since a version, for as long as the context is open."""
+        subscription = Subscription(self._current_version, last)
         self._subscriptions.add(subscription)
         try:
             yield subscription

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
+from kapy.kube.digits import parse_digits
 from kapy.ui.live import change_events
 from kapy.ui.page import PageContext
 from kapy.ui.query import GROUPINGS, PAGE_SIZES, SORT_KEYS, FleetView, query_of, view_of
@@ -22,7 +24,7 @@ COLUMNS: Final = [(key, TITLES.get(key, key.replace("-", " ").capitalize())) for
 async def show_fleet(context: PageContext) -> WebResponse:
     """Show the table."""
     fleet = await context.viewer.fleet(context.group)
-    rows = await fleet.rows()
+    rows, version = await fleet.rows(), fleet.version
     query = query_of(context.request.query)
 
     def values() -> dict[str, Any]:
@@ -35,6 +37,7 @@ async def show_fleet(context: PageContext) -> WebResponse:
         rows=len(rows) + sum(len(row.search) for row in rows) // TEXT,
         compute_values=values,
         query=query,
+        version=version,
         columns=COLUMNS,
         states=STATES,
         groupings=GROUPINGS,
@@ -49,7 +52,8 @@ async def show_fleet(context: PageContext) -> WebResponse:
 async def stream_fleet(context: PageContext) -> WebResponse:
     """Stream the changes of the table."""
     fleet = await context.viewer.fleet(context.group)
-    return change_events(fleet.subscribe, lambda: context.viewer.page_seconds.get("", 0.0))
+    subscribe = partial(fleet.subscribe, parse_digits(context.request.query.get("since", "")))
+    return change_events(subscribe, lambda: context.viewer.page_seconds.get("", 0.0))
 
 
 def _page_links(view: FleetView) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from kapy.ui.web import EVENTS, WebResponse
 
-LEAST_PAUSE: Final = 0.25
+LEAST_PAUSE: Final = 0.1
 """Seconds between two events at least: a rollout changes many objects at once."""
 LONGEST_PAUSE: Final = 10.0
 PAUSES: Final = 5.0
@@ -27,15 +27,19 @@ async def _no_version() -> None:
 class Subscription:
     """Signals changes to one open page.
 
-    version: returns what changes with that which the page shows; a signal without is ignored.
+    version: returns what changes with that which the page shows; a signal without is ignored. last:
+    the version that the page shows, None if that is not known: then the first wait ends at once.
     changed: set by each signal. is_ended: no more follow.
     """
 
-    def __init__(self, version: Callable[[], Awaitable[object]] = _no_version) -> None:
+    def __init__(
+        self, version: Callable[[], Awaitable[object]] = _no_version, last: object = None
+    ) -> None:
         self.changed = asyncio.Event()
+        self.changed.set()  # by what changed between the page and its stream
         self.is_ended = False
         self._version = version
-        self._last: object = None
+        self._last = last
 
     def end(self) -> None:
         """Signal that nothing signals changes any more."""
@@ -73,7 +77,6 @@ async def _events(
 ) -> AsyncGenerator[bytes, None]:
     yield b"retry: 1000\n\n"
     async with subscribe() as subscription:
-        yield CHANGE  # what changed between the page and its stream
         while not subscription.is_ended:
             is_change = False
             with suppress(TimeoutError):

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -18,6 +19,14 @@ MAX_QUERY: Final = 500
 GROUPINGS: Final = ("namespace", "class", "version", "state")
 """The groupings beside `label:NAME`."""
 _DIGITS: Final = re.compile(r"([0-9]+)")
+
+
+@lru_cache(4096)
+def natural_order(text: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key that orders numbers in a text by value: v1.9 before v1.31."""
+    parts = ((part, parse_digits(part)) for part in _DIGITS.split(text[:100]))
+    return tuple((0, 0, part) if number is None else (1, number, "") for part, number in parts)
+
 
 SORT_KEYS: Final[Mapping[str, Callable[[ClusterRow], Any]]] = {
     "name": lambda row: (row.key.name, row.key.namespace),
@@ -187,12 +196,6 @@ def _label_names(rows: Sequence[ClusterRow]) -> list[str]:
 
 MAX_SAMPLE: Final = 500
 """Clusters whose labels are offered as groups."""
-
-
-def natural_order(text: str) -> list[tuple[int, int, str]]:
-    """A sort key that orders numbers in a text by value: v1.9 before v1.31."""
-    parts = ((part, parse_digits(part)) for part in _DIGITS.split(text[:100]))
-    return [(0, 0, part) if number is None else (1, number, "") for part, number in parts]
 
 
 def _missing(replicas: tuple[int, int]) -> int:

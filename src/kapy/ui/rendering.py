@@ -58,7 +58,7 @@ def _environment() -> Environment:
 
 def page(template: str, values: Mapping[str, Any], *, status: int = 200) -> WebResponse:
     """Render a page."""
-    text = _environment().get_template(template).render(values)
+    text = _environment().get_template(template).render(values).replace(">\n<", "><")
     return WebResponse(status, text.encode("utf-8", "replace"), HTML)
 
 

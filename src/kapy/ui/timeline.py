@@ -45,6 +45,8 @@ _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 WIDTH: Final = 1000
 """Units of a bar's drawing."""
 MOST_SPANS: Final = 150
+EVENT: Final = "event: "
+"""The beginning of the titles of Events."""
 WINDOWS: Final = {
     "all": None,
     "1d": timedelta(days=1),
@@ -98,7 +100,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The spans of a window of time by object, in the order in which they began."""
+    """The spans of a window of time by object, in the order in which they began. omitted: less
+    important ones, for which there is no room."""
 
     start: datetime
     end: datetime
@@ -123,19 +126,27 @@ def timeline_of(
     length = WINDOWS.get(window)
     first = min((span.start for span in spans), default=now)
     start = first if length is None or now - _FIRST < length else max(first, now - length)
-    shown = [span for span in spans if (span.end or now) >= start]
-    first_of: dict[str, datetime] = {}
-    for span in shown:
-        first_of[span.subject] = min(span.start, first_of.get(span.subject, span.start))
-    shown.sort(
-        key=lambda one: (first_of[one.subject], one.subject != "Cluster", one.subject, one.start)
-    )
-    end = max((span.end or now for span in shown), default=now)
+    touching = [span for span in spans if (span.end or now) >= start]
+    end = max((span.end or now for span in touching), default=now)
     if length is not None:
         end = max(end, now)
-    kept = shown[-MOST_SPANS:]
+    kept = sorted(touching, key=_importance, reverse=True)[:MOST_SPANS]
+    first_of: dict[str, datetime] = {}
+    for span in sorted(kept, key=lambda one: one.start):
+        first_of.setdefault(span.subject, span.start)
+    kept.sort(
+        key=lambda one: (first_of[one.subject], one.subject != "Cluster", one.subject, one.start)
+    )
     placed = [_placed(span, start, end, now) for span in kept]
-    return Timeline(start, end, placed, len(shown) - len(kept))
+    return Timeline(start, end, placed, len(touching) - len(kept))
+
+
+def _importance(span: Span) -> tuple[bool, bool, bool, bool, datetime]:
+    """What is kept where there is no room for all: the cluster's own life, what is not as it should
+    be, what many Machines share, what is new; Events last."""
+    is_event, is_own = span.title.startswith(EVENT), span.subject == "Cluster"
+    is_open = span.end is None and span.mood in ("bad", "busy")
+    return not is_event, is_own, is_open, not span.subject.startswith("Machine "), span.start
 
 
 def _placed(span: Span, start: datetime, end: datetime, now: datetime) -> Span:
@@ -321,7 +332,7 @@ def _events(events: Sequence[Document]) -> Iterator[Span]:
         kind, name = (text_at(event, "involvedObject", part) for part in ("kind", "name"))
         subject = "Cluster" if kind == "Cluster" else f"{kind} {name}"
         mood: Mood = "bad" if is_warning else "plain"
-        title, detail = f"event: {text_at(event, 'reason')}", text_at(event, "message")
+        title, detail = f"{EVENT}{text_at(event, 'reason')}", text_at(event, "message")
         yield Span(subject, title, start, max(start, end), mood, detail)
 
 

@@ -3,6 +3,8 @@
 (() => {
   Idiomorph.defaults.callbacks = {
     ...Idiomorph.defaults.callbacks,
+    // Most of a page stays as it is: the browser compares two nodes faster than a script.
+    beforeNodeMorphed: (node, changed) => !node.isEqualNode(changed),
     beforeAttributeUpdated: (name, node) => {
       if (name === "open" && node.tagName === "DETAILS") return false;
       const isTyping = node === document.activeElement && ["INPUT", "TEXTAREA"].includes(node.tagName);
