@@ -74,6 +74,7 @@ def test_a_wrong_provider_is_told_what_and_where(
     [
         ([], "say how the provider runs"),
         (["--in-process", "a:b", "--", "program"], "say how the provider runs"),
+        (["--simulate", "1", "--", "program"], "it needs --in-process"),
         (["--in-process", "nonsense"], "is not MODULE:FUNCTION"),
         (["--in-process", "no.such.module:add"], "cannot be imported"),
         (["--in-process", f"{HERE}:HERE"], "is no function"),

@@ -24,6 +24,9 @@ from kapy.cli.simulate import simulate
         ("--scenario create --faults 99999", "give at most 4 digits"),
         ("--scenario create --faults ,", "`none` plays without faults"),
         ("--until 1", "need one --scenario"),
+        ("--release FOLDER", "--release and --in-process belong together"),
+        ("--in-process a:b", "--release and --in-process belong together"),
+        ("--scenario create --manager provider", "--manager provider: there are core, bootstrap"),
     ],
 )
 def test_options_that_cannot_work_are_refused_before_the_run(

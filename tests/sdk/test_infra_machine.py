@@ -133,12 +133,20 @@ async def test_a_machine_becomes_ready_and_says_what_it_waits_for(scene: Scene) 
     await asyncio.sleep(1)
     assert conditions(await scene.machine()) == {
         "Paused": ("False", "NotPaused", ""),
-        "Ready": ("False", "WaitingForClusterInfrastructureReady", ""),
+        "Ready": (
+            "False",
+            "WaitingForClusterInfrastructureReady",
+            "Waiting for the Cluster's infrastructure",
+        ),
     }
     await bench.cluster_provisioned("blue")
     await asyncio.sleep(1)
     ready = conditions(await scene.machine())["Ready"]
-    assert ready == ("False", "WaitingForControlPlaneInitialized", "")
+    assert ready == (
+        "False",
+        "WaitingForControlPlaneInitialized",
+        "Waiting for the first control plane machine",
+    )
     initialized = {"type": "ControlPlaneInitialized", "status": "True", "reason": "Initialized"}
     initialized |= {"message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     await bench.client.patch(
@@ -149,7 +157,7 @@ async def test_a_machine_becomes_ready_and_says_what_it_waits_for(scene: Scene) 
     )
     await asyncio.sleep(1)
     ready = conditions(await scene.machine())["Ready"]
-    assert ready == ("False", "WaitingForBootstrapData", "")
+    assert ready == ("False", "WaitingForBootstrapData", "Waiting for boot data")
     assert not scene.cloud.looks
     await bench.bootstrap("blue", "worker-0", b"#!/bin/sh")
     await asyncio.sleep(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,6 +90,13 @@ class RunOptions:
     metavar="SEEDS",
     help="Number of runs with injected faults, each with different faults.",
 )
+@click.option(
+    "--simulate",
+    type=click.IntRange(0, 1000),
+    default=0,
+    metavar="SEEDS",
+    help="Number of seeds with which whole clusters are simulated; needs --in-process.",
+)
 @output_option
 @fail_on
 def run(
@@ -102,6 +110,7 @@ def run(
     quiet: float | None,
     parallel: int,
     faults: int,
+    simulate: int,
     output: str,
     fail_on: str,
 ) -> int:
@@ -130,6 +139,10 @@ def run(
     nothing made twice, nothing left behind. The same number gives the same days; a day of a
     program takes about half a minute for each kind.
 
+    In a simulation (--simulate) the provider makes the machines of whole clusters, which are
+    created, scaled, upgraded, healed and deleted under random faults, beside kapy's managers. A
+    finding names the seed, and the command that replays the run.
+
     The exit code is that of check: 2, 3 or 4 where a MUST, a SHOULD or a MAY is broken, down to
     --fail-on; 1 where the provider does not start, dies, or something cannot be read; and 5,
     before all others, where something that was made could not be removed.
@@ -138,34 +151,80 @@ def run(
     from kapy.testing.conformance.release import releases_at
     from kapy.testing.conformance.run_context import RunContext
 
-    release = _only(releases_at(path), path)
-    values = dict(map(_variable, variables))
+    if simulate and not in_process:
+        raise click.UsageError("--simulate runs on virtual time: it needs --in-process")
+    release = only_release(releases_at(path), path)
+    values = dict(map(variable_of, variables))
     context = RunContext(parallel, lambda line: click.echo(line, err=True))
     options = RunOptions((quiet, within), range(faults), context)
     way, judge = _choose_launcher(program, in_process, kubeconfig, options)
-    provider = _provider_under_test(release, way, values, examples)
+    provider = provider_under_test(release, way, values, examples)
     with _report_leftovers(context):
         behaviour = judge(provider)
+    if simulate:
+        behaviour = _simulated(behaviour, provider, path, in_process, variables, examples, simulate)
     code = print_reports([merge_reports(check_release(release), behaviour)], output, fail_on)
     return REMAINS if behaviour.leftovers else code
 
 
-def _only(releases: list[Any], path: Path) -> Any:
+def _simulated(
+    report: Report,
+    provider: ProviderUnderTest,
+    path: Path,
+    in_process: str,
+    variables: tuple[str, ...],
+    examples: Path | None,
+    seeds: int,
+) -> Report:
+    """Return the report with the results of simulated clusters."""
+    import logging
+
+    from kapy.testing.conformance.in_process import imported
+    from kapy.testing.simulation.custom_provider import custom_provider, instances
+    from kapy.testing.simulation.provider_runs import simulate_provider, with_simulation
+
+    options = replay_options(path, in_process, variables, examples)
+    custom = custom_provider(provider, instances(imported(in_process)), options)
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # what is logged of faults is expected
+    try:
+        broken = simulate_provider(custom, range(seeds), lambda line: click.echo(line, err=True))
+        return with_simulation(report, broken, range(seeds))
+    finally:
+        logging.disable(before)
+
+
+def replay_options(
+    path: Path, in_process: str, variables: tuple[str, ...], examples: Path | None
+) -> str:
+    """Return the options of `kapy simulate` that name a provider, with a space before each."""
+    words = ["--release", str(path), "--in-process", in_process]
+    for one in variables:
+        words += ["--variable", one]
+    if examples is not None:
+        words += ["--examples", str(examples)]
+    return "".join(f" {shlex.quote(word)}" for word in words)
+
+
+def only_release(releases: list[Any], path: Path) -> Any:
+    """Return the only release of a folder. Raises UsageError if it has another number."""
     if len(releases) != 1:
         raise click.UsageError(f"{path} has {len(releases)} releases: name the folder of one")
     return releases[0]
 
 
-def _variable(text: str) -> tuple[str, str]:
+def variable_of(text: str) -> tuple[str, str]:
+    """Return name and value of a variable. Raises BadParameter."""
     name, is_there, value = text.partition("=")
     if not is_there or not name:
         raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--variable")
     return name, value
 
 
-def _provider_under_test(
+def provider_under_test(
     release: Any, launcher: Launcher, values: dict[str, str], examples: Path | None
 ) -> ProviderUnderTest:
+    """Return the provider of a release, with the user's examples."""
     from kapy.testing.conformance.core_controllers import with_core_controllers
     from kapy.testing.conformance.release import releases_at
     from kapy.testing.conformance.release_provider import provider_of_release

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,8 @@ from kapy.cli.flags import command
 from kapy.kube.digits import has_only_digits
 
 if TYPE_CHECKING:
-    from kapy.testing.simulation.forking import Verdict
+    from kapy.testing.simulation.custom_provider import CustomProvider
+    from kapy.testing.simulation.forking import Selects, Verdict
     from kapy.testing.simulation.points import Fault
     from kapy.testing.simulation.run import Outcome
     from kapy.testing.simulation.scenarios import Scenario
@@ -46,6 +49,32 @@ MOST_DIGITS = 4
     "--trace", metavar="FILE", help="Write the steps as JSON lines; - is standard output."
 )
 @click.option("--until", type=float, metavar="SECONDS", help="End at this virtual time, unjudged.")
+@click.option(
+    "--manager",
+    "managers",
+    multiple=True,
+    metavar="NAME",
+    help="Faults of this manager only. Usual: all, or `provider` with --release.",
+)
+@click.option(
+    "--release",
+    type=click.Path(path_type=Path, exists=True),
+    help="The release of an infrastructure provider that makes the machines.",
+)
+@click.option(
+    "--in-process",
+    default="",
+    metavar="MODULE:NAME",
+    help="With --release: a class with `add_to`, or a function that adds its controllers.",
+)
+@click.option(
+    "--variable", "variables", multiple=True, metavar="NAME=VALUE", help="Of the release's files."
+)
+@click.option(
+    "--examples",
+    type=click.Path(path_type=Path, exists=True),
+    help="With --release: objects of the provider's kinds.",
+)
 @click.option("--list", "listed", is_flag=True, help="List scenarios, kinds of fault and rules.")
 def simulate(
     names: tuple[str, ...],
@@ -56,13 +85,19 @@ def simulate(
     jobs: int,
     trace: str | None,
     until: float | None,
+    managers: tuple[str, ...],
+    release: Path | None,
+    in_process: str,
+    variables: tuple[str, ...],
+    examples: Path | None,
     listed: bool,
 ) -> int:
     """Play scenarios with faults on virtual time, and check the rules at every write.
 
     All of kapy's managers run in this process, against an API server and a cloud in memory. The
     seed decides the order of tasks, the latencies and the random faults: the same seed and version
-    give the same trace. A failing run is reduced to the faults that matter, and told with the
+    give the same trace. With --release and --in-process a provider of one's own makes the
+    machines. A failing run is reduced to the faults that matter, and told with the
     command that plays it again. The exit code is 1 if a rule is broken.
     """
     from kapy.testing.simulation.scenarios import SCENARIOS, scenario_named
@@ -70,7 +105,14 @@ def simulate(
     if listed:
         _print_catalogue()
         return 0
-    scenarios = [scenario_named(name) for name in names or SCENARIOS]
+    if (release is None) != (not in_process):
+        raise click.UsageError("--release and --in-process belong together: name both, or none")
+    provider = None
+    if release is not None:
+        provider = _provider(release, in_process, variables, examples)
+        managers = managers or ("provider",)
+    _check_managers(managers, has_provider=provider is not None)
+    scenarios = [replace(scenario_named(name), provider=provider) for name in names or SCENARIOS]
     if (trace or until is not None) and len(scenarios) != 1:
         raise click.UsageError("--trace and --until need one --scenario")
     _check_options(faults, every, sample, jobs, trace, until)
@@ -81,9 +123,11 @@ def simulate(
     try:
         for scenario in scenarios:
             if every:
-                failures += _try_every_point(scenario, seed, every, sample, jobs)
+                failures += _try_every_point(
+                    scenario, seed, every, _selection(managers, sample), jobs
+                )
             else:
-                failures += _play(scenario, seed, faults, trace, until)
+                failures += _play(scenario, seed, faults, managers, trace, until)
     finally:
         logging.disable(before)
     return FAILED if failures else 0
@@ -129,16 +173,65 @@ def _print_catalogue() -> None:
             click.echo(f"  {name:24}{text}")
 
 
+def _check_managers(managers: tuple[str, ...], *, has_provider: bool) -> None:
+    """Refuse names of managers that do not run. Raises UsageError."""
+    from kapy.testing.simulation.custom_provider import PROVIDER
+    from kapy.testing.simulation.processes import MANAGERS
+
+    known = [*MANAGERS, PROVIDER] if has_provider else list(MANAGERS)
+    for name in managers:
+        if name not in known:
+            raise click.UsageError(f"--manager {name}: there are {', '.join(known)}")
+
+
+def _provider(
+    path: Path, in_process: str, variables: tuple[str, ...], examples: Path | None
+) -> CustomProvider:
+    """Return the provider that makes the machines."""
+    from kapy.cli.conformance_run import (
+        only_release,
+        provider_under_test,
+        replay_options,
+        variable_of,
+    )
+    from kapy.testing.conformance.in_process import InProcess, added_by, imported
+    from kapy.testing.conformance.release import releases_at
+    from kapy.testing.simulation.custom_provider import custom_provider, instances
+
+    values = dict(map(variable_of, variables))
+    launcher = InProcess(added_by(in_process))
+    under_test = provider_under_test(
+        only_release(releases_at(path), path), launcher, values, examples
+    )
+    options = replay_options(path, in_process, variables, examples)
+    return custom_provider(under_test, instances(imported(in_process)), options)
+
+
+def _selection(managers: tuple[str, ...], sample: int) -> Selects:
+    """Return which points --every tries."""
+    return lambda point, _: (
+        point.number % sample == 0 and (not managers or point.manager in managers)
+    )
+
+
 def _play(
-    scenario: Scenario, seed: int, faults: str, trace: str | None, until: float | None
+    scenario: Scenario,
+    seed: int,
+    faults: str,
+    managers: tuple[str, ...],
+    trace: str | None,
+    until: float | None,
 ) -> int:
     """Play one scenario; return the number of failures."""
-    from kapy.testing.simulation.campaign import baseline_of, shrunk
+    from kapy.testing.simulation.campaign import shrunk, undisturbed
     from kapy.testing.simulation.forking import Verdict
     from kapy.testing.simulation.run import run
 
-    baseline = baseline_of(scenario.name, seed)
-    chosen = _faults_of(faults, seed, scenario)
+    baseline = undisturbed(scenario, seed)
+    points = {
+        one: count for one, count in baseline.points.items() if not managers or one[0] in managers
+    }
+    chosen = _faults_of(faults, seed, points)
     outcome = run(scenario, seed, chosen, baseline=baseline, until=until)
     if trace is not None:
         _write_trace(trace, outcome)
@@ -156,27 +249,24 @@ def _play(
     return 1
 
 
-def _faults_of(text: str, seed: int, scenario: Scenario) -> tuple[Fault, ...]:
+def _faults_of(text: str, seed: int, points: Mapping[tuple[str, str], int]) -> tuple[Fault, ...]:
     """Return the faults of a run. Raises BadFault."""
-    from kapy.testing.simulation.campaign import baseline_of
     from kapy.testing.simulation.points import parse_faults
     from kapy.testing.simulation.random_faults import random_faults
 
     if text == "none":
         return ()
     if has_only_digits(text):
-        return random_faults(seed, int(text), baseline_of(scenario.name, seed).points)
+        return random_faults(seed, int(text), points)
     return parse_faults(text)
 
 
-def _try_every_point(scenario: Scenario, seed: int, kinds: str, sample: int, jobs: int) -> int:
+def _try_every_point(scenario: Scenario, seed: int, kinds: str, selects: Selects, jobs: int) -> int:
     from kapy.testing.simulation.campaign import exhaustive, shrunk
     from kapy.testing.simulation.points import fault_kind
 
     chosen = [fault_kind(part.strip()).name for part in kinds.split(",")]
-    verdicts = exhaustive(
-        scenario, seed, chosen, jobs=jobs, selects=lambda point, _: point.number % sample == 0
-    )
+    verdicts = exhaustive(scenario, seed, chosen, jobs=jobs, selects=selects)
     failing = [item for item in verdicts if item.violations]
     _say(f"{scenario.name}, seed {seed}: {len(verdicts)} runs, {len(failing)} failed")
     for verdict in _one_of_each(failing):

@@ -18,10 +18,10 @@ A machine of a MachinePool has a Machine, too. Its version and boot data are tho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
@@ -210,7 +210,7 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
         self, draft: Draft[InfraMachineContractObject], context: MachineContext[T], reason: str
     ) -> None:
         conditions = self._provider.before_start(context, reason)
-        self._report(draft, conditions, false(ConditionType.READY, reason))
+        self._report(draft, conditions, not_started(reason))
 
     async def _set_provisioned(
         self,
@@ -316,6 +316,18 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
         if machine is not None:
             key = Key(obj.metadata.namespace, machine.spec.cluster_name)
         return None if key is None else self._clusters.get(key)
+
+
+_NOT_STARTED: Final[Mapping[str, str]] = {
+    Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY: "Waiting for the Cluster's infrastructure",
+    Reason.WAITING_FOR_CONTROL_PLANE_INITIALIZED: "Waiting for the first control plane machine",
+    Reason.WAITING_FOR_BOOTSTRAP_DATA: "Waiting for boot data",
+}
+
+
+def not_started(reason: str) -> Condition:
+    """Return the Ready condition of machines that cannot be started yet."""
+    return false(ConditionType.READY, reason, _NOT_STARTED[reason])
 
 
 def blocking_reason(cluster: Cluster, *, has_data: bool, worker: bool) -> str:

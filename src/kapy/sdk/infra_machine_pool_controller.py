@@ -23,7 +23,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machines import is_externally_scaled
 from kapy.api.names import ConditionType, Reason
-from kapy.conditions import false, true
+from kapy.conditions import true
 from kapy.conditions.paused import is_paused
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
@@ -39,7 +39,7 @@ from kapy.sdk.contract_objects import InfraMachinePoolContractObject
 from kapy.sdk.credential_types import CredentialRefused
 from kapy.sdk.credentials_of_tenants import TenantCredentials
 from kapy.sdk.failures import ProviderMistake
-from kapy.sdk.infra_machine_controller import blocking_reason
+from kapy.sdk.infra_machine_controller import blocking_reason, not_started
 from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolContext
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
 from kapy.sdk.infra_reconciler import ControllerOptions, InfraReconciler
@@ -136,7 +136,7 @@ class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject]
             return DONE
         secret = pool.spec.template.spec.bootstrap.data_secret_name
         if reason := blocking_reason(cluster, has_data=secret is not None, worker=True):
-            self._report(draft, (), false(ConditionType.READY, reason))
+            self._report(draft, (), not_started(reason))
             return DONE  # MachinePool, Cluster and Secret are watched
         try:
             key = Key(pool.metadata.namespace, secret or "")
@@ -144,7 +144,7 @@ class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject]
             results = await self._bootstrap.read(key, required=required)
         except NotYet:
             reason = Reason.WAITING_FOR_BOOTSTRAP_DATA
-            self._report(draft, (), false(ConditionType.READY, reason))
+            self._report(draft, (), not_started(reason))
             await self._save(draft, cluster)
             raise
         context = self._context(draft.before, pool, cluster)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from kapy._aio.services import run_services
 from kapy.engine.options import ManagerOptions
@@ -68,7 +68,17 @@ def _first(group: BaseExceptionGroup[BaseException]) -> str:
 
 
 def added_by(name: str) -> Add:
-    """Import the function that `module:function` names. Raises SubjectError."""
+    """Import the function that `module:function` names; of a class, `add_to` of an instance.
+
+    Raises SubjectError.
+    """
+    result = imported(name)
+    add: Add = result().add_to if isinstance(result, type) else result
+    return add
+
+
+def imported(name: str) -> Any:
+    """Import the function or class that `module:function` names. Raises SubjectError."""
     module, _, function = name.partition(":")
     if not module or not function:
         raise SubjectError(f'"{name}" is not MODULE:FUNCTION, as in my_provider.controllers:add')
@@ -84,5 +94,6 @@ def added_by(name: str) -> Add:
         sys.path.pop(0)
     if not callable(result):
         raise SubjectError(f"{name} is no function: it has to take a kapy.sdk.Runtime")
-    add: Add = result
-    return add
+    if isinstance(result, type) and not callable(getattr(result, "add_to", None)):
+        raise SubjectError(f"{name} has no method add_to: it has to take a kapy.sdk.Runtime")
+    return result

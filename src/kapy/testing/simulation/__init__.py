@@ -7,9 +7,9 @@
 
 A run is decided by its seed: the order of ready tasks, timers, latencies and faults. `rules` are
 checked at every write; the end is compared with the undisturbed run. `event_loop` and `network` are
-the scheduler and the faults, `world` and `processes` the simulated management cluster, `run` one
-run, `forking` every fault at every point, `shrinking` and `story` the report. `kapy simulate` is
-the command.
+the scheduler and the faults, `world` and `processes` the simulated management cluster,
+`custom_provider` and `machine_boot` a provider of one's own, `run` one run, `forking` every fault
+at every point, `shrinking` and `story` the report. `kapy simulate` is the command.
 """
 
 from kapy.testing.simulation.campaign import (

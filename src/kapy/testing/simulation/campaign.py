@@ -27,24 +27,29 @@ class Failure:
     story: str
 
 
-@cache
 def baseline_of(name: str, seed: int) -> Baseline:
+    """Return the undisturbed run of a scenario of kapy. Raises BadSimulation if that fails."""
+    return undisturbed(scenario_named(name), seed)
+
+
+@cache
+def undisturbed(scenario: Scenario, seed: int) -> Baseline:
     """Return the undisturbed run of a scenario. Raises BadSimulation if that breaks a rule."""
-    outcome = run(scenario_named(name), seed)
+    outcome = run(scenario, seed)
     if not outcome.is_good or outcome.baseline is None:
         said = "; ".join(map(str, outcome.violations))
-        raise BadSimulation(f"scenario {name}, seed {seed} fails without a fault: {said}")
+        raise BadSimulation(f"scenario {scenario.name}, seed {seed} fails without a fault: {said}")
     return outcome.baseline
 
 
 def play(scenario: Scenario, seed: int, faults: Sequence[Fault]) -> Outcome:
     """Play a scenario with some faults, compared with the undisturbed run."""
-    return run(scenario, seed, faults, baseline=baseline_of(scenario.name, seed))
+    return run(scenario, seed, faults, baseline=undisturbed(scenario, seed))
 
 
 def shrunk(scenario: Scenario, seed: int, verdict: Verdict) -> Failure:
     """Reduce a failing verdict to the faults that matter, and tell it."""
-    baseline = baseline_of(scenario.name, seed)
+    baseline = undisturbed(scenario, seed)
 
     def fails(faults: Sequence[Fault]) -> bool:
         return bool(run_apart(scenario, seed, faults, baseline).violations)
@@ -57,7 +62,7 @@ def shrunk(scenario: Scenario, seed: int, verdict: Verdict) -> Failure:
         seed,
         faults,
         tuple(dict.fromkeys(one.rule for one in violations)),
-        story_of(scenario.name, seed, faults, violations, outcome.steps),
+        story_of(scenario.name, seed, faults, violations, outcome.steps, scenario.options),
     )
 
 
@@ -70,7 +75,7 @@ def exhaustive(
     selects: Selects = always,
 ) -> list[Verdict]:
     """Try every kind of fault at every point of a scenario."""
-    baseline = baseline_of(scenario.name, seed)
+    baseline = undisturbed(scenario, seed)
     return explore(scenario, seed, kinds, baseline, jobs=jobs, selects=selects)
 
 
@@ -86,7 +91,7 @@ def random_runs(
     seed = first_seed
     while time.monotonic() - began < seconds:
         scenario = scenarios[seed % len(scenarios)]
-        baseline = baseline_of(scenario.name, seed)
+        baseline = undisturbed(scenario, seed)
         chosen = random_faults(seed, faults, baseline.points)
         yield scenario, seed, run_apart(scenario, seed, chosen, baseline)
         seed += 1

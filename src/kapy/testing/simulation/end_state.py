@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from kapy.kube import Document
-from kapy.testing.simulation.user import RESOURCES
 from kapy.testing.simulation.world import World
 
 EndState = Counter[str]
@@ -35,6 +34,10 @@ DROPPED: Final = frozenset(
         "selfLink",
     )
 )
+ASSIGNED: Final = frozenset(
+    ("providerID", "addresses", "controlPlaneEndpoint", "server", "certSANs", "machineInfo")
+)
+"""Fields that a cloud of one's own may assign in another way each time."""
 ANNOTATIONS: Final = frozenset(
     (
         "machinedeployment.clusters.x-k8s.io/revision",
@@ -51,11 +54,12 @@ SECRET: Final = frozenset(("data", "token", "caCertHashes"))
 def end_state(world: World) -> EndState:
     """Return what is stored in the end."""
     found: EndState = Counter()
-    for kind, resource in RESOURCES.items():
+    dropped = DROPPED if world.provider is None else DROPPED | ASSIGNED
+    for kind, resource in world.resources.items():
         for document in world.documents(resource):
             if kind == "MachineSet" and not document["spec"].get("replicas"):
                 continue  # old ones are history
-            content = msgspec.json.encode(_plain(document), order="sorted").decode()
+            content = msgspec.json.encode(_plain(document, dropped), order="sorted").decode()
             found[f"{kind} {content}"] += 1
     return found
 
@@ -113,25 +117,25 @@ def _paths(value: Any, path: str) -> Iterable[tuple[str, Any]]:
         yield path, value
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, dropped: frozenset[str]) -> Any:
     if isinstance(value, dict):
         return {
-            _text(name): _field(name, part)
+            _text(name): _field(name, part, dropped)
             for name, part in value.items()
-            if name not in DROPPED and name not in ANNOTATIONS and name not in STATUS
+            if name not in dropped and name not in ANNOTATIONS and name not in STATUS
         }
     if isinstance(value, list):
-        parts = [_plain(one) for one in value]
+        parts = [_plain(one, dropped) for one in value]
         return sorted(parts, key=lambda one: msgspec.json.encode(one, order="sorted"))
     return _text(value) if isinstance(value, str) else value
 
 
-def _field(name: str, value: Any) -> Any:
+def _field(name: str, value: Any, dropped: frozenset[str]) -> Any:
     if name in SECRET:
         return sorted(value) if isinstance(value, dict) else "secret"
     if name in ("failureDomain", "message"):
         return "" if name == "message" else value
-    return _plain(value)
+    return _plain(value, dropped)
 
 
 _VARYING: Final = (
@@ -151,4 +155,4 @@ def _text(text: str) -> str:
 
 def documents_of(world: World, kind: str) -> list[Document]:
     """Return the stored objects of a kind."""
-    return world.documents(RESOURCES[kind])
+    return world.documents(world.resources[kind])

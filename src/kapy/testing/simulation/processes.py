@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
 from typing import Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.services import run_together
+from kapy._aio.services import Service, run_together
 from kapy.apps.manager.programs import PROGRAMS, Connections
 from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig
 from kapy.client.kubeconfig import Kubeconfig
@@ -26,6 +26,7 @@ from kapy.kube.http import Transport
 from kapy.kube.pki import Algorithm, new_key
 from kapy.providers.docker import Host
 from kapy.providers.inmemory import InMemoryClusters
+from kapy.testing.simulation.custom_provider import Instance
 from kapy.testing.simulation.network import (
     ManagerNetwork,
     ManagerState,
@@ -60,7 +61,8 @@ def _no_engine() -> Engine:
 
 @dataclass(frozen=True, slots=True)
 class Machinery:
-    """The environment of all processes. transport: the API server. spawn: starts a task."""
+    """The environment of all processes. transport: the API server. spawn: starts a task.
+    provider: that of the user, if any."""
 
     transport: Callable[[], Transport]
     in_memory: InMemoryClusters
@@ -70,6 +72,7 @@ class Machinery:
     spawn: Callable[[Callable[[], Awaitable[None]]], None]
     failed: Callable[[str, BaseException], None]
     reconciled: dict[str, int] = field(default_factory=dict)
+    provider: Instance | None = None
 
 
 class ManagerProcess:
@@ -110,17 +113,29 @@ class ManagerProcess:
 
     async def _work(self) -> None:
         shared = self._shared
-        program = PROGRAMS[MANAGERS[self.manager]]
         options = ManagerOptions(gates=EMBEDDED_GATES)
+        name = MANAGERS.get(self.manager)
         runtime = self.runtime = Runtime.on(
             ManagerNetwork(shared.transport(), self, shared.network),
             clock=shared.clock,
-            field_manager=program.name,
+            field_manager=self.manager if name is None else PROGRAMS[name].name,
             random=Random(f"{shared.seed}/{self.manager}/{self.number}"),
             options=options,
         )
         self.started()
         runtime.private_keys = SmallKeys()
+        services = self._add_provider(runtime) if name is None else self._add(runtime, name)
+        for controller in runtime.controllers:
+            controller.wrap_reconcile(self._counted(controller))
+        await run_together(controllers=runtime.run, **services)
+
+    def _add_provider(self, runtime: Runtime) -> Mapping[str, Service]:
+        assert self._shared.provider is not None
+        return self._shared.provider.add_to(runtime) or {}
+
+    def _add(self, runtime: Runtime, name: str) -> Mapping[str, Service]:
+        """Add the controllers of a program; returns its other services."""
+        shared = self._shared
         connections = Connections(
             extension_transport=_no_extensions,
             connect=self._connect,
@@ -128,10 +143,8 @@ class ManagerProcess:
             in_memory=shared.in_memory,
             containers=Host(_no_engine, {}),
         )
-        services = program.add(runtime, ControllerConfig(manager=options), connections)
-        for controller in runtime.controllers:
-            controller.wrap_reconcile(self._counted(controller))
-        await run_together(controllers=runtime.run, **services)
+        config = ControllerConfig(manager=runtime.options)
+        return PROGRAMS[name].add(runtime, config, connections)
 
     def _counted(self, controller: Controller) -> Callable[[Reconcile], Reconcile]:
         counts = self._shared.reconciled

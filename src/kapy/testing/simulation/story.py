@@ -19,14 +19,16 @@ def story_of(
     faults: Sequence[Fault],
     violations: Sequence[Violation],
     steps: Sequence[Document],
+    options: str = "",
 ) -> str:
-    """Return the story. steps: the trace of the run."""
-    return "\n".join(_lines(scenario, seed, faults, violations, steps)) + "\n"
+    """Return the story. steps: the trace of the run. options: more options of the command."""
+    lines = _lines(scenario, seed, faults, violations, steps)
+    return "\n".join([*lines, f"Replay: {replay_command(scenario, seed, faults, options)}"]) + "\n"
 
 
-def replay_command(scenario: str, seed: int, faults: Sequence[Fault]) -> str:
+def replay_command(scenario: str, seed: int, faults: Sequence[Fault], options: str = "") -> str:
     """Return the command that plays a run again."""
-    command = f"kapy simulate --scenario {scenario} --seed {seed}"
+    command = f"kapy simulate{options} --scenario {scenario} --seed {seed}"
     return f"{command} --faults {format_faults(faults) or 'none'}"
 
 
@@ -52,4 +54,3 @@ def _lines(
         yield f"  {violation.time:9.3f} s  {violation}"
     if len(violations) > MOST:
         yield f"  … and {len(violations) - MOST} more"
-    yield f"Replay: {replay_command(scenario, seed, faults)}"

@@ -6,24 +6,18 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from kapy.api.kinds import KINDS
 from kapy.apps.manifests import apply_manifests
 from kapy.client.client import Client
 from kapy.kube import Document, Key, yaml
 from kapy.kube.errors import ApiError, Invalid, KapyError, NotFound
 from kapy.kube.http import ADMIN
-from kapy.kube.names import NODES, SECRETS, Resource
+from kapy.kube.names import NODES
 from kapy.testing.simulation.world import World
 
 NAMESPACE: Final = "default"
 PATIENCE: Final = 6000.0
 """Seconds in which a goal must be reached: several times the longest back-off."""
 POLL: Final = 1.0
-
-RESOURCES: Final[dict[str, Resource]] = {
-    "Secret": SECRETS,
-    **{kind.name: kind.type_of().RESOURCE for kind in KINDS},
-}
 
 
 class GoalMissed(KapyError):
@@ -38,7 +32,7 @@ class View:
 
     def all(self, kind: str) -> list[Document]:
         """Return all objects of a kind."""
-        return self._world.documents(RESOURCES[kind])
+        return self._world.documents(self._world.resources[kind])
 
     def get(self, kind: str, name: str) -> Document | None:
         """Return an object, None if it does not exist."""
@@ -97,6 +91,8 @@ class User:
     async def apply(self, objects: str | Sequence[Document]) -> None:
         """Apply a YAML text, or documents."""
         documents = yaml.load_all(objects) if isinstance(objects, str) else list(objects)
+        if (provider := self.world.provider) is not None:
+            documents = provider.in_place_of_in_memory(documents)
         self.world.trace.add("user", does="apply", objects=len(documents))
         await self._insist(lambda: apply_manifests(self.world.client, documents))
 
@@ -116,14 +112,14 @@ class User:
         """Merge-patch an object."""
         self.world.trace.add("user", does="patch", object=f"{kind}/{name}")
         key = Key(NAMESPACE, name)
-        await self._insist(lambda: self.world.client.patch(RESOURCES[kind], key, patch))
+        await self._insist(lambda: self.world.client.patch(self.world.resources[kind], key, patch))
 
     async def delete(self, kind: str, name: str) -> None:
         """Delete an object."""
         self.world.trace.add("user", does="delete", object=f"{kind}/{name}")
         key = Key(NAMESPACE, name)
         try:
-            await self._insist(lambda: self.world.client.delete(RESOURCES[kind], key))
+            await self._insist(lambda: self.world.client.delete(self.world.resources[kind], key))
         except NotFound:
             return
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 from kapy._aio.clock import Clock, loop_clock
 from kapy._aio.services import run_services
+from kapy.api.kinds import KINDS
 from kapy.apiserver.server import Server
 from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
 from kapy.apps.admission import AdmissionRules
@@ -17,15 +19,21 @@ from kapy.apps.settings import EMBEDDED_GATES
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN
-from kapy.kube.names import Resource
+from kapy.kube.names import SECRETS, Resource
 from kapy.providers.inmemory import InMemoryClusters
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.sdk import Endpoint
+from kapy.testing.simulation.custom_provider import PROVIDER, CustomProvider
 from kapy.testing.simulation.etcd import DurableEtcd
+from kapy.testing.simulation.machine_boot import MachineBoot
 from kapy.testing.simulation.network import Decide, Network
 from kapy.testing.simulation.processes import MANAGERS, Machinery, Manager
 from kapy.testing.simulation.trace import Trace
 
+RESOURCES: Final[Mapping[str, Resource]] = {
+    "Secret": SECRETS,
+    **{kind.name: kind.type_of().RESOURCE for kind in KINDS},
+}
 HISTORY: float = 1 << 40
 """The limit of a server's history: it must not depend on the size of random keys."""
 
@@ -54,10 +62,18 @@ class World:
     """A management cluster under simulation.
 
     client: acts as the administrator, without faults. failures: managers that failed by themselves.
+    provider: the infrastructure, None for the in-memory one; instance: of this run. resources: by
+    kind; a provider's kinds have the names of those whose place they take.
     """
 
-    def __init__(self, seed: int, decide: Decide) -> None:
+    def __init__(self, seed: int, decide: Decide, provider: CustomProvider | None = None) -> None:
         self.seed = seed
+        self.provider = provider
+        self.instance = None if provider is None else provider.new()
+        self.resources: Mapping[str, Resource] = {
+            **RESOURCES,
+            **({} if provider is None else provider.resources),
+        }
         self.clock = loop_clock()
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
@@ -75,6 +91,8 @@ class World:
         self.failures: list[str] = []
         self.managers: dict[str, Manager] = {}
         self.reconciled: dict[str, int] = {}
+        if provider is not None:
+            MachineBoot(self, provider).follow()
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -124,14 +142,18 @@ class World:
             spawn=self.spawn,
             failed=self._failed,
             reconciled=self.reconciled,
+            provider=self.instance,
         )
         self.network.spawn = self.spawn
         failure: Exception | None = None
         async with run_services(server=self.server.run):
             await asyncio.sleep(0)
             await install_definitions(self.client)
+            if self.provider is not None:
+                await self.provider.install(self.client)
             add_kube_controllers(self.server)
-            self.managers = {name: Manager(name, shared) for name in MANAGERS}
+            names = MANAGERS if self.provider is None else (*MANAGERS, PROVIDER)
+            self.managers = {name: Manager(name, shared) for name in names}
             async with asyncio.TaskGroup() as group:
                 self._group = group
                 keepers = [group.create_task(one.keep()) for one in self.managers.values()]

@@ -20,7 +20,6 @@ from kapy.testing.simulation.rules.rule import (
     replicas_of,
 )
 from kapy.testing.simulation.rules.waits import WAIT_RULES
-from kapy.testing.simulation.user import RESOURCES
 from kapy.testing.simulation.world import World
 
 ETCD_QUORUM: Final = Rule("etcd-quorum", "etcd keeps its quorum, whatever we remove.")
@@ -31,6 +30,7 @@ SAME_END: Final = Rule("same-end", "The end is that of the undisturbed run.")
 QUIESCENCE: Final = Rule("quiescence", "Nothing is written once all is done.")
 NO_HOT_LOOP: Final = Rule("no-hot-loop", "Reconciles and requests stay within a bound.")
 IDLE: Final = Rule("idle", "Nobody works while nothing changes.")
+CLOUD: Final = Rule("cloud", "The provider's cloud has nothing more, and nothing less.")
 PROMPT: Final = Rule("prompt", "Without a fault the goals are reached within the scenario's time.")
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -47,10 +47,10 @@ RULES: Final[tuple[Rule, ...]] = (
     NO_HOT_LOOP,
     IDLE,
     PROMPT,
+    CLOUD,
 )
 
 BUDGETS: Final = next(one for one in RESTRAINT_RULES if one.name == "budgets")
-_KINDS: Final = {resource.group_resource: kind for kind, resource in RESOURCES.items()}
 
 
 class Referee:
@@ -61,6 +61,7 @@ class Referee:
         self._world = world
         self._scene = Scene(world)
         self._known: set[tuple[str, str]] = set()
+        self._kinds = {one.group_resource: kind for kind, one in world.resources.items()}
         self.last_write = 0.0
         world.server.store.listeners.append(self._on_write)
         world.cloud.opened.append(self._on_open)
@@ -81,7 +82,7 @@ class Referee:
             self.report(NO_FAILURE, text)
 
     def _on_write(self, event: WriteEvent) -> None:
-        kind = _KINDS.get(event.table)
+        kind = self._kinds.get(event.table)
         if kind is None:
             return
         self.last_write = self._world.now()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from kapy.testing.simulation.custom_provider import CustomProvider
 from kapy.testing.simulation.user import User
 
 
@@ -12,7 +13,7 @@ from kapy.testing.simulation.user import User
 class Scenario:
     """A scenario. prepare: runs without faults, up to the state in which the scenario begins.
     play: what happens under faults. text: one line of help. seconds: how long the undisturbed run
-    may take at most.
+    may take at most. provider: takes the place of the in-memory one.
     """
 
     name: str
@@ -20,3 +21,9 @@ class Scenario:
     play: Callable[[User], Awaitable[None]]
     prepare: Callable[[User], Awaitable[None]] | None = None
     seconds: float = 20.0
+    provider: CustomProvider | None = None
+
+    @property
+    def options(self) -> str:
+        """The options of the command that replays it, with a space before each."""
+        return "" if self.provider is None else self.provider.options

@@ -1,0 +1,147 @@
+"""The boot of machines that a provider of one's own has made: each becomes a Node by its boot data.
+
+The provider reports an address for the API server, and then machines with a provider ID. A cloud
+would start an operating system; here the boot data are read as cloud-init reads them, and the
+machine joins a workload cluster in memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64decode
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, Protocol
+
+from kapy._aio.clock import Clock
+from kapy.apiserver.server import Server
+from kapy.apiserver.store.watch_cache import WriteEvent
+from kapy.kube import Document, Key
+from kapy.kube.names import SECRETS, Resource
+from kapy.providers.inmemory import InMemoryClusters
+from kapy.providers.inmemory.workload.cluster import Host, Milestones, WorkloadCluster
+from kapy.providers.inmemory.workload.kubeadm import Settings
+from kapy.sdk import Endpoint
+from kapy.testing.cloud.boot import Boot, boot_of
+from kapy.testing.simulation.custom_provider import CustomProvider
+
+BOOT_SECONDS: Final = 2.0
+_JOIN_AGAIN: Final = 1.0
+_OWNER: Final = "cluster.x-k8s.io/cluster-name"
+
+
+class Surroundings(Protocol):
+    """What machines boot in: a management cluster, and the clusters of its cloud."""
+
+    server: Server
+    clock: Clock
+    resources: Mapping[str, Resource]
+
+    @property
+    def cloud(self) -> InMemoryClusters:
+        """The workload clusters."""
+        ...
+
+    def documents(self, resource: Resource) -> list[Document]:
+        """Return all stored objects of a resource."""
+        ...
+
+    def spawn(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run a task."""
+        ...
+
+
+class MachineBoot:
+    """Follows the objects of a provider, and boots and ends machines."""
+
+    def __init__(self, world: Surroundings, provider: CustomProvider) -> None:
+        self._world = world
+        self._cluster = provider.cluster.resource
+        self._machine = provider.machine.resource
+        self._booted: dict[str, str] = {}  # by name of the machine's object, its uid
+
+    def follow(self) -> None:
+        """Begin to follow the writes of the management cluster."""
+        self._world.server.store.listeners.append(self._on_write)
+
+    def _on_write(self, event: WriteEvent) -> None:
+        if event.table == self._cluster.group_resource:
+            self._on_cluster(event)
+        elif event.table == self._machine.group_resource:
+            self._on_machine(event)
+
+    def _on_cluster(self, event: WriteEvent) -> None:
+        document, cloud = event.document, self._world.cloud
+        cluster = _cluster_of(document)
+        if event.change == "DELETED":
+            cloud.drop(cluster)
+            return
+        endpoint = (document.get("spec") or {}).get("controlPlaneEndpoint") or {}
+        if cluster.name and endpoint.get("host"):
+            place = Endpoint(endpoint["host"], int(endpoint.get("port") or 0))
+            cloud.open(cluster, document["metadata"]["uid"], place)
+
+    def _on_machine(self, event: WriteEvent) -> None:
+        document = event.document
+        name, uid = event.name, str(document["metadata"]["uid"])
+        if event.change == "DELETED":
+            workload = self._world.cloud.get(_cluster_of(document))
+            if self._booted.pop(name, None) is not None and workload is not None:
+                workload.remove(name)
+            return
+        provider_id = (document.get("spec") or {}).get("providerID")
+        status = (document.get("status") or {}).get("initialization") or {}
+        if provider_id and status.get("provisioned") and name not in self._booted:
+            self._booted[name] = uid
+            self._world.spawn(lambda: self._boot(document))
+
+    async def _boot(self, document: Document) -> None:
+        # A timer, as it simulates time that a real machine would take.
+        await asyncio.sleep(BOOT_SECONDS)
+        machine, data = self._boot_data(document)
+        name, provider_id = document["metadata"]["name"], document["spec"]["providerID"]
+        boot = boot_of(data, hostname=name, instance_id=provider_id.rpartition("/")[2])
+        host = Host(
+            boot.name,
+            document["metadata"]["uid"],
+            boot.provider_id or provider_id,
+            machine["spec"].get("version", ""),
+            boot.control_plane,
+        )
+        while self._booted.get(name) == host.uid:
+            workload = self._world.cloud.get(_cluster_of(document))
+            if workload is not None and (boot.begins or workload.answers):
+                self._start(workload, host, boot)
+                return
+            await asyncio.sleep(_JOIN_AGAIN)  # kubeadm join tries until somebody answers
+
+    def _boot_data(self, document: Document) -> tuple[Document, bytes]:
+        """Return the Machine and the boot data of a machine."""
+        owners = {one["name"] for one in document["metadata"].get("ownerReferences") or ()}
+        machines = self._world.documents(self._world.resources["Machine"])
+        machine = next(one for one in machines if one["metadata"]["name"] in owners)
+        secret = machine["spec"]["bootstrap"]["dataSecretName"]
+        secrets = self._world.documents(SECRETS)
+        data = next(one["data"] for one in secrets if one["metadata"]["name"] == secret)
+        return machine, b64decode(data["value"])
+
+    def _start(self, workload: WorkloadCluster, host: Host, boot: Boot) -> None:
+        now = self._world.clock()
+        workload.machines[host.name] = Milestones(now, now, now)
+        workload.start_node(host)
+        if boot.authority is None:
+            return
+        workload.register(host.name)
+        workload.start_etcd(host, boot.etcd_authority, boot.text)
+        settings = Settings(
+            workload.key.name, host.version, workload.url, boot.authority.certificate
+        )
+        workload.start_api_server(host, boot.authority, settings, boot.text)
+
+
+def _cluster_of(document: Document) -> Key:
+    metadata = document["metadata"]
+    name = (metadata.get("labels") or {}).get(_OWNER, "")
+    if not name:
+        owners = metadata.get("ownerReferences") or ()
+        name = next((one["name"] for one in owners if one["kind"] == "Cluster"), "")
+    return Key(metadata["namespace"], name)

@@ -1,0 +1,113 @@
+"""Whole clusters of a provider of one's own under faults, for `kapy conformance run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from kapy.testing.conformance.findings import Finding, Report, Result, State
+from kapy.testing.simulation.campaign import exhaustive, shrunk, undisturbed
+from kapy.testing.simulation.custom_provider import PROVIDER, CustomProvider
+from kapy.testing.simulation.forking import EVERY_WRITE, Verdict, run_apart
+from kapy.testing.simulation.random_faults import random_faults
+from kapy.testing.simulation.rules.rule import Violation
+from kapy.testing.simulation.run import BadSimulation
+from kapy.testing.simulation.scenarios import SCENARIOS, Scenario
+from kapy.testing.simulation.story import replay_command
+
+PLAYED: Final = ("create", "scale-workers", "upgrade-workers", "heal-worker", "delete")
+"""The scenarios of each seed."""
+FAULTS: Final = 3
+
+_DONE, _ONCE, _GONE = "infra-machine/initialized", "infra-machine/once", "infra-machine/deletion"
+_RULES: Final = {"cloud": _ONCE, "never-back": _ONCE, "no-orphan": _GONE, "finalizers": _GONE}
+
+Broken = tuple[str, Finding]
+"""A rule of the contracts, and where it is broken."""
+
+
+def simulate_provider(
+    provider: CustomProvider, seeds: Sequence[int], progress: Callable[[str], None]
+) -> Iterator[Broken]:
+    """Play each scenario with each seed; returns the broken rules, each once for a scenario."""
+    for name in PLAYED:
+        scenario = replace(SCENARIOS[name], provider=provider)
+        known: set[str] = set()
+        for seed in seeds:
+            progress(f"Simulated cluster: {name}, seed {seed}")
+            for rule, finding in _broken(scenario, seed):
+                if rule not in known:
+                    known.add(rule)
+                    yield rule, finding
+
+
+def _broken(scenario: Scenario, seed: int) -> Iterator[Broken]:
+    try:
+        points = undisturbed(scenario, seed).points
+    except BadSimulation as error:
+        yield (
+            _DONE,
+            _finding(
+                scenario, str(error), replay_command(scenario.name, seed, (), scenario.options)
+            ),
+        )
+        return
+    for verdict in _verdicts(scenario, seed, points):
+        if not verdict.violations:
+            continue
+        failure = shrunk(scenario, seed, verdict)
+        command = replay_command(scenario.name, seed, failure.faults, scenario.options)
+        faults = ", ".join(map(str, failure.faults))
+        for violation in verdict.violations:
+            text = f"scenario {scenario.name}, seed {seed}, {faults}: {violation}"
+            yield _rule_of(scenario, violation), _finding(scenario, text, command)
+        return  # one failing run of a seed is told
+
+
+def _verdicts(
+    scenario: Scenario, seed: int, points: Mapping[tuple[str, str], int]
+) -> Iterator[Verdict]:
+    """Try a fault at each write of the provider, and then random faults."""
+    yield from exhaustive(
+        scenario,
+        seed,
+        EVERY_WRITE,
+        selects=lambda point, kind: (
+            point.manager == PROVIDER
+            and EVERY_WRITE[(point.number + seed) % len(EVERY_WRITE)] == kind
+        ),
+    )
+    own = {point: count for point, count in points.items() if point[0] == PROVIDER}
+    faults = random_faults(seed, FAULTS, own)
+    yield run_apart(scenario, seed, faults, undisturbed(scenario, seed))
+
+
+def _rule_of(scenario: Scenario, violation: Violation) -> str:
+    rule = _RULES.get(violation.rule, _DONE)
+    return _GONE if scenario.name == "delete" else rule
+
+
+def _finding(scenario: Scenario, text: str, command: str) -> Finding:
+    assert scenario.provider is not None
+    return Finding("", scenario.provider.machine.resource.kind, "", text, f"replay it: {command}")
+
+
+def with_simulation(report: Report, broken: Iterable[Broken], seeds: Sequence[int]) -> Report:
+    """Return a report with the results of the simulation."""
+    found: dict[str, list[Finding]] = {rule: [] for rule in (_DONE, _ONCE, _GONE)}
+    for rule, finding in broken:
+        found[rule].append(finding)
+    count = len(seeds) * len(PLAYED)
+    return replace(report, results=tuple(_merged(one, found, count) for one in report.results))
+
+
+def _merged(result: Result, found: dict[str, list[Finding]], count: int) -> Result:
+    findings = found.get(result.rule.id)
+    if findings is None:
+        return result
+    if findings:
+        return Result(result.rule, State.BROKEN, findings=(*result.findings, *findings))
+    if result.state is State.NOT_RUN:
+        return Result(result.rule, State.PASSED, f"{count} clusters simulated")
+    return result
