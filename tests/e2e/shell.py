@@ -38,8 +38,10 @@ class Shell:
             **self.more,
         }
 
-    def run(self, *command: str, text: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command to its end, whatever its exit code."""
+    def run(
+        self, *command: str, text: str = "", timeout: float = PATIENCE
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, whatever its exit code. timeout: seconds."""
         return subprocess.run(
             command,
             env=self.environ,
@@ -47,13 +49,13 @@ class Shell:
             input=text,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=timeout,
             check=False,
         )
 
-    def ok(self, *command: str, text: str = "") -> str:
-        """The output of a command that must succeed."""
-        done = self.run(*command, text=text)
+    def ok(self, *command: str, text: str = "", timeout: float = PATIENCE) -> str:
+        """Return the output of a command that must succeed. timeout: seconds."""
+        done = self.run(*command, text=text, timeout=timeout)
         assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 

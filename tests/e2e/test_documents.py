@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.shell import Shell
+from tests.e2e.shell import PATIENCE, Shell
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(\w+)( make)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -27,6 +27,8 @@ ON_A_QUICKSTART = (
 )
 """These take for granted that a quickstart's plane runs. README deletes its cluster at last."""
 
+DOCUMENT_TIMEOUT = 5 * PATIENCE
+"""Seconds for all commands of a document; each of them has its own limits."""
 AT_THE_END = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT"
 """What was begun in the background does not outlive a document that fails."""
 
@@ -63,9 +65,10 @@ def test_the_commands_of_documents_about_a_quickstart_work(tmp_path: Path) -> No
 
 
 def follow(shell: Shell, commands: str) -> None:
-    """Do as a document says, which has at least one command."""
+    """Run the commands of a document, which has at least one."""
     assert commands
-    shell.ok("bash", "-e", "-o", "pipefail", "-c", f"{AT_THE_END}\n{commands}")
+    script = f"{AT_THE_END}\n{commands}"
+    shell.ok("bash", "-e", "-o", "pipefail", "-c", script, timeout=DOCUMENT_TIMEOUT)
 
 
 def test_what_the_readme_makes_can_be_made() -> None:
