@@ -45,6 +45,13 @@ GOING = {"deletionTimestamp": SINCE, "finalizers": ["a.example.com/x", "b.exampl
         ),
         (thing(condition("Ready", "Unknown")), "Ready is Unknown"),
         (
+            thing(
+                condition("Available", "False", "NotReady"),
+                condition("Ready", "False", "NotReady", "* A: no"),
+            ),
+            "NotReady:\n* A: no",
+        ),
+        (
             thing(condition("Available", "True"), condition("ScalingUp", "True", "ScalingUp", "1")),
             "ScalingUp: 1",
         ),

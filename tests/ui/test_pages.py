@@ -13,7 +13,7 @@ from kapy._aio.clock import loop_clock
 from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.manifests import apply_manifests, sample
 from kapy.apps.settings import Settings
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.http import ADMIN, ANONYMOUS, User
 from kapy.kube.names import Resource
@@ -68,6 +68,21 @@ async def test_links_of_objects_lead_to_their_yaml() -> None:
     assert [answer.status for answer in answers] == [200] * len(answers)
     assert all("managedFields" not in answer.text.split("Managed fields")[0] for answer in answers)
     assert secret.status == 403
+
+
+@on_virtual_time
+async def test_a_cluster_of_a_kind_that_no_provider_serves_is_told_to_need_one() -> None:
+    kind = "awsclusters.infrastructure.cluster.x-k8s.io"
+    async with _farm() as (plane, visitor):
+        objects: list[Document] = json.loads(json.dumps(list(sample())).replace("capybara", "a"))
+        cluster = next(one for one in objects if one["kind"] == "Cluster")
+        cluster["spec"]["infrastructureRef"]["kind"] = "AWSCluster"
+        await apply_manifests(plane.client, [cluster])
+        await asyncio.sleep(120)
+        lacking = await visitor.get("/clusters/default/a")
+        complete = await visitor.get("/clusters/default/capybara")
+    assert f"does not know <b>{kind}</b>: no provider" in lacking.text
+    assert "does not know" not in complete.text
 
 
 @on_virtual_time

@@ -143,3 +143,9 @@ def test_the_headline_of_a_wait_names_a_blocking_hook_first() -> None:
         "Following hooks are blocking upgrade: X: no · ClusterUpgrading: Cluster is upgrading"
     )
     assert row_of(cluster("b", WAITS)).headline == "WorkersAvailable: no machine yet"
+
+
+def test_the_headline_names_the_lack_of_a_connection_last() -> None:
+    message = "* RemoteConnectionProbe: not yet\n* InfrastructureReady: no such kind"
+    row = row_of(cluster("a", condition("Available", "False", "NotAvailable", message)))
+    assert row.headline == "InfrastructureReady: no such kind · RemoteConnectionProbe: not yet"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -36,6 +37,9 @@ from kapy.ui.viewers import run_guarded
 from kapy.ui.web import PREFIX, WebError, WebResponse, cluster_url
 
 MAX_NAME: Final = 253
+_NO_KIND: Final = re.compile(
+    r'customresourcedefinitions\.apiextensions\.k8s\.io "([a-z0-9.-]{1,253})" not found'
+)
 
 
 async def show_cluster(context: PageContext, namespace: str, name: str) -> WebResponse:
@@ -66,10 +70,12 @@ def _cluster_values(
     objects: ClusterObjects, calls: Sequence[HookCall], now: datetime, window: str
 ) -> dict[str, Any]:
     cluster = objects.cluster
+    wait = wait_of_cluster(cluster)
     return {
         "cluster": cluster,
         "row": row_of(cluster),
-        "wait": wait_of_cluster(cluster),
+        "wait": wait,
+        "missing_kinds": sorted(set(_NO_KIND.findall(wait[1]))) if wait else (),
         "waits": [one for one in waits(objects.tree) if one.kind != "Cluster"],
         "tree": tree_rows(objects.tree, now),
         "conditions": conditions_of(cluster, now),

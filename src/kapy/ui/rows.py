@@ -43,9 +43,11 @@ class ClusterRow:
 
     @property
     def headline(self) -> str:
-        """The wait in one line, a hook that blocks first."""
+        """The wait in one line: a blocking hook first, what follows from others last."""
         lines = [line.strip("* ") for line in self.why.split("\n")]
-        lines.sort(key=lambda line: "hooks are blocking" not in line)
+        lines.sort(
+            key=lambda one: one.startswith("RemoteConnectionProbe") - ("hooks are blocking" in one)
+        )
         text = " · ".join(line.rstrip(":") for line in lines if line)
         return text.removeprefix("NotAvailable · ")
 

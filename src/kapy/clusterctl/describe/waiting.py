@@ -97,10 +97,10 @@ def wait_of(document: Document) -> tuple[str, str] | None:
         return _reason_and_message(paused)
     if document["metadata"].get("deletionTimestamp"):
         return _end(document)
-    for of in MAIN:
-        main = condition(document, of)
-        if main is not None and main.get("status") != "True":
-            return _reason_and_message(main)
+    known = (condition(document, of) for of in MAIN)
+    unready = [one for one in known if one is not None and one.get("status") != "True"]
+    if unready:  # a Machine that is not available because it is not ready says why in Ready only
+        return _reason_and_message(next((one for one in unready if one.get("message")), unready[0]))
     for of in BUSY_REASONS:
         busy = condition(document, of)
         if busy is not None and busy.get("status") == "True":
