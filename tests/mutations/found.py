@@ -85,6 +85,9 @@ FINDERS: Final[Mapping[str, str]] = {
     "a machine is not deleted in the cloud": "delete",
     "a DevCluster without annotations is not reconciled": "create",
     "a template of v1beta1 without a rollout type is refused": "create-class",
+    "a control plane is initialized until its first Node is known": "create",
+    "a lost owner reference is not set again": "create",
+    "a status patch overwrites the conditions of others": "scale-control-plane",
     "remediation goes on at the limit plus one": "outage",
     "a Machine goes although its infrastructure is still there": "delete",
     "a MachineDeployment goes before its MachineSets are gone": "delete",
@@ -104,6 +107,8 @@ ISSUES: Final[Mapping[str, int]] = {
     "a Machine's etcd member is removed before its Node is drained": 11138,
     "a template of v1beta1 without a rollout type is refused": 12605,
     "the init lock is not released": 5814,
+    "a control plane is initialized until its first Node is known": 3001,
+    "a lost owner reference is not set again": 6980,
 }
 """The issue of Cluster API that tells of the same bug."""
 

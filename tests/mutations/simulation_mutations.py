@@ -111,4 +111,32 @@ OWNERSHIP: Final = (
     ),
 )
 
-SIMULATED: Final = (*WAITS, *RESTRAINT, *OWNERSHIP)
+WRITES: Final = (
+    Mutation(
+        "a control plane is initialized until its first Node is known",
+        "sdk/control_plane_loop.py",
+        "        if count < self.desired_replicas + (self.max_surge if outdated else 0):\n"
+        "            if self.may_change(None):\n",
+        "        known = count > 4 or any(one.status.node_ref for one in self.machines)\n"
+        "        wanted = self.desired_replicas + (self.max_surge if outdated else 0)\n"
+        "        if not known or count < wanted:\n"
+        "            if not known or self.may_change(None):\n",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a lost owner reference is not set again",
+        "core/machine/references.py",
+        "get_owned(ref, scope.namespace, view, patch)",
+        "get_owned(ref, scope.namespace, view, lambda _: {})",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a status patch overwrites the conditions of others",
+        "engine/draft.py",
+        "    if not touches_shared_list(patch):\n            return patch",
+        "    if True:\n            return patch",
+        UNDISTURBED,
+    ),
+)
+
+SIMULATED: Final = (*WAITS, *RESTRAINT, *OWNERSHIP, *WRITES)

@@ -46,6 +46,24 @@ def _never_back(_: Scene, write: Write) -> Iterator[str]:
             yield f"{'.'.join(path)} of {title} changed from {was} to {now or 'nothing'}"
 
 
+def _conditions_forward(scene: Scene, write: Write) -> Iterator[str]:
+    """A condition that is older than it was comes from a writer who has overwritten another one.
+
+    With faults a write that is merged into a newer one may bring the time of its decision.
+    """
+    if write.old is None or write.new is None or scene.world.is_disturbed:
+        return
+    before = _transitions(write.old)
+    for type_, time in _transitions(write.new).items():
+        if type_ in before and time < before[type_]:
+            yield f"condition {type_} of {write.kind} {write.name} went back to {time}"
+
+
+def _transitions(document: Document) -> dict[str, str]:
+    conditions = (document.get("status") or {}).get("conditions") or ()
+    return {one["type"]: one.get("lastTransitionTime") or "" for one in conditions}
+
+
 def _initialization(document: Document) -> Document:
     found: Document = (document.get("status") or {}).get("initialization") or {}
     return found
@@ -193,6 +211,7 @@ def _orphans(scene: Scene) -> Iterator[str]:
 LIFECYCLE_RULES: Final = (
     Rule("api-invariants", "uid, resourceVersion and generation behave.", _invariants),
     Rule("never-back", "provisioned, initialized, providerID and nodeRef stay.", _never_back),
+    Rule("conditions-forward", "No condition goes back to an older one.", _conditions_forward),
     Rule("private-keys", "No private key of a cluster is replaced.", _private_keys),
     Rule("init-once", "One machine runs kubeadm init.", _init_once),
     Rule("finalizers", "An object goes after what it stands for.", _finalizers),
