@@ -100,7 +100,8 @@ async def start_hosts(
         await _until(engine, name, "systemctl is-active --quiet containerd")
         folder = "/root/.ssh"
         keys = f"umask 077; mkdir -p {folder}; echo '{public_key}' > {folder}/authorized_keys"
-        await _until(engine, name, f"{keys}; systemctl start ssh")
+        await _until(engine, name, f"{keys}; systemctl disable --quiet --now haproxy")
+        await _until(engine, name, "systemctl start ssh")
         said = await engine.run(
             name, ["/bin/sh", "-c", "ip -4 -o address show dev eth0 | awk '{print $4}'"]
         )

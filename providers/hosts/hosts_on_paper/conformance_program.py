@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 
 from kapy_hosts import provider
 from kapy_hosts.kinds import Host, HostMachine
 
 from hosts_on_paper.memory_hosts import MemoryDialer, MemoryHost
 from kapy.client import AlreadyExists, ApiError
-from kapy.sdk import Key, Runtime
+from kapy.kube.names import SECRETS
+from kapy.sdk import Document, Key, Runtime
 
 HOSTS = 6
 
@@ -28,35 +28,45 @@ def add_to(runtime: Runtime) -> Mapping[str, Callable[[], Awaitable[None]]]:
         return runtime.clock().timestamp()
 
     services = dict(provider.add_to(runtime, DIALER))
+    return services | {"inventory": inventory(runtime, _hosts)}
+
+
+def inventory(runtime: Runtime, documents: Callable[[str], list[Document]]) -> Callable[[], Awaitable[None]]:
+    """Return what creates objects in each namespace that has a machine. documents: of a namespace."""
     machines = runtime.cache.informer(HostMachine.RESOURCE)
     namespaces: asyncio.Queue[str] = asyncio.Queue()
     machines.subscribe(lambda change: namespaces.put_nowait(change.document["metadata"]["namespace"]))
 
-    async def inventory() -> None:
+    async def run() -> None:
         known: set[str] = set()
         while True:
             namespace = await namespaces.get()
             if namespace in known:
                 continue
             known.add(namespace)
-            for number in range(HOSTS):
-                with suppress(AlreadyExists):
-                    await _create(runtime, Key(namespace, f"host-{number}"))
+            for document in documents(namespace):
+                await _create(runtime, document)
 
-    return services | {"inventory": inventory}
+    return run
 
 
-async def _create(runtime: Runtime, key: Key) -> None:
+def host(key: Key, spec: Document) -> Document:
+    """Return a Host that is moved with its namespace."""
     labels = {"clusterctl.cluster.x-k8s.io/move": ""}
-    document = {
-        "apiVersion": Host.RESOURCE.api_version,
-        "kind": "Host",
-        "metadata": {"name": key.name, "namespace": key.namespace, "labels": labels},
-        "spec": {"address": f"{key.name}.{key.namespace}.example.com"},
-    }
+    metadata = {"name": key.name, "namespace": key.namespace, "labels": labels}
+    return {"apiVersion": Host.RESOURCE.api_version, "kind": "Host", "metadata": metadata, "spec": spec}
+
+
+def _hosts(namespace: str) -> list[Document]:
+    keys = [Key(namespace, f"host-{number}") for number in range(HOSTS)]
+    return [host(key, {"address": f"{key.name}.{namespace}.example.com"}) for key in keys]
+
+
+async def _create(runtime: Runtime, document: Document) -> None:
+    resource = SECRETS if document["kind"] == "Secret" else Host.RESOURCE
     for _ in range(20):
         try:
-            await runtime.client.create(Host.RESOURCE, document)
+            await runtime.client.create(resource, document)
             return
         except AlreadyExists:
             return

@@ -35,7 +35,7 @@ class MemoryHost:
     """One host. failure: how it does not answer. cut: whether the connection is lost `before` or
     `after` the next command, by its number. boots: the claims that have booted, and `clean` for each
     release. left: what a release cannot remove. outcome: what the boot comes to. delay: seconds
-    that each command takes.
+    that each command takes. full: the scripts for which the disk has no room.
     """
 
     address: str
@@ -54,6 +54,7 @@ class MemoryHost:
     config: str = ""
     commands: int = 0
     delay: float = 0.0
+    full: tuple[str, ...] = ()
 
     async def run(self, text: str, *arguments: str, stdin: bytes = b"", seconds: float = 30.0) -> Output:
         if self.failure is not None:
@@ -73,6 +74,8 @@ class MemoryHost:
 
     def _answer(self, text: str, arguments: list[str], stdin: bytes) -> Output:
         for name in ("facts", "claim", "unclaim", "boot", "progress", "release", "forget"):
+            if text == script(name) and name in self.full:
+                return Output(1, "", "No space left on device\n")
             if text == script(name):
                 code, said = getattr(self, f"_{name}")(*arguments)
                 return Output(code, said, "")

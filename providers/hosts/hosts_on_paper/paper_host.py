@@ -85,6 +85,7 @@ case "$name $1" in
 "systemctl stop") for one in "$@"; do rm -f "$R/processes/$one"; done ;;
 "systemctl cat") cat "$R/unit" 2>/dev/null || true ;;
 "systemctl is-enabled"|"systemctl is-active") [ ! -e "$R/disabled" ] ;;
+"curl --fail") while [ "$1" != --output ]; do shift; done; cp "$R/archive" "$2" ;;
 "pgrep -x") [ -e "$R/processes/$2" ] ;;
 "nproc ") echo 4 ;;
 "df -Pm") printf 'Filesystem\nx 1 1 %s\n' "$(cat "$R/free")" ;;

@@ -131,6 +131,9 @@ def _of_machine(seen: Observed, spec: HostMachineSpec, version: str, *, control_
         yield Problem("ports", f"in use: {', '.join(map(str, taken))}")
     if not facts.runtime:
         yield Problem("runtime", "no socket of containerd or CRI-O below /run")
+    for source, tool in (("archive", "curl"), ("repository", "apt-get")):
+        if getattr(spec.install, source, None) is not None and tool in seen["missing"].split():
+            yield Problem("install", f"install.{source} needs {tool}, which is missing")
     if spec.install is None:
         yield from _versions(seen, version)
 

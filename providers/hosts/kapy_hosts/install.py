@@ -11,6 +11,7 @@ from kapy_hosts.remote import script
 
 _COPY: Final = """\
 set -e
+written=/var/lib/kapy-hosts/installed
 folder={folder}
 for name in kubeadm kubelet kubectl; do
     found=$(find "$folder" -name "$name" -type f | head -n 1)
@@ -22,15 +23,18 @@ for name in kubeadm kubelet kubectl; do
     mkdir -p /usr/local/bin
     cp -- "$found" "/usr/local/bin/$name.new"
     chmod 755 "/usr/local/bin/$name.new"
+    echo "/usr/local/bin/$name" >> "$written"
     mv -- "/usr/local/bin/$name.new" "/usr/local/bin/$name"
 done
 if ! systemctl cat kubelet.service >/dev/null 2>&1; then
+    echo /etc/systemd/system/kubelet.service >> "$written"
     cat > /etc/systemd/system/kubelet.service
 fi
 command=$(systemctl cat kubelet.service 2>/dev/null | grep -E '^ExecStart=[^ ]*kubelet( |$)' | tail -n 1)
 command=${{command#ExecStart=}}
 if [ -n "$command" ] && [ "${{command%% *}}" != /usr/local/bin/kubelet ]; then
     mkdir -p /etc/systemd/system/kubelet.service.d
+    echo /etc/systemd/system/kubelet.service.d/99-kapy-hosts.conf >> "$written"
     printf '[Service]\\nExecStart=\\nExecStart=/usr/local/bin/kubelet%s\\n' "${{command#"${{command%% *}}"}}" \\
         > /etc/systemd/system/kubelet.service.d/99-kapy-hosts.conf
 fi
@@ -51,6 +55,12 @@ rm -f "$place/archive"
 _PACKAGES: Final = """\
 set -e
 export DEBIAN_FRONTEND=noninteractive
+written=/var/lib/kapy-hosts/installed
+if [ -e "$written" ]; then  # of a folder or an archive, before which the packages would not be found
+    while IFS= read -r path; do rm -f -- "$path"; done < "$written"
+    rm -f "$written"
+    systemctl daemon-reload
+fi
 mkdir -p /etc/apt/keyrings
 cat > /etc/apt/keyrings/kapy-hosts.asc
 signed=

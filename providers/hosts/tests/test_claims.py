@@ -207,3 +207,34 @@ async def test_a_slow_host_holds_up_no_other_one() -> None:
         await blue.add_machine("patient")
         assert (await blue.provisioned("patient")).status.host == "a-slow"
         assert len(slow.boots) == 1
+
+
+@pytest.mark.parametrize("step", ["claim", "boot"])
+@on_virtual_time
+async def test_a_host_whose_disk_fills_up_after_the_checks_is_passed_over(step: str) -> None:
+    async with scene() as blue:
+        full = await blue.add_host("a-full")
+        full.full = (step,)
+        await blue.state("a-full", "Free")
+        await blue.add_machine("worker")
+        waiting = await blue.plane.until(HostMachine, "worker", lambda one: "NoHost" in message(one, "HostClaimed"))
+        assert f"a-full: the script {step} ended with 1: No space left" in message(waiting, "HostClaimed")
+        await blue.add_host("b-roomy")
+        assert (await blue.provisioned("worker")).status.host == "b-roomy"
+        free = await blue.state("a-full", "Free")
+        assert (free.spec.claim, full.claim, full.boots) == (None, "", [])
+
+
+@on_virtual_time
+async def test_a_host_that_refuses_the_key_is_not_used_until_it_has_the_right_one() -> None:
+    async with scene() as blue:
+        host = await blue.add_host("one")
+        host.failure = HostFailure("LoginRefused", "it does not accept the private key")
+        refused = await blue.state("one", "Unreachable")
+        assert message(refused, "Available") == "LoginRefused: it does not accept the private key"
+        await blue.add_machine("worker")
+        waiting = await blue.plane.until(HostMachine, "worker", lambda one: "NoHost" in message(one, "HostClaimed"))
+        assert "one: it does not accept the private key" in message(waiting, "HostClaimed")
+        assert host.commands == 0
+        host.failure = None
+        assert (await blue.provisioned("worker")).status.host == "one"

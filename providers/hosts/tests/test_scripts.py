@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from collections.abc import Awaitable, Callable, Iterator
+from hashlib import sha256
 from typing import TypeVar
 
 import pytest
@@ -11,7 +14,7 @@ from kapy_hosts import remote
 from kapy_hosts.boot_steps import BootStep, archive, boot_steps, file_step, step_names
 from kapy_hosts.checks import Observed, general_problems, machine_problems
 from kapy_hosts.install import install_steps
-from kapy_hosts.kinds import HostMachineSpec, Install
+from kapy_hosts.kinds import Archive, HostMachineSpec, Install, Repository
 from kapy_hosts.remote import HeldByAnother
 from kapy_hosts.shell import HostFailure
 
@@ -233,6 +236,65 @@ async def test_kubernetes_is_copied_from_a_folder_of_the_host(host: PaperHost) -
     assert progress.state == "finished", progress
     assert host.path("/usr/local/bin/kubelet").read_text() == "kubelet"
     assert await remote.release(shell, "u1") == []
+
+
+async def test_kubernetes_comes_from_an_archive_with_the_right_checksum_only(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    with tarfile.open(host.root / "archive", "w:gz") as tar:
+        for name in ("bin/kubeadm", "bin/kubelet"):
+            info = tarfile.TarInfo(name)
+            info.size = len(name)
+            tar.addfile(info, io.BytesIO(name.encode()))
+    right = sha256((host.root / "archive").read_bytes()).hexdigest()
+    programs = host.path("/usr/local/bin")
+    for uid, checksum in (("u1", "0" * 64), ("u2", right)):
+        source = Archive(url="https://example.com/{version}/{arch}.tar.gz", sha256=checksum)
+        steps = install_steps(Install(archive=source), "v1.34.0", "amd64")
+        await remote.claim(shell, uid, "p", "o")
+        await remote.start_boot(shell, uid, archive(steps))
+        progress = await remote.progress(shell, uid)
+        assert progress.state == ("finished" if checksum == right else "failed"), progress
+        assert (programs / "kubelet").exists() == (checksum == right)
+        assert await remote.release(shell, uid) == []
+    assert (programs / "kubelet").read_text() == "bin/kubelet"
+    assert any(one.endswith("https://example.com/v1.34.0/amd64.tar.gz") for one in host.calls)
+
+
+async def test_packages_take_the_place_of_what_was_copied(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    folder = host.path("/opt/kubernetes")
+    folder.mkdir(parents=True)
+    for name in ("kubeadm", "kubelet"):
+        (folder / name).write_text(name)
+    host.path("/usr/local/bin").mkdir(parents=True, exist_ok=True)
+    (host.path("/usr/local/bin") / "other").touch()
+    repository = Repository(url="https://example.com/{minor}")
+    for uid, install in (("u1", Install(folder="/opt/kubernetes")), ("u2", Install(repository=repository))):
+        steps = install_steps(install, "v1.34.0", "amd64")
+        host.path("/etc/apt/sources.list.d").mkdir(parents=True, exist_ok=True)
+        await remote.claim(shell, uid, "p", "o")
+        await remote.start_boot(shell, uid, archive(steps))
+        progress = await remote.progress(shell, uid)
+        assert progress.state == "finished", progress
+        assert await remote.release(shell, uid) == []
+    assert [one.name for one in host.path("/usr/local/bin").iterdir()] == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("source", "tool"),
+    [
+        (Install(archive=Archive(url="https://example.com/a", sha256="0" * 64)), "curl"),
+        (Install(repository=Repository(url="https://example.com")), "apt-get"),
+    ],
+)
+def test_what_an_installation_needs_is_checked_before(source: Install, tool: str) -> None:
+    spec = HostMachineSpec(install=source)
+    values = {"missing": f"haproxy {tool}", "runtime": "x", "cpus": "64", "memory": "64000", "disk": "64000"}
+    told = machine_problems(Observed(values), spec, "v1.34.0", (), control_plane=False)
+    assert [one.check for one in told] == ["install"]
+    assert tool in told[0].message
+    values["missing"] = "haproxy"
+    assert machine_problems(Observed(values), spec, "v1.34.0", (), control_plane=False) == []
 
 
 SYSTEM = b"""#cloud-config

@@ -29,7 +29,7 @@ for trace in /etc/kubernetes/kubelet.conf /etc/kubernetes/admin.conf /var/lib/et
     [ -e "$trace" ] && used="$used $trace"
 done
 say used "$used"
-for tool in tar flock setsid base64 ip mount systemctl haproxy; do
+for tool in tar flock setsid base64 ip mount systemctl haproxy curl apt-get; do
     command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
 done
 say missing "$missing"
