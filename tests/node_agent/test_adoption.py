@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,6 +82,28 @@ async def test_a_process_id_of_another_process_is_not_taken_for_it(tmp_path: Pat
         records.write(config(tmp_path).folder, replace(record, began="1"))
         assert await processes(tmp_path).find(config(tmp_path)) is None
         assert record.is_alive
+
+
+async def test_one_that_a_full_disk_keeps_from_being_recorded_does_not_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    children: list[asyncio.subprocess.Process] = []
+    create = asyncio.create_subprocess_exec
+
+    async def created(*command: str, **options: Any) -> asyncio.subprocess.Process:
+        children.append(await create(*command, **options))
+        return children[-1]
+
+    def fail(folder: Path, record: Record) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", created)
+    monkeypatch.setattr(records, "write", fail)
+    runtime = processes(tmp_path, sys.executable, "-c", SLEEP)
+    with pytest.raises(OSError, match="No space left"):
+        await runtime.start(config(tmp_path))
+    assert children
+    assert all(child.returncode is not None for child in children)
 
 
 async def test_processes_of_pods_that_are_gone_end(tmp_path: Path) -> None:

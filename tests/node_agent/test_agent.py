@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +24,7 @@ from kapy.kube import Document, Key
 from kapy.kube.names import DEPLOYMENTS, PODS, Resource
 from kapy.node_agent.agent import CHECK_SECONDS, OWNER_SECONDS, AgentConfig, NodeAgent
 from kapy.node_agent.runtime import ContainerConfig, Exit
+from kapy.node_agent.volumes import Volumes
 from tests.clusterctl.releases import management_cluster
 
 POD = Key("default", "pod")
@@ -168,6 +172,71 @@ async def test_a_failure_of_the_agent_is_told_and_tried_again(tmp_path: Path) ->
             for before, after in zip(runtime.starts, runtime.starts[1:], strict=False)
         ]
         assert pauses == [1, 10, 20]
+
+
+class Full(Broken):
+    """A runtime that finds the disk full when it starts a container."""
+
+    async def start(self, config: ContainerConfig) -> Fine:
+        if self.failures:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return await super().start(config)
+
+
+async def test_a_full_disk_of_the_agent_is_told_until_there_is_space(tmp_path: Path) -> None:
+    runtime = Full(1)
+    async with agent(tmp_path, runtime) as (client, _):
+        await client.create(PODS, pod())
+        failed = await pod_when(client, lambda item: waiting(item).get("reason") == "DiskFull")
+        message = waiting(failed)["message"]
+        assert message.startswith(f"the disk of {tmp_path}/node/pods/")
+        assert message.endswith(" is full; free some space on it")
+        runtime.failures = 0
+        await pod_when(client, _is_ready)
+
+
+async def test_a_full_disk_is_told_of_a_container_that_ended_without_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=0, f_frsize=4096))
+    document, runtime = pod(), Hooked(3, 3, 0)
+    document["spec"]["containers"][0]["lifecycle"] = {"postStart": {"exec": {"command": ["x"]}}}
+    async with agent(tmp_path, runtime) as (client, _):
+        await client.create(PODS, document)
+        failed = await pod_when(
+            client, lambda item: waiting(item).get("reason") == "CrashLoopBackOff"
+        )
+        assert waiting(failed)["message"].endswith(" is full; free some space on it")
+
+
+async def test_a_token_that_a_full_disk_keeps_from_the_containers_is_told_when_the_old_one_expires(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, full = JumpingClock(), [False]
+    update = Volumes.update
+
+    def updated(volumes: Volumes, *arguments: Any) -> None:
+        if full[0]:
+            raise OSError(errno.EDQUOT, "Disk quota exceeded")
+        update(volumes, *arguments)
+
+    monkeypatch.setattr(Volumes, "update", updated)
+    async with agent(tmp_path, Broken(0), clock) as (client, _):
+        account = Resource("", "v1", "serviceaccounts", "ServiceAccount")
+        metadata = {"name": "own", "namespace": POD.namespace}
+        await client.create(
+            account, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+        )
+        spec = pod()["spec"] | {"automountServiceAccountToken": True, "serviceAccountName": "own"}
+        await client.create(PODS, pod() | {"spec": spec})
+        await pod_when(client, _is_ready)
+        full[0] = True
+        clock.slept += timedelta(hours=2)
+        failed = await pod_when(client, lambda item: not _is_ready(item))
+        assert "its ServiceAccount token expired at " in not_ready_reason(failed)
+        assert " is full; free some space on it" in not_ready_reason(failed)
+        full[0] = False
+        await pod_when(client, _is_ready)
 
 
 async def test_a_variable_has_the_address_of_this_start_and_not_that_of_an_earlier_one(

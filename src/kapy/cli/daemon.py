@@ -175,6 +175,7 @@ def status(name: str, data_dir: str, output: str | None) -> None:
     record = running_plane(folder)
     if output == "json":
         report = {"running": record is not None, "folder": str(folder.path)}
+        report |= {"disk": _disk(folder)} if record else {}
         report |= {"pods": [asdict(pod) for pod in _pods(record, folder)]} if record else {}
         click.echo(json.dumps(report | (asdict(record) if record else {}), indent=2))
         raise click.exceptions.Exit(0 if record else 1)
@@ -187,7 +188,16 @@ def status(name: str, data_dir: str, output: str | None) -> None:
     click.echo(f"  kubeconfig  {record.kubeconfig}, context {record.context}")
     if record.clock:
         click.echo(f"  clock       {record.clock}")
+    if trouble := _disk(folder):
+        click.echo(f"  disk        {trouble}")
     _print_pods(_pods(record, folder))
+
+
+def _disk(folder: Folder) -> str:
+    """The sentence of a full disk under the folder of a plane, "" for none."""
+    from kapy.node_agent.full_disk import disk_trouble
+
+    return disk_trouble(folder.path)
 
 
 def _pods(record: PlaneRecord, folder: Folder) -> list[RunningPod]:

@@ -11,6 +11,7 @@ from typing import Final
 from kapy.kube import Document
 from kapy.node_agent.container_state import ContainerState
 from kapy.node_agent.ending import stop_container
+from kapy.node_agent.full_disk import DISK_FULL, disk_trouble, full_disk, is_disk_full
 from kapy.node_agent.lifecycle_hooks import run_post_start
 from kapy.node_agent.log_files import termination_message
 from kapy.node_agent.probes import Probe
@@ -33,7 +34,8 @@ StartFailed."""
 
 
 class ContainerLoop:
-    """One container of a Pod. on_change: set when the inputs of its Pod have changed."""
+    """One container of a Pod. on_change: set when the inputs of its Pod have changed. folder: the
+    agent's folder of the Pod."""
 
     def __init__(
         self,
@@ -43,6 +45,7 @@ class ContainerLoop:
         configure: Configure,
         on_change: Callable[[], Awaitable[None]],
         policy: Policy,
+        folder: Path,
     ) -> None:
         self._pod = pod
         self._state = state
@@ -50,6 +53,7 @@ class ContainerLoop:
         self._configure = configure
         self._changed = on_change
         self._policy = policy
+        self._folder = folder
         self._backoff = Backoff()
         self._probes = {
             name: Probe(state.container, state.container[name])
@@ -109,6 +113,8 @@ class ContainerLoop:
             except (StartFailed, OSError) as error:
                 reason = error.reason if isinstance(error, StartFailed) else "CreateContainerError"
                 message = error.strerror if isinstance(error, OSError) else str(error)
+                if is_disk_full(error):
+                    reason, message = DISK_FULL, full_disk(self._folder)
                 self._state.set_waiting(reason, str(message or error))
                 pause = self._backoff.pause(0.0)
                 if pause and reason == PULL_FAILED:
@@ -135,6 +141,8 @@ class ContainerLoop:
         how = stopped or exit_.message or f"it ended with code {exit_.code}"
         line = exit_.said or (termination_message(self._log) if self._log is not None else "")
         said = f"; its last words: {line}" if line else ""
+        if full := disk_trouble(self._folder):  # it may have ended for that, and has no log
+            said += f"; {full}"
         self._state.set_waiting(
             "CrashLoopBackOff",
             f"back-off {pause:g}s restarting failed container={self._state.name}: {how}{said}",

@@ -11,6 +11,7 @@ from kapy.kube.yaml import dump
 from kapy.node_agent.container_state import ContainerState
 from kapy.node_agent.environment import environment_of
 from kapy.node_agent.expansion import expand
+from kapy.node_agent.full_disk import full_disk, is_disk_full
 from kapy.node_agent.host import Host
 from kapy.node_agent.pod_folder import PodFolder
 from kapy.node_agent.runtime import ContainerConfig, Runtime
@@ -45,6 +46,7 @@ class PodInputs:
         await self._tokens.refresh()
         self._folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._volumes.update(self._sources())
+        self._tokens.mark_written()
         if self._volumes.account is not None:
             _write_private(self._folder, self._kubeconfig())
 
@@ -52,6 +54,8 @@ class PodInputs:
         """The reason for which a refresh failed, in one sentence."""
         if isinstance(error, MissingSource):
             return f"MountVolume.SetUp failed: {error}"
+        if is_disk_full(error):
+            return full_disk(self._folder.path)
         if isinstance(error, OSError):
             return f"{self._folder.volumes}: {error.strerror or error}"
         return str(error)

@@ -15,6 +15,7 @@ from kapy.kube.names import PODS
 from kapy.node_agent.container_loop import ContainerLoop
 from kapy.node_agent.container_state import ContainerState
 from kapy.node_agent.ending import stop_container
+from kapy.node_agent.full_disk import DISK_FULL, is_disk_full
 from kapy.node_agent.host import Host
 from kapy.node_agent.pod_folder import PodFolder
 from kapy.node_agent.pod_inputs import FAILURES, PodInputs
@@ -234,7 +235,9 @@ class PodWorker:
             self._reporter.address = self._inputs.address
             return result
 
-        return ContainerLoop(self._pod, state, runtime, configure, self._news.wait, policy)
+        return ContainerLoop(
+            self._pod, state, runtime, configure, self._news.wait, policy, self.folder.path
+        )
 
     async def _admit(self) -> Runtime:
         """The runtime of the Pod; waits until one accepts it."""
@@ -262,7 +265,8 @@ class PodWorker:
                 await self._inputs.refresh()
                 return
             except FAILURES as error:
-                self._reporter.wait("ContainerCreating", self._inputs.reason(error))
+                reason = DISK_FULL if is_disk_full(error) else "ContainerCreating"
+                self._reporter.wait(reason, self._inputs.reason(error))
             await self._wait_for_change(RETRY_SECONDS)
 
     async def _refresh_regularly(self) -> None:
@@ -275,7 +279,7 @@ class PodWorker:
             except FAILURES as error:
                 _log.warning("volumes of pod %s: %s", self.key, error)
                 if expired := self._inputs.expired:
-                    trouble = f"{expired} and cannot be renewed: {error}"
+                    trouble = f"{expired} and cannot be renewed: {self._inputs.reason(error)}"
             self._reporter.doubt(trouble)
 
     async def _wait_for_change(self, seconds: float) -> None:

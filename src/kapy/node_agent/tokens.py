@@ -36,6 +36,8 @@ class Tokens:
         self._clock = clock
         self._issued: dict[tuple[str, int], _Issued] = {}
         self._wanted = set(_wanted(pod))
+        self._written: tuple[_Issued, ...] = ()
+        """The tokens that the containers can read: a full disk may keep new ones from them."""
 
     def current(self, audience: str, seconds: int) -> str:
         """The token for an audience. Raises MissingSource before it is issued."""
@@ -46,10 +48,14 @@ class Tokens:
 
     @property
     def expired(self) -> str:
-        """The reason that a token is not accepted any more, "" if all are."""
+        """The reason that a token of the containers is not accepted any more, "" if all are."""
         now = self._clock()
-        times = [item.expires for item in self._issued.values() if item.expires <= now]
+        times = [item.expires for item in self._written if item.expires <= now]
         return f"its ServiceAccount token expired at {stamp(min(times))}" if times else ""
+
+    def mark_written(self) -> None:
+        """Record that the containers can read the tokens as they are now."""
+        self._written = tuple(self._issued.values())
 
     async def refresh(self) -> bool:
         """Renew the tokens that are due; whether there were any. Raises ApiError."""

@@ -4,6 +4,7 @@ again."""
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -21,6 +22,8 @@ from kapy.node_agent.processes.binding import Binding
 from kapy.node_agent.processes.flags import LOOPBACK
 from kapy.node_agent.processes.records import Record
 from kapy.node_agent.runtime import Exit, NotSupported
+
+_log = logging.getLogger(__name__)
 
 _STEP: Final = 0.5
 UNKNOWN: Final = 137
@@ -70,7 +73,10 @@ class LocalProcess:
         if ports:
             told = {str(key): value for key, value in ports.items()}
             self.record = replace(self.record, ports={**self.record.ports, **told})
-            records.write(self._folder, self.record)
+            try:
+                records.write(self._folder, self.record)
+            except OSError as error:  # known here, until this plane ends
+                _log.warning("the ports of %s are not recorded: %s", self.identity, error)
 
     @property
     def identity(self) -> str:

@@ -195,7 +195,7 @@ class ProcessRuntime:
             log=str(config.log),
             ports={str(key): value for key, value in plan.ports.items()},
         )
-        records.write(config.folder, record)
+        await _record(config, record, child, binding)
         process.append(self._running(config, record, plan, child=child, binding=binding))
         if binding is not None:
             moved(binding.ports)
@@ -428,6 +428,24 @@ async def _execute(command: Sequence[str], plan: Plan, seconds: float) -> int:
         if process.returncode is None:
             _kill(process.pid)
             await process.wait()
+
+
+async def _record(
+    config: ContainerConfig,
+    record: Record,
+    child: asyncio.subprocess.Process,
+    binding: Binding | None,
+) -> None:
+    """Record a program that was started, or end it: without a record it would be started twice.
+    Raises OSError."""
+    try:
+        records.write(config.folder, record)
+    except OSError:
+        _kill(child.pid)
+        if binding is not None:
+            binding.close()
+        await child.wait()
+        raise
 
 
 def _kill(pid: int) -> None:
