@@ -176,7 +176,7 @@ class PaperHost:
 
     @property
     def calls(self) -> list[str]:
-        """How programs were called."""
+        """The recorded calls of programs, with their arguments."""
         place = self.root / "calls"
         return place.read_text().splitlines() if place.exists() else []
 

@@ -1,4 +1,4 @@
-"""What is true of a host, and what is wrong with it. Pure."""
+"""Facts about a host and problems that keep it from being used. Pure."""
 
 from __future__ import annotations
 

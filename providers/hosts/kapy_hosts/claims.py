@@ -24,7 +24,7 @@ _PASSED_OVER: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a claim needs of a Host."""
+    """A claim, and the properties that its Host must have."""
 
     namespace: str
     claim: Claim
@@ -99,8 +99,8 @@ class HostClaims:
         return await self.runtime.client.patch(Host, host.key, document)
 
     async def release_all(self, namespace: str, uid: str) -> list[str]:
-        """Release all Hosts of a claim; return the names of those that are being cleaned. What
-        cannot be cleaned now stays in quarantine, and is cleaned when that is possible.
+        """Release all Hosts of a claim; return the names of those that are being cleaned. A Host
+        that cannot be cleaned now stays in quarantine, and is cleaned when that is possible.
         """
         left = []
         for host in await self.every(namespace, uid):

@@ -55,7 +55,7 @@ def hosts() -> None:
 @hosts.command()
 @click.argument("given", metavar="[NAME=ADDRESS]...", nargs=-1)
 @click.option("-f", "--inventory", type=click.Path(path_type=Path, exists=True), help="A YAML or Ansible inventory.")
-@click.option("--user", default="root", show_default=True, help="Who logs in, for NAME=ADDRESS.")
+@click.option("--user", default="root", show_default=True, help="User, for NAME=ADDRESS.")
 @click.option("--port", default=22, show_default=True, help="Port, for NAME=ADDRESS.")
 @click.option("--sudo", is_flag=True, help="Run commands by sudo, for NAME=ADDRESS.")
 @click.option("--private-key", type=click.Path(path_type=Path, exists=True), help="Goes into the Secret hosts-key.")

@@ -78,7 +78,7 @@ class Claim(Model):
 
 
 class HostSpec(Model):
-    """How a host is reached, and what it is used for."""
+    """The address and credentials of a host, and its claim."""
 
     address: Address = ""
     port: Port = 22
@@ -98,11 +98,11 @@ class HostSpec(Model):
         list[str], rules("Checks whose failure does not matter, for example swap.", max_items=32)
     ] = field(default_factory=list)
     unschedulable: Annotated[bool, rules("Whether the host gets no new Machine.")] = False
-    claim: Annotated[Claim | None, rules("What it is used for. The provider sets it.")] = None
+    claim: Annotated[Claim | None, rules("The machine that uses the host. The provider sets it.")] = None
 
 
 class Facts(Model):
-    """What was found on a host."""
+    """Facts that the provider found on a host."""
 
     architecture: Annotated[str, rules("amd64, arm64 or another one.")] = ""
     system: Annotated[str, rules("The operating system.")] = ""
@@ -119,7 +119,7 @@ class HostStatus(Model):
     """The observed state of a host."""
 
     state: Annotated[str, rules("A word for people: Free, Claimed, Quarantined …")] = ""
-    facts: Annotated[Facts | None, rules("What was found.")] = None
+    facts: Annotated[Facts | None, rules("Facts about the host.")] = None
     conditions: Annotated[list[Condition], rules("The conditions of the host.", max_items=32)] = field(
         default_factory=list
     )
@@ -131,8 +131,8 @@ class Host(Object):
     RESOURCE: ClassVar[Resource] = resource(GROUP, VERSION, "Host")
     COLUMNS: ClassVar[tuple[Column, ...]] = (
         Column("Address", ".spec.address", "Where it is reached"),
-        Column("State", ".status.state", "What it is doing"),
-        Column("Machine", ".spec.claim.name", "What uses it"),
+        Column("State", ".status.state", "The state of the host"),
+        Column("Machine", ".spec.claim.name", "The machine that uses it"),
         Column("Cluster", ".spec.claim.cluster", "The Cluster that uses it"),
         Column("Kubernetes", ".status.facts.kubernetes", "The version of kubeadm", priority=10),
         AGE,
@@ -148,7 +148,7 @@ class HostSelector(Model):
     match_labels: Annotated[dict[str, str], rules("Labels that a Host must have.")] = field(default_factory=dict)
 
 
-Selector = Annotated[HostSelector | None, rules("Which Hosts may be used; all if it is not set.")]
+Selector = Annotated[HostSelector | None, rules("The Hosts that may be used; all if it is not set.")]
 
 
 class HAProxy(Model):
@@ -205,7 +205,7 @@ class Repository(Model):
 
 
 class Install(Model):
-    """Where Kubernetes comes from. {version} and {minor} stand for v1.34.1 and v1.34,
+    """The source of Kubernetes. {version} and {minor} stand for v1.34.1 and v1.34,
     {arch} for the architecture.
     """
 
@@ -215,7 +215,7 @@ class Install(Model):
 
 
 class HostMachineSpec(InfraMachineSpec):
-    """Which Host a machine may use, and how Kubernetes gets onto it."""
+    """The requirements of a machine on its Host, and the installation of Kubernetes."""
 
     host_selector: Selector = None
     architecture: Annotated[str, rules("The architecture of the host; any if it is empty.", max_length=16)] = ""
@@ -251,7 +251,7 @@ class HostMachine(Object):
 
 
 class HostMachinePoolSpec(InfraMachinePoolSpec):
-    """Which Hosts the machines of a pool may use."""
+    """The template of a pool's machines, with their requirements on Hosts."""
 
     template: Annotated[HostMachineSpec, rules("The spec of its HostMachines.")] = field(
         default_factory=HostMachineSpec

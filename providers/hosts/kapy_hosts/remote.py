@@ -24,7 +24,7 @@ class HeldByAnother(HostFailure):
 
 
 class Progress(NamedTuple):
-    """How far a boot is. state: absent, running, stopped, failed or finished. step: the name of
+    """The progress of a boot. state: absent, running, stopped, failed or finished. step: the name of
     the step. code: its exit code or `interrupted`. lines: the last lines that it wrote.
     """
 

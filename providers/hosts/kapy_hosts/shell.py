@@ -40,7 +40,7 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """How a host is reached. private_key: PEM; the agent is asked if it is empty. host_key: the
+    """The address and login of a host. private_key: PEM; the agent is asked if it is empty. host_key: the
     only public key that is trusted; "" trusts the key of the first connection.
     """
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 DEFAULT_MAX: Final = 1 << 20
-"""What counts where the system has no limit."""
+"""The limit that is assumed where the system has none."""
 
 
 def raise_descriptor_limit() -> int:
@@ -24,6 +24,6 @@ def raise_descriptor_limit() -> int:
 
 
 def descriptor_limit() -> int:
-    """How many descriptors this process may have open."""
+    """Return the number of descriptors that this process may have open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return DEFAULT_MAX if soft == resource.RLIM_INFINITY else min(soft, DEFAULT_MAX)

@@ -47,4 +47,4 @@ BUILTIN_VARIABLES: Final[frozenset[str]] = frozenset(
         )
     }
 )
-"""What may be named in full; templates can reach into each of them as well."""
+"""Names of the built-in variables; templates can also reach into each of them."""

@@ -1,4 +1,4 @@
-"""How a ClusterClass names its templates, and what is made of them."""
+"""References of a ClusterClass to templates, and the naming of the objects made of them."""
 
 from typing import Annotated, ClassVar
 

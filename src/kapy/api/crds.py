@@ -103,7 +103,7 @@ def _with_spec(crd: Document, **more: Any) -> Document:
 def _crd(kind: Kind, versions: list[Document]) -> Document:
     labels = {Label.PROVIDER: _PROVIDERS[kind.group]}
     if kind.group in _CONTRACTS:
-        # Which contract the objects of each version keep to: core reads them by it.
+        # The labels name the contract of each version; core reads objects by it.
         labels |= {f"{CLUSTER_GROUP}/{item}": item for item in ("v1beta1", "v1beta2")}
     return definition(kind.type_of().RESOURCE, versions, labels, kind.short_names)
 

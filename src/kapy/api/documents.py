@@ -1,7 +1,7 @@
 """Defaults, validation and conversion of documents in any served version: the public functions.
 
-They are pure and need no server. What an API server does beside them is its own: checking the
-schema (`schema=True` asks for that, too), and rules that read other objects.
+They are pure and need no server. They do not check the schema unless `schema=True` asks for it, and
+they do not apply the rules for which an API server reads other objects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How unhealthy Machines are found and what happens to them, as Cluster and ClusterClass say it."""
+"""Structs of Cluster and ClusterClass for health checks and remediation of Machines."""
 
 from typing import Annotated, ClassVar
 

@@ -15,7 +15,7 @@ from kapy.kube.generated_names import MAX_NAME_LENGTH, with_suffix
 from kapy.kube.gotemplate import BadTemplate, CannotRender, parse
 
 RANDOM: Final = "{{ .random }}"
-"""What every template of machine names must contain, spelled so."""
+"""The expression that every template of machine names must contain, in this spelling."""
 
 _FIELD: Final = re.compile(r"\{\{ ?((?:\.[A-Za-z_][A-Za-z0-9_]*)+) ?\}\}")
 

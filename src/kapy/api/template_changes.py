@@ -123,6 +123,6 @@ def rollout_after_expired(
 
 
 def made(machine_set: MachineSet) -> datetime:
-    """When the set was created; long ago when it does not say."""
+    """Return the time when the set was created, the year 1 if it has no creationTimestamp."""
     text = machine_set.metadata.creation_timestamp
     return moment(text) if text else moment("0001-01-01T00:00:00Z")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 LOOK_AT_LOGS: Final = "Please check controller logs for errors"
-"""What a condition says of a failure that is not the user's, and over with the next try."""
+"""The message of a condition for an internal failure, which the next try may mend."""
 
 
 def shorten(names: Iterable[str], most: int) -> str:

@@ -1,4 +1,4 @@
-"""How Machines of a MachineDeployment are deleted, as Cluster and ClusterClass say it."""
+"""Structs of Cluster and ClusterClass for the deletion of worker Machines."""
 
 from typing import Annotated, ClassVar
 

@@ -62,7 +62,7 @@ CONTROLLERS: Final = User(
     "system:serviceaccount:kapy-system:kapy",
     ("system:serviceaccounts", "system:serviceaccounts:kapy-system", "system:authenticated"),
 )
-"""Who the controllers are to the API server. What they may is said by `controller_rights`."""
+"""The user as which controllers ask the API server; `controller_rights` limits their rights."""
 PREGENERATED_KEYS: Final = 10
 """RSA keys that are made in advance: two clusters' worth."""
 

@@ -38,7 +38,7 @@ _INVENTORY_RIGHTS: Final = (
     Right(DEPLOYMENTS.group, (DEPLOYMENTS.plural,), READ),
     Right(DEPLOYMENTS.group, (f"{DEPLOYMENTS.plural}/status",), ("patch",)),
 )
-"""What a plane does that no manager does: it tells of the Deployments that stand for these."""
+"""Rights that a plane needs and no manager has: it writes the status of managers' Deployments."""
 
 
 def limit_rights(server: Server, user: User, settings: Settings, runtime: Runtime) -> None:

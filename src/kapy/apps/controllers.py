@@ -33,7 +33,7 @@ _MANAGERS: Final[frozenset[ManagerName]] = frozenset(
     ("core", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-dev")
 )
 _WORKLOAD_CLIENTS: Final = _MANAGERS
-"""Who asks workload clusters anything."""
+"""The managers that have clients of workload clusters."""
 
 
 def _no_engine() -> Engine:

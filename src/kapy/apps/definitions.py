@@ -14,7 +14,7 @@ from kapy.kube.names import CRDS
 from kapy.kube.patch.merge_patch import apply
 
 _DEFAULTS: Final[Document] = {"conversion": {"strategy": "None"}}
-"""What a server fills into the spec."""
+"""Values that a server sets in the spec by default."""
 
 
 async def install_definitions(client: Client) -> None:

@@ -22,7 +22,8 @@ from kapy.kube.digits import parse_digits
 from kapy.kube.regexp import BadPattern, Regexp, compile_pattern
 
 Manager = Literal["core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker", "provider"]
-"""Whose flags: upstream's managers; the program of anybody's provider, which has what all have."""
+"""The program that has a flag: one of upstream's managers, or `provider` for the program of any
+other provider, which has the flags that all of them have."""
 
 PREFLIGHT_CHECKS: Final = (
     "All",

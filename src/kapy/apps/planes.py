@@ -95,7 +95,7 @@ OWN_FILES: Final = (
     "plane.last.json",
     "plane.lock",
 )
-"""What a plane has in its folder; the lock goes last."""
+"""The files of a plane in its folder; the lock is removed last."""
 
 
 def size_of(folder: Folder) -> int:

@@ -10,7 +10,7 @@ from kapy.client.intercept import Interceptor
 from kapy.kube.http import Reply, Request, Transport
 
 SETS: Final = ("default", "all", "none")
-"""What can be hidden."""
+"""Values of --hide-api-warnings."""
 
 _WARNING: Final = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _HIDDEN: Final[dict[str, Sequence[re.Pattern[str]]]] = {

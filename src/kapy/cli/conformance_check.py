@@ -39,9 +39,9 @@ fail_on = click.option(
 def check(path: Path, output: str, fail_on: str) -> int:
     """Check a provider's release by the written contracts, without a cluster.
 
-    PATH is a release's folder, a folder of releases, or one file. What files show is judged: CRDs,
-    rights, Deployment, metadata, cluster templates and ClusterClasses. What only a running provider
-    shows is reported as not run.
+    PATH is a release's folder, a folder of releases, or one file. The check judges the files: CRDs,
+    rights, Deployment, metadata, cluster templates and ClusterClasses. It reports the rules that
+    only a running provider can show as not run.
 
     The exit code is 0 where nothing is broken, 2 where a MUST is, 3 where a SHOULD is, 4 where a
     MAY is (the first of these, down to --fail-on), and 1 where something cannot be read. A

@@ -16,9 +16,9 @@ from kapy.cli.tree import SECTIONS
 _HEADER = """\
 # Commands
 
-Printed from the commands themselves (`make reference`); `kapy COMMAND --help` says the same. What
-they have in common, and what to do with them, is in [the command line](cli.md). Every command also
-takes `--config FILE` and `-v LEVEL`; a switch takes a value, too (`--flag=false`).
+Printed from the commands themselves (`make reference`); `kapy COMMAND --help` says the same.
+[The command line](cli.md) describes their common flags and their use. Every command also takes
+`--config FILE` and `-v LEVEL`; a switch takes a value, too (`--flag=false`).
 """
 
 _EVERYWHERE = frozenset(("config", "v", "help"))

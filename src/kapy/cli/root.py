@@ -83,7 +83,7 @@ _HINTS_BY_ERRNO: Final = {
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
     errno.ENFILE: "close other programs: the system has no room for open files",
 }
-"""What to do about what the system refuses: nothing that is to be reported to us."""
+"""Advice for errors of the operating system that the user can mend; they are no defects of kapy."""
 
 
 def exit_code(call: Callable[[], object]) -> int:

@@ -117,7 +117,7 @@ def simulate(
         raise click.UsageError("--trace and --until need one --scenario")
     _check_options(faults, every, sample, jobs, trace, until)
     failures = 0
-    # What the managers log of faults is expected, and not part of the result.
+    # The managers' log lines about faults are expected, and not part of the result.
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

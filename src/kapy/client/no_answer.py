@@ -9,7 +9,7 @@ from typing import Final
 import aiohttp
 
 NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
-"""What is raised where none came."""
+"""Exceptions that mean that no answer came."""
 
 _HUNG_UP: Final = "the other side hung up"
 _DESCRIPTIONS: Final[tuple[tuple[type[BaseException], str], ...]] = (

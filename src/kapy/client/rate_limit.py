@@ -1,4 +1,4 @@
-"""How fast a program asks: a bucket of tokens, and patience with a server that says 429.
+"""The rate of a program's requests: a bucket of tokens, and patience with a server that says 429.
 
 client-go's `--kube-api-qps` and `--kube-api-burst`: so many requests a second, so many at a time.
 A server that answers 429 is given what it asks for: nobody asks before its Retry-After is over,

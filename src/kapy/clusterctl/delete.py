@@ -76,7 +76,7 @@ async def remove(
         if labelled.provider == provider.label and not keep(labelled)
     ]
     chosen = [labelled for labelled in own if _is_deleted(labelled, provider, request)]
-    # What is in a namespace that is deleted goes with it.
+    # The deletion of a namespace deletes the objects in it.
     ending = {labelled.key.name for labelled in chosen if labelled.kind == NAMESPACES.kind}
     for some in _deletion_order(
         [labelled for labelled in chosen if labelled.key.namespace not in ending]

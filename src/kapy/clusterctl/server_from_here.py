@@ -1,8 +1,8 @@
 """The kubeconfig of a workload cluster, as this computer can use it.
 
 Machines may be in a network that this computer has no route to: those of a rootless container
-engine are. Their provider's console knows another way to the API server. What cannot be found out
-changes nothing.
+engine are. Their provider's console knows another way to the API server. If the console does not
+answer, the kubeconfig stays as it is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Answers of an engine of a size that fits into memory.
 
-The library reads most answers whole. What is larger than any answer of an engine is refused before
-it is read to its end.
+The library reads most answers whole. An answer that is larger than any answer of an engine is
+refused before it is read to its end.
 """
 
 from __future__ import annotations

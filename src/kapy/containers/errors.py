@@ -37,7 +37,7 @@ INVALID_ANSWER_ERRORS: Final = (
     struct.error,
     tarfile.TarError,
 )
-"""What the library and this package raise about an answer of another form than an engine's."""
+"""Exceptions of the library and this package for an answer that no engine would give."""
 
 
 class EngineError(KapyError):

@@ -1,4 +1,4 @@
-"""How far a pull is, from the messages of the engine. Pure."""
+"""The progress of a pull, from the messages of the engine. Pure."""
 
 from __future__ import annotations
 

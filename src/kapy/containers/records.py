@@ -242,7 +242,7 @@ def image_of(data: JSON) -> Image:
 
 
 class CommandResult(NamedTuple):
-    """How a command ended, and the last part of what it wrote."""
+    """The exit code of a command, and the end of each of its outputs."""
 
     exit_code: int
     stdout: str

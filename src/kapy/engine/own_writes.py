@@ -19,7 +19,7 @@ from kapy.kube import Document
 from kapy.kube.patch.merge_patch import apply
 
 _SERVERS: Final = ("resourceVersion", "generation", "managedFields")
-"""What of metadata the server counts by itself."""
+"""Fields of metadata that the server maintains with each write."""
 
 
 class OwnWrites:

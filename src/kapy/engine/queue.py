@@ -63,7 +63,7 @@ class Queue:
         return len(self._places)
 
     def by_priority(self) -> dict[int, int]:
-        """How many keys wait for a worker, by priority."""
+        """Return the number of keys that wait for a worker, by priority."""
         counts: dict[int, int] = {}
         for place in self._places.values():
             priority = -place[0]

@@ -320,8 +320,8 @@ class Reflector:
         since = parse_integer(self._version)
         async for event in events:
             document = event.document
-            # What is deleted may be shown as it was; anything else is newer than what was asked
-            # for, or the server counts from the beginning again and has not refused to go on.
+            # A DELETED event may contain the last state before the deletion. An older version in
+            # any other event means that the server began to count anew without a 410.
             if 0 < version_of(document) < since and event.type != "DELETED":
                 self._stale_lists = STALE_LISTS  # no replica that lags behind does so
                 raise Expired(f"the watch from {since} tells of {version_of(document)}")

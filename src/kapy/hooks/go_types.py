@@ -94,8 +94,8 @@ def _member(one: FieldInfo) -> Member:
     return Member(
         name=one.encode_name,
         type=_type(_typed(one.type, extra.get("of", "")), bits),
-        # What keeps its zero value is a pointer in Go, although it is never None here; what omits
-        # it is none, although it may be None here.
+        # A field with zero="kept" is a pointer in Go, although it is never None here. A field with
+        # zero="omitted" is no pointer, although it may be None here.
         is_nullable=zero == "kept" or (zero != "omitted" and _is_nullable(one.type)),
         is_written=one.required or _default(one) not in (None, "", 0),
         is_omitted=zero == "omitted",

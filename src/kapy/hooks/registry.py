@@ -73,8 +73,8 @@ class Registry:
             return
         config = read(document, ExtensionConfig)
         registrations = self._registrations(config, document)
-        # What was called goes on being called until discovery has seen what came after it; about
-        # whom, and for how long, is the administrator's to say.
+        # Known handlers stay until discovery has read the changed ExtensionConfig; its namespace
+        # selector and timeouts apply at once.
         if known := () if is_discovered(config) else self._by_config.get(config.metadata.name, ()):
             allowed = {registration.name: registration for registration in registrations}
             registrations = tuple(

@@ -31,7 +31,7 @@ ADMIN = User("kubernetes-admin", ("system:masters", "system:authenticated"))
 
 @dataclass(slots=True)
 class Arrival:
-    """How a request arrived, and facts recorded while it was processed.
+    """The origin of a request, and facts recorded while it was processed.
 
     audit_id: identifies the request in logs. uri: path and query as sent. peer: the client's
     address ("" in process). user: the authenticated user before impersonation, None if unknown.

@@ -121,7 +121,7 @@ class PodInputs:
 
 
 FAILURES: Final = (MissingSource, ApiError, Unreachable, OSError)
-"""What `PodInputs.refresh` raises."""
+"""Exceptions that `PodInputs.refresh` raises."""
 
 
 def _pull_secrets(pod: Document, sources: Sources) -> list[dict[str, bytes]]:

@@ -164,7 +164,7 @@ class ClusterAccessor:
     def observe(self, resource: Resource, document: Document) -> None:
         """Store the answer of an own write to this cluster."""
         for selection, entry in self.informers.items():
-            # What fields select is not known here: that comes with the watch.
+            # Only the server evaluates field selectors: the watch delivers those objects.
             if selection.resource == resource and not selection.fields:
                 entry.store.observe(document)
 

@@ -187,7 +187,7 @@ class ClusterCache:
         lost connection. Raises NotConnected as `informer` does.
         """
         informer = self.informer(cluster, resource, labels=labels)
-        # What a cluster holds when it is first read is news: somebody waits for those nodes.
+        # Objects of the first list have the priority of changes: a reconcile waits for the nodes.
         controller.watch(informer, ClusterMapper(cluster, keys), initial=0)
         return informer
 

@@ -80,7 +80,7 @@ def _up(document: Document, version: Version) -> Document:
         kept: Document = msgspec.json.decode(annotations[DATA], type=dict)
     except (ValueError, RecursionError) as error:
         raise CannotConvert(f"metadata.annotations[{DATA}] cannot be read: {error}") from None
-    # What was changed since in the older version counts, on top of all that it could not say.
+    # Changes made since in the older version apply to the kept object, which has all fields.
     kept = {**kept, "metadata": result["metadata"]}
     then = version.to_hub(version.from_hub(copy.deepcopy(kept)))
     then, result = ({**item, "apiVersion": "", "kind": plain["kind"]} for item in (then, result))

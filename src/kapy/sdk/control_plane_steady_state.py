@@ -1,7 +1,7 @@
 """Skip reconciles of control planes that have nothing to do, until something changes.
 
 A reconcile that took every step and found nothing to do need not be repeated, as long as no watch
-delivered a change. What cannot be watched limits the time for which this holds.
+delivered a change. Facts that cannot be watched, such as expiry, limit the time between reconciles.
 """
 
 from __future__ import annotations

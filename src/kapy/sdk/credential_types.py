@@ -15,7 +15,7 @@ its Secret is:
     add_infra_machine(runtime, PaperMachine, cloud, finalizer=…, credentials=tenants)
 
 Each context then has its `credential`. An object that may not use one is not acted upon, and its
-condition CredentialsAvailable says why. What is kept between calls belongs into `Sessions`.
+condition CredentialsAvailable says why. Keep state between calls in `Sessions`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Sessions(Generic[S]):
 
     async def of(self, credential: Credential) -> S:
         """Return the session for a credential; never for another identity or an older version."""
-        # Who signs in takes turns: a second session would end the first, which is in use.
+        # Logins take turns: a second session would end the first, which is in use.
         async with self._turns.setdefault(credential.identity, asyncio.Lock()):
             known = self._open.get(credential.identity)
             if known is not None and known[0] == credential.version:

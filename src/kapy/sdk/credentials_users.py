@@ -17,7 +17,7 @@ from kapy.sdk.credentials_finalizers import MOVE_LABEL
 BY_CREDENTIAL: Final = "sdk/credential"
 BY_SECRET: Final = "sdk/identity-secret"
 Users = Callable[[Key], Iterable[Key]]
-"""Whom to wake for an object that uses what changed."""
+"""Maps the key of a user of a changed credential to the keys to reconcile."""
 
 
 class Usage:

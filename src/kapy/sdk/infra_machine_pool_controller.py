@@ -176,7 +176,7 @@ class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject]
         ids, spec = list(answer.provider_ids), draft.object.spec
         _check(ids)
         spec.provider_id, spec.provider_id_list = answer.provider_id or spec.provider_id, ids
-        # Which machines there are first, so that a pool that is provisioned always knows them.
+        # The list of machines is saved first, so that a provisioned pool always has it.
         await draft.save_spec()
         status = draft.object.status
         status.replicas = len(ids) if answer.replicas is None else answer.replicas

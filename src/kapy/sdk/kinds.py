@@ -121,18 +121,18 @@ def template_of(kind: type[Object]) -> type[Object]:
     name, own, spec = f"{kind.__name__}Template", kind.RESOURCE, _spec_of(kind)
     inner = _struct(
         f"{name}Resource",
-        f"What a {own.kind} that is made of the template looks like.",
+        f"The metadata and spec of a {own.kind} that is made of the template.",
         metadata=Annotated[TemplateMeta, rules("Labels and annotations for it.")],
-        spec=Annotated[spec, rules("What it should be.", required=True)],
+        spec=Annotated[spec, rules("The spec for it.", required=True)],
     )
     outer = _struct(
         f"{name}Spec",
-        "What the template holds.",
-        template=Annotated[inner, rules(f"What each {own.kind} looks like.", required=True)],
+        "The desired content of the template.",
+        template=Annotated[inner, rules(f"The template of each {own.kind}.", required=True)],
     )
     result: type[Object] = _struct(
         name,
-        f"What {own.kind} objects are made of.",
+        f"A template of {own.kind} objects.",
         resource(own.group, own.version, f"{own.kind}Template"),
         spec=Annotated[outer, rules("The template as it is wanted.")],
     )

@@ -38,7 +38,7 @@ from kapy.sdk.results import Released, Waiting
 BY_POOL: Final = "sdk/pool"
 
 NewObject = Callable[[], Document]
-"""What is special of a new object: its `spec`, and annotations in `metadata`."""
+"""Returns the `spec` of a new object and the annotations in its `metadata`."""
 
 
 class PoolMachines:

@@ -37,7 +37,8 @@ def plan(members: Sequence[Member], wanted: int) -> Plan:
     outdated = _by_deletion_order([member for member in members if not member.current])
     removal = current[: max(0, len(current) - wanted)]
     ready = sum(member.ready for member in current[len(removal) :])
-    # What is not ready serves nobody. Of the ready ones only so many as are not needed.
+    # Outdated members that are not ready all go: they serve nobody. Of the ready ones, only those
+    # go that are not needed.
     removal += [member for member in outdated if not member.ready]
     serving = [member for member in outdated if member.ready]
     removal += serving[: max(0, ready + len(serving) - wanted)]

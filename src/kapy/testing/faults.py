@@ -35,7 +35,7 @@ _WRITES: Final = {"POST", "PUT", "PATCH", "DELETE"}
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """How likely each fault is, per request (those of a watch: on opening and after each event).
+    """The probability of each fault, per request (of a watch: on opening and after each event).
 
     lost_request: no answer, nothing was done. lost_answer: no answer, but it was done. conflict:
     409 for an update or a patch. throttled: 429 with Retry-After of a second. broken: 500.
@@ -178,7 +178,7 @@ class _FaultyEvents:
         event = await self._events.__anext__()
         now = asyncio.get_running_loop().time()
         if self._faults.rates.late and now > self._caught_up:
-            # What comes meanwhile waits behind it, and is then told at once.
+            # Later events wait behind this one, and are then delivered at once.
             self._caught_up = await self._faults.lag()
         self._again = event if self._faults.repeats() else None
         return event

@@ -64,8 +64,8 @@ def freeze(value: Any) -> Any:
 
 
 _OPEN: Final = frozenset({dict, list})
-"""What can be changed. A document has nothing else: tests freeze all that they read, so that what
-cannot be is not looked at twice."""
+"""The mutable types of a document. Values of other types need no call of `freeze`, which tests run
+on all that they read."""
 
 
 class Frozen(Interceptor):

@@ -1,4 +1,4 @@
-"""When runtime hooks of a managed cluster are called, and what their answers block.
+"""Calls of the runtime hooks of a managed cluster, and the steps that their answers block.
 
     calls = HookCalls(cluster, hooks, memory, write)       # hooks: None while the gate is closed
     if not await calls.after_control_plane_upgrade(version, steps):

@@ -158,7 +158,7 @@ def _control_plane_lines(upgrades: UpgradeTracker, kind: str, version: str) -> I
 
 
 class _Kind(NamedTuple):
-    """How messages describe workers of one kind. deferral: the annotations that defer their
+    """The words for workers of one kind in messages. deferral: the annotations that defer their
     upgrade."""
 
     name: str

@@ -98,8 +98,8 @@ class FleetPages:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Answer requests while the context is open; the watches of all viewers end with it. What
-        the body raises goes up as it is."""
+        """Answer requests while the context is open; the watches of all viewers end with it. An
+        exception of the body is raised as it is."""
         failure: Exception | None = None
         async with asyncio.TaskGroup() as group:
             self._group = group

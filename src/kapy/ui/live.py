@@ -21,7 +21,7 @@ CHANGE: Final = b"event: change\ndata: 1\n\n"
 
 
 async def _no_version() -> None:
-    """Of what has no version, each signal is a change."""
+    """Return None as the version of a page without one: each signal counts as a change."""
 
 
 class Subscription:

@@ -155,7 +155,7 @@ async def _events(viewer: Viewer, source: PageSource, found: ClusterObjects) -> 
 
 
 def time_of_event(event: Document) -> str:
-    """When an event happened last."""
+    """Return the time at which an event happened last."""
     series = (event.get("series") or {}).get("lastObservedTime")
     times = (series, event.get("lastTimestamp"), event.get("eventTime"))
     created = event["metadata"].get("creationTimestamp")

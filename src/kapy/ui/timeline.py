@@ -343,7 +343,7 @@ def trace_of(cluster: Document) -> str:
 
 
 def created_of(document: Document) -> datetime | None:
-    """When an object was created, None if it does not say."""
+    """Return the creation time of an object, None if it has none."""
     return moment_of(value_at(document, ("metadata", "creationTimestamp")))
 
 

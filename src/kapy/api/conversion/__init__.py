@@ -1,11 +1,11 @@
 """Objects of our kinds in another version of the API (upstream's conversion webhooks).
 
 One version is stored, the hub; each older one is converted to it and from it, never two older ones
-directly. What an older version cannot say travels along in an annotation, so that nothing is lost
-on the way there and back.
+directly. An annotation carries the fields that an older version does not have, so that nothing is
+lost on the way there and back.
 
-What differs is declared in `kapy.api.v1beta1` and `kapy.api.v1alpha1`; `kapy.api.older` converts
-accordingly.
+`kapy.api.v1beta1` and `kapy.api.v1alpha1` declare the differences; `kapy.api.older` converts by
+them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ESCAPES: Final = {
     "\u2028": "\\u2028",
     "\u2029": "\\u2029",
 }
-"""What Go's encoder escapes beyond JSON's needs."""
+"""Characters that Go's encoder escapes although JSON does not require it."""
 
 
 def convert(

@@ -50,7 +50,7 @@ _INTEGERS: Final[Mapping[str, Any]] = {
     f"int{bits}": Annotated[int, msgspec.Meta(ge=-(2 ** (bits - 1)), le=2 ** (bits - 1) - 1)]
     for bits in (32, 64)
 }
-"""What Go's types can hold; they refuse the rest."""
+"""Ranges of Go's integer types; decoding in Go fails beyond them."""
 
 _ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, float: 0.0}
 

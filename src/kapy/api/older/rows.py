@@ -108,7 +108,7 @@ def rename(**names: str) -> Row:
 
 
 class Codec(NamedTuple):
-    """How a value is written in the newest and in the older version."""
+    """Conversions of a value to the newest version and to the older one."""
 
     upgrade: Callable[[Any], Any]
     downgrade: Callable[[Any], Any]
@@ -141,7 +141,7 @@ def custom(upgrade: Upgrade | None, downgrade: Downgrade | None, *, restores: bo
 
 
 def retype(**hints: Any) -> Row:
-    """The older version has other types or rules. What is required stays required."""
+    """The older version has other types or rules. Required fields stay required."""
 
     def exchanged(name: str, one: Field) -> Field:
         field = optional_field(one.encoded, hints[name])

@@ -1,4 +1,4 @@
-"""How the kinds differed in v1beta1, for conversion and for the definitions of that version."""
+"""Differences of the kinds in v1beta1, for conversion and for the CRDs of that version."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""How unhealthy Machines are found and what happens to them, as v1beta1 said it."""
+"""Structs and differences of v1beta1 for health checks and remediation of Machines."""
 
 from typing import Annotated, Any
 

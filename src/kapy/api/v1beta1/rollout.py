@@ -1,6 +1,6 @@
-"""How worker Machines are replaced.
+"""Structs and differences of v1beta1 for the rollout of worker Machines.
 
-v1beta1 said in `strategy` what v1beta2 says in `rollout`, `deletion` and `healthCheck`.
+`strategy` of v1beta1 became `rollout`, `deletion` and `healthCheck` of v1beta2.
 """
 
 from typing import Annotated

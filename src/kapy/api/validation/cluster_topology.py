@@ -24,7 +24,7 @@ _WORKERS: Final = f"{_PATH}.workers"
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 NO_VERSION: Final = "version must be a valid semantic version"
 AUTOSCALER: Final = frozenset((Annotation.AUTOSCALER_MIN_SIZE, Annotation.AUTOSCALER_MAX_SIZE))
-"""Who has one of these is scaled by somebody else."""
+"""An autoscaler scales the workers that have one of these annotations."""
 
 
 def topology_errors(cluster: Cluster, topology: Topology, gates: FeatureGates) -> list[FieldError]:
@@ -75,7 +75,7 @@ def _taint_errors(topology: Topology, gates: FeatureGates) -> Iterator[FieldErro
 
 
 def _concurrency_errors(annotations: dict[str, str]) -> Iterator[FieldError]:
-    """How many MachineDeployments may be upgraded at the same time."""
+    """Errors of the annotation that limits concurrent upgrades of MachineDeployments."""
     name = Annotation.TOPOLOGY_UPGRADE_CONCURRENCY
     if name not in annotations:
         return

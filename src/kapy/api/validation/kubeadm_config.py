@@ -165,6 +165,6 @@ def _discovery_errors(spec: KubeadmConfigSpec, path: str) -> Iterator[FieldError
     user = file.kube_config.user if file is not None and file.kube_config is not None else None
     if user is not None and user.auth_provider is not None and user.exec is not None:
         where = f"{path}.joinConfiguration.discovery.file.kubeconfig.user"
-        # What is in there may be credentials.
+        # The error shows no value: it may contain credentials.
         problem = "only one of authProvider or exec must be defined"
         yield FieldError("FieldValueInvalid", where, problem, NO_VALUE)

@@ -18,7 +18,7 @@ UNCHECKED: Final = (
     "Skipping version validation for Cluster because annotation "
     f'"{Annotation.UNSAFE_UPDATE_VERSION}" is set.'
 )
-"""What is said to who changes a version without the checks."""
+"""The warning for a user who changes the version without the checks."""
 
 _HOOK: Final = "AfterClusterUpgrade"
 _NONE: Final = Version(0, 0, 0)

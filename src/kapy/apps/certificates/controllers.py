@@ -63,7 +63,7 @@ class Certificates:
         result = None if informer is None else informer.raw(Key(namespace, str(named["name"])))
         return None if result is None else {"kind": kind, **result}
 
-    # Which keys a change is about
+    # Mappers: the keys that a change concerns
 
     def certificates_of(self, secret: Key) -> list[Key]:
         """The Certificates that are stored in a Secret."""

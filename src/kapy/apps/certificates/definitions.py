@@ -32,7 +32,7 @@ _ISSUER_COLUMN: Final = {
 }  # fmt: skip
 _CERTIFICATE: Final[Document] = {
     **_ANY_FIELDS,
-    "description": "What is wanted: names, the Secret that gets the certificate, and who issues.",
+    "description": "The desired certificate: its names, its issuer and the Secret that gets it.",
     "required": ["issuerRef", "secretName"],
     "properties": {
         "secretName": {
@@ -101,7 +101,7 @@ def _definition(resource: Resource, spec: Document, columns: list[Document]) -> 
             "kind": {"type": "string", "description": "kind of the object."},
             "metadata": {"type": "object"},
             "spec": spec,
-            "status": {**_ANY_FIELDS, "description": "What is true of it."},
+            "status": {**_ANY_FIELDS, "description": "The observed state."},
         },
     }
     return {

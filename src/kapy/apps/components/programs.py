@@ -21,7 +21,7 @@ _REVIEW_RIGHTS: Final = (
     Right("authentication.k8s.io", ("tokenreviews",), ("create",)),
     Right("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
 )
-"""Who wants to see diagnostics, and may."""
+"""Rights to find out the user who asks for diagnostics, and whether the user may see them."""
 
 
 def cluster_rules(rights: Iterable[Right], trusting: Sequence[Document]) -> list[Document]:

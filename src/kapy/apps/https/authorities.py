@@ -2,7 +2,7 @@
 
 `ca.crt` contains the certificates of all valid CAs, the oldest first, and is the clients' CA
 bundle; `ca.key` contains their keys in the same order. A new CA is published a day before it signs,
-so that all clients trust it by then. Which CA signs follows from the time alone, so no leader
+so that all clients trust it by then. The time alone decides on the CA that signs, so no leader
 election is needed.
 """
 
@@ -100,18 +100,18 @@ class Authorities:
         return heard[-1] if heard else good[0]
 
     def trusted_time(self, periods: ValidityPeriods) -> datetime:
-        """When the newest one was published long enough ago."""
+        """Return the time from which all clients trust the newest CA."""
         return _begin_time(self.pairs[-1]) + periods.overlap
 
     def next_signer_time(self, now: datetime, periods: ValidityPeriods) -> datetime | None:
-        """When another CA begins to sign; None if none waits for that."""
+        """Return the time when another CA begins to sign; None if none waits for that."""
         waiting = [
             begins for item in self.pairs if (begins := _begin_time(item) + periods.overlap) > now
         ]
         return min(waiting) if len(self.pairs) > 1 and waiting else None
 
     def renewal_time(self, now: datetime, periods: ValidityPeriods) -> datetime:
-        """When the next CA must be created: now, if none is valid."""
+        """Return the time when the next CA must be created: now, if none is valid."""
         if not any(is_valid(item.certificate, now) for item in self.pairs):
             return now
         return certificate_facts(self.pairs[-1].certificate).not_after - periods.ca / 3
@@ -163,8 +163,8 @@ def is_valid(certificate: bytes, now: datetime) -> bool:
 def leaf_renewal_time(
     certificate: bytes, signer: bytes, now: datetime, periods: ValidityPeriods
 ) -> datetime:
-    """When a leaf must be renewed: now, if it is not valid; at its end, if its CA ends then,
-    too."""
+    """Return the time when a leaf must be renewed: now, if it is not valid; at its end, if its CA
+    ends then, too."""
     if not is_valid(certificate, now):
         return now
     end = certificate_facts(certificate).not_after

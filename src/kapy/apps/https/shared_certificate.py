@@ -149,7 +149,7 @@ class SharedCertificate:
                 if str(error) != str(self._failure):
                     _log.warning("the certificate of the Secret %s: %s", self._key, error)
                 seconds, self._failure = backoff.next(error), error
-            # A timer: nothing tells that a moment has come. What changes the Secret ends it.
+            # A timer: nothing tells that a moment has come. A change of the Secret ends the wait.
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._changed.wait()
@@ -231,7 +231,7 @@ class SharedCertificate:
         self._shown, self._signer = pair, signer
 
     def _renewal_time(self, now: datetime) -> datetime:
-        """When the served certificate must be renewed, if this CA signed it."""
+        """Return the time when the served certificate must be renewed, if this CA signed it."""
         assert self._shown is not None
         return leaf_renewal_time(self._shown.certificate, self._signer, now, self._lives)
 
@@ -244,7 +244,7 @@ class SharedCertificate:
         return min(max((min(moments) - now).total_seconds(), 0.1), CLOCK_SECONDS)
 
     def _moments(self, now: datetime) -> Iterator[datetime]:
-        """When something is due."""
+        """Yield the times of the next actions."""
         if not self._signer:
             due = self._secret and takeover_time(self._secret, self._lives)
         else:

@@ -59,8 +59,8 @@ def own_authorities(secret: Document) -> Authorities | None:
 
 
 def takeover_time(secret: Document, periods: ValidityPeriods) -> datetime | None:
-    """When the next step is due for a Secret with a certificate; None for never. Raises
-    InvalidPem."""
+    """Return the time of the next step for a Secret with a certificate, None if there is none.
+    Raises InvalidPem."""
     pair = given_pair(secret)
     if pair is None:
         return None

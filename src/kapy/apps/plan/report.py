@@ -34,7 +34,8 @@ def as_document(plan: Plan) -> Document:
 
 
 def summary(plan: Plan) -> Document:
-    """How many objects are created, changed and deleted, and Machines made and replaced."""
+    """Return the numbers of objects created, changed and deleted, and of Machines made and
+    replaced."""
     changes = [change for stage in plan.stages for change in stage.changes]
     rollouts = [rollout for stage in plan.stages for rollout in stage.rollouts]
     return {

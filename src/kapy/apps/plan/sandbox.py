@@ -96,7 +96,7 @@ class Sandbox:
         await plane.store.committed()
 
     def kind_of(self, document: Document) -> Kind:
-        """How the kind of an object is served. Raises UnknownSandboxKind."""
+        """Return the served kind of an object. Raises UnknownSandboxKind."""
         api_version, kind = document.get("apiVersion", ""), document.get("kind", "")
         group, version = split_api_version(api_version)
         result = self.server.context.registry.find_kind(group, version, kind)

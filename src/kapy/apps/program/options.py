@@ -25,7 +25,7 @@ _TLS: Final = {
     "VersionTLS12": ssl.TLSVersion.TLSv1_2,
     "VersionTLS13": ssl.TLSVersion.TLSv1_3,
 }
-"""What nothing but old software speaks is not spoken here."""
+"""Versions of TLS that can be chosen; older ones are not offered."""
 
 MAX_SHARDS: Final = 100
 REMOTE_QPS: Final = 20.0
@@ -98,8 +98,8 @@ _NO_CONTROLLERS: Final = {
     "dockermachinepool": 50,
     "dockermachinetemplate": 50,
 }
-"""Whom upstream's dev infrastructure has, and what of them may go on at a time: there is no Docker
-here, and templates need nobody."""
+"""Default concurrency of controllers that only upstream's dev infrastructure has: this program has
+no Docker, and templates need no controller. The flags are accepted without effect."""
 
 
 def _lease_flags(lengths: tuple[str, str, str], of: frozenset[Manager]) -> tuple[Flag, ...]:

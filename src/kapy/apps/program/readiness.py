@@ -10,7 +10,7 @@ from kapy.kube.errors import Forbidden, NotFound
 from kapy.kube.names import Resource
 
 Message = Callable[[], str]
-"""What is the matter with something, "" for nothing."""
+"""Describes the problem of a part of the program, "" if it has none."""
 _UNREADABLE: Final = (NotFound, Forbidden)
 """Why something cannot be read although the server can read it."""
 

@@ -111,7 +111,7 @@ def _authority(
     life = validity_of(request, DEFAULT_VALIDITY) if request.is_authority else DEFAULT_VALIDITY
     pair = new_ca(request.authority, now=now, valid=life, algorithm=_ca_algorithm(request))
     data = {_CERTIFICATE: pair.certificate, _KEY: pair.key, _CA: pair.certificate}
-    # What is empty is written, too: a merge would leave what was there.
+    # Empty values are written, too: a merge would keep the former ones.
     result = request if request.is_authority else None
     issued.secrets.append(
         _secret(request, request.authority, data | {_PREVIOUS: previous}, labels, stored=result)

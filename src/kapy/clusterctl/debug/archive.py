@@ -69,7 +69,7 @@ class Archive:
             is_cut = is_cut or len(kept) > self._most_of_log
             text = bytes(kept[-self._most_of_log :]).decode(errors="replace")
             if is_cut:
-                # What is left of the first line may begin in the middle of a secret.
+                # The rest of the first line is dropped: it may begin in the middle of a secret.
                 text = f"(only the last {self._most_of_log} bytes)\n{text.partition(chr(10))[2]}"
             if text:
                 await self.text(name, text)

@@ -277,7 +277,7 @@ async def _ensure_namespace(client: Client, name: str, log: Log) -> None:
         with suppress(AlreadyExists):
             await retry(lambda: client.create(NAMESPACES, document))
     except Forbidden as error:
-        # Who may not read one namespace may still be allowed to list them.
+        # A user who may not read one namespace may still be allowed to list them.
         with suppress(KapyError):
             listed = await client.list(NAMESPACES)
             if any(item["metadata"]["name"] == name for item in listed.items):

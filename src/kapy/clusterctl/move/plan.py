@@ -15,7 +15,7 @@ from kapy.kube.names import Resource
 
 
 class Treatment(Enum):
-    """How a move treats an object.
+    """The treatment of an object by a move.
 
     MOVED: created or updated in the target, removed from the source. COPIED: the same, but it stays
     in the source, because clusters of other namespaces need it there. SHARED: cluster-scoped, or

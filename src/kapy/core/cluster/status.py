@@ -228,7 +228,7 @@ def available(cluster: Cluster, gates: Sequence[ClusterAvailabilityGate] = ()) -
     usual = by_polarity(negative)
 
     def priority(condition: Condition) -> Priority:
-        # What goes away with the Cluster is no issue of the Cluster.
+        # While the Cluster is deleted, the absence of its objects is no issue.
         if cluster.deleting and (condition.type, condition.reason) in _EXPECTED_WHILE_DELETING:
             return Priority.INFO
         if (

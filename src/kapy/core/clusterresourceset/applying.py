@@ -31,8 +31,8 @@ class _NoNamespace(KapyError):
 
 @dataclass(slots=True)
 class Progress:
-    """How many objects of a source were tried in a cluster, over several reconciles of a slow one,
-    and their errors.
+    """The number of objects of a source that were tried in a cluster, and their errors. A slow
+    cluster takes several reconciles.
     """
 
     done: int = 0

@@ -160,7 +160,7 @@ def ready(scope: MachineScope) -> Condition:
     usual = by_polarity(negative)
 
     def priority(condition: Condition) -> Priority:
-        # What goes away with the Machine is no issue of the Machine.
+        # While the Machine is deleted, the absence of its objects is no issue.
         if machine.deleting and (condition.type, condition.reason) in _EXPECTED_WHILE_DELETING:
             return Priority.INFO
         return usual(condition)

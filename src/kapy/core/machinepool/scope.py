@@ -30,7 +30,7 @@ from kapy.remote.cluster_cache import ClusterCache
 from kapy.remote.node_deletion import NodeDeletions
 
 Mark: TypeAlias = tuple[str | int, ...]
-"""Which state of which objects a Machine was brought in line with."""
+"""Identities and versions of the objects with which a Machine was last brought in line."""
 
 
 @dataclass(slots=True)

@@ -154,7 +154,7 @@ async def _propagate_to(
     intent = metadata_intent(scope.machine_set, document)
     document = await tools.client.apply(resource, intent, field_manager=METADATA_MANAGER)
     if outdated := _present_names(document, outdated):
-        # What came with the creation belongs to the creating manager, and stays unless removed.
+        # Names set at creation belong to the creating manager: the apply above leaves them.
         patch = {part: dict.fromkeys(names) for part, names in outdated.items()}
         await tools.client.patch(resource, Key.of(document), {"metadata": patch})
 

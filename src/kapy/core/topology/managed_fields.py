@@ -29,7 +29,7 @@ from kapy.topology.state import ClusterState
 
 BEFORE: Final = "before-first-apply"
 PATCHER: Final = "manager"
-"""Who patches Clusters: upstream's name."""
+"""Upstream's name for the field manager that patches Clusters."""
 
 _ARGUMENTS: Final = tuple(
     ("spec", "kubeadmConfigSpec", *path)

@@ -41,7 +41,7 @@ class Patch(Model):
 
 ChangedInPlace = Annotated[
     Patch | None,
-    rules("What of the change is made in place; nothing unless said.", zero="omitted"),
+    rules("The part of the change that is made in place; none if it is not set.", zero="omitted"),
 ]
 
 IN_PLACE: Final = ("In-Place Update Hooks",)

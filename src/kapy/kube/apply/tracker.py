@@ -72,9 +72,9 @@ class Tracker:
     def track(self, live: Document | None, new: Document, write: Write) -> Document:
         """`new` with `managedFields` brought up to date (create: `live` is None).
 
-        What `new` itself says in `managedFields` counts as kube-apiserver has it: absent (or not
+        The `managedFields` in `new` have the same effect as at kube-apiserver: absent (or not
         decodable) keeps those of `live`, one empty entry (of a core kind also an empty list)
-        resets them, anything else replaces them; a subresource's request cannot say anything.
+        resets them, anything else replaces them; those in a subresource's request are ignored.
         Never raises: whether the entries are valid is checked elsewhere.
         """
         if self._unfit_status(new, write):
@@ -207,7 +207,7 @@ class Tracker:
         managers = self._reduced(managers, before, new, write, (changed, removed), own)
         mine, fields = managers.get(own), changed
         if mine is not None:
-            # What it owned before and owns now stays the same object, which is stored once.
+            # An unchanged set of fields stays the same object, which is stored once.
             kept = mine.fields if removed is None else difference(mine.fields, removed)
             fields = union(kept, changed)
         managers[own] = ManagedEntry(write.api_version, fields, write.time)

@@ -1,4 +1,4 @@
-"""How fields merge: which lists are sets or maps, which structures are one field.
+"""Merge types of fields: lists that are sets or maps, and structures that are one field.
 
 A kind's types are a tree of the node classes below, after the model of structured-merge-diff's
 schemas. Where nothing is known, types are deduced from the values: a map merges key by key, a

@@ -89,7 +89,7 @@ done
 DISK: Final = (
     _COMMON
     + r"""
-# DEVICE TABLE OVERWRITE PERCENTAGE:TYPE…: partitions of a disk. What is in use is left alone.
+# DEVICE TABLE OVERWRITE PERCENTAGE:TYPE…: partitions of a disk. A disk in use is left alone.
 device=$(readlink -f -- "$1") table=$2 overwrite=$3
 shift 3
 disk "$device" || fail "$device is no disk of this machine"

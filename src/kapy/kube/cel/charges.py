@@ -13,7 +13,7 @@ Charge: TypeAlias = Callable[..., int]
 
 _MAX_NODES: Final = 100_000
 _AUTHORIZATION: Final = 350_000
-"""What asking an authorizer costs: two questions are all that an expression may have."""
+"""The cost of asking an authorizer: an expression can pay for two questions."""
 
 
 def traversal(value: Any) -> int:

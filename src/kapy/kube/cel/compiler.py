@@ -18,7 +18,7 @@ from kapy.kube.cel.tree import Call, Index, ListOf, Literal, MapOf, Name, Select
 from kapy.kube.cel.types import Type
 
 DEFAULT_LIMIT: Final = 1_000_000
-"""What one run may cost."""
+"""The cost limit of one run."""
 
 
 @dataclass(frozen=True, slots=True)

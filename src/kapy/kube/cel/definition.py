@@ -19,10 +19,10 @@ from kapy.kube.regexp import cost
 from kapy.kube.schema.definition import TOO_LARGE
 
 RULE_LIMIT: Final = 10_000_000
-"""What one rule, run as often as it can be in one object, may be estimated to cost."""
+"""The limit of the estimated cost of one rule, run as often as one object can require."""
 
 TOTAL_LIMIT: Final = 100_000_000
-"""What all rules of a schema together may be estimated to cost."""
+"""The limit of the estimated cost of all rules of a schema together."""
 
 _CHARACTER: Final = 3000
 """Nanoseconds that it takes at most to compile one character of an expression."""

@@ -46,7 +46,7 @@ MACROS: Final = frozenset(
 """Member macros, by name and number of arguments."""
 
 _STEP: Final = 3
-"""What every round costs beside its body."""
+"""The cost of each round beside that of its body."""
 
 Rounds: TypeAlias = Callable[[Frame], Iterator[None]]
 """Goes through a range: each step sets the variables of one round."""

@@ -87,7 +87,7 @@ def type_of(inner: Type) -> Type:
 
 
 Bindings = dict[str, Type]
-"""What type parameters stand for, by name."""
+"""The types that type parameters stand for, by name."""
 
 
 def is_parameter(type_: Type) -> bool:

@@ -1,7 +1,7 @@
 """Strategic merge patch: a merge patch that knows which lists merge, and by which key.
 
-Which fields are what comes as facts about Kubernetes' Go structs: by name of a struct its fields,
-each with `t` its type, `ps` its patch strategies and `mk` its merge key. The directives are
+The input has facts about Kubernetes' Go structs: by name of a struct its fields, each with `t` its
+type, `ps` its patch strategies and `mk` its merge key. The directives are
 `$patch`, `$retainKeys`, `$setElementOrder/<list>` and `$deleteFromPrimitiveList/<list>`.
 """
 

@@ -2,8 +2,8 @@
 
 Closer to the RFC than kube-apiserver's (`json_patch`): only what is there can be replaced, moved or
 copied. Where upstream's library departs from the RFC, so does this: indexes may be negative or have
-leading zeros, and a last token that is empty means the container itself when it is read. What a
-patch says is checked once, when it is compiled, so that it can be applied many times.
+leading zeros, and a last token that is empty means the container itself when it is read. A patch
+is checked once, when it is compiled, and can then be applied many times.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reads a pattern as Go's `regexp/syntax` does and writes it for RE2.
 
 Go and RE2 agree on what a pattern means, but not on which patterns there are: RE2 has some that Go
-refuses (`\\C`) and the other way round (`\\p{Letter}`), and says differently what is wrong. What is
-written for RE2 has only forms on which they agree.
+refuses (`\\C`) and the other way round (`\\p{Letter}`), and says differently what is wrong. The
+pattern written for RE2 has only forms on which they agree.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The network of a plane's containers: a bridge of the engine, on which the plane listens for them.
 
-What belongs to a plane in an engine is told by a file in the folder of the agent, so that `kapy
-down --delete` finds it, and the plane listens on the same port when it starts again: containers
-that outlive it know no other.
+A file in the folder of the agent records the network and port of a plane. By it `kapy down
+--delete` finds the plane's objects in the engine, and a plane that starts again listens on the same
+port: containers that outlive the plane know no other.
 
 Engines give fixed addresses only in networks whose subnet was configured. So the network is made
 twice: the engine chooses a subnet (among those that its owner allows), which the second one has.

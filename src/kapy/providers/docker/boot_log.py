@@ -42,8 +42,8 @@ code=$( {{ {{ {{
 note "$entry: exit status $code"
 exit "$code"
 """
-"""Runs a command and copies both of its outputs, which stay apart, to the log. What cannot be
-written to the log is dropped: a full disk of the log is no failure of the command."""
+"""Runs a command and copies both of its outputs, which stay apart, to the log. Lines that cannot be
+written to the log are dropped: a full disk of the log is no failure of the command."""
 
 WITH_LOG: Final = ("/bin/sh", "-c", _SCRIPT, "boot-log")
 

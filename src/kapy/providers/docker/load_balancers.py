@@ -1,8 +1,8 @@
 """The load balancers of clusters: one haproxy container each.
 
-What it does follows from the containers of the control plane and their Machines, so that any change
-writes the whole configuration, and writing it twice is harmless. haproxy takes a new configuration
-without closing connections.
+The configuration follows from the containers of the control plane and their Machines. Each change
+writes it whole, and writing it twice is harmless. haproxy takes a new configuration without closing
+connections.
 """
 
 from __future__ import annotations

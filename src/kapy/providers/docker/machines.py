@@ -2,7 +2,7 @@
 
 The order of steps is upstream's: container, systemd in it, images in it; then the machine is
 provisioned (and its API server joins the load balancer); then boot data runs; then its Node gets a
-provider ID. What takes long is a task, whose progress the conditions tell.
+provider ID. Each long step is a task, and conditions report its progress.
 """
 
 from __future__ import annotations
@@ -298,8 +298,8 @@ class ContainerMachines(InfraMachineProvider[Any]):
         )
 
     def _next_look(self, context: Order, known: Sequence[Condition]) -> timedelta | None:
-        """When boot data is to be begun: soon at first, later where the engine did not answer or
-        there is no data."""
+        """Return the delay until the next attempt to run boot data: a short one before the machine
+        is provisioned, a longer one if the engine did not answer or there is no data."""
         if not context.object.spec.provider_id:
             return SOON
         booted = next(

@@ -50,7 +50,8 @@ _REMEDIES: Final = (
     ("unknown service runtime.v1.runtimeservice", _INOTIFY),
     ("no space left on device", "free space on the engine's disk (`docker system df` shows it)"),
 )
-"""By what a command says. A containerd without inotify instances runs, but serves no kubelet."""
+"""Remedies by a part of a command's output. A containerd without inotify instances runs, but serves
+no kubelet."""
 
 
 class BootFailed(KapyError):

@@ -26,10 +26,10 @@ class OutOfTime(KapyError):
 
 @dataclass(slots=True)
 class Task:
-    """How far a task is. error: why it ended too early.
+    """The progress of a task. error: the reason why it failed.
 
-    What is told changes at most once in PACE seconds: it is written into a condition, and an engine
-    may say something new at any rate.
+    The description changes at most once in PACE seconds, however often the engine reports progress:
+    each change is written into a condition.
     """
 
     description: str = "Starting"

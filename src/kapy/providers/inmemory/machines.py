@@ -104,7 +104,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         assert backend is not None  # `serves` said so
         durations = Durations.of(backend, f"{self._in_memory.seed}/{context.uid}")
         reached = workload.machines.setdefault(name, Milestones(now))
-        # What was reported once stays true: an earlier process may have started the machine.
+        # A reported milestone stays reached: an earlier process may have started the machine.
         reached.vm = reached.vm or _since(context, ConditionType.VM_PROVISIONED)
         reached.node = reached.node or _since(context, ConditionType.NODE_PROVISIONED)
         if _was_bootstrapped(context):

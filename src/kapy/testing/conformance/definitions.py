@@ -105,7 +105,8 @@ class Definition:
 
     @cached_property
     def reading(self) -> Reading | None:
-        """How core reads its objects; None if no label names a readable version."""
+        """The contract and version by which core reads its objects, None if no label names a
+        readable version."""
         crd = {
             "metadata": {"name": self.object.name, "labels": self.object.labels},
             "spec": {"versions": list(self.versions.values())},
@@ -118,7 +119,7 @@ class Definition:
 
     @property
     def readings(self) -> list[Reading]:
-        """How its objects are read by each contract that its labels name, the newest last."""
+        """One reading of its objects for each contract that its labels name, the newest last."""
         result = []
         for contract in Version:
             named = self.contract_labels.get(f"cluster.x-k8s.io/{contract.value}", ())
@@ -128,7 +129,8 @@ class Definition:
 
     @property
     def readings_or_storage(self) -> Reading | None:
-        """How core reads its objects; without a contract label, the storage version.
+        """The contract and version by which core reads its objects; without a contract label, the
+        storage version.
 
         IPAM providers need no contract label: only the provider itself reads its pools.
         """

@@ -31,7 +31,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "CONTROL_PLANE_MACHINE_COUNT": "1",
     "WORKER_MACHINE_COUNT": "1",
 }
-"""What templates are filled with where the user says nothing."""
+"""Default values of the variables in cluster templates."""
 _INSTALLED: Final = (
     CRDS.kind,
     "Namespace",

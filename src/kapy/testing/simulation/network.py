@@ -310,7 +310,7 @@ class _Events:
             if answer is not None:
                 return answer
         if (now := _now()) >= self._until:
-            # What comes meanwhile waits behind it, and is then sent at once.
+            # Later events wait behind this one, and are then sent at once.
             name = f"{self._process.manager}/events"
             self._until = now + self._shared.latency(name, EVENT_LATENCY)
         self._until = max(self._until, self._process.state.stopped_until)

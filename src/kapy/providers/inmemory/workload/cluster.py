@@ -186,7 +186,8 @@ class WorkloadCluster:
                 self._say_version()
 
     def certificate_end(self, name: str) -> datetime:
-        """When the API server's certificate on a machine ends: it got a new one as it started.
+        """Return the end of the API server's certificate on a machine, which is as old as the
+        server.
 
         Raises Unreachable.
         """

@@ -29,7 +29,7 @@ CertificateExpiry: TypeAlias = Callable[[Kubeconfig, str], Awaitable[datetime]]
 
 
 class SteadyUntil(NamedTuple):
-    """When a control plane in a steady state is reconciled again, and why."""
+    """The time of the next reconcile of a control plane in a steady state, and its reason."""
 
     moment: datetime
     reason: str

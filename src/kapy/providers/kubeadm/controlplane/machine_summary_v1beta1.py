@@ -18,7 +18,7 @@ _WORDS: Final = {
     (conditions.TRUE, ""): "",
     (conditions.UNKNOWN, ""): "unknown {} status",
 }
-"""What Machines may say, the worst first, and how that is told."""
+"""Message templates by status and severity of the Machines' conditions, the worst first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""How the components and the etcd member of a Machine fare, as v1beta1 has it. Pure.
+"""v1beta1 conditions of a Machine for its components and its etcd member. Pure.
 
-The same findings as the conditions of today, in other words; where nothing can be known yet,
-v1beta1 says nothing.
+They report the same findings as the v1beta2 conditions, in other words. A condition is absent while
+its finding is unknown.
 """
 
 from __future__ import annotations

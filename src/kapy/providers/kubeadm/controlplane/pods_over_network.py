@@ -36,7 +36,7 @@ TIMEOUT: Final = 10.0
 """Seconds for one call, the way to it included. A timer: nothing tells that no answer comes."""
 
 CLIENT: Final = "cluster-api.x-k8s.io"
-"""Who the control plane provider is to etcd, as upstream's."""
+"""The common name of the control plane provider's client certificate for etcd, as upstream's."""
 
 CLIENT_LIFE: Final = timedelta(days=1)
 RENEW_BEFORE: Final = timedelta(hours=12)
@@ -55,7 +55,7 @@ class PodsOverNetwork:
         return EtcdMember(self, cluster, access, node)
 
     async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
-        """When the certificate of the API server on a node ends. Raises Unreachable."""
+        """Return the end of the API server's certificate on a node. Raises Unreachable."""
         pod = f"kube-apiserver-{node}"
         try:
             with yield_slot():

@@ -70,7 +70,8 @@ def outdated(
 def next_due(
     kcp: KubeadmControlPlane, machines: Sequence[Machine], now: datetime
 ) -> datetime | None:
-    """When time alone will make a Machine outdated next; None if it will not."""
+    """Return the next time at which a Machine becomes outdated without any change, None if there
+    is none."""
     moments = []
     days = kcp.spec.rollout.before.certificates_expiry_days
     for machine in machines:

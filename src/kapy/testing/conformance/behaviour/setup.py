@@ -33,7 +33,7 @@ ENDPOINT: Final = {"host": "cluster.example", "port": 6443}
 
 @dataclass(frozen=True)
 class RoleSetup:
-    """How objects of one contract role are created and recognized.
+    """The means to create and recognize objects of one contract role.
 
     view: the contract's fields. done_field: name of the field that reports completion; flag: its
     field. evidence_fields: fields which show that something was made. make: creates the owner, the

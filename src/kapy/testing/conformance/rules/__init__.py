@@ -35,6 +35,6 @@ DOCUMENTS: Final = (
     ipam.DOCUMENT,
 )
 RULES: Final = {rule.id: rule for document in DOCUMENTS for rule in document.rules}
-"""What is asked of providers."""
+"""The rules for providers, by id."""
 PROMISES: Final = {rule.id: rule for document in DOCUMENTS for rule in document.promises}
-"""What they may count on."""
+"""The guarantees to providers, by id."""

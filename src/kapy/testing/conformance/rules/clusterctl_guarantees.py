@@ -59,12 +59,12 @@ PROMISES: Final = [
     _rows.command(
         "metadata-told",
         "Validation Rules",
-        "What is missing or wrong in metadata.yaml is told, with all mistakes at once.",
+        "The command reports all missing and wrong fields of metadata.yaml at once.",
     ),
     _rows.command(
         "metadata-counts",
         "Metadata YAML",
-        "What a release says of itself counts: no metadata is built in.",
+        "The metadata of a release comes from the release: none is built in.",
     ),
     _rows.command("installed", "Components YAML", "All objects of the components are installed."),
     _rows.command(
@@ -78,7 +78,8 @@ PROMISES: Final = [
     _rows.command(
         "watching",
         "Controllers & Watching namespace",
-        "What is installed watches all namespaces, with a warning where it was told another one.",
+        "Installed providers watch all namespaces; the user gets a warning if the components name "
+        "one namespace.",
     ),
     _rows.command(
         "rules-told",
@@ -92,8 +93,8 @@ PROMISES: Final = [
     _rows.command(
         "substitution-refused",
         _VARIABLES,
-        "What cannot be read is refused, with line and place; all values that are missing are "
-        "named at once.",
+        "The command refuses a template that it cannot parse, with line and column; it names all "
+        "missing values at once.",
     ),
     _rows.command("variables-listed", _VARIABLES, "Variables are listed for who asks."),
     _rows.command(
@@ -128,13 +129,13 @@ PROMISES: Final = [
     _rows.core(
         "owners-set",
         "OwnerReferences chain",
-        "What objects of core refer to gets its owner reference from core.",
+        "Core sets the owner reference of each object that its own objects refer to.",
     ),
     _rows.command(
         "owners-told",
         "OwnerReferences chain",
-        "What reaches no Cluster through its owners is left behind by a move, and named by its dry "
-        "run.",
+        "A move leaves objects behind that reach no Cluster through their owners; its dry run "
+        "names them.",
     ),
     _rows.command(
         "components-changed",
@@ -150,7 +151,7 @@ PROMISES: Final = [
     _rows.command(
         "links-left",
         "Links to external objects",
-        "What files refer to elsewhere is neither looked for nor changed.",
+        "The command neither fetches nor changes external objects that the files refer to.",
     ),
     _rows.command(
         "move-kinds",
@@ -191,8 +192,8 @@ PROMISES: Final = [
     _rows.command(
         "move-left",
         _MOVE,
-        "What is left behind is named with the reason: what belongs to the move always, all else "
-        "by its dry run.",
+        "A move names each object that it leaves behind, with the reason: objects that belong to "
+        "the move always, all others in a dry run.",
     ),
     _rows.command(
         "move-paused",

@@ -27,7 +27,7 @@ DOCUMENT: Final = Document(
         _rows.should(
             "endpoint-of-others",
             f"{_KIND}: endpoint",
-            "Who does not make the endpoint waits for that of the Cluster.",
+            "A provider that does not make the endpoint waits for that of the Cluster.",
             when="the provider does not make the endpoint",
         ),
         _rows.field(ControlPlane.replicas),

@@ -17,8 +17,8 @@ def general(rows: Rows, kind: str) -> list[Rule]:
         rows.core(
             "broken-told",
             f"Contract rules for {kind}",
-            "Who breaks a rule is named in a condition of who refers to the object, with object, "
-            "field and value, until it is put right; nobody else is held up.",
+            "A condition of the object that refers to an object which breaks a rule names that "
+            "object, the field and the value until it is put right; other objects go on.",
         ),
         rows.core(
             "owner-set",
@@ -96,7 +96,7 @@ def infra_cluster(rows: Rows) -> Sequence[Rule]:
         rows.core(
             "managed-taken",
             "Externally managed infrastructure",
-            "What is managed from outside is taken as it is.",
+            "Core uses externally managed infrastructure as it is.",
         ),
         rows.core(
             "deleted-last",

@@ -24,7 +24,7 @@ CLUSTER: Final = Document(
         _cluster.should(
             "endpoint-of-others",
             f"{_CLUSTER}: control plane endpoint",
-            "Who does not make the endpoint waits for that of the Cluster.",
+            "A provider that does not make the endpoint waits for that of the Cluster.",
             when="the provider does not make the endpoint",
         ),
         _cluster.field(InfraCluster.failure_domains),
@@ -41,7 +41,7 @@ CLUSTER: Final = Document(
         _cluster.should(
             "externally-managed",
             "Externally managed infrastructure",
-            "What has the annotation cluster.x-k8s.io/managed-by is left alone.",
+            "The provider leaves objects with the annotation cluster.x-k8s.io/managed-by alone.",
         ),
         shared.instances(_cluster, "Multi tenancy"),
         *shared.pausing(_cluster, _CLUSTER),

@@ -15,7 +15,7 @@ _BOOK: Final = "https://cluster-api.sigs.k8s.io/developer/providers/contracts"
 
 
 class CheckMethod(Enum):
-    """How compliance with a rule is checked."""
+    """The method by which compliance with a rule is checked."""
 
     STATIC = "static"
     """A look at the files of a release."""

@@ -157,8 +157,8 @@ def conditions(rows: Rows, kind: str) -> list[Rule]:
         rows.must(
             "legacy-conditions",
             section,
-            "Who keeps conditions of Cluster API's legacy type takes into account what they lack "
-            "when they are shown by core.",
+            "A provider with conditions of Cluster API's legacy type takes into account the "
+            "fields that they lack when core shows them.",
             CheckMethod.AUTHOR,
             "conditions have Cluster API's legacy type",
         ),
@@ -170,7 +170,7 @@ def failures(rows: Rows, kind: str) -> Rule:
     return rows.should(
         "terminal-failures",
         f"{kind}: terminal failures",
-        "What cannot be recovered is told by conditions with documented types and reasons.",
+        "Conditions with documented types and reasons report failures that cannot be recovered.",
         CheckMethod.AUTHOR,
     )
 
@@ -228,7 +228,7 @@ def workflow(rows: Rows, section: str, *, owner: str, deletion: str) -> list[Rul
             "A finalizer or an owner reference of the provider that got lost is set again.",
             when="the provider sets finalizers or owner references",
         ),
-        rows.should("idle", section, "Who has nothing to do writes nothing."),
+        rows.should("idle", section, "A provider that has nothing to do writes nothing."),
         once(rows, section),
         rows.must("deletion", section, f"{deletion}."),
     ]
@@ -255,7 +255,7 @@ def old_failures(rows: Rows, kind: str) -> Rule:
     return rows.should(
         "stopped",
         f"{kind}: terminal failures",
-        "What has failed for good is left as it is, but can be deleted.",
+        "The provider leaves a terminally failed object as it is, but deletes it on request.",
         when="status.failureReason or status.failureMessage is set",
     )
 

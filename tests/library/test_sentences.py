@@ -1,0 +1,63 @@
+"""Sentences have a subject, a verb and an object; docstrings open with a noun or a verb."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.library.sentences import PROGRAMS, files, riddle_openings, riddles
+
+
+def test_no_sentence_has_a_question_word_as_its_subject() -> None:
+    found = [
+        str(place) for path, text in files(PROGRAMS, ".py", ".md") for place in riddles(path, text)
+    ]
+    assert found == []
+
+
+def test_no_docstring_opens_with_a_question_word() -> None:
+    found = [
+        str(place) for path, text in files(PROGRAMS, ".py") for place in riddle_openings(path, text)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""What is deleted may be shown as it was."""',
+        '"""Ends. Who may not read\none may list."""',
+        "x = 1  # Whose flags are meant.",
+        "# It ends. What\n# comes then waits.",
+        'raise E(f"{x} is wrong. Which one it is, stands there")',
+        '"""Of what has no version, each signal is a change."""',
+    ],
+)
+def test_a_riddle_is_found(text: str) -> None:
+    assert [place.line for place in riddles("src/x.py", text)] == [1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""The names: what they are."""',
+        '"""What is it?"""',
+        "# `What` is a name.",
+        "# noqa: E501",
+        '"""Nobody asks what is there."""',
+    ],
+)
+def test_other_sentences_are_left_alone(text: str) -> None:
+    assert list(riddles("src/x.py", text)) == []
+
+
+def test_a_document_is_read_without_headings_and_code() -> None:
+    text = "# What is kept\n\nA line.\nWhat goes\nis told.\n\n```sh\n# What\n```\n- Which is it.\n"
+    assert [place.line for place in riddles("docs/x.md", text)] == [4, 10]
+    table = "| What to do | How |\n|---|---|\n| a | What was said. |\n"
+    assert [place.line for place in riddles("docs/x.md", table)] == [3]
+
+
+@pytest.mark.parametrize("opening", ["How", "When", "Where", "What", "Who", "Which", "Whose"])
+def test_a_docstring_that_opens_with_a_question_word_is_found(opening: str) -> None:
+    text = f'def f():\n    """{opening} a request arrived."""\n'
+    assert [place.line for place in riddle_openings("src/x.py", text)] == [2]
