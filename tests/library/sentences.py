@@ -141,7 +141,8 @@ def _strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield (
                 node.lineno,
                 "".join(
-                    part.value if isinstance(part, ast.Constant) else "x" for part in node.values
+                    str(part.value) if isinstance(part, ast.Constant) else "x"
+                    for part in node.values
                 ),
             )
         elif (
