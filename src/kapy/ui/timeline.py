@@ -142,7 +142,7 @@ def timeline_of(
 
 
 def _importance(span: Span) -> tuple[bool, bool, bool, bool, datetime]:
-    """What is kept where there is no room for all: the cluster's own life, what is not as it should
+    """Spans to keep if there is no room for all: the cluster's own life, what is not as it should
     be, what many Machines share, what is new; Events last."""
     is_event, is_own = span.title.startswith(EVENT), span.subject == "Cluster"
     is_open = span.end is None and span.mood in ("bad", "busy")

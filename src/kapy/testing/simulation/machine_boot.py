@@ -30,7 +30,7 @@ _OWNER: Final = "cluster.x-k8s.io/cluster-name"
 
 
 class Surroundings(Protocol):
-    """What machines boot in: a management cluster, and the clusters of its cloud."""
+    """The environment of booting machines: a management cluster, and the clusters of its cloud."""
 
     server: Server
     clock: Clock
