@@ -247,8 +247,8 @@ async def test_seven_hosts_carry_a_cluster_through_its_life_and_then_another(
         await hosts.delete("blue")
         await hosts.create("green", **{**values, "WORKERS": "3"})
         await hosts.runs("green", OLD, 6)
-        users = {(await hosts.host(name)).spec.claim for name in names}
-        assert None not in users
+        claims = [(await hosts.host(name)).spec.claim for name in names]
+        assert None not in claims
         await hosts.delete("green")
 
 
