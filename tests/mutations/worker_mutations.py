@@ -229,8 +229,8 @@ MACHINE_DEPLOYMENTS: Final = (
     Mutation(
         "a MachineSet made before rollout.after will do",
         "core/machinedeployment/revisions.py",
-        "(machine_set for machine_set in matching if made(machine_set) >= moment(after))",
-        "(machine_set for machine_set in matching if made(machine_set) <= moment(after))",
+        "(machine_set for machine_set in matching if creation_time(machine_set) >= moment(after))",
+        "(machine_set for machine_set in matching if creation_time(machine_set) <= moment(after))",
         DEPLOYMENTS,
     ),
     Mutation(

@@ -139,7 +139,7 @@ def check(
             found = [convert(one, Host) for one in documents]
         else:
             assert client is not None
-            found = await _named(client, names, namespace)
+            found = await _select_hosts(client, names, namespace)
         async with connections() as dialer:
 
             async def look(host: Host) -> str:
@@ -241,7 +241,7 @@ async def _wait_until_free(client: Client, key: Key, timeout: float) -> int:
     return 0
 
 
-async def _named(client: Client, names: Names, namespace: str) -> list[Host]:
+async def _select_hosts(client: Client, names: Names, namespace: str) -> list[Host]:
     if names:
         return [await client.get(Host, Key(namespace, name)) for name in names]
     return list((await client.list(Host, namespace)).items)

@@ -108,13 +108,13 @@ class Endpoints(ControlPlaneLoadBalancer[HostCluster]):
         return context.endpoint or Endpoint(host.spec.address, haproxy.port)
 
     async def register(self, member: Member) -> Waiting | None:
-        return await self._changed(member, drained=False)
+        return await self._set_drained(member, drained=False)
 
     async def drain(self, member: Member) -> Waiting | None:
-        return await self._changed(member, drained=True)
+        return await self._set_drained(member, drained=True)
 
     async def deregister(self, member: Member) -> Waiting | None:
-        waiting = await self._changed(member, drained=True)
+        waiting = await self._set_drained(member, drained=True)
         self._drained.discard((member.cluster, member.key.name))
         return waiting
 
@@ -159,7 +159,7 @@ class Endpoints(ControlPlaneLoadBalancer[HostCluster]):
         request = Request(context.key.namespace, claim, haproxy.host_selector)
         return await self._claims.take(request, self._runtime.clock().timestamp())
 
-    async def _changed(self, member: Member, *, drained: bool) -> Waiting | None:
+    async def _set_drained(self, member: Member, *, drained: bool) -> Waiting | None:
         entry = (member.cluster, member.key.name)
         (self._drained.add if drained else self._drained.discard)(entry)
         try:

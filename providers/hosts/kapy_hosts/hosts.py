@@ -133,12 +133,12 @@ class HostController:
 def _unless_status(change: Change) -> Iterable[Key]:
     """Only what others write is looked at."""
     new, old = change.new, change.old
-    if new is not None and old is not None and _wanted(new) == _wanted(old):
+    if new is not None and old is not None and _reconcile_inputs(new) == _reconcile_inputs(old):
         return ()
     return (Key.of(change.document),)
 
 
-def _wanted(document: Document) -> tuple[object, ...]:
+def _reconcile_inputs(document: Document) -> tuple[object, ...]:
     metadata = document["metadata"]
     check = (metadata.get("annotations") or {}).get(CHECK)
     return document.get("spec"), check, metadata.get("deletionTimestamp")

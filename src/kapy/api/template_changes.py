@@ -119,10 +119,10 @@ def rollout_after_expired(
     if deployment.spec.rollout.after is None:
         return False
     after = moment(deployment.spec.rollout.after)
-    return after < now and made(machine_set) < after
+    return after < now and creation_time(machine_set) < after
 
 
-def made(machine_set: MachineSet) -> datetime:
+def creation_time(machine_set: MachineSet) -> datetime:
     """Return the time when the set was created, the year 1 if it has no creationTimestamp."""
     text = machine_set.metadata.creation_timestamp
     return moment(text) if text else moment("0001-01-01T00:00:00Z")

@@ -113,12 +113,12 @@ def _plane(options: PlaneOptions, port: int, tokens: dict[str, User]) -> Any:
 def _follow_clock(plane: ManagementPlane, folder: Folder, record: PlaneRecord) -> None:
     """Record clock jumps for `kapy status`."""
 
-    def told(what: str) -> None:
+    def record_clock(what: str) -> None:
         with suppress(OSError):  # it is in the log, too
             write_record(folder, replace(record, clock=what))
 
     if plane.clock_watch is not None:
-        plane.clock_watch.told.append(told)
+        plane.clock_watch.told.append(record_clock)
 
 
 def _plane_record(up: RunningPlane) -> PlaneRecord:

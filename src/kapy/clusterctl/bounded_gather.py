@@ -47,10 +47,10 @@ async def gather_all(works: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
             failures.append(error)
             return []
 
-    def begun(work: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[list[T]]]:
+    def bind(work: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[list[T]]]:
         return lambda: one(work)
 
-    answers = await bounded_gather(begun(work) for work in works)
+    answers = await bounded_gather(bind(work) for work in works)
     if failures:
         raise failures[0]
     return [item for some in answers for item in some]

@@ -83,11 +83,11 @@ def foreign_ready(document: Document) -> V1Beta1Condition | None:
     listed = status.get("conditions") if isinstance(status, dict) else None
     for entry in listed if isinstance(listed, list) else ():
         if isinstance(entry, dict) and entry.get("type") == READY:
-            return _kept(entry)
+            return _decode_condition(entry)
     return None
 
 
-def _kept(entry: Document) -> V1Beta1Condition | None:
+def _decode_condition(entry: Document) -> V1Beta1Condition | None:
     try:
         beta1_condition = decode(entry, V1Beta1Condition)
         if beta1_condition.last_transition_time:

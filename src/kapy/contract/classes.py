@@ -22,10 +22,10 @@ def clusters_of_class(cache: Cache) -> Callable[[Key], list[Key]]:
     clusters = cache.informer(Cluster.RESOURCE)
     clusters.add_index(BY_CLASS, _class_of)
 
-    def found(key: Key) -> list[Key]:
+    def find(key: Key) -> list[Key]:
         return [Key.of(item) for item in clusters.indexed(BY_CLASS, str(key))]
 
-    return found
+    return find
 
 
 def _class_of(cluster: Document) -> Iterable[str]:

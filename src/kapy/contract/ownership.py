@@ -82,14 +82,14 @@ def ensure_owner(references: list[OwnerReference], wanted: OwnerReference) -> No
     apiVersion with an upgrade.
     """
     for place, reference in enumerate(references):
-        if _named(reference) == _named(wanted):
+        if _identity(reference) == _identity(wanted):
             if (reference.uid, reference.api_version) != (wanted.uid, wanted.api_version):
                 references[place] = wanted
             return
     references.append(wanted)
 
 
-def _named(reference: OwnerReference) -> tuple[str, str, str]:
+def _identity(reference: OwnerReference) -> tuple[str, str, str]:
     group, _ = split_api_version(reference.api_version)
     return group, reference.kind, reference.name
 

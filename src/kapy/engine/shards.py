@@ -142,7 +142,7 @@ class Shards:
         by all.
         """
         controller.gate = _Gate(self, of)
-        controller.watch(of, _moved)
+        controller.watch(of, _keys_of_moved)
         self._controllers.append((controller, of))
 
     def subscribe(self, listener: Callable[[], None]) -> None:
@@ -402,7 +402,7 @@ class ExtraKeys:
             self._gate.end(token)
 
 
-def _moved(change: Change) -> Iterable[Key]:
+def _keys_of_moved(change: Change) -> Iterable[Key]:
     """Return the keys of an object that now belongs to another cluster."""
     new, old = change.new, change.old
     if new is not None and old is not None and cluster_of(new) != cluster_of(old):

@@ -59,14 +59,14 @@ def strip_managed_fields(document: Document, *, managers: bool = True) -> Docume
 
 def _stub(entry: Document) -> Document:
     """Return an entry without its fields; equal entries share one document."""
-    return _named(*(entry.get(name) or "" for name in _NAMED))
+    return _entry_head(*(entry.get(name) or "" for name in _NAMED))
 
 
 _NAMED = ("manager", "operation", "subresource")
 
 
 @lru_cache(maxsize=1_000)
-def _named(*values: str) -> Document:
+def _entry_head(*values: str) -> Document:
     """An entry without its fields; equal ones are one document."""
     return {name: value for name, value in zip(_NAMED, values, strict=True) if value}
 

@@ -51,7 +51,7 @@ class Application:
         if method == "GET":
             return self._looked_up(path)
         if method != "POST":
-            return 405, _JSON, _said(f"hooks are called with POST, not with {method}")
+            return 405, _JSON, _failure_status(f"hooks are called with POST, not with {method}")
         answered = self.extension.answer_at_once(path, body)
         if answered is None:
             return None
@@ -89,8 +89,12 @@ class Application:
 
 
 def _nothing(path: str) -> Answer:
-    return 404, _JSON, _said(f"no handler is at {path}; Discovery lists those that there are")
+    return (
+        404,
+        _JSON,
+        _failure_status(f"no handler is at {path}; Discovery lists those that there are"),
+    )
 
 
-def _said(message: str) -> bytes:
+def _failure_status(message: str) -> bytes:
     return msgspec.json.encode({"status": "Failure", "message": message})

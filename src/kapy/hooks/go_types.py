@@ -93,7 +93,7 @@ def _member(one: FieldInfo) -> Member:
     zero = extra.get("zero")
     return Member(
         name=one.encode_name,
-        type=_type(_typed(one.type, extra.get("of", "")), bits),
+        type=_type(_resolve_hint(one.type, extra.get("of", "")), bits),
         # A field with zero="kept" is a pointer in Go, although it is never None here. A field with
         # zero="omitted" is no pointer, although it may be None here.
         is_nullable=zero == "kept" or (zero != "omitted" and _is_nullable(one.type)),
@@ -126,7 +126,7 @@ def _extra(hint: Any) -> dict[str, Any]:
     return {key: value for meta in metas for key, value in (meta.extra_json_schema or {}).items()}
 
 
-def _typed(hint: Any, of: str) -> Any:
+def _resolve_hint(hint: Any, of: str) -> Any:
     """Return the type of a field whose documents have a Model that is named and not imported."""
     if ":" not in of:
         return hint

@@ -111,7 +111,7 @@ async def call_handler(
     if answer.code != 200:
         text = answer.body.decode(errors="replace")[:500]
         raise HookError(f"{url} answered with status code {answer.code}: {text}")
-    return _shown(hook, answer.body)
+    return _redact_answer(hook, answer.body)
 
 
 async def _in_time(asked: Awaitable[Answer], seconds: int) -> Answer:
@@ -174,5 +174,5 @@ def _outcome(call: Document) -> str:
     return f"{response.get('status', 'unreadable')}{message}"
 
 
-def _shown(hook: AnyHook, body: bytes) -> Document:
+def _redact_answer(hook: AnyHook, body: bytes) -> Document:
     return redact_message(hook.encode_response(hook.decode_response(body)))

@@ -48,12 +48,12 @@ def _of_clock(name: str) -> Callable[[dict[str, Function]], Function]:
 
 
 def _random_int(_: dict[str, Function]) -> Function:
-    def chosen(least: int, limit: int) -> int:
+    def choose(least: int, limit: int) -> int:
         if limit <= least:
             raise ValueError("invalid argument to Intn")
         return limit - 1 if current().world else least
 
-    return chosen
+    return choose
 
 
 def _shuffle(_: dict[str, Function]) -> Function:

@@ -138,7 +138,7 @@ class Decoder:
         """Report a key that a map has already. event: that of the second value."""
         if self.duplicates is not None and len(self.duplicates) < _MOST_DUPLICATES:
             line = event.start_mark.line + 1
-            self.duplicates.append(f"line {line}: key {_shown(key)} already set in map")
+            self.duplicates.append(f"line {line}: key {_go_text(key)} already set in map")
 
 
 _HANDLERS: Final[dict[type, Callable[[Decoder, Any], None]]] = {
@@ -252,7 +252,7 @@ def _in_json(value: float, decoder: Decoder) -> float | None:
     return int(value) if value.is_integer() and -_TOO_LARGE <= value < _TOO_LARGE else value
 
 
-def _shown(key: Any) -> str:
+def _go_text(key: Any) -> str:
     """Return a key as Go's `%#v` prints it."""
     if isinstance(key, str):
         return go_quoted(key)

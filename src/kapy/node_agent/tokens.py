@@ -35,7 +35,7 @@ class Tokens:
         self._pod = pod
         self._clock = clock
         self._issued: dict[tuple[str, int], _Issued] = {}
-        self._wanted = set(_wanted(pod))
+        self._token_requests = set(_token_requests(pod))
         self._written: tuple[_Issued, ...] = ()
         """The tokens that the containers can read: a full disk may keep new ones from them."""
 
@@ -62,7 +62,7 @@ class Tokens:
         now = self._clock()
         due = [
             item
-            for item in self._wanted
+            for item in self._token_requests
             if item not in self._issued or self._issued[item].renew <= now
         ]
         for audience, seconds in due:
@@ -83,7 +83,7 @@ class Tokens:
         return _Issued(answer["status"]["token"], now + life * _USED, now + life)
 
 
-def _wanted(pod: Document) -> Iterator[tuple[str, int]]:
+def _token_requests(pod: Document) -> Iterator[tuple[str, int]]:
     """The audiences and lifetimes of a Pod's tokens."""
     if pod["spec"].get("automountServiceAccountToken") is not False:
         yield "", LIFE

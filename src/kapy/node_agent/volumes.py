@@ -100,10 +100,10 @@ class Volumes:
         name = source.get("secretName") or source.get("name") or ""
         if field == "secret":
             data = sources.secret_data(name, optional=optional)
-            yield from _chosen(f"secret {name}", data or {}, source, mode)
+            yield from _select_items(f"secret {name}", data or {}, source, mode)
         elif field == "configMap":
             data = sources.config_data(name, optional=optional)
-            yield from _chosen(f"configmap {name}", data or {}, source, mode)
+            yield from _select_items(f"configmap {name}", data or {}, source, mode)
         elif field == "downwardAPI":
             yield from self._fields(source, sources, mode)
         elif field == "serviceAccountToken":
@@ -144,7 +144,7 @@ class Volumes:
             yield Mount(source, path, bool(item.get("readOnly")))
 
 
-def _chosen(
+def _select_items(
     kind: str, data: Mapping[str, bytes], source: Mapping[str, Any], mode: int
 ) -> Iterator[tuple[str, Content]]:
     items = source.get("items")

@@ -35,7 +35,7 @@ from kapy.testing.extension_conformance import judged
 
 async def ask(extension: Extension, hook: Hook[Req, Resp], request: Req, name: str) -> Resp:
     """Call a handler and return its response. Raises ValueError if there is no such handler."""
-    return hook.decode_response(await _asked(extension, hook, request, name))
+    return hook.decode_response(await _call(extension, hook, request, name))
 
 
 def recorded(hook: Hook[Req, Any], path: Path) -> Req:
@@ -55,8 +55,8 @@ async def check_deterministic(
 ) -> None:
     """The same request has to have the same answer, to the byte: another one is a rollout, or a
     condition that changes for ever."""
-    first = await _asked(extension, hook, request, name)
-    second = await _asked(extension, hook, request, name)
+    first = await _call(extension, hook, request, name)
+    second = await _call(extension, hook, request, name)
     assert first == second, (
         f"{name} answered {hook.name} in two ways:\n{first.decode()}\n{second.decode()}"
     )
@@ -107,7 +107,7 @@ class InProcess:
         """Do nothing: no connection is open."""
 
 
-async def _asked(extension: Extension, hook: Hook[Req, Any], request: Req, name: str) -> bytes:
+async def _call(extension: Extension, hook: Hook[Req, Any], request: Req, name: str) -> bytes:
     path = extension.route(hook, name).hook.path(name)
     answered = await extension.dispatch(path, hook.encode_request(request))
     assert answered is not None, path

@@ -67,14 +67,14 @@ async def judged(ask: Ask, catalog: Catalog) -> list[Finding]:
 
 
 def _in_time(ask: Ask) -> Ask:
-    async def asked(path: str, body: bytes) -> Answer:
+    async def ask_in_time(path: str, body: bytes) -> Answer:
         try:
             async with asyncio.timeout(_TOTAL_SECONDS):
                 return await ask(path, body)
         except TimeoutError:
             raise NoAnswer(f"there is no answer within {_TOTAL_SECONDS:g} s") from None
 
-    return asked
+    return ask_in_time
 
 
 async def _discovered(ask: Ask, catalog: Catalog, value: list[Finding]) -> list[ExtensionHandler]:
@@ -140,7 +140,7 @@ async def _answered(ask: Ask, hook: AnyHook, path: str, body: bytes, limit: floa
 async def _same_twice(ask: Ask, path: str, body: bytes) -> None:
     first, second = await ask(path, body), await ask(path, body)
     if _document(first) != _document(second):
-        raise _Broken(f"{_shown(first)} and then {_shown(second)}")
+        raise _Broken(f"{_shorten(first)} and then {_shorten(second)}")
 
 
 async def _newer(ask: Ask, hook: AnyHook, path: str, body: bytes) -> None:
@@ -170,7 +170,7 @@ async def _patches(ask: Ask, hook: AnyHook, path: str, body: bytes) -> None:
 
 def _response(hook: Hook[Any, Resp], answer: Answer) -> Resp:
     if answer.code != 200:
-        raise _Broken(f"the status code is {answer.code}: {_shown(answer)}")
+        raise _Broken(f"the status code is {answer.code}: {_shorten(answer)}")
     try:
         return hook.decode_response(answer.body)
     except BadMessage as error:
@@ -185,6 +185,6 @@ def _document(answer: Answer) -> Document | bytes:
     return result
 
 
-def _shown(answer: Answer) -> str:
+def _shorten(answer: Answer) -> str:
     text = answer.body.decode(errors="replace")
     return text if len(text) <= 200 else f"{text[:200]}…"

@@ -84,7 +84,7 @@ class Story:
             if result is not None and holds(result):
                 return result
             if loop.time() > deadline:
-                raise NeverCame(f"{kind.__name__} {namespace}/{name} is {_shown(result)}")
+                raise NeverCame(f"{kind.__name__} {namespace}/{name} is {_describe(result)}")
             await asyncio.sleep(STEP)
 
     async def until_gone(
@@ -103,7 +103,7 @@ class Story:
         await asyncio.sleep(seconds)
 
 
-def _shown(value: Object | None) -> str:
+def _describe(value: Object | None) -> str:
     if value is None:
         return "not there"
     status: Any = getattr(value, "status", None)

@@ -33,7 +33,7 @@ async def allowed_actions(context: PageContext, objects: ClusterObjects) -> list
 async def preview_action(context: PageContext, namespace: str, name: str) -> WebResponse:
     """Show what an action would do."""
     key = Key(namespace, name)
-    action, number = await _chosen(context, key, context.request.query)
+    action, number = await _chosen_action(context, key, context.request.query)
     document, text, problem = dict[str, Any](), "", ""
     client, planned = context.viewer.client, [_planned(action, number)]
     if (plan := context.options.plan) is not None:
@@ -57,7 +57,7 @@ async def preview_action(context: PageContext, namespace: str, name: str) -> Web
 async def do_action(context: PageContext, namespace: str, name: str) -> WebResponse:
     """Do what was shown. The object must be the one that was shown."""
     key = Key(namespace, name)
-    action, number = await _chosen(context, key, context.request.form)
+    action, number = await _chosen_action(context, key, context.request.form)
     uid = context.request.form.get("uid", "")
     if uid != action.document["metadata"]["uid"]:
         raise WebError(409, "the object was replaced meanwhile: look at its new plan first")
@@ -73,7 +73,7 @@ async def do_action(context: PageContext, namespace: str, name: str) -> WebRespo
     return redirect(cluster_url(key))
 
 
-async def _chosen(
+async def _chosen_action(
     context: PageContext, key: Key, values: Mapping[str, str]
 ) -> tuple[Action, int | None]:
     """The action of a query or form, if it may be done. Raises WebError."""

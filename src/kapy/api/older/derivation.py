@@ -44,7 +44,7 @@ def older_type(newest: type[Any], version: str) -> type[Any]:
         return newest
     elif not issubclass(newest, OldModel):
         fields = _without_zeros(fields)
-    return _built(newest, fields, version, difference)
+    return _build_struct(newest, fields, version, difference)
 
 
 @cache
@@ -84,7 +84,7 @@ def _differs(newest: type[Any], fields: Fields, version: str) -> bool:
     return any(older_type(inner, version) is not inner for inner in nested - {newest})
 
 
-def _built(
+def _build_struct(
     newest: type[Any], fields: Fields, version: str, difference: Difference | None
 ) -> type[Any]:
     constants: Document = {"__doc__": newest.__doc__, "ZEROS": True}

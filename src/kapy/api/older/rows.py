@@ -191,12 +191,12 @@ def plain_values(*names: str) -> Row:
 
 def make_optional(*names: str) -> Row:
     """The older version does not require these fields."""
-    return _changed(names, lambda field: optional_field(field.encoded, field.hint))
+    return _change_each(names, lambda field: optional_field(field.encoded, field.hint))
 
 
 def make_required(*names: str) -> Row:
     """The older version requires these fields."""
-    return _changed(names, lambda field: Field(field.encoded, field.hint))
+    return _change_each(names, lambda field: Field(field.encoded, field.hint))
 
 
 def require_in_schema(*names: str) -> Row:
@@ -210,7 +210,7 @@ def write_zeros(*names: str) -> Row:
 
 
 def _ruled(names: tuple[str, ...], rule: msgspec.Meta) -> Row:
-    return _changed(names, lambda field: field._replace(hint=Annotated[field.hint, rule]))
+    return _change_each(names, lambda field: field._replace(hint=Annotated[field.hint, rule]))
 
 
 def loosen(*names: str) -> Row:
@@ -221,10 +221,10 @@ def loosen(*names: str) -> Row:
         keys = _BOUNDS if atomic else _BOUNDS[:-1]
         return one._replace(hint=shapes.without_rules(one.hint, *keys))
 
-    return _changed(names, loosened)
+    return _change_each(names, loosened)
 
 
-def _changed(names: tuple[str, ...], change: Callable[[Field], Field]) -> Row:
+def _change_each(names: tuple[str, ...], change: Callable[[Field], Field]) -> Row:
     return Row(lambda fields: _each(fields, names, lambda _, field: change(field)))
 
 

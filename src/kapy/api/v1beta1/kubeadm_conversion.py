@@ -65,10 +65,10 @@ def _upgrade_timeouts(spec: Document, remembered: Document) -> None:
     for name in _CONFIGURATIONS:
         if before := value_at(remembered, name, "timeouts"):
             _timeouts(spec, name).update(before)
-    health = _taken(spec, ("clusterConfiguration", "apiServer"), "timeoutForControlPlane")
+    health = _pop_seconds(spec, ("clusterConfiguration", "apiServer"), "timeoutForControlPlane")
     if health is not None:
         _timeouts(spec, "initConfiguration")[_HEALTH_CHECK] = health
-    bootstrap = _taken(spec, _DISCOVERY, "timeout")
+    bootstrap = _pop_seconds(spec, _DISCOVERY, "timeout")
     if health is None and bootstrap is None:
         return
     # A further control plane machine waits as long as the first one, which may say nothing.
@@ -82,7 +82,7 @@ def _timeouts(spec: Document, configuration: str) -> Document:
     return timeouts
 
 
-def _taken(spec: Document, where: tuple[str, ...], name: str) -> int | None:
+def _pop_seconds(spec: Document, where: tuple[str, ...], name: str) -> int | None:
     """Remove a duration and return its seconds."""
     result = (value_at(spec, *where) or {}).pop(name, None)
     return None if result is None else seconds(result)

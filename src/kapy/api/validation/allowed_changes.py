@@ -86,16 +86,16 @@ _ALLOWED: Final = frozenset(
 
 def forbidden_changes(old: KubeadmControlPlane, new: KubeadmControlPlane) -> list[FieldError]:
     """Return an error for each changed field that is immutable."""
-    changed = _changed("", difference(written(old), written(new)))
+    changed = _disallowed_paths("", difference(written(old), written(new)))
     return [forbidden(path, "cannot be modified") for path in sorted(changed)]
 
 
-def _changed(path: str, patch: Document) -> Iterator[str]:
+def _disallowed_paths(path: str, patch: Document) -> Iterator[str]:
     for name, value in patch.items():
         here = f"{path}.{name}" if path else name
         if here in _ALLOWED:
             continue
         if isinstance(value, dict):
-            yield from _changed(here, value)
+            yield from _disallowed_paths(here, value)
         else:
             yield here

@@ -57,13 +57,13 @@ def _normal(template: Document, kind: type[Object]) -> Document:
 
 def changed_fields(old: Document, new: Document) -> list[str]:
     """Return the sorted paths of the fields that differ."""
-    return sorted(_changed("", old, new))
+    return sorted(_changed_paths("", old, new))
 
 
-def _changed(path: str, old: Any, new: Any) -> Iterator[str]:
+def _changed_paths(path: str, old: Any, new: Any) -> Iterator[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         for name in {**old, **new}:
             here = f"{path}.{name}" if path else name
-            yield from _changed(here, old.get(name), new.get(name))
+            yield from _changed_paths(here, old.get(name), new.get(name))
     elif not is_equal_json(old, new):
         yield path

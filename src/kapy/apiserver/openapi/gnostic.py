@@ -32,7 +32,7 @@ def _message(document: Document, message: Message, extensions: int = 0) -> bytes
             number, write = message[name]
             parts += write(number, value)
         elif extensions and name.startswith("x-"):
-            parts += _named(extensions, name, _any(value))
+            parts += _map_entry(extensions, name, _any(value))
     return b"".join(parts)
 
 
@@ -55,7 +55,7 @@ def _any(value: Any) -> bytes:
     return _bytes(2, msgspec.json.encode(value) + b"\n")
 
 
-def _named(number: int, name: str, content: bytes) -> Iterator[bytes]:
+def _map_entry(number: int, name: str, content: bytes) -> Iterator[bytes]:
     """Encode a member of a map: name and value."""
     yield _bytes(number, _bytes(1, name.encode()) + _bytes(2, content))
 
@@ -121,14 +121,14 @@ def _map_of(field: int, message: Message, extensions: int = 0, wrap: int = 0) ->
     wrap: the number of the alternative that holds each message.
     """
 
-    def written(number: int, value: Any) -> Iterator[bytes]:
+    def write_map(number: int, value: Any) -> Iterator[bytes]:
         parts: list[bytes] = []
         for name, item in value.items():
             content = _message(item, message, extensions)
-            parts += _named(field, name, _bytes(wrap, content) if wrap else content)
+            parts += _map_entry(field, name, _bytes(wrap, content) if wrap else content)
         yield _bytes(number, b"".join(parts))
 
-    return written
+    return write_map
 
 
 def _additional(number: int, value: Any) -> Iterator[bytes]:

@@ -237,7 +237,7 @@ async def _apply(
         if context.subresource:
             raise not_found(context.kind, context.name)
 
-        def made() -> Document:
+        def create_applied() -> Document:
             merged = tracker.apply(None, applied, write, force=force)
             meta = merged.get("metadata") or {}
             if uid := meta.get("uid"):
@@ -248,7 +248,7 @@ async def _apply(
                 server, context, decode_object(context, merged, checks, applied=applied), merged
             )
 
-        document = await context.compute(made)
+        document = await context.compute(create_applied)
         context.check_access("create")
         return await insert(server, context, document, dry_run=dry_run, applied=True)
     return await write_change(server, context, change, dry_run=dry_run, applied=True, patched=True)

@@ -18,7 +18,7 @@ def application_at(place: str) -> Application:
     Modules are searched in the current folder first. Raises NoModule and NoExtension.
     """
     module, _, name = place.partition(":")
-    result = _named(module, name or "extension")
+    result = _module_attribute(module, name or "extension")
     if isinstance(result, Extension):
         return Application(result)
     if isinstance(result, Application):
@@ -28,7 +28,7 @@ def application_at(place: str) -> Application:
     )
 
 
-def _named(module: str, name: str) -> object:
+def _module_attribute(module: str, name: str) -> object:
     result = module_at(module, "extension")
     try:
         return getattr(result, name)

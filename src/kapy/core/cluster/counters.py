@@ -57,7 +57,7 @@ def _count_reported(status: ClusterControlPlaneStatus, view: ControlPlane) -> Co
     """
     problems = list[ContractError]()
 
-    def told(field: Field[int], before: int | None) -> int | None:
+    def read_counter(field: Field[int], before: int | None) -> int | None:
         try:
             result = field.read(view)
         except ContractError as error:
@@ -65,16 +65,20 @@ def _count_reported(status: ClusterControlPlaneStatus, view: ControlPlane) -> Co
             return before
         return before if result is None else result
 
-    status.desired_replicas = told(ControlPlane.replicas, status.desired_replicas)
-    status.replicas = told(ControlPlane.status_replicas, status.replicas)
-    status.ready_replicas = told(ControlPlane.ready_replicas, status.ready_replicas)
-    status.up_to_date_replicas = told(ControlPlane.up_to_date_replicas, status.up_to_date_replicas)
+    status.desired_replicas = read_counter(ControlPlane.replicas, status.desired_replicas)
+    status.replicas = read_counter(ControlPlane.status_replicas, status.replicas)
+    status.ready_replicas = read_counter(ControlPlane.ready_replicas, status.ready_replicas)
+    status.up_to_date_replicas = read_counter(
+        ControlPlane.up_to_date_replicas, status.up_to_date_replicas
+    )
     if view.contract is Version.V1BETA1:
-        unavailable = told(ControlPlane.unavailable_replicas, None)
+        unavailable = read_counter(ControlPlane.unavailable_replicas, None)
         available = _available(status.desired_replicas, unavailable)
         status.available_replicas = status.available_replicas if available is None else available
     else:
-        status.available_replicas = told(ControlPlane.available_replicas, status.available_replicas)
+        status.available_replicas = read_counter(
+            ControlPlane.available_replicas, status.available_replicas
+        )
     try:
         status.versions = list(view.status_versions or ())[:MAX_VERSIONS]
     except ContractError as error:

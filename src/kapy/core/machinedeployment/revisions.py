@@ -13,8 +13,8 @@ from kapy.api.template_changes import (
     AFTER_EXPIRED,
     BadRevision,
     Difference,
+    creation_time,
     difference,
-    made,
     revision_of,
     rollout_after_expired,
 )
@@ -80,14 +80,15 @@ def _current(
     if after is None or now < moment(after):
         return matching[0]
     return next(
-        (machine_set for machine_set in matching if made(machine_set) >= moment(after)), None
+        (machine_set for machine_set in matching if creation_time(machine_set) >= moment(after)),
+        None,
     )
 
 
 def _most_replicas_first(machine_set: MachineSet) -> tuple[float, datetime, str]:
     count = machine_set.spec.replicas
     size = float("inf") if count is None else -count
-    return size, made(machine_set), machine_set.metadata.name
+    return size, creation_time(machine_set), machine_set.metadata.name
 
 
 def newest_revision(machine_sets: Iterable[MachineSet]) -> int:

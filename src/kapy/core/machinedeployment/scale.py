@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
-from kapy.api.template_changes import made
+from kapy.api.template_changes import creation_time
 from kapy.core.machinedeployment.fenceposts import is_rolling, max_surge
 from kapy.core.machinedeployment.rollout import available, replicas
 
@@ -44,7 +44,7 @@ def _distribute(deployment: MachineDeployment, active: list[MachineSet]) -> dict
     if to_add == 0:
         return {}
     # The largest first; of equal ones the newest grows first and the oldest shrinks first.
-    active.sort(key=made, reverse=to_add > 0)
+    active.sort(key=creation_time, reverse=to_add > 0)
     active.sort(key=replicas, reverse=True)
     added, sizes = 0, dict[str, int]()
     for machine_set in active:
@@ -91,7 +91,9 @@ def _divide_rounded(dividend: int, divisor: int) -> int:
 def _one_active_or_latest(new: MachineSet | None, old: Sequence[MachineSet]) -> MachineSet | None:
     """Return the only set with Machines; the newest if none has any; None if several have."""
     newest_first = sorted(
-        old, key=lambda machine_set: (made(machine_set), machine_set.metadata.name), reverse=True
+        old,
+        key=lambda machine_set: (creation_time(machine_set), machine_set.metadata.name),
+        reverse=True,
     )
     known = [machine_set for machine_set in (*newest_first, new) if machine_set is not None]
     active = [machine_set for machine_set in known if replicas(machine_set) > 0]

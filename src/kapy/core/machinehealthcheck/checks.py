@@ -136,7 +136,7 @@ def _unhealthy(reason: str, problems: list[str]) -> Unhealthy:
 
 
 def _machine_finding(machine: Machine, checks: HealthChecks, now: datetime) -> _Finding:
-    def seen(of: str) -> _ObservedCondition | None:
+    def observe(of: str) -> _ObservedCondition | None:
         condition = get(machine.status.conditions, of)
         return (
             None
@@ -147,7 +147,7 @@ def _machine_finding(machine: Machine, checks: HealthChecks, now: datetime) -> _
         )
 
     wanted, reason = checks.unhealthy_machine_conditions, Reason.UNHEALTHY_MACHINE
-    return _unhealthy_for(wanted, seen, "Machine", reason, now)
+    return _unhealthy_for(wanted, observe, "Machine", reason, now)
 
 
 def _node_finding(
@@ -162,7 +162,7 @@ def _node_finding(
         case Found(node):
             conditions = (node.get("status") or {}).get("conditions") or ()
 
-            def seen(of: str) -> _ObservedCondition | None:
+            def observe(of: str) -> _ObservedCondition | None:
                 for condition in conditions:
                     if condition["type"] == of:
                         since = condition.get("lastTransitionTime")
@@ -172,7 +172,7 @@ def _node_finding(
                 return None
 
             wanted, reason = checks.unhealthy_node_conditions, Reason.UNHEALTHY_NODE
-            return _unhealthy_for(wanted, seen, "Node", reason, now)
+            return _unhealthy_for(wanted, observe, "Node", reason, now)
 
 
 def _startup_finding(

@@ -61,14 +61,14 @@ def count(machine_set: MachineSet, machines: Sequence[Machine], given: Aggregati
         if not is_updating_in_place(machine)
     ]
 
-    def counted(of: str) -> int:
+    def count_steady(of: str) -> int:
         return sum(is_true(conditions, of) for conditions in steady)
 
     status = machine_set.status
     status.replicas = len(machines)
-    status.ready_replicas = given.ready_count + counted(ConditionType.READY)
-    status.available_replicas = given.ready_count + counted(ConditionType.AVAILABLE)
-    status.up_to_date_replicas = given.healthy_count + counted(ConditionType.UP_TO_DATE)
+    status.ready_replicas = given.ready_count + count_steady(ConditionType.READY)
+    status.available_replicas = given.ready_count + count_steady(ConditionType.AVAILABLE)
+    status.up_to_date_replicas = given.healthy_count + count_steady(ConditionType.UP_TO_DATE)
     status.versions = versions_of(machines)
 
 

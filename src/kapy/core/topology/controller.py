@@ -152,10 +152,10 @@ def _spec_of(document: Document | None) -> Any:
 def spec_changes_only(keys: Mapper) -> Mapper:
     """Wrap a mapper so that it ignores changes of the status."""
 
-    def changed(change: Change) -> Iterable[Key]:
+    def map_change(change: Change) -> Iterable[Key]:
         return keys(change) if _spec_of(change.old) != _spec_of(change.new) else ()
 
-    return changed
+    return map_change
 
 
 def of_class(cache: Cache) -> Mapper:

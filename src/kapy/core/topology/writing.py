@@ -106,7 +106,7 @@ class Writer:
         if isinstance(check, PlannedDeletion):
             await self._delete(check, read(check.document, MachineHealthCheck))
         elif check is not None and check.is_change:
-            written = await self._written(check)
+            written = await self._write(check)
             word, reason = ("Created", CREATED) if check.creates else ("Updated", UPDATED)
             self._tools.events.normal(
                 read(written, MachineHealthCheck), reason, f"{word} {_object_name(written)}"
@@ -115,7 +115,7 @@ class Writer:
     async def _apply(self, planned: Planned, version: tuple[str, ...] | None = None) -> None:
         if not planned.is_change:
             return
-        written = await self._written(planned)
+        written = await self._write(planned)
         if planned.creates:
             text, reason = f"Created {_object_name(written)}", CREATED
             if planned.replaces is not None:
@@ -128,7 +128,7 @@ class Writer:
             )
         self._tools.events.normal(self._cluster, reason, text)
 
-    async def _written(self, planned: Planned) -> Document:
+    async def _write(self, planned: Planned) -> Document:
         client, resource, intent = self._client, planned.resource, planned.intent
         try:
             return await client.apply(resource, intent, field_manager=MANAGER)

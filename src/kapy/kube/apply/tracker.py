@@ -258,14 +258,14 @@ class Tracker:
         write ignores are ignored in every version; those of other writes only in their own version.
         """
         if version not in by_version:
-            old = self._seen(_bare(before), version, "failed to convert old object: ")
-            new = self._seen(after, version, "failed to convert new object: ")
+            old = self._convert_and_check(_bare(before), version, "failed to convert old object: ")
+            new = self._convert_and_check(after, version, "failed to convert new object: ")
             reset = write.reset if write.subresource == "status" else None
             changed, removed = changes(self._types[version].root, old, new)
             by_version[version] = excluding(changed, reset), excluding(removed, reset)
         return by_version[version]
 
-    def _seen(self, document: Document, version: str, failure: str) -> Document:
+    def _convert_and_check(self, document: Document, version: str, failure: str) -> Document:
         """Convert an object to another version and check its types. Raises _Unconvertible. failure:
         the beginning of the error.
         """
@@ -335,7 +335,7 @@ class Tracker:
         if types is None:
             return after
         before, what = last.api_version, f"{_PRUNE}failed to convert merged object to last applied"
-        whole = self._seen(after, before, f"{what} version: ")
+        whole = self._convert_and_check(after, before, f"{what} version: ")
         last_fields = with_parent_paths(types.root, last.fields)
         pruned = without(types.root, whole, last_fields)
         by_version: dict[str, Fields] = {}
@@ -346,11 +346,11 @@ class Tracker:
             if other in self._types:
                 whole, pruned = self._with_owned(whole, pruned, by_version[other], other)
         what = f"{_PRUNE}failed add back dangling items: failed to convert pruned object to last"
-        pruned = self._seen(pruned, before, f"{what} applied version: ")
+        pruned = self._convert_and_check(pruned, before, f"{what} applied version: ")
         whole = self._as(whole, before)
         removed = difference(_all(types, whole), _all(types, pruned))
         result = without(types.root, whole, intersection(removed, last_fields))
-        return self._seen(result, version, _PRUNE)
+        return self._convert_and_check(result, version, _PRUNE)
 
     def _with_owned(
         self, whole: Document, pruned: Document, fields: Fields, version: str
@@ -359,8 +359,12 @@ class Tracker:
         `version`.
         """
         failure = f"{_PRUNE}failed add back owned items: failed to convert"
-        whole = self._seen(whole, version, f"{failure} merged object at version {version}: ")
-        pruned = self._seen(pruned, version, f"{failure} pruned object at version {version}: ")
+        whole = self._convert_and_check(
+            whole, version, f"{failure} merged object at version {version}: "
+        )
+        pruned = self._convert_and_check(
+            pruned, version, f"{failure} pruned object at version {version}: "
+        )
         types = self._types[version]
         kept = union(_all(types, pruned), with_parent_paths(types.root, fields))
         return whole, without(types.root, whole, difference(_all(types, whole), kept))

@@ -94,15 +94,15 @@ class _OrderedDocument:
                 self._open_all(self.root)
             return
         if op == "test":
-            self._open_all(self._found(path))
+            self._open_all(self._find(path))
         elif op == "remove":
             self._remove(path)
         elif op == "move":
-            value = self._found(operation.get("from"))
+            value = self._find(operation.get("from"))
             self._remove(operation.get("from"))
             self._put(path, value, insert=True)
         elif op == "copy":
-            value = self.encode(self._found(operation.get("from")))
+            value = self.encode(self._find(operation.get("from")))
             self._put(path, _decode(_encode(value)), insert=True)
         else:
             self._put(path, _decode(_encode(operation.get("value"))), insert=op == "add")
@@ -116,7 +116,7 @@ class _OrderedDocument:
             node = self._open(child(node, token))
         return node, tokens[-1]
 
-    def _found(self, path: Any) -> Any:
+    def _find(self, path: Any) -> Any:
         holder, token = self._holder(path)
         return holder.get(token) if isinstance(holder, dict) else child(holder, token)
 

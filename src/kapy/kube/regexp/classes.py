@@ -31,10 +31,10 @@ class CharacterClasses:
 
     def unicode(self, at: int, *, folds: bool) -> tuple[str, int, int]:
         r"""Parse `\pN`, `\p{Greek}` or `\P{^Greek}` outside of brackets."""
-        (written, inverted), end = self._named(at, folds=folds)
+        (written, inverted), end = self._parse_property(at, folds=folds)
         return f"[{'^' if inverted else ''}{written}]", _TABLE, end
 
-    def _named(self, at: int, *, folds: bool) -> tuple[tuple[str, bool], int]:
+    def _parse_property(self, at: int, *, folds: bool) -> tuple[tuple[str, bool], int]:
         text = self._text
         negated = text[at + 1] == "P"
         if text[at + 2 : at + 3] == "{":
@@ -72,7 +72,7 @@ class CharacterClasses:
             return self._posix(at, end)
         kind = text[at + 1 : at + 2] if text.startswith("\\", at) else ""
         if kind and kind in "pP":
-            (written, inverted), end = self._named(at, folds=folds)
+            (written, inverted), end = self._parse_property(at, folds=folds)
             if inverted:
                 raise InvalidSyntax(
                     "this class is not supported within brackets (write it outside of them)",

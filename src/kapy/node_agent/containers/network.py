@@ -112,7 +112,7 @@ class PlaneNetwork:
             return self._server
 
     async def _ensured(self, engine: Engine) -> Network:
-        result = await self._made(engine, None)
+        result = await self._ensure(engine, None)
         if result.labels.get(FIXED):
             return result
         # The engine has chosen the subnet: now, or for an earlier release of kapy.
@@ -129,7 +129,7 @@ class PlaneNetwork:
         start = int(plane_digest(self._plane), 16)
         for subnet in fitting_subnets(wanted, host_networks(but=self.name), start):
             try:
-                return await self._made(engine, subnet)
+                return await self._ensure(engine, subnet)
             except EngineError as error:
                 said = str(error)
                 if not any(word in said.lower() for word in _OVERLAPS):
@@ -139,7 +139,7 @@ class PlaneNetwork:
             f"remove networks that nobody uses (`docker network prune`){said and f': {said}'}"
         )
 
-    async def _made(self, engine: Engine, subnet: IPv4Network | None) -> Network:
+    async def _ensure(self, engine: Engine, subnet: IPv4Network | None) -> Network:
         """The network of the plane; made if it is not there, with a subnet."""
         result = await engine.network(self.name)
         if result is None:

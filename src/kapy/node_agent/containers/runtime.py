@@ -162,7 +162,7 @@ class Containers:
             raise StartFailed(str(error), NO_ADDRESS) from None
 
     async def find(self, config: ContainerConfig) -> Running | None:
-        return await _patiently(lambda: self._found(config), config.tell)
+        return await _patiently(lambda: self._adopt(config), config.tell)
 
     async def start(self, config: ContainerConfig) -> Running:
         return await _patiently(lambda: self._started(config), config.tell)
@@ -225,7 +225,7 @@ class Containers:
         await self.engine.remove(container.id)
         self._known.discard(container.name)
 
-    async def _found(self, config: ContainerConfig) -> Running | None:
+    async def _adopt(self, config: ContainerConfig) -> Running | None:
         """The container of this start, if it still runs and was made from the same; others are
         ended, and of those the last one is kept for its log."""
         there = await self._of(config.pod, config.name)

@@ -61,15 +61,15 @@ def with_free_ports(arguments: Sequence[str], flags: Flags, free: FreePort) -> A
     flag for that."""
     ports: dict[int, int] = {}
 
-    def moved(port: int) -> int:
+    def move_port(port: int) -> int:
         if port not in ports:
             ports[port] = free(port)
         return ports[port]
 
-    told, given = _move_arguments(list(arguments), moved)
+    told, given = _move_arguments(list(arguments), move_port)
     for name, default in flags.defaults.items():
         if name not in given and _PORT_FLAG.fullmatch(name):
-            value = _move_value(default, moved)
+            value = _move_value(default, move_port)
             if value is not None:
                 told.append(f"--{name}={value}")
     return Arguments(told, ports)

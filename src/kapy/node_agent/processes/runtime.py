@@ -153,7 +153,7 @@ class ProcessRuntime:
             _check_ports(config, plan, program)
         process: list[LocalProcess] = []  # it may bind before it is known here
 
-        def moved(ports: Mapping[int, int]) -> None:
+        def move_ports(ports: Mapping[int, int]) -> None:
             for item in process:
                 item.move(ports)
 
@@ -161,7 +161,9 @@ class ProcessRuntime:
         binding = None
         try:
             if self._binds:
-                binding = Binding(self._ports.of(_owner(config)), moved, _declared_ports(config))
+                binding = Binding(
+                    self._ports.of(_owner(config)), move_ports, _declared_ports(config)
+                )
             handed = -1 if binding is None else binding.handed.fileno()
             child = await asyncio.create_subprocess_exec(
                 *(f"{BINDS}{handed}" if item == BINDS else item for item in plan.command),
@@ -198,7 +200,7 @@ class ProcessRuntime:
         await _record(config, record, child, binding)
         process.append(self._running(config, record, plan, child=child, binding=binding))
         if binding is not None:
-            moved(binding.ports)
+            move_ports(binding.ports)
         return process[0]
 
     def _running(

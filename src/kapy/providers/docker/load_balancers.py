@@ -84,7 +84,7 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
             image = image_of(spec.image_repository, spec.image_tag)
             if (waiting := await self._pulled(context, image)) is not None:
                 return waiting
-            container = await self._made(context, name, image)
+            container = await self._ensure(context, name, image)
         elif not container.is_running:
             await self._host.engine.start(name)
             self._written.pop(container.id, None)
@@ -141,7 +141,7 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
             raise task.error
         return None
 
-    async def _made(self, context: ClusterContext[Any], name: str, image: str) -> Container:
+    async def _ensure(self, context: ClusterContext[Any], name: str, image: str) -> Container:
         family = self._family(context.cluster)
         wanted = Wanted(
             name=name, cluster=context.cluster, role=LOAD_BALANCER, image=image, ip_family=family

@@ -147,7 +147,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
                 return waiting
             if container is not None:  # it was not started, or has ended: upstream begins anew
                 await self._host.engine.remove(name)
-            container = await self._host.make(self._wanted(context, name, image))
+            container = await self._host.make(self._wanted_container(context, name, image))
         known = [told.CONTAINER_PROVISIONED]
         for step in (self._cgroups, self._images):
             condition, retry = step(context, name)
@@ -182,7 +182,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
             raise task.error
         return None
 
-    def _wanted(self, context: Order, name: str, image: NodeImage) -> Wanted:
+    def _wanted_container(self, context: Order, name: str, image: NodeImage) -> Wanted:
         cluster = self._clusters.get(context.cluster)
         metadata = context.object.metadata
         domain = context.failure_domain or metadata.annotations.get(FAILURE_DOMAIN, "")

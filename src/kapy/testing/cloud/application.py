@@ -69,10 +69,10 @@ class Application:
     def _answer(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
         match method, path.strip("/").split("/"):
             case "GET", ["networks"]:
-                return 200, [_told(value) for value in self._cloud.networks.values()]
+                return 200, [_network_document(value) for value in self._cloud.networks.values()]
             case "PUT", ["networks", name]:
                 network = msgspec.json.decode(body, type=WantedNetwork)
-                return 200, _told(self._cloud.make_network(name, network.region))
+                return 200, _network_document(self._cloud.make_network(name, network.region))
             case "DELETE", ["networks", name]:
                 self._cloud.delete_network(name)
                 return 200, {}
@@ -89,7 +89,7 @@ class Application:
         return self._cloud.make_server(network, name, wanted.size, wanted.image, data)
 
 
-def _told(network: Network) -> dict[str, Any]:
+def _network_document(network: Network) -> dict[str, Any]:
     return {
         "name": network.name,
         "region": network.region,

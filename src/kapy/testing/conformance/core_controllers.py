@@ -66,7 +66,7 @@ def _with_in_memory_machines(kind: Kind) -> Kind:
     if kind.role != "control-plane" or not isinstance(template, dict):
         return kind
     path = ControlPlane.infrastructure_ref.path(kind.contract).split(".")[2:]
-    changed = {**template, **_nested(template, path, _named(kind.contract))}
+    changed = {**template, **_nested(template, path, _template_reference(kind.contract))}
     spec = {**kind.example["spec"], "machineTemplate": changed}
     return replace(kind, example={**kind.example, "spec": spec})
 
@@ -81,7 +81,7 @@ def _nested(inside: Document, path: list[str], value: Document) -> Document:
     }
 
 
-def _named(contract: Version) -> Document:
+def _template_reference(contract: Version) -> Document:
     """Return a reference to the in-memory machine template in the form of a contract."""
     result = reference(_MACHINES)
     if contract is Version.V1BETA2:

@@ -139,12 +139,12 @@ def _examples(documents: Iterable[Document]) -> Iterator[tuple[GroupKind, Docume
             if isinstance(inner, dict):
                 main = GroupKind(group, kind.removesuffix(TEMPLATE))
                 examples.setdefault(
-                    main, {**_named(document, inner), "spec": inner.get("spec", {})}
+                    main, {**_object_head(document, inner), "spec": inner.get("spec", {})}
                 )
     return iter(examples.items())
 
 
-def _named(template: Document, inner: Document) -> Document:
+def _object_head(template: Document, inner: Document) -> Document:
     kind = template["kind"].removesuffix(TEMPLATE)
     metadata = inner.get("metadata") if isinstance(inner.get("metadata"), dict) else {}
     return {"apiVersion": template["apiVersion"], "kind": kind, "metadata": metadata}

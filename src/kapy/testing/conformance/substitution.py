@@ -62,9 +62,9 @@ def _restored(value: Any, names: list[str]) -> Any:
     if isinstance(value, list):
         return [_restored(item, names) for item in value]
     if isinstance(value, str):
-        return _TOKEN.sub(lambda match: _written(int(match[1]), match[0], names), value)
+        return _TOKEN.sub(lambda match: _variable_or_token(int(match[1]), match[0], names), value)
     return value
 
 
-def _written(place: int, token: str, names: list[str]) -> str:
+def _variable_or_token(place: int, token: str, names: list[str]) -> str:
     return f"${{{names[place]}}}" if place < len(names) else token

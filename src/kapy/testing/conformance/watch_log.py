@@ -39,7 +39,7 @@ class WatchLog:
         informer = self._cache.informer(resource)
         if resource not in self._followed:
             self._followed.add(resource)
-            informer.subscribe(lambda change: self._changed(resource, change))
+            informer.subscribe(lambda change: self._record(resource, change))
         await informer.synced()
 
     def states(self, resource: Resource, key: Key) -> list[Document]:
@@ -87,7 +87,7 @@ class WatchLog:
         state = self._states[place]
         return state[-1] if state else None
 
-    def _changed(self, resource: Resource, change: Change) -> None:
+    def _record(self, resource: Resource, change: Change) -> None:
         key = Key.of(change.document)
         self._states[resource, key].append(change.new)
         if self._ledger is not None and change.new is not None and not change.initial:

@@ -92,15 +92,15 @@ def _templates(
     blueprint = inputs.blueprint.machine_deployments[topology.class_]
     group = current.object if current else None
 
-    def made(template: Document, current: Document | None) -> Document:
+    def make_template(template: Document, current: Document | None) -> Document:
         name = part_name(inputs, topology.name, template, current, group)
         return template_of(template, inputs.cluster, name, {_NAME: topology.name})
 
     bootstrap = current.bootstrap_template if current else None
     infrastructure = current.infrastructure_machine_template if current else None
     return (
-        made(blueprint.bootstrap_template, bootstrap),
-        made(blueprint.infrastructure_template, infrastructure),
+        make_template(blueprint.bootstrap_template, bootstrap),
+        make_template(blueprint.infrastructure_template, infrastructure),
     )
 
 

@@ -55,17 +55,17 @@ def _parts(
     blueprint = inputs.blueprint.machine_pools[topology.class_]
     group = current.object if current else None
 
-    def made(template: Document, current: Document | None) -> Document:
+    def make_object(template: Document, current: Document | None) -> Document:
         name = part_name(inputs, topology.name, template, current, group)
         labels, owner = {_NAME: topology.name}, owner_reference(inputs.cluster)
         return object_of(template, inputs.cluster, name, labels=labels, owner=owner)
 
     with name_failed_step(f'compute bootstrap object for topology "{topology.name}"'):
         there = current.bootstrap_object if current else None
-        bootstrap = made(blueprint.bootstrap_template, there)
+        bootstrap = make_object(blueprint.bootstrap_template, there)
     with name_failed_step(f'compute infrastructure object for topology "{topology.name}"'):
         there = current.infrastructure_machine_pool_object if current else None
-        infrastructure = made(blueprint.infrastructure_template, there)
+        infrastructure = make_object(blueprint.infrastructure_template, there)
     return bootstrap, infrastructure
 
 

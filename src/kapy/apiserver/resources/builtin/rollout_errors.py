@@ -46,7 +46,7 @@ def daemon_set_errors(spec: Document, _: Document | None) -> Iterator[FieldError
     strategy, path = spec.get("updateStrategy") or {}, "spec.updateStrategy"
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind not in _TYPES:
-        yield not_supported(path, _shown(kind, rolling, _OF_DAEMONS), _TYPES, ordered=True)
+        yield not_supported(path, _strategy_text(kind, rolling, _OF_DAEMONS), _TYPES, ordered=True)
     if kind != "RollingUpdate":
         return
     path = f"{path}.rollingUpdate"
@@ -109,7 +109,7 @@ def _update_strategy(strategy: Document, path: str) -> Iterator[FieldError]:
             fixed_text = FixedText.of(_internal(rolling, _OF_SETS))
             yield invalid(where, fixed_text, "only allowed for updateStrategy 'RollingUpdate'")
     elif kind != "RollingUpdate":
-        fixed_text = _shown(kind, rolling, _OF_SETS)
+        fixed_text = _strategy_text(kind, rolling, _OF_SETS)
         yield invalid(path, fixed_text, "must be 'RollingUpdate' or 'OnDelete'")
     elif rolling is not None:
         yield from _not_negative(rolling.get("partition") or 0, f"{where}.partition")
@@ -119,7 +119,7 @@ _OF_DAEMONS: Final = {"MaxUnavailable": 0, "MaxSurge": 0}
 _OF_SETS: Final = {"Partition": 0, "MaxUnavailable": None}
 
 
-def _shown(kind: str, rolling: Document | None, fields: Document) -> FixedText:
+def _strategy_text(kind: str, rolling: Document | None, fields: Document) -> FixedText:
     parts = None if rolling is None else _internal(rolling, fields)
     return FixedText.of({"Type": kind, "RollingUpdate": parts})
 

@@ -95,13 +95,15 @@ def _number(value: int | None, path: str) -> Iterator[FieldError]:
 def _escalation(context: Document, path: str) -> Iterator[FieldError]:
     refused = "cannot set `allowPrivilegeEscalation` to false and"
     if context.get("privileged"):
-        yield invalid(path, _shown(context), f"{refused} `privileged` to true")
+        yield invalid(path, _context_text(context), f"{refused} `privileged` to true")
     for item in (context.get("capabilities") or {}).get("add") or ():
         if item == "CAP_SYS_ADMIN":
-            yield invalid(path, _shown(context), f"{refused} `capabilities.Add` CAP_SYS_ADMIN")
+            yield invalid(
+                path, _context_text(context), f"{refused} `capabilities.Add` CAP_SYS_ADMIN"
+            )
 
 
-def _shown(context: Document) -> FixedText:
+def _context_text(context: Document) -> FixedText:
     return FixedText.of({name: _part(name, context.get(_member(name))) for name in _STRUCT})
 
 

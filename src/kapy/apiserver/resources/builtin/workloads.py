@@ -132,11 +132,13 @@ class WorkloadStrategy(BuiltInStrategy):
     def __init__(self, row: Row) -> None:
         super().__init__(row)
         self._named = row.kind.lower()
-        self._counted = row.kind != "DaemonSet"
+        self._template_generation = row.kind != "DaemonSet"
         self.generation_counts_annotations = row.kind == "Deployment"
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        return FieldErrors.of(workload_errors(document, old, self._named, counted=self._counted))
+        return FieldErrors.of(
+            workload_errors(document, old, self._named, counted=self._template_generation)
+        )
 
     def warnings(self, document: Document, old: Document | None) -> list[str]:
         return template_warnings(document, old)
@@ -179,16 +181,16 @@ class DaemonSetStrategy(WorkloadStrategy):
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
-        _count(document, max(1, _counted(document)))
+        _count(document, max(1, _template_generation(document)))
 
     def prepare_update(self, document: Document, old: Document) -> None:
         super().prepare_update(document, old)
         template = (document.get("spec") or {}).get("template")
         changed = template != (old.get("spec") or {}).get("template")
-        _count(document, _counted(old) + changed)
+        _count(document, _template_generation(old) + changed)
 
 
-def _counted(document: Document) -> int:
+def _template_generation(document: Document) -> int:
     text = (document["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "")
     return int(text) if re.fullmatch(r"[0-9]{1,18}", text, re.ASCII) else 0
 

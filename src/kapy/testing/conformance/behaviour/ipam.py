@@ -139,7 +139,7 @@ async def name(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that the IPAddress has the name of its claim."""
     await create_claim(fixture)
     claim = await _wait_for_address(fixture)
-    called = _reference(claim or {}) or _made(fixture)
+    called = _reference(claim or {}) or _created_address(fixture)
     if not called:
         raise CannotRun("no IPAddress was made")
     if called != NAME:
@@ -304,20 +304,20 @@ async def _wait_for_address(fixture: Fixture, called: str = NAME) -> Document | 
         return bool(_reference(value))
 
     wait = await fixture.wait_for(text, called, _CLAIM)
-    return wait or (await fixture.read(called, _CLAIM) if _made(fixture) else None)
+    return wait or (await fixture.read(called, _CLAIM) if _created_address(fixture) else None)
 
 
 async def _address(fixture: Fixture, called: str = NAME) -> Document:
     """Return the address of a claim. Raises CannotRun."""
     claim = await _wait_for_address(fixture, called)
-    reference = _reference(claim or {}) or _made(fixture, called)
+    reference = _reference(claim or {}) or _created_address(fixture, called)
     result = await fixture.read(reference, _ADDRESS) if reference else None
     if result is None:
         raise CannotRun(f"no IPAddress was made for {called}")
     return result
 
 
-def _made(fixture: Fixture, called: str = NAME) -> str:
+def _created_address(fixture: Fixture, called: str = NAME) -> str:
     """Return the name of the address that was created for a claim, from the recorded writes."""
     for write in fixture.writes():
         if write.created and write.plural == _ADDRESS.plural and write.after is not None:

@@ -190,19 +190,19 @@ def _uses(role: Role, release: Release) -> Iterator[tuple[Reference, Release]]:
         if definition.role == role and not definition.is_template
     }
     for reference in references(release):
-        group, kind = _meant(reference)
+        group, kind = _referenced_kind(reference)
         if reference.word == USES[role.document] and (group, kind.removesuffix(TEMPLATE)) in own:
             yield reference, release
 
 
-def _meant(reference: Reference) -> tuple[str, str]:
+def _referenced_kind(reference: Reference) -> tuple[str, str]:
     group, _ = split_api_version(str(reference.value.get("apiVersion") or ""))
     return group, str(value_at(reference.value, ("kind",)) or "")
 
 
 def _without_crd(judged: tuple[Reference, Release]) -> Iterator[Finding]:
     reference, release = judged
-    meant = _meant(reference)
+    meant = _referenced_kind(reference)
     if meant not in {(definition.group, definition.kind) for definition in release.definitions}:
         remedy = f"add the kind {meant[1]}"
         yield fault(reference.owner, reference.path, f"no CRD has the kind {meant[1]}", remedy)

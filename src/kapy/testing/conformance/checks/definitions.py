@@ -179,10 +179,10 @@ def _contract_label(definition: Definition) -> Iterator[Finding]:
 
 def moved(role: Role) -> Check[Definition]:
     """Check that CRDs have a label by which `clusterctl move` discovers their objects."""
-    return Check(mains_of(role), _moved, _NO_KIND)
+    return Check(mains_of(role), _missing_move_label, _NO_KIND)
 
 
-def _moved(definition: Definition) -> Iterator[Finding]:
+def _missing_move_label(definition: Definition) -> Iterator[Finding]:
     wanted = (Label.CLUSTERCTL_MOVE_HIERARCHY, Label.CLUSTERCTL_MOVE)
     if not any(label in definition.object.labels for label in wanted):
         yield fault(

@@ -195,14 +195,14 @@ def _unknown_in_patches(value: Object, own: _Own) -> Iterator[Finding]:
             at = f"spec.patches[{number}].definitions[{place}]"
             version = value_at(definition, ("selector", "apiVersion"))
             kind = value_at(definition, ("selector", "kind"))
-            schema = _schema(own, *_named(version, kind))
+            schema = _schema(own, *_kind_key(version, kind))
             if schema is not None:
                 for index, change in enumerate(_dicts(definition.get("jsonPatches"))):
                     where = f"{at}.jsonPatches[{index}]"
                     yield from _unknown_in_change(value, schema, change, where, str(kind))
 
 
-def _named(api_version: Any, kind: Any) -> tuple[str, str, str]:
+def _kind_key(api_version: Any, kind: Any) -> tuple[str, str, str]:
     group, version = split_api_version(str(api_version or ""))
     return group, str(kind or ""), version
 

@@ -39,7 +39,7 @@ def same(types: Types, *shown: str) -> Shape:
 
 def fields(subjects: Subjects, shape: Shape) -> Check[tuple[Definition, Reading]]:
     """Check that the fields of a shape exist and have the right types."""
-    result = partial(_shown, subjects, shape.shown)
+    result = partial(_readings, subjects, shape.shown)
     return Check(result, partial(_faults, shape), _nothing(shape.shown))
 
 
@@ -58,18 +58,20 @@ def one_of(
     subjects: Subjects, shown: tuple[str, ...], types: Types
 ) -> Check[tuple[Definition, Reading]]:
     """Check that at least one field exists, and that those which exist have the right types."""
-    return Check(partial(_shown, subjects, shown), partial(_alternatives, types), _nothing(shown))
+    return Check(
+        partial(_readings, subjects, shown), partial(_alternatives, types), _nothing(shown)
+    )
 
 
 def optional(subjects: Subjects, types: Types) -> Check[tuple[Definition, Reading]]:
     """Check that those fields which exist have the right types."""
     entries = tuple(types)
-    return Check(partial(_shown, subjects, entries), partial(_types, types), _nothing(entries))
+    return Check(partial(_readings, subjects, entries), partial(_types, types), _nothing(entries))
 
 
 def scale(subjects: Subjects, shown: str) -> Check[tuple[Definition, Reading]]:
     """Check the subresource scale."""
-    return Check(partial(_shown, subjects, (shown,)), _scale, _nothing((shown,)))
+    return Check(partial(_readings, subjects, (shown,)), _scale, _nothing((shown,)))
 
 
 def metadata(subjects: Subjects) -> Check[Definition]:
@@ -81,7 +83,7 @@ def _nothing(entries: tuple[str, ...]) -> str:
     return f"no CRD has {' or '.join(entries)}" if entries else "there is no CRD of such a kind"
 
 
-def _shown(
+def _readings(
     subjects: Subjects, entries: tuple[str, ...], release: Release
 ) -> Iterator[tuple[Definition, Reading]]:
     result = subjects(release)

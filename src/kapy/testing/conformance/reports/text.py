@@ -40,11 +40,11 @@ def _broken(result: Result) -> Iterator[str]:
     yield f"  {rule.level.value}  {rule.id}: {rule.says}"
     yield f"        {rule.address}"
     for remedy, group in groupby(result.findings, key=lambda finding: finding.remedy):
-        yield from (f"      - {_told(finding)}" for finding in group)
+        yield from (f"      - {_finding_line(finding)}" for finding in group)
         yield f"        → {remedy}"
 
 
-def _told(finding: Finding) -> str:
+def _finding_line(finding: Finding) -> str:
     return f"{finding.place}: {finding.evidence}"
 
 
