@@ -86,7 +86,7 @@ SECTIONS: Final = (
                 AUTHOR,
                 f"{_AUTHORING}test_answers_are_counted_by_version",
             ),
-            row(10, "What is advised below, the test kit checks.", EXAMPLES, KEPT),
+            row(10, "The test kit checks the advice below.", EXAMPLES, KEPT),
         ),
     ),
     Section(
@@ -126,7 +126,7 @@ SECTIONS: Final = (
                 SEVERAL,
                 LIFE,
             ),
-            row(4, "What is held depends on the hook.", HOLDS),
+            row(4, "The hook determines the step that is held.", HOLDS),
         ),
     ),
     Section(
@@ -174,7 +174,7 @@ SECTIONS: Final = (
     Section(
         "Error Management",
         (
-            row(1, "What an error does is said by the failure policy of Discovery.", BAD),
+            row(1, "The failure policy of Discovery decides the effect of an error.", BAD),
             row(
                 2,
                 "Ignore: it is logged, and all goes on; a refusal is never ignored.",
@@ -193,7 +193,7 @@ SECTIONS: Final = (
                 "hooks/test_breaker.py::test_nobody_is_held_longer_than_stated",
                 HERD,
             ),
-            row(5, "What else a hook does with errors is said of it.", HOLDS),
+            row(5, "The description of a hook has its other rules for errors.", HOLDS),
         ),
     ),
 )

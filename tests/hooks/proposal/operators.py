@@ -60,7 +60,7 @@ SECTIONS: Final = (
                 f"{_SHARED}test_a_certificate_of_cert_manager_is_used_and_followed",
                 f"{_SHARED}test_the_first_of_the_replicas_makes_the_authority",
             ),
-            row(4, "How it is deployed is decided with what follows in mind.", REPLICAS),
+            row(4, "The sections below give advice for the deployment.", REPLICAS),
         ),
     ),
     Section(
@@ -95,7 +95,7 @@ SECTIONS: Final = (
         (
             row(1, "Only cluster administrators register extensions.", ADMINISTRATORS),
             row(2, "While the gate is closed nothing is registered, and nobody is asked.", CLOSED),
-            row((3, 4), "What is registered is called from then on.", REPLACED, LIFE),
+            row((3, 4), "A registered extension is called from then on.", REPLACED, LIFE),
             row(
                 (5, 6),
                 "An ExtensionConfig says where: url or Service, CA, namespaces (and settings).",
@@ -139,8 +139,8 @@ SECTIONS: Final = (
             ),
             row(
                 4,
-                "Who recovers is not run over: pauses grow, one tries, the others follow one after "
-                "the other.",
+                "A recovering extension is not overloaded: pauses grow, one call tries, the others "
+                "follow one after the other.",
                 HERD,
                 CLUSTERS,
                 "hooks/test_breaker.py::test_one_tries_and_all_follow_when_it_gets_an_answer",

@@ -28,9 +28,9 @@ made, when it may be upgraded, what its templates are to be, that a backup comes
 says so as a *runtime extension*: a server over HTTPS that controllers ask at *hooks*, which are
 named moments of a Cluster's life. [Writing one](../how-to/write-an-extension.md) takes a function
 with types, or any other language with [the OpenAPI
-document](../reference/runtime-sdk-openapi.yaml); [what who runs a plane knows of
-them](../reference/runtime-extensions.md), [all
-hooks](../reference/hooks.md), [how a hook gets a new version](../how-to/add-a-hook-version.md).
+document](../reference/runtime-sdk-openapi.yaml). See also [extensions for operators of a
+plane](../reference/runtime-extensions.md), [all hooks](../reference/hooks.md) and [new versions of
+a hook](../how-to/add-a-hook-version.md).
 
 Below is the proposal that the Runtime SDK was made from, paragraph by paragraph: what it asks for,
 in our words and in the form that it has at v1.14, and the tests that show it. Printed from

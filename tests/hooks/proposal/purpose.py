@@ -64,8 +64,8 @@ SECTIONS: Final = (
             ),
             row(
                 5,
-                "Who only watches objects cannot hold them; an extension can: no cluster is made "
-                "while a quota is exhausted.",
+                "A program that only watches objects cannot hold them; an extension can: no "
+                "cluster is made while a quota is exhausted.",
                 f"{_EXAMPLES}test_quota",
                 TAKEN,
             ),
@@ -84,9 +84,9 @@ SECTIONS: Final = (
         (
             row(
                 (1, 2),
-                "How versions begin, change, are deprecated and go, and that an upgrade which "
-                "would break an extension is refused; what core needs for it; advice for authors; "
-                "registration.",
+                "Rules for new, changed, deprecated and removed versions; refusal of an upgrade "
+                "that would break an extension; the parts that core needs for it; advice for "
+                "authors; registration.",
                 RELEASED,
                 HOW_TO,
                 WARNED,
@@ -101,8 +101,8 @@ SECTIONS: Final = (
         (
             row(
                 1,
-                "Which hooks there are is said elsewhere (all of v1.14 are here), and no provider "
-                "is replaced by them.",
+                "Other proposals define the hooks (all of v1.14 are here), and hooks replace no "
+                "provider.",
                 CATALOG,
                 PATCHES,
             ),
@@ -166,8 +166,8 @@ SECTIONS: Final = (
             ),
             row(
                 (3, 5),
-                "Who defines hooks and who answers them are two, and rules between them say what "
-                "each may expect.",
+                "One party defines hooks and another one answers them; rules say what each may "
+                "expect of the other.",
                 RELEASED,
                 KEPT,
                 "testing/test_extension_conformance.py::test_a_bad_one_breaks_its_rule",
@@ -186,8 +186,8 @@ SECTIONS: Final = (
             ),
             row(
                 4,
-                "What is not said of hooks is not to be inferred from webhooks: an answer that "
-                "waits is asked for again, a failure policy ignores no refusal.",
+                "Rules of webhooks do not apply to hooks: an answer that waits is asked for again, "
+                "a failure policy ignores no refusal.",
                 "hooks/test_caller.py::test_who_answers_is_never_ignored",
                 "topology/test_hooks_of_upgrades.py::"
                 "test_an_answer_holds_what_comes_next_until_it_is_given_again",

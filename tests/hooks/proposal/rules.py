@@ -74,7 +74,7 @@ SECTIONS: Final = (
     ),
     Section(
         "Runtime Hooks developer guide (CAPI internals)",
-        (row(1, "How hooks are made concerns only who makes them.", HOW_TO),),
+        (row(1, "The implementation of hooks concerns only their authors.", HOW_TO),),
     ),
     Section(
         "Runtime hook implementation",
@@ -121,8 +121,8 @@ SECTIONS: Final = (
         (
             row(
                 (1, 2),
-                "What was promised too early cannot be changed; a snapshot of each release is "
-                "compared with what there is.",
+                "A version that is released too early cannot be changed; a test compares the hooks "
+                "with a snapshot of each release.",
                 f"{_EVOLUTION}test_the_snapshot_of_this_release_is_what_it_has",
             ),
         ),
@@ -194,6 +194,6 @@ SECTIONS: Final = (
     ),
     Section(
         "Implementation History",
-        (row(1, "What became of the proposal is v1.14, and recorded.", CATALOG, RECORDED),),
+        (row(1, "v1.14 implements the proposal; tests replay records of it.", CATALOG, RECORDED),),
     ),
 )
