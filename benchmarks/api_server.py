@@ -88,7 +88,7 @@ def _content(path: str) -> bytes:
 
 
 async def _peer(kubeconfig: bytes) -> Document:
-    """How to reach the other server, on which our kinds are then known."""
+    """Install our CRDs on the other server, and return the parameters of a connection to it."""
     access = parse(kubeconfig)
     transport = ApiTransport(access)
     await install_definitions(Client(transport))
@@ -154,7 +154,7 @@ async def _timed(ask: Callable[[int], Awaitable[Any]], number: int) -> Row:
 
 @asynccontextmanager
 async def _server(synchronous: str) -> AsyncIterator[tuple[Document, int]]:
-    """What a client needs to reach a server, and the server's process."""
+    """Run a server in a process of its own; its connection parameters and process ID."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "benchmarks.api_server", synchronous), stdin=PIPE, stdout=PIPE
     )

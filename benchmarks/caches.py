@@ -1,4 +1,4 @@
-"""What an object costs that a program far from its server keeps in its cache."""
+"""The memory of an object in the cache of a program that is far from its server."""
 
 from __future__ import annotations
 

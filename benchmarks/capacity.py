@@ -48,7 +48,7 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What an embedded plane in one process needs for a fleet of simulated clusters."""
+    """The resources of an embedded plane in one process, for a fleet of simulated clusters."""
 
     memory_mib: float
     creation_s: float
@@ -57,7 +57,7 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Sharded:
-    """What managers on real Kubernetes need for a fleet.
+    """The resources of managers on real Kubernetes, for a fleet.
 
     cache_mib: the cache of each core manager, which shards do not divide. shards: core managers of
     one management cluster. management_clusters: the smallest number that keeps each within the

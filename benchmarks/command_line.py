@@ -1,4 +1,4 @@
-"""How long commands take, and from nothing to the first Ready cluster."""
+"""The duration of commands, and the time from nothing to the first Ready cluster."""
 
 from __future__ import annotations
 

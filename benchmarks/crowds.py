@@ -1,4 +1,4 @@
-"""The API server with many objects and many watchers: what it costs in memory. In process."""
+"""The memory of an API server in this process, with many objects and many watchers."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def _filled(client: Client, base: int) -> Row:
 
 
 async def _held(step: str, work: Callable[[], Awaitable[None]]) -> Row:
-    """What a piece of work holds at most, and how long it takes without being measured."""
+    """The peak memory of a piece of work, and its duration in a run without tracemalloc."""
     began = time.perf_counter()
     await work()
     wall = time.perf_counter() - began

@@ -1,7 +1,7 @@
-"""An extension server in a process of its own: calls over TLS, and how soon it answers at all.
+"""An extension server in a process of its own: calls over TLS, and the time until it listens.
 
 The same requests go to another extension, in whatever language, when `--peer-url` names one: to its
-Discovery, and to the first handler of GeneratePatches that it tells of.
+Discovery, and to the first handler of GeneratePatches that it lists.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ async def _load(document: Document) -> list[Row]:
 
 @asynccontextmanager
 async def _server() -> AsyncIterator[tuple[Document, int]]:
-    """How to reach an extension of a process of its own, and the process, when it listens."""
+    """Run an extension in a process of its own until it listens; its address, CA and process ID."""
     with tempfile.TemporaryDirectory() as folder:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "kapy.cli.main", "extension", "serve"),
@@ -82,7 +82,7 @@ async def _server() -> AsyncIterator[tuple[Document, int]]:
 
 
 def measured(document: Document) -> list[Row]:
-    """What calls take, with one under way on each connection."""
+    """The duration of calls, with one running call on each connection."""
     access = Kubeconfig(document["server"], document["ca"].encode(), insecure=not document["ca"])
     tls = context_of(access)
     connections = [Connection(access, tls) for _ in range(CONNECTIONS)]

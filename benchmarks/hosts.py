@@ -1,8 +1,8 @@
-"""What 200 machines of one's own cost: a plane reaches them over SSH, all at once.
+"""The cost of 200 machines of one's own, which a plane reaches over SSH, all at once.
 
-The hosts are on paper (`providers/hosts/hosts_on_paper`), behind one SSH server in a process of its
-own: what is measured is the provider, asyncssh and the plane. Needs asyncssh, and an address
-127.x.y.z for each host, which Linux has.
+The hosts are fakes (`providers/hosts/hosts_on_paper`) behind one SSH server in another process, so
+the rows measure the provider, asyncssh and the plane. Needs asyncssh, and an address 127.x.y.z for
+each host, which Linux has.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What our kinds cost: filling in, checking, converting and importing them."""
+"""The cost of defaulting, validating, converting and importing our kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a piece of work cost this process: time, CPU, memory, requests."""
+"""The cost of a piece of work in this process: time, CPU, memory, requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Measured:
 
     @property
     def requests(self) -> Counter[str]:
-        """By method."""
+        """Requests by method."""
         verbs: Counter[str] = Counter()
         for (method, _), number in self.answers.items():
             verbs[method] += number

@@ -52,7 +52,7 @@ _EACH: Final[Mapping[str, str]] = {
     "cpu_s_of": "{} {} CPU s",
     "percent_of_a_core": "{} {} % of a core",
 }
-"""What a row tells of several, by name."""
+"""Formats of the figures that a row has for several names."""
 
 
 def table(scenario: str, rows: list[dict[str, Any]]) -> str:

@@ -1,4 +1,4 @@
-"""What `make bench` measures. Each scenario runs in a process of its own."""
+"""The scenarios of `make bench`. Each scenario runs in a process of its own."""
 
 from __future__ import annotations
 
@@ -100,5 +100,5 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
 }
 
 ON_DEMAND: Final = frozenset({"hosts-200", "real"})
-"""What runs only where it is named: `real` needs root and a container engine, and takes minutes;
+"""Scenarios that run only by name: `real` needs root and a container engine, and takes minutes;
 `hosts-200` needs asyncssh, which the environment of the tests has."""

@@ -1,5 +1,6 @@
-"""What the SDK costs where there is nothing to do: looks at settled objects of a provider whose
-answers cost nothing, so that only what the SDK does around them is in it."""
+"""The cost of the SDK when there is nothing to do: reconciles of settled objects.
+
+The provider's answers cost nothing, so the rows have the SDK's own work only."""
 
 from __future__ import annotations
 
@@ -136,7 +137,7 @@ class Addresses(IPAMProvider[Document]):
 
 
 async def looks() -> list[Row]:
-    """Every kind, and what is optional: an object that is made, credentials of a tenant."""
+    """Measure every kind, and the options: an owned object, credentials of a tenant."""
     plain = await _looked(Cloud())
     making = await _looked(OwningCloud(), owns=[CONFIG_MAPS])
     tenants = await _looked(Cloud(), credentials=True)

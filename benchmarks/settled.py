@@ -1,4 +1,4 @@
-"""What a look at an object costs when there is nothing to do."""
+"""The cost of a look at an object when there is nothing to do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SETTLING: Final = 15.0  # seconds; nothing tells that nothing is left to do
 
 
 async def looks() -> list[Row]:
-    """Every controller, over the objects of one settled cluster of 1+3, again and again."""
+    """Measure every controller on the objects of one settled cluster of 1+3."""
     async with fleet() as herd:
         await herd.create(Shape(workers=3, keys="ECDSA-P256"), names(1))
         await asyncio.sleep(SETTLING)

@@ -1,4 +1,4 @@
-"""What is stored: memory per Machine, and the time to start with many of them."""
+"""The store: memory of each Machine, and the time to start with many of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CONDITIONS: Final = (
 
 
 def status(number: int) -> Document:
-    """What controllers write of a Machine that runs."""
+    """The status that controllers write on a running Machine."""
     name, then = f"machine-{number:05}", f"2026-01-01T{number // 3600 % 24:02}:{number % 60:02}:00Z"
     return {
         "phase": "Running",
@@ -99,8 +99,8 @@ async def memory() -> list[Row]:
 
 
 async def _weigh(how: str, folder: Path) -> Row:
-    """One row, of a process that did nothing else."""
-    async with _serving(None) as client:  # what is imported and made once is not counted
+    """Measure one row, in a process that does nothing else."""
+    async with _serving(None) as client:  # excludes imports and singletons
         await _filled(client, 10)
         await client.list(MACHINES, "default")
     gc.collect()
@@ -139,7 +139,7 @@ async def _begin(folder: Path) -> Row:
 
 
 async def _told(*arguments: str) -> Row:
-    """What a process of this module says."""
+    """Run this module in a process of its own, and return the row that it prints."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "benchmarks.storage", *arguments), stdout=PIPE
     )

@@ -1,4 +1,4 @@
-"""What a ClusterClass costs: the desired state of a cluster of upstream's quick-start class."""
+"""The cost of a ClusterClass: the desired state of a cluster of upstream's quick-start class."""
 
 from __future__ import annotations
 

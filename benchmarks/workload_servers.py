@@ -27,7 +27,7 @@ LISTED: Final = (
 
 
 def address(number: int) -> str:
-    """Where a cluster is."""
+    """The loopback address of a cluster."""
     return f"127.7.{number // 250}.{number % 250 + 1}"
 
 
