@@ -154,7 +154,7 @@ async def _timed(ask: Callable[[int], Awaitable[Any]], number: int) -> Row:
 
 @asynccontextmanager
 async def _server(synchronous: str) -> AsyncIterator[tuple[Document, int]]:
-    """Run a server in a process of its own; its connection parameters and process ID."""
+    """Run a server in a process of its own; yield its connection parameters and process ID."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "benchmarks.api_server", synchronous), stdin=PIPE, stdout=PIPE
     )

@@ -60,7 +60,7 @@ async def _load(document: Document) -> list[Row]:
 
 @asynccontextmanager
 async def _server() -> AsyncIterator[tuple[Document, int]]:
-    """Run an extension in a process of its own until it listens; its address, CA and process ID."""
+    """Run an extension in a process of its own; yield its address and CA, and its process ID."""
     with tempfile.TemporaryDirectory() as folder:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "kapy.cli.main", "extension", "serve"),

@@ -63,8 +63,8 @@ async def measured() -> list[Row]:
 
 
 async def asked() -> list[Row]:
-    """Measure one call of one handler, and a look at a settled topology with five lifecycle handlers
-    and an external patch."""
+    """Measure one call of one handler, and a look at a settled topology with five lifecycle
+    handlers and an external patch."""
     gates = replace(EMBEDDED_GATES, runtime_sdk=True)
     settings = Settings(controllers=ControllerConfig(manager=ManagerOptions(gates=gates)))
     async with management_plane(

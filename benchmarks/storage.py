@@ -100,7 +100,7 @@ async def memory() -> list[Row]:
 
 async def _weigh(how: str, folder: Path) -> Row:
     """Measure one row, in a process that does nothing else."""
-    async with _serving(None) as client:  # excludes imports and singletons
+    async with _serving(None) as client:  # warm-up: imports do not count
         await _filled(client, 10)
         await client.list(MACHINES, "default")
     gc.collect()

@@ -82,7 +82,7 @@ SECTIONS: Final = (
             ),
             row(
                 (8, 9),
-                "The SDK has the types and the server; what is left is the function.",
+                "The SDK has the types and the server; authors write the function.",
                 AUTHOR,
                 f"{_AUTHORING}test_answers_are_counted_by_version",
             ),

@@ -61,7 +61,7 @@ SECTIONS: Final = (
             ),
             row(
                 (10, 11),
-                "Whoever uses a deprecated version is told in a condition and a warning; calls are "
+                "A condition and a warning report the use of a deprecated version; calls are "
                 "counted by version; an upgrade that would take a hook away is refused.",
                 WARNED,
                 "core/extensionconfig/test_deprecations.py::"
@@ -155,7 +155,7 @@ SECTIONS: Final = (
             ),
             row(
                 (3, 4),
-                "Rule 2: requests convert down, responses up; what is new has a default.",
+                "Rule 2: requests convert down, responses up; new fields have defaults.",
                 CONVERTED,
             ),
             row(
