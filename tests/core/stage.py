@@ -127,8 +127,10 @@ def _of_core() -> list[Document]:
 
 
 class Wire:
-    """What leads to a workload cluster, and may fall silent, or be slow (seconds per answer).
-    requests: what was asked so far. fault: what a request fails with."""
+    """A transport to a workload cluster that can be silent, or slow (seconds per response).
+
+    requests: the requests so far. fault: returns the error of a request, None for no error.
+    """
 
     over_network = False
 

@@ -1,4 +1,4 @@
-"""What a Cluster deletes itself."""
+"""Tests of `owned_children`, the objects that the Cluster controller deletes itself."""
 
 from __future__ import annotations
 

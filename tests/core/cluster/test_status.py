@@ -43,7 +43,7 @@ LOGS = "Please check controller logs for errors"
 
 @dataclass
 class Scope:
-    """What the conditions look at."""
+    """The inputs of a Cluster's conditions."""
 
     cluster: Cluster
     infrastructure: Observed[InfraCluster] = field(default_factory=Absent)

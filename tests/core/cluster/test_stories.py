@@ -1,4 +1,4 @@
-"""What becomes of a Cluster: provisioning, what it sums up, and the order of its end."""
+"""Tests of a Cluster's life: provisioning, aggregated status, and the order of deletion."""
 
 from __future__ import annotations
 

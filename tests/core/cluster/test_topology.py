@@ -59,7 +59,7 @@ async def of_class(plane: Stage, *gates: Document) -> None:
 
 
 async def make_parts(plane: Stage) -> None:
-    """What the topology's controller does."""
+    """Create the objects that the topology controller creates, and the Cluster's references."""
     await plane.create(of(INFRA_CLUSTERS, "c"), of(CONTROL_PLANES, "c"))
     references = {
         "infrastructureRef": reference(INFRA_CLUSTERS, "c"),

@@ -83,7 +83,7 @@ async def legacy(plane: Stage, name: str = "set") -> tuple[str, str, str]:
 
 
 async def binding(plane: Stage) -> dict[str, list[ResourceBinding]]:
-    """What the Cluster's binding says of each set."""
+    """Return the resources in the Cluster's ClusterResourceSetBinding, by ClusterResourceSet."""
     set_binding = await plane.story.get(ClusterResourceSetBinding, "c")
     bindings = set_binding.spec.bindings if set_binding is not None else []
     return {item.cluster_resource_set_name: item.resources for item in bindings}

@@ -1,4 +1,4 @@
-"""Which Clusters a set is for, and when a binding goes."""
+"""Tests of the Clusters that a ClusterResourceSet selects, and of the deletion of bindings."""
 
 from __future__ import annotations
 

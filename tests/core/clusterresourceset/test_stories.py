@@ -1,4 +1,4 @@
-"""What ClusterResourceSets put into workload clusters, and what is said about it."""
+"""Tests of the objects that ClusterResourceSets apply to workload clusters, and of their status."""
 
 from __future__ import annotations
 

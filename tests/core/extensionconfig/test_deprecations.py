@@ -28,7 +28,7 @@ TYPE = "HookVersionsUpToDate"
 
 @dataclass
 class Caller:
-    """What of a caller and of a reconcile's tools the status reads."""
+    """A stand-in for a reconcile's tools and their caller, with the parts that the status reads."""
 
     catalog: Catalog
 

@@ -1,4 +1,4 @@
-"""What an ExtensionConfig says of each answer to Discovery that was recorded from upstream."""
+"""Tests of an ExtensionConfig's status after each Discovery response recorded from upstream."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cases() -> list[Document]:
 
 
 def answering(case: Document) -> Extension:
-    """An extension that answers as that of a case did."""
+    """An extension that gives the same response as the extension of the recorded case."""
     name, response = case["case"], case["discovery_response"]
     extension = Extension()
     extension.code = CODES.get(name, 200)

@@ -159,7 +159,7 @@ WARNED = "handler quota.ext answers BeforeClusterCreate"
 
 
 async def created(plane: ManagementPlane, document: Document) -> str:
-    """What the server warns of."""
+    """Create an ExtensionConfig and return the warning in the server's response."""
     path = ExtensionConfig.RESOURCE.path("")
     reply = await plane.client.transport(Request("POST", path, body=document))
     assert reply.status == 201

@@ -121,11 +121,11 @@ async def rule(plane: Stage, name: str, behavior: str, **spec: Any) -> None:
 
 
 def of_pods(**labels: str) -> list[Document]:
-    """What a MachineDrainRule selects Pods by."""
+    """Pod selectors of a MachineDrainRule, which match the labels."""
     return [{"selector": {"matchLabels": labels}}]
 
 
 async def waits(plane: Stage) -> str:
-    """What the Machine's deletion waits for, without since when."""
+    """The message of the Machine's Deleting condition, without the line of the start time."""
     message = condition(await found(plane), "Deleting").message
     return message.partition(":\n")[2] or message

@@ -1,4 +1,4 @@
-"""Which Pods of a Node have to go, and how a drain reports."""
+"""Tests of the Pods that a drain evicts from a Node, and of its progress message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which MachineDrainRule decides about a Pod."""
+"""Tests of the choice of the MachineDrainRule that applies to a Pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a step of a deletion may take, and when its Node is not emptied at all."""
+"""Tests of the time limits of deletion steps, and of Machines that are deleted without a drain."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_when_a_step_has_had_its_time(
 
 
 async def test_a_machine_whose_end_has_begun_is_not_drained(plane: Stage) -> None:
-    """Its infrastructure may be half gone: nothing on it can end in good order."""
+    """Its infrastructure may be partly deleted, so Pods on it cannot terminate gracefully."""
     await running(plane)
     await pods(plane, pod("app"))
     await plane.client.patch(INFRA_MACHINES, Key("default", "m"), HOLD)

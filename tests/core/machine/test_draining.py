@@ -1,4 +1,4 @@
-"""How the Node of a Machine that goes away is emptied: by whose rules, and as soon as it can be."""
+"""Tests of draining the Node and detaching its volumes when a Machine is deleted."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ async def test_an_update_can_be_ended_by_hand_and_needs_its_machine(plane: Stage
 
 
 async def marked(plane: Stage) -> list[str]:
-    """What still says that an update is under way."""
+    """The annotations that mark an in-place update as in progress, each with its object's name."""
     objects = [
         document
         for resource in (Machine.RESOURCE, MachineSet.RESOURCE, INFRA_MACHINES, CONFIGS)

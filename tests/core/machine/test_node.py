@@ -1,4 +1,4 @@
-"""What a Machine notes of its Node."""
+"""Tests of the Node's system information in the status of a Machine."""
 
 from __future__ import annotations
 

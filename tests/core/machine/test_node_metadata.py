@@ -1,4 +1,4 @@
-"""What a Machine writes onto its Node, and what it leaves alone."""
+"""Tests of the labels, annotations and taints that are synchronized from a Machine to its Node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a Machine is Ready, what it says of itself, and what it does without some of its parts."""
+"""Tests of a Machine's readiness and conditions, also where some of its parts are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers of v1beta1 see of a Machine."""
+"""Tests of the v1beta1 status of a Machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a Machine: boot, life with its Node, and the steps of its end."""
+"""Tests of a Machine's life: provisioning, its Node, failures and pausing."""
 
 from __future__ import annotations
 

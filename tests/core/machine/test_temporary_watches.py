@@ -1,4 +1,4 @@
-"""What is watched in a workload cluster only for as long as a Machine waits for it."""
+"""Tests of the watches in a workload cluster that are open only while a Machine waits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ONE, TWO = Key("default", "one"), Key("default", "two")
 
 
 class Remote:
-    """One workload cluster; `open` is what is watched there."""
+    """One workload cluster. open: the informers of its temporary watches."""
 
     def __init__(self) -> None:
         self.pods: list[Document] = []

@@ -1,4 +1,4 @@
-"""Which volumes are still attached to a Node, and which of them matter."""
+"""Tests of the volumes that are still attached to a Node, and of those that are ignored."""
 
 from __future__ import annotations
 

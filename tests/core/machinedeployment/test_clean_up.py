@@ -1,4 +1,4 @@
-"""Which old MachineSets of a complete rollout are deleted."""
+"""Tests of the deletion of old MachineSets after a complete rollout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.core.machinedeployment.test_status import NOW, SPEC, deployment
 
 @dataclass
 class Deletions:
-    """A server that is only asked to delete. names: of what."""
+    """A server that accepts only DELETE requests. names: the names of the deleted objects."""
 
     names: list[str] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""What is foretold of a rollout: it ends, nothing is left to do then, and it is what happens."""
+"""Tests of the forecast of a rollout: it ends in a state where nothing is left to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is foretold of a MachineDeployment is what then happens, for each field that matters."""
+"""Tests that MachineDeployments roll out as forecast, for each field that matters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CHANGES: dict[str, Document] = {
 
 
 async def foretold(plane: Stage, patch: Document) -> Forecast:
-    """What is foretold of the MachineDeployment with the patch."""
+    """Return the forecast of the MachineDeployment with a patch of its spec."""
     current = await plane.story.get(MachineDeployment, "md")
     assert current is not None
     wanted = read(merge_patch.apply(written(current), {"spec": patch}), MachineDeployment)

@@ -34,7 +34,7 @@ SPEC: Document = {"clusterName": "c", "selector": {}, "template": TEMPLATE}
 
 @dataclass
 class Scope:
-    """What the conditions look at."""
+    """The inputs of a MachineDeployment's conditions."""
 
     deployment: MachineDeployment
     machine_sets: list[MachineSet] | None

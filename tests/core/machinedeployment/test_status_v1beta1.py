@@ -1,4 +1,4 @@
-"""What readers of v1beta1 are told of a MachineDeployment."""
+"""Tests of the v1beta1 status of a MachineDeployment."""
 
 from __future__ import annotations
 

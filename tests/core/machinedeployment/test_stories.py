@@ -1,4 +1,4 @@
-"""What becomes of a MachineDeployment, from its creation to its end."""
+"""Tests of a MachineDeployment's life, from creation to deletion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Machine is healthy, which is not, and when it will be known."""
+"""Tests of the health of a Machine, and of the time until the next check."""
 
 from __future__ import annotations
 

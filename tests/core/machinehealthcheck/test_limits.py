@@ -1,4 +1,4 @@
-"""How many unhealthy Machines may be remediated."""
+"""Tests of the limits on the number of unhealthy Machines that may be remediated."""
 
 from __future__ import annotations
 

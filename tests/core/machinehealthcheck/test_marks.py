@@ -1,4 +1,4 @@
-"""What a health check asks the owner of an unhealthy Machine for."""
+"""Tests of the conditions that request remediation from the owner of an unhealthy Machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of Machines that a MachineHealthCheck watches."""
+"""Tests of Machines that a MachineHealthCheck watches."""
 
 from __future__ import annotations
 

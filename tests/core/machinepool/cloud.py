@@ -46,7 +46,7 @@ def pool(replicas: int = 1, *, template: Document | None = None, **spec: Any) ->
 
 
 class Cloud:
-    """Who makes the machines of the pool, by hand. machines: whether each has an object."""
+    """A pool's infrastructure provider, run by the test. machines: each machine has an object."""
 
     def __init__(self, plane: Stage, *, machines: bool, legacy: bool = False) -> None:
         self.plane = plane

@@ -1,4 +1,4 @@
-"""Which Machines and Nodes are a pool's."""
+"""Tests of the Machines and Nodes that belong to a MachinePool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a MachinePool: a provider makes its machines, core tells what they are."""
+"""Tests of a MachinePool's life. Its provider creates machines; core reports their state."""
 
 from __future__ import annotations
 

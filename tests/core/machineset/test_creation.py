@@ -25,7 +25,7 @@ from tests.core.stage import (
 
 
 async def scaling_up(plane: Stage) -> tuple[Condition, V1Beta1Condition]:
-    """What the set says of its growing, now and to readers of v1beta1."""
+    """Return the MachineSet's conditions ScalingUp and, for v1beta1, MachinesCreated."""
     (machine_set,) = await plane.story.all(MachineSet)
     condition = get(machine_set.status.conditions, "ScalingUp")
     deprecated = machine_set.status.deprecated

@@ -1,4 +1,4 @@
-"""Which Machines a MachineSet deletes first."""
+"""Tests of the order in which a MachineSet deletes Machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is checked of the control plane before a MachineSet makes Machines."""
+"""Tests of the preflight checks of the control plane, before a MachineSet creates Machines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SKEW = "MachineSet version (%s) and ControlPlane version (1.34.0) do not conform
 
 @dataclass
 class Scope:
-    """What the checks look at."""
+    """The inputs of the preflight checks."""
 
     cluster: Cluster
     machine_set: MachineSet

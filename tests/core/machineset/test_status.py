@@ -24,7 +24,7 @@ REFERENCE = {"apiGroup": "x.example.com", "kind": "ThingTemplate", "name": "t"}
 
 @dataclass
 class Scope:
-    """What the conditions look at."""
+    """The inputs of a MachineSet's conditions."""
 
     machine_set: MachineSet
     now: datetime = NOW

@@ -1,4 +1,4 @@
-"""What readers of v1beta1 are told of a MachineSet."""
+"""Tests of the v1beta1 status of a MachineSet."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WAITING = {
 
 @dataclass
 class Scope:
-    """What the status is made of."""
+    """The inputs of the v1beta1 status."""
 
     machine_set: MachineSet
     machines: list[Machine] | None

@@ -1,4 +1,4 @@
-"""What becomes of a MachineSet that stands alone."""
+"""Tests of the life of a standalone MachineSet."""
 
 from __future__ import annotations
 

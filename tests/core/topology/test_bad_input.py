@@ -1,6 +1,7 @@
-"""What is wrong with classes and topologies: refused at once, or told in TopologyReconciled.
+"""Tests of invalid ClusterClasses and topologies.
 
-Nothing is half-applied, and no other cluster notices.
+Admission refuses them, or the condition TopologyReconciled reports the error. No change is
+applied in part, and other clusters are not affected.
 """
 
 from __future__ import annotations

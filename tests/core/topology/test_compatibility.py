@@ -1,4 +1,4 @@
-"""Which objects may take the place of which."""
+"""Tests of the compatibility check between a current object and the desired object."""
 
 from __future__ import annotations
 

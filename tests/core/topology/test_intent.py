@@ -1,4 +1,4 @@
-"""What is said of an object by server-side apply, and what of an answer counts."""
+"""Tests of the intent for server-side apply, and of the fields of a response that are ignored."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_path_is_taken_out_with_what_it_leaves_empty_and_nothing_is_changed_in
 
 
 def answered(intent: Document) -> Document:
-    """What a server answers to a dry run."""
+    """Return a server's response to a dry run of the intent."""
     tried = with_dry_run_annotation(intent)
     return {**tried, "metadata": {**tried["metadata"], "uid": "7-7"}}
 

@@ -1,4 +1,4 @@
-"""Who owns the fields of an object, where a kube-apiserver has lost it."""
+"""Tests of the migration of managed fields whose owners a kube-apiserver has lost."""
 
 from __future__ import annotations
 

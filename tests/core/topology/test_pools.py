@@ -41,7 +41,7 @@ def pools(size: int, **more: Any) -> Document:
 
 
 async def sizes(story: Herd) -> tuple[int, int]:
-    """How many machines of pools there are, and how many MachinePools want."""
+    """Return the number of the pools' Machines, and the sum of the replicas of all MachinePools."""
     machines = [machine for machine in await story.all(Machine) if "-mp-0" in machine.metadata.name]
     return len(machines), sum(
         machine_pool.spec.replicas or 0 for machine_pool in await story.all(MachinePool)

@@ -74,7 +74,7 @@ class Told:
 
 @dataclass
 class Desk:
-    """Where a plan is carried out."""
+    """The tools of the Writer that writes a plan in these tests."""
 
     client: Client
     wire: Refusing
