@@ -1,4 +1,4 @@
-"""What the metrics of clusters say, for the alert rules."""
+"""Tests of the metrics of clusters that the alert rules read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told while a cluster comes up."""
+"""Tests of the messages about a cluster that is being provisioned."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_an_authority_that_begins_later_keeps_its_key_and_end(
     assert (new.not_after, new.common_name) == (old.not_after, old.common_name)
     assert new.not_before <= EPOCH
     assert "the clock was wrong when it was made" in caplog.text
-    # Who trusts the old certificate trusts what is issued now.
+    # A client that trusts the old CA certificate also trusts newly issued certificates.
     load(credentials.server.certificate).verify_directly_issued_by(load(ahead.certificate))
     assert issue_credentials(Serving(pki=tmp_path), EPOCH).authority == credentials.authority
 

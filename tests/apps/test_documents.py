@@ -1,4 +1,4 @@
-"""What the documents name is there."""
+"""Tests that names and numbers in the documents match the source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kubectl explain` shows: every field of every kind in every version says what it is."""
+"""Tests of `kubectl explain`: every field of every kind in every version has a description."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def of_kind(values: dict[str, Document], group: str, version: str, kind: str) ->
 
 
 def undescribed(schema: Document, path: str) -> Iterator[str]:
-    """Fields without a word. What is shared by all kinds (metadata) is looked at once."""
+    """Fields without a description. The shared fields of metadata are tested only once."""
     for name, inner in schema.get("properties", {}).items():
         here = f"{path}.{name}"
         if not inner.get("description"):

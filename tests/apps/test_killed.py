@@ -49,7 +49,7 @@ class Victims:
         return document
 
     def rest(self) -> Iterator[dict[str, Any]]:
-        """What it says until it ends."""
+        """The documents that it prints until it ends."""
         while "status" not in (document := self.says()):
             yield document
         assert document["status"] in (0, signal.SIGKILL)

@@ -66,7 +66,7 @@ async def post(
 
 
 def templates(document: Document) -> list[Document]:
-    """Where the labels of Machines come from."""
+    """The parts of a document that have the labels of Machines."""
     spec = document["spec"]
     match document["kind"]:
         case "KubeadmControlPlane":

@@ -56,7 +56,7 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
 
 
 def test_what_an_extension_may_is_little(tmp_path: Path) -> None:
-    """What the conformance check does not ask for."""
+    """A new extension may only create Secrets, and read and update its own Secret."""
     make_extension("gate", tmp_path / "gate")
     text = (tmp_path / "gate" / "runtime-extension-components.yaml").read_text()
     objects = {item["kind"]: item for item in load_all(text, "components")}

@@ -1,4 +1,4 @@
-"""Which plane runs in a folder."""
+"""Tests of the record of the plane that runs in a folder."""
 
 from __future__ import annotations
 

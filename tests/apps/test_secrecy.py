@@ -57,7 +57,7 @@ class Leaks:
 
 
 def conditions_and_metadata(documents: Iterable[Document]) -> str:
-    """What people are shown of objects: everything but the specs, where a join token belongs."""
+    """The parts of objects that hold no secret: all but the specs, where a join token belongs."""
     return json.dumps([{**document, "spec": None} for document in documents])
 
 

@@ -1,4 +1,4 @@
-"""Where a plane looks for the Services of runtime extensions."""
+"""Tests of the addresses at which a plane finds the Services of runtime extensions."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def machine(tmp_path: Path) -> Iterator[UserManager]:
 
 
 def status(machine: UserManager) -> dict[str, Any]:
-    """What `kapy status` says; {} where no plane is ready."""
+    """The output of `kapy status`, {} if no plane is ready."""
     done = machine.run("kapy", "status", "--name", "lab", "-o", "json")
     return {} if done.returncode else dict(json.loads(done.stdout))
 

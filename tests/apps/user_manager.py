@@ -118,7 +118,7 @@ def systemd() -> str:
 
 @cache
 def missing() -> str:
-    """What systemd lacks here to run in namespaces; "" if it can run."""
+    """The reason why systemd cannot run in namespaces here, "" if it can."""
     programs = ("unshare", "nsenter", "systemctl")
     if lacking := [name for name in programs if shutil.which(name) is None]:
         return f"there is no {', '.join(lacking)}"

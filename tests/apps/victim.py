@@ -120,7 +120,7 @@ async def notes(client: Client) -> list[str]:
 
 
 async def planes(client: Client) -> int:
-    """How many control plane machines there are that are not being deleted."""
+    """The number of control plane Machines that are not being deleted."""
     listed = await client.list(Machine, "default", labels=Label.CONTROL_PLANE)
     return sum(not machine.deleting for machine in listed.items)
 

@@ -1,4 +1,4 @@
-"""What a shell is told when somebody presses TAB."""
+"""Tests of the completions that a shell gets when a person presses TAB."""
 
 from __future__ import annotations
 

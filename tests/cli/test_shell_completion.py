@@ -112,7 +112,7 @@ WORDS: Final = {
     "plan -f som": "<plan><-f><some file>",
     "plan --filename=som": "<plan><--filename=some file>",
 }
-"""What is typed before TAB, and the arguments that the program has then."""
+"""Words typed before TAB, and the arguments that the program then gets."""
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -1,4 +1,4 @@
-"""What `kapy status` says of a plane's own disk."""
+"""Tests of the output of `kapy status` about a plane's own disk."""
 
 from __future__ import annotations
 

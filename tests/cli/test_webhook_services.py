@@ -1,4 +1,4 @@
-"""How services are given to `kapy up`."""
+"""Tests of the option of `kapy up` that gives the addresses of webhook services."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What requests the client makes of its calls, and what it makes of the answers."""
+"""Tests of the requests that the client sends, and of its handling of the responses."""
 
 from __future__ import annotations
 

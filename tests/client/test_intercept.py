@@ -1,4 +1,4 @@
-"""What stands between a client and its transport passes on what it must."""
+"""Tests of interceptors between a client and its transport: they pass on requests and probes."""
 
 from __future__ import annotations
 

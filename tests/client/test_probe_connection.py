@@ -1,4 +1,4 @@
-"""What is asked again and again goes over one kept connection, whatever becomes of it."""
+"""Tests of the connection that is kept open for probes, and of its failures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REFUSED = (
 
 
 class Peer:
-    """Answers the requests of each connection as it is told; `heads` is what they were."""
+    """A server that gives the prepared responses of each connection. heads: the requests' heads."""
 
     def __init__(self) -> None:
         self.heads: list[bytes] = []

@@ -1,4 +1,4 @@
-"""How fast a program asks, on virtual time."""
+"""Tests of the client's rate limits, in virtual time."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class RecordedSource:
 
 
 def moments(objects: Sequence[Document]) -> list[datetime]:
-    """When clusterctl may have run: within a minute of the last change, to half a second."""
+    """Possible times of clusterctl's run: each half second in the minute after the last change."""
     changes = [
         condition["lastTransitionTime"]
         for obj in objects

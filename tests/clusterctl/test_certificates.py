@@ -135,7 +135,7 @@ async def test_what_is_good_is_kept_and_what_ends_is_renewed(releases: Releases)
         second = await pair(client)
         both = await trusted(client)
     assert second != first
-    # Who has not its new certificate yet is trusted still.
+    # A server that does not have its new certificate yet is still trusted.
     assert both.endswith(bundle)
     assert both != bundle
 

@@ -54,7 +54,7 @@ def acme(version: str = "") -> RequestedProviders:
 async def init(
     client: Client, releases: Releases, providers: RequestedProviders, **how: Any
 ) -> list[str]:
-    """What it said."""
+    """Run `init` and return its messages."""
     messages: list[str] = []
 
     def say(text: str, /, **values: str | Document) -> None:

@@ -91,7 +91,7 @@ async def test_what_ends_anywhere_ends_right_when_it_is_run_again(
 
 
 async def contents(client: Client) -> dict[str, str]:
-    """What is there of providers, with their images and versions."""
+    """The objects of providers, with their images, and the versions of the installed providers."""
     kinds = (NAMESPACES, CRDS, DEPLOYMENTS, SERVICES, SECRETS)
     results = {
         f"{kind.kind} {Key.of(document)}": _told(document)

@@ -1,4 +1,4 @@
-"""What is installed, and whether a command may go on with it."""
+"""Tests of the inventory of providers, and of the checks that commands make of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each object of a cluster waits for, and since when."""
+"""Tests of the waits of a cluster's objects, with their reasons and start times."""
 
 from __future__ import annotations
 

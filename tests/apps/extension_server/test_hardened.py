@@ -1,4 +1,4 @@
-"""What a new extension may do where it is installed: as little as it can do with."""
+"""Tests of the permissions of a new extension: its release grants only those that it needs."""
 
 from __future__ import annotations
 

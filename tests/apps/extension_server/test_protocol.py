@@ -34,7 +34,7 @@ BODY = BEFORE_CLUSTER_CREATE.encode_request(BeforeClusterCreateRequest(cluster={
 
 
 class Transport:
-    """What was written, and whether it is read."""
+    """A transport that records the data written to it, and whether reading is enabled."""
 
     def __init__(self) -> None:
         self.written = b""

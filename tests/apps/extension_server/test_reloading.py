@@ -34,7 +34,10 @@ time.sleep(1000)
 
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[tuple[list[str], Callable[[], list[str]]]]:
-    """What is said, and the names of the parts that were run."""
+    """Run the program with reload.
+
+    Yields the messages, and a function that returns the names of the parts that were run.
+    """
     (folder / "program.py").write_text(PROGRAM)
     messages: list[str] = []
     command = ("sh", "-c", f'cd "{folder}" && exec "{sys.executable}" -B program.py')

@@ -1,4 +1,4 @@
-"""Who is asked about updates in place, how often, and what they are told."""
+"""Tests of the calls to extensions about in-place updates, and of their cached responses."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def leaf(folder: Path) -> bytes:
 
 
 def shown_by(certificate: Certificate) -> bytes | None:
-    """What a client is shown that connects now, as DER."""
+    """Return the certificate that the server presents to a new client, in DER form."""
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
     trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
@@ -130,7 +130,7 @@ def mounted(volume: Path, common_name: str) -> None:
 
 
 def counts(certificate: Certificate) -> dict[str, float]:
-    """What is told of how often it was read."""
+    """Return the counters of the certificate's reads, by name."""
     samples = (sample for metric in certificate.reads.collect() for sample in metric.samples)
     return {sample.name: sample.value for sample in samples if sample.name.endswith("_total")}
 

@@ -70,7 +70,7 @@ async def held(client: Client) -> Authorities:
 
 
 def signer_of(certificate: SharedCertificate, known: Authorities) -> int:
-    """Which of the authorities has signed what is shown now."""
+    """Return the index of the authority that signed the certificate presented now."""
     cert = ssl.DER_cert_to_PEM_cert(shown_by(certificate) or b"")
     leaf = pki.load(cert.encode())
     for number, pair in enumerate(known.pairs):

@@ -1,4 +1,4 @@
-"""What people do with clusters, one after the other: a life that needs every right there is."""
+"""Operations on clusters, one after the other, which need the rights that managers have."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PLANE, WORKERS, POOL = f"{NAME}-control-plane", f"{NAME}-md-0", f"{NAME}-mp"
 
 
 def story(client: Client, *more: Resource) -> Story:
-    """Somebody who may everything. more: kinds of others."""
+    """A story of a user with all rights. more: additional kinds."""
     ours = (kind.type_of().RESOURCE for kind in KINDS)
     return Story(client, [*ours, SECRETS, CONFIG_MAPS, *more])
 
@@ -48,7 +48,7 @@ def sample(name: str) -> list[Document]:
 
 
 async def available(value: Story) -> None:
-    """The cluster is whole, and says so of its newest spec."""
+    """Wait until the Cluster is available and rolls out nothing."""
 
     def whole(cluster: Cluster) -> bool:
         conditions = cluster.status.conditions
@@ -85,14 +85,14 @@ async def live(value: Story) -> None:
 
 
 async def addons_change(value: Story) -> None:
-    """What a ClusterResourceSet applies, and which sets there are."""
+    """Change a ConfigMap that a ClusterResourceSet applies."""
     changed = {"data": {"more.yaml": MORE}}
     await value.client.patch(CONFIG_MAPS, Key("default", "addon"), changed)
     await settled(value)
 
 
 async def heal(value: Story) -> None:
-    """Machines that somebody wants to be replaced."""
+    """Request remediation of Machines by annotation, and wait for their deletion."""
     remediate = {"metadata": {"annotations": {Annotation.REMEDIATE_MACHINE: ""}}}
     for label in (Label.DEPLOYMENT_NAME, Label.CONTROL_PLANE):
         machines = await value.all(Machine)
@@ -163,7 +163,7 @@ async def live_of_a_class(value: Story) -> None:
 
 
 async def beside(value: Story) -> None:
-    """What is no cluster: an extension whose authority is in a Secret, and addresses."""
+    """Create objects of no cluster: an ExtensionConfig with its CA in a Secret, and addresses."""
     await value.create(BESIDE)
     injected = {Annotation.INJECT_CA_FROM_SECRET: "default/authority"}
     extension = config("ext")

@@ -245,8 +245,9 @@ def account_of(namespace: str, name: str) -> User:
 
 
 async def install(client: Client, components: Sequence[Document]) -> None:
-    """What of components an API server without pods can use: CRDs, roles, and configurations of
-    webhooks, which nobody answers here and nobody asks."""
+    """Create the components that an API server without Pods can use: Namespaces, CRDs, accounts,
+    roles and webhook configurations. Selectors keep the server from calling the webhooks, as no
+    Pod answers them."""
     for component in components:
         if component["kind"] == "Namespace":
             await client.create(NAMESPACES, component)

@@ -1,4 +1,4 @@
-"""What `kapy components` prints, beside what upstream releases (`tests/data/components`)."""
+"""Tests of the output of `kapy components` against upstream's release (`tests/data/components`)."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_the_definitions_that_may_be_written_are_those_of_upstreams_manager(name
 
 
 def written(objects: list[Document]) -> dict[str, set[str]]:
-    """Which CRDs may be patched, by what of them."""
+    """Return the names of the CRDs that ClusterRoles may patch, by resource or subresource."""
     results: dict[str, set[str]] = {}
     for obj in objects:
         for rule in obj.get("rules") or () if obj["kind"] == "ClusterRole" else ():

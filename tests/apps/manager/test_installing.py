@@ -29,7 +29,7 @@ TYPES = {
 
 
 def configuration(folder: Path) -> Config:
-    """Where the releases are, as somebody writes it into a configuration file."""
+    """Write the releases, and return a clusterctl configuration with their locations."""
     providers = []
     for name, of_type in TYPES.items():
         label = PROGRAMS[name].provider

@@ -1,4 +1,4 @@
-"""What managers keep of objects that may be secret, or are many: as little as upstream's."""
+"""Tests of the managers' watches on Secrets and ConfigMaps, which are as narrow as upstream's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ SENSITIVE = ("secrets", "configmaps")
 
 
 class Far(Interceptor):
-    """A server elsewhere, and what of it was watched: how, by the plural of a kind."""
+    """A remote server that records watches.
+
+    watched: pairs of a kind's plural and "metadata", the label selector or "everything".
+    """
 
     __slots__ = ("watched",)
 

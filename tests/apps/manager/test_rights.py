@@ -27,7 +27,7 @@ UNUSED = {
     ("bootstrap-kubeadm", "", "events"): "told of failures alone, of which there is none here",
     ("infrastructure-dev", "", "events"): "told of failures alone, of which there is none here",
 }
-"""What no flow here needs, and why it is granted."""
+"""Granted rights that no flow here uses, each with the reason."""
 
 
 async def test_every_flow_does_with_these_rights_and_needs_them_all() -> None:

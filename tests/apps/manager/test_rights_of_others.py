@@ -62,7 +62,7 @@ class SheetMachineSpec(InfraMachineSpec):
 
 
 class SheetMachine(Object):
-    """A machine there."""
+    """A machine of that cloud."""
 
     RESOURCE: ClassVar[Resource] = resource(GROUP, "v1", "SheetMachine")
 
@@ -71,7 +71,7 @@ class SheetMachine(Object):
 
 
 class SheetConfig(PaperConfig):
-    """What machines there start with."""
+    """A bootstrap configuration of that cloud's machines."""
 
     RESOURCE: ClassVar[Resource] = replace(
         PaperConfig.RESOURCE, plural="sheetconfigs", kind="SheetConfig"
@@ -81,7 +81,7 @@ class SheetConfig(PaperConfig):
 
 
 class SheetControlPlane(PaperControlPlane):
-    """What runs control planes there."""
+    """A control plane of that cloud."""
 
     RESOURCE: ClassVar[Resource] = replace(
         PaperControlPlane.RESOURCE, plural="sheetcontrolplanes", kind="SheetControlPlane"

@@ -104,7 +104,7 @@ class Managers:
         return {name: runtime.run, **{f"{name} {key}": run for key, run in beside.items()}}
 
     def owners(self) -> dict[str, dict[Key, list[str]]]:
-        """Who wrote for each cluster, one after the other."""
+        """Return the managers that wrote for each cluster, in order."""
         return {
             name: {cluster: [key for key, _ in groupby(by)] for cluster, by in clusters.items()}
             for name, clusters in self.writers.items()
@@ -159,7 +159,7 @@ spec:
 
 
 async def addons_change(story: Story) -> None:
-    """What sets put into clusters is something else: they put it there, whoever has them now."""
+    """A changed addon is applied to the cluster of each namespace."""
     before = {namespace: await applied(story, namespace) for namespace in HERDS}
     changed = {"data": {"addon": "{apiVersion: v1, kind: Namespace, metadata: {name: other}}"}}
     for namespace in HERDS:
@@ -178,7 +178,8 @@ async def applied(story: Story, namespace: str) -> str:
 
 
 async def addons(story: Story) -> None:
-    """Sets belong to no cluster; most will be another program's than the one they are for is."""
+    """Create the addons. A ClusterResourceSet belongs to no Cluster, so most of them are
+    reconciled by another member than their Cluster is."""
     for namespace in HERDS:
         await story.create(
             [

@@ -83,7 +83,7 @@ async def apply(
 async def plan_of(
     running: ManagementPlane, documents: Iterable[Document], *, delete: bool = False
 ) -> Plan:
-    """What the plan says of applying (or deleting) documents on a plane."""
+    """Return the plan for applying (or deleting) documents on a plane."""
     wishes = [RequestedChange(document, deletes=delete) for document in documents]
     world = ClusterSource(running.client)
     return await compute_plan(world, wishes, clock=running.runtime.clock, gates=EMBEDDED_GATES)

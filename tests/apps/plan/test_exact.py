@@ -1,6 +1,6 @@
-"""What a plan says is what happens.
+"""Tests that applied changes have the results that their plan predicts.
 
-Two clusters that live through four generated changes each; KAPY_SEEDS=50 for more clusters.
+Two clusters undergo four generated changes each. KAPY_SEEDS=50 tests more clusters.
 """
 
 from __future__ import annotations

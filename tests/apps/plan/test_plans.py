@@ -1,4 +1,4 @@
-"""What plans say of changes on a running management plane."""
+"""Tests of plans for changes on a running management plane."""
 
 from __future__ import annotations
 

@@ -43,8 +43,11 @@ GROUP = "cluster.x-k8s.io"
 
 
 class Front:
-    """Where a manager finds the server. wrong: what it is answered instead; asked: how often it
-    asked."""
+    """The address at which a manager finds the server.
+
+    wrong: the error that is returned in place of the server's responses, if any.
+    asked: the number of requests.
+    """
 
     def __init__(self, server: Server) -> None:
         self.port = free_port()
@@ -70,13 +73,13 @@ class Front:
         await self._listener.abort()
 
     async def breaks(self, wrong: ApiError) -> None:
-        """Everybody who asks from now on is answered so; connections end."""
+        """Close all connections, and answer every later request with this error."""
         self.wrong = wrong
         await self.close()
         await self.open()
 
     async def mends(self) -> None:
-        """Nothing is wrong any more."""
+        """Pass requests on to the server again."""
         self.wrong = None
 
     async def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Whose CA a CRD and a webhook configuration get, and when cert-manager's annotation counts."""
+"""Tests of CA injection into CRDs and webhook configurations, and of cert-manager's annotation."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ async def test_a_ca_that_becomes_our_own_replaces_the_one_that_was_left_behind()
 
 
 async def _injected(resource: Resource, given: Document, source: Source) -> Document:
-    """What becomes of a configuration."""
+    """Create an object, run the CAInjector, and return the stored object."""
     async with api_server() as server:
         client = Client(server.transport(ADMIN))
         created = await client.create(resource, deepcopy(given))

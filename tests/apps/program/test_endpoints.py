@@ -1,4 +1,4 @@
-"""What kubelets and people are told of how a program is."""
+"""Tests of a program's health and readiness endpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release of somebody's provider has in it."""
+"""Tests of the contents of a provider's release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is collected about a Cluster, from a server in memory and consoles of the test."""
+"""Tests of the archive about a Cluster, with an in-memory server and consoles of the test."""
 
 from __future__ import annotations
 

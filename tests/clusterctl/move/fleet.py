@@ -131,7 +131,7 @@ def identity() -> list[Document]:
 
 
 def bystanders() -> list[Document]:
-    """What a move leaves alone, and one Secret that only a label moves."""
+    """A Secret that no move touches, and a Secret that is moved only for its label."""
     return [secret("unrelated"), secret("cpi", labels={MOVE: ""})]
 
 

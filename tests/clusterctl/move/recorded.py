@@ -42,7 +42,7 @@ _NOT_OURS: Final = ("[API Server Warning]", "Using configuration file")
 
 
 def as_recorded(record: Record, before: list[Document]) -> Iterator[str]:
-    """How a move of the objects differs from a recorded one. before: what there was to move."""
+    """Differences of a move of the objects from a recorded move. before: the objects to move."""
     return iter(_played(_differences(record, before)))
 
 
@@ -115,7 +115,7 @@ def _described(folder: Path) -> Iterator[Record]:
 
 def _of_file(record: Record) -> Record:
     owners = [{**reference, "uid": ""} for reference in record["ownerReferences"] or ()]
-    # What is loaded here was not always written by whom it was written there.
+    # The test may load an object under another field manager than the recorded one.
     keys = [key for key in record["metadata_keys"] if key != "managedFields"]
     return {**record, "ownerReferences": owners, "metadata_keys": keys}
 

@@ -161,7 +161,7 @@ async def everything(client: Client) -> dict[Ref, Document]:
 
 
 def content(objects: dict[Ref, Document]) -> dict[Ref, Document]:
-    """What everybody sees of objects that were moved: all but what servers number and time."""
+    """The content of objects that a move preserves, without the fields that servers set."""
     names = {obj["metadata"]["uid"]: ref for ref, obj in objects.items()}
     described = {}
     for ref, document in objects.items():
@@ -180,7 +180,7 @@ def content(objects: dict[Ref, Document]) -> dict[Ref, Document]:
 
 @dataclass
 class Heard:
-    """What was said, line by line."""
+    """A recorder of messages, by line."""
 
     lines: list[tuple[int, str, Document]] = field(default_factory=list)
 
@@ -206,7 +206,7 @@ async def move(source: Client, target: Client, journal: Path, tell: Any = None) 
 
 
 async def ended(source: Client, target: Client, journal: Path, *, resume: bool) -> None:
-    """What `--resume` or `--rollback` does."""
+    """Resume a move, as `--resume` does, or roll it back, as `--rollback` does."""
     opened = Journal.open(journal)
     try:
         mover = Mover(source, target, opened, Heard())

@@ -1,4 +1,4 @@
-"""What arrived of an object, and what did not."""
+"""Tests of the differences between an object and its copy on the target."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ STAYS = {
     Ref("", "Secret", "fleet", "cloud-credentials"),
     Ref("", "Secret", "fleet", "unrelated"),
 }
-"""What is never removed from the source."""
+"""Objects that a move never removes from the source."""
 
 ALREADY_THERE = [
     secret("cpi", labels={MOVE: "", "of": "target"}),

@@ -1,4 +1,4 @@
-"""Which providers a pivot installs, and which refusals inventories cause."""
+"""Tests of the providers that a pivot installs, and of the inventories that it refuses."""
 
 from __future__ import annotations
 

@@ -191,8 +191,10 @@ def _file(releases: Files, version: str, name: str) -> web.StreamResponse:
 
 @dataclass
 class Registry:
-    """What a registry holds. secret: name and password that it wants, if any; the refresh token
-    that it gave for them is `kept`.
+    """A registry and its content.
+
+    secret: the name and password that it requires, if any. The refresh token that it gave for
+    them is `kept`.
     """
 
     secret: tuple[str, str] | None = None

@@ -1,4 +1,4 @@
-"""How servers are asked: through proxies, and with secrets only for whom they are."""
+"""Tests of requests to servers: they use proxies, and send a token only to its own server."""
 
 from __future__ import annotations
 
