@@ -20,7 +20,7 @@ TOKENS = {
 
 @dataclass
 class Answer:
-    """What came back."""
+    """The response to a request."""
 
     status: int
     headers: dict[str, str]

@@ -100,7 +100,7 @@ class Asking:
         return reply.status, reply.body
 
     async def get(self, path: str, **query: str) -> Any:
-        """What is there; fails when the answer is no success."""
+        """The body of a response to GET; fails unless the status is 200."""
         status, body = await self.ask("GET", path, **query)
         assert status == 200, body
         return body

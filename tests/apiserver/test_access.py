@@ -1,4 +1,4 @@
-"""Who may do what: roles, bindings, impersonation, reviews and issued tokens."""
+"""Tests of authorization: roles, bindings, impersonation, reviews and issued tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kubectl get` shows of Kubernetes' own kinds (Tables)."""
+"""Tests of the columns that `kubectl get` shows for Kubernetes' built-in kinds (Tables)."""
 
 from __future__ import annotations
 

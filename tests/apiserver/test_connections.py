@@ -41,7 +41,7 @@ class Doing:
 
 
 class Socket:
-    """What a visit aborts."""
+    """A transport that records whether its connection was aborted."""
 
     def __init__(self) -> None:
         self.aborted = False

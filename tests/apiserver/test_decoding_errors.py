@@ -1,4 +1,4 @@
-"""Which wrong value is named, and in which words, as kube-apiserver does it."""
+"""Tests of decoding errors, which name the same value in the same words as kube-apiserver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names a definition gets beside the others of its group, and when they are free again."""
+"""Tests of the names that a CRD is given beside others of its group, and of their release."""
 
 from __future__ import annotations
 

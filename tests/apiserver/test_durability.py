@@ -28,7 +28,7 @@ Lines = list[list[str]]
 
 
 def _killed(directory: Path, seed: int, revision: int) -> Lines:
-    """What a writer and its watcher said until they were killed."""
+    """The lines that a writer and its watcher printed until they were killed."""
     command = [sys.executable, "-m", "tests.apiserver.writer", str(directory)]
     with subprocess.Popen(
         [*command, str(seed), str(revision)], stdout=subprocess.PIPE, text=True, cwd=ROOT
@@ -66,13 +66,13 @@ def _in_flight(messages: Lines) -> set[tuple[str, str]]:
 
 @dataclass
 class Watcher:
-    """What somebody knows who watches, over all the times that the server was killed."""
+    """The state that a watcher knows across all kills of the server."""
 
     revision: int = 1
     known: dict[str, str] = field(default_factory=dict)
 
     def hear(self, messages: Lines) -> None:
-        """Take in what a watcher said; every acknowledged change up to there must be in it."""
+        """Apply a watcher's lines, which must have every acknowledged change up to the last one."""
         seen: dict[int, tuple[str, str]] = {}
         floor = self.revision
         for verb, *rest in messages:

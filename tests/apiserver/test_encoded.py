@@ -1,4 +1,4 @@
-"""What is stored as JSON reads the same, whoever reads it and whenever it was decoded."""
+"""Tests that stored JSON reads the same for every reader, whenever it was decoded."""
 
 from __future__ import annotations
 

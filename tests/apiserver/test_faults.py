@@ -1,4 +1,4 @@
-"""What befalls the file of a store: refused, said so, reads go on, and nothing is guessed."""
+"""Tests of faults in the file of a store: writes are refused with the reason, and reads go on."""
 
 from __future__ import annotations
 

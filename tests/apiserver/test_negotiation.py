@@ -1,4 +1,4 @@
-"""Which media type an answer has, by what the client accepts (as kube-apiserver v1.36.3)."""
+"""Tests of the response's media type for an Accept header (as in kube-apiserver v1.36.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request asks for: kube-apiserver's RequestInfo, row by row."""
+"""Tests of the parsing of requests into the fields of kube-apiserver's RequestInfo."""
 
 from __future__ import annotations
 

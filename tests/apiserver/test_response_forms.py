@@ -1,4 +1,4 @@
-"""How objects are read and shown: Go's structs, protobuf, JSON complaints, paths, ages."""
+"""Tests of decoding and display: Go's structs, protobuf, JSON errors, printer columns, ages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a server ends: watches to their end, requests to their answers, and then nobody waits."""
+"""Tests of shutdown: watches end, pending requests are answered, and later ones are refused."""
 
 from __future__ import annotations
 

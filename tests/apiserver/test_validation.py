@@ -1,4 +1,4 @@
-"""What is refused of definitions and of Kubernetes' own kinds, and how pods end."""
+"""Tests of the validation of CRDs and of built-in kinds, and of the deletion of Pods."""
 
 from __future__ import annotations
 

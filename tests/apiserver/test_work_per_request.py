@@ -1,7 +1,7 @@
-"""How much work a request is, counted in calls of Python functions.
+"""Tests of the work of a request, counted in calls of Python functions.
 
-A clock would tell of the machine. The bounds leave a little room; a change that needs more of it
-makes every request slower.
+A measured time would depend on the machine. The bounds leave a small margin. A change that exceeds
+them makes every request slower.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def config_map(name: str) -> Document:
 
 
 async def calls_of(work: Awaitable[Any]) -> int:
-    """How many Python functions are called meanwhile."""
+    """The number of calls of Python functions while the work is awaited."""
     count = 0
 
     def counted(_frame: FrameType, event: str, _argument: object) -> None:

@@ -1,4 +1,4 @@
-"""What the audit log says of requests, from their coming to their end."""
+"""Tests of the audit events of requests, from receipt to completion."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ALL = parse_policy(
 
 
 class Book:
-    """What was written, and who asks."""
+    """The recorded audit log of a server, and the clients of the server."""
 
     def __init__(self, server: Server, policy: Policy) -> None:
         self.server = server
@@ -49,7 +49,7 @@ class Book:
         self.call = self.calls.call
 
     def events(self) -> list[Document]:
-        """The events since the last look."""
+        """Return the events since the last call."""
         self.log.close()
         lines = self.lines.copy()
         self.lines.clear()

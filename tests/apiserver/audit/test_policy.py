@@ -1,4 +1,4 @@
-"""Which rule of an audit policy a request falls under, and which policies are refused."""
+"""Tests of the audit policy rule that applies to a request, and of policies that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cluster does for its users beside collecting garbage: accounts, budgets, tokens …"""
+"""Tests of kube-controller-manager's controllers: accounts, disruption budgets, tokens, events."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BLOCKED = "Cannot evict pod as it would violate the pod's disruption budget."
 
 @pytest.fixture(params=["memory", "disk"])
 async def asking(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Asking]:
-    """A server with what kube-controller-manager does."""
+    """A server with the controllers of kube-controller-manager."""
     async with running(tmp_path if request.param == "disk" else None) as result:
         add_kube_controllers(result.server, authority=AUTHORITY)
         yield result

@@ -1,4 +1,4 @@
-"""Which Node a Pod gets by what it requests, and how a scheduler says that it gets none."""
+"""Tests of the Node that a Pod's requests select, and of the message when no Node fits."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ async def the_pods(asking: Asking) -> list[Document]:
 
 
 async def report(asking: Asking, pod: Document, **status: Any) -> None:
-    """What an agent says of a Pod."""
+    """Update the status of a Pod, as its kubelet does."""
     await asking.merge(f"{CORE}/pods/{pod['metadata']['name']}/status", {"status": status})
     await asyncio.sleep(0.1)
 
@@ -69,7 +69,7 @@ async def run(asking: Asking, pod: Document) -> None:
 
 
 async def end(asking: Asking, pod: Document) -> None:
-    """The agent has ended a Pod that is being deleted."""
+    """Delete a Pod with grace period 0, as its kubelet does after its containers have stopped."""
     name = pod["metadata"]["name"]
     await asking.ask("DELETE", f"{CORE}/pods/{name}", {"gracePeriodSeconds": 0})
     await asyncio.sleep(0.1)

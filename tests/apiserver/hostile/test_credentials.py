@@ -61,7 +61,7 @@ def showing(certificate: pki.KeyPair, folder: Path) -> ssl.SSLContext:
 
 
 async def status_of(url: str, tls: ssl.SSLContext) -> int | None:
-    """What listing namespaces is answered with, None when the connection is refused."""
+    """The status code of a request that lists namespaces, None when the connection fails."""
     try:
         async with (
             aiohttp.ClientSession() as session,

@@ -74,7 +74,7 @@ def _settled(path: str) -> str:
 
 
 def operations(document: Any) -> Iterator[Any]:
-    """What a description says that can be asked."""
+    """The operations in an OpenAPI document."""
     import schemathesis  # which takes its time, in every process that collects tests
 
     for result in schemathesis.openapi.from_dict(document).get_all_operations():

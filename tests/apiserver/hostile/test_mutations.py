@@ -75,7 +75,8 @@ POINTERS: tuple[Any, ...] = (
 )
 POINTERS += tuple(f"/metadata/finalizers/{digits}" for digits in DIGITS)
 ACCIDENTS = ("resourceVersion should not be set on objects to be created",)
-"""What a real server answers with 500, and ours, too: nothing about resourceVersions may differ."""
+"""Messages of 500 responses to client errors, which kube-apiserver gives, too: responses about
+resourceVersions must be the same."""
 
 
 class Mutations:
@@ -169,7 +170,7 @@ async def refused_with_500(asking: Asking, mutations: Mutations) -> list[Any]:
         method, path, media, body, query = mutations.request(kind)
         raw = b"" if method == "GET" else json.dumps(body).encode()
         status, answer = await asking.ask(method, path, raw, media, **query)
-        # What kube-apiserver answers with 500 though the client erred has no reason there.
+        # Where kube-apiserver answers an error of the client with 500, its Status has no reason.
         if status == 500 and "reason" in answer and answer.get("message") not in ACCIDENTS:
             failed.append((method, path, query, raw[:2000], answer))
     return failed

@@ -29,7 +29,7 @@ LITTLE = 8
 
 
 class Work:
-    """How many functions were called."""
+    """A profile function that counts calls of functions."""
 
     calls = 0
 

@@ -1,10 +1,10 @@
-"""`kapy` with an event loop that notes for how long it was kept from its next turn.
+"""Runs `kapy` with an event loop that records the longest time between two of its turns.
 
     python -m tests.apiserver.hostile.watched FILE ARGUMENTS…
 
-What is noted is CPU time of the process, so that other work on the machine does not count: between
-two turns of a short timer the process computes no longer than the timer, or somebody held it up.
-FILE holds the longest such time in seconds as a double; who reads it may set it to 0.
+The loop records CPU time of the process, so that other work on the machine does not count. A long
+time between two turns of a short timer means that a callback blocked the loop. FILE holds the
+longest such time in seconds as a double. A reader of the file may set it to 0.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Held:
 
 
 class WatchedLoop(asyncio.SelectorEventLoop):
-    """An event loop that notes how long it was held up."""
+    """An event loop that records the longest time for which it was blocked."""
 
     held: Held
 

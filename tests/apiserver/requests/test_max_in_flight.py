@@ -1,4 +1,4 @@
-"""How many requests a server takes at once, and who is answered nevertheless."""
+"""Tests of the limit of concurrent requests, and of the requests to which it does not apply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `/metrics` says of requests, watches, storage and webhooks."""
+"""Tests of the metrics of requests, watches, storage and webhooks at `/metrics`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Scraped:
 
 @asynccontextmanager
 async def asking() -> AsyncIterator[tuple[Asking, Calls]]:
-    """Somebody in process and somebody over the network, who ask one server."""
+    """A client in the process and a client over the network, of one server."""
     server = Server.open(None, clock=loop_clock())
     async with asyncio.TaskGroup() as group:
         running = group.create_task(server.run())

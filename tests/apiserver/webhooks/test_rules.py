@@ -1,4 +1,4 @@
-"""Which requests rules are about; what is wrong with configurations and patches; clients."""
+"""Tests of webhooks: rules, conditions, clients, errors of configurations and of responses."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_a_configuration_is_refused(fields: dict[str, Any], sentence: str) -> No
 
 
 def test_an_expression_that_this_server_cannot_run_is_refused_once() -> None:
-    """What was stored before may be written again."""
+    """A configuration that is stored with the expression may be written again."""
     condition = {"name": "a", "expression": "params.x == 1"}
     document = hook("a.hook.dev", "https://x.dev/y", matchConditions=[condition])
     (error,) = configuration_errors({"webhooks": [document]}, None)

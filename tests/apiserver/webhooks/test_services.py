@@ -1,4 +1,4 @@
-"""Where a webhook's Service leads."""
+"""Tests of the address to which a webhook's Service leads."""
 
 from __future__ import annotations
 

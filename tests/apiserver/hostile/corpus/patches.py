@@ -282,7 +282,7 @@ def applied_sets(size: int) -> Iterator[Call]:
 
 @case
 def applied_over_repeats(size: int) -> Iterator[Call]:
-    """What is stored twice in a set of Kubernetes' own kinds is not refused."""
+    """Apply to a list that is stored with duplicate keys, which built-in kinds do not refuse."""
     path, size = f"{CORE}/pods", _half(size)
     yield prepare(path, pod("p", _pod_of(joined(size, lambda _: '{"name":"E"}'))))
     yield apply(f"{path}/p", pod("p", _pod_of('{"name":"E","value":"x"}')))
