@@ -1,4 +1,4 @@
-"""What this machine lacks for some of the tests, one line each."""
+"""Reports the data and programs that this machine lacks for some of the tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.real.servers import not_real
 
 
 def not_run() -> list[str]:
-    """What did not run, and why."""
+    """Lines about the recorded data that is present, and about tests that did not run."""
     lines = []
     if is_missing():
         lines.append(

@@ -66,7 +66,7 @@ SLOWEST = (
     "tests/oracle/",
     "tests/stories/",
 )
-"""What takes long, the longest first."""
+"""Prefixes of the tests that take long, the longest first."""
 
 
 def pytest_asyncio_loop_factories(config: Any, item: Any) -> Mapping[str, Callable[[], Any]]:
@@ -85,7 +85,7 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays: no garbage collection of a test looks through it."""
+    """Exclude the collected tests from garbage collection, so that no run traverses them."""
     gc.freeze()
     gc.enable()
 

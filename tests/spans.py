@@ -1,4 +1,4 @@
-"""What OpenTelemetry is told during a test."""
+"""Records the spans that OpenTelemetry receives during a test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 
 def spans_told(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
-    """All spans that end from now on."""
+    """An exporter of all spans that end from now on."""
     exporter, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(trace, "get_tracer", provider.get_tracer)

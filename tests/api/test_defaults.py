@@ -1,4 +1,4 @@
-"""What is filled in when an object is created or updated."""
+"""Tests of the defaults that are set when an object is created or updated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed from the Structs is kept, and made again when they change."""
+"""Tests of the cache of CRDs, which are printed again when a source of the Structs changes."""
 
 from __future__ import annotations
 

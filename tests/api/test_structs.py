@@ -1,4 +1,4 @@
-"""How our kinds are read and written."""
+"""Tests of the decoding and encoding of our kinds."""
 
 from __future__ import annotations
 

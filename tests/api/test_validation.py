@@ -1,4 +1,4 @@
-"""What is wrong with an object, or with a change of it."""
+"""Tests of the validation of objects and of their changes."""
 
 from __future__ import annotations
 

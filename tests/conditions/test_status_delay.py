@@ -1,4 +1,4 @@
-"""Which changes of a status are written at once, and which are delayed."""
+"""Tests of the changes of a status that are written at once, and of those that are delayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an engine is found, and what is said when it cannot be used. Without sockets."""
+"""Tests of the detection of a container engine, and of its errors. They run without an engine."""
 
 from __future__ import annotations
 

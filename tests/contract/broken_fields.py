@@ -10,8 +10,11 @@ from tests.core.stage import CONFIGS, CONTROL_PLANES, INFRA_CLUSTERS, INFRA_MACH
 
 
 class Break(NamedTuple):
-    """What a provider writes, and what the owner's condition then says after `<kind> <name> breaks
-    the <contract> contract v1beta2: `."""
+    """Fields that a provider writes in breach of a contract.
+
+    said: the message of the owner's condition after `<kind> <name> breaks the <contract> contract
+    v1beta2: `.
+    """
 
     resource: Resource
     spec: Document

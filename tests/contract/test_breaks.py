@@ -89,7 +89,7 @@ def test_breaks_are_noticed(tmp_path: Path) -> None:
 
 
 def test_no_break_no_failure(tmp_path: Path) -> None:
-    """What is tried is the copy, and a test that passes there is told."""
+    """The tests run against the changed copy, and a test that passes there is reported."""
     entry = Break("nothing", "contract/crd_names.py", "the contract", "a contract", {_PLURALS: ()})
     (outcome,) = run([entry], tmp_path)
     assert (outcome.unseen, outcome.problem) == ([_PLURALS], "")

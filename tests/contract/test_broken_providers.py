@@ -103,7 +103,7 @@ async def test_a_machine_says_how_its_parts_break_the_contract(plane: Stage) -> 
 
 
 async def they_go_all_the_same(plane: Stage, kind: type[Any], names: list[str]) -> None:
-    """What is broken can still be deleted."""
+    """Broken objects can still be deleted."""
     for name in names:
         await plane.client.delete(kind, Key("default", name))
     await plane.settle(30)

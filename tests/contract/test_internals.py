@@ -1,4 +1,4 @@
-"""What providers rely on: the SDK, as import-linter has it, too."""
+"""Tests that providers import public modules of the SDK, as import-linter requires, too."""
 
 from __future__ import annotations
 

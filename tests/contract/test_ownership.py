@@ -1,4 +1,4 @@
-"""Whose an object is: references that are added, corrected, and refused."""
+"""Tests of owner references that are added, corrected or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others wait for of an object, and what is only told."""
+"""Tests of the changes of an object that unblock other controllers, and of those that do not."""
 
 from __future__ import annotations
 

@@ -37,13 +37,13 @@ _HEADING: Final = re.compile(r"^(?:#+ |<h1>)(.+?)(?:</h1>)?$")
 _BINDING: Final = re.compile(r"\bMUST\b|\bSHOULD\b")
 _FILLER: Final = "Other fields SHOULD be added"
 _COVERED_ELSEWHERE: Final = {
-    # What the whole document is about (its rule is that there is a CRD), and the box below it.
+    # The subject of the whole document (its rule is that there is a CRD), and the box below it.
     "Contract rules for InfraCluster",
     "Contract rules for InfraMachine",
     "Contract rules for InfraMachinePool",
     "Contract rules for BootstrapConfig",
     "Contract rules for ControlPlane",
-    # How the rules about group and version begin.
+    # The beginning of the rules about group and version.
     "All resources: APIVersion field value",
     # Three sections of one name, whose rules are called after the files that they are about.
     "Naming conventions",

@@ -119,7 +119,7 @@ def _value(hint: Any, said: Document, random: Random, depth: int) -> Any:
 
 
 def _list(hint: Any, document: Document, random: Random, depth: int) -> list[Any]:
-    """What has a name is there once, and in the order of the names."""
+    """A list of up to two random items. Named items are unique and sorted by their names."""
     count = random.randint(document.get("minItems", 0), 2)
     entries = [_value(hint, {}, random, depth) for _ in range(count)]
     named = {_name(item, document): item for item in entries if isinstance(item, dict)}

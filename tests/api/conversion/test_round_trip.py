@@ -48,7 +48,7 @@ GONE: Final = (
     # A reference to nothing gets its namespace.
     r"\.spec\.(infrastructure|controlPlane)\.ref\.namespace",
 )
-"""What v1beta1 says, or leaves open, and v1beta2 cannot."""
+"""Fields whose value or absence in v1beta1 cannot be expressed in v1beta2."""
 
 MADE_UP: Final = (
     # Numbers and flags that v1beta1 always writes.
@@ -60,7 +60,7 @@ MADE_UP: Final = (
     # One timeout that serves `kubeadm init` and `kubeadm join`.
     r".*\.joinConfiguration\.timeouts\.controlPlaneComponentHealthCheckSeconds",
 )
-"""Where absent and zero are different in v1beta2 alone."""
+"""Fields for which only v1beta2 distinguishes absent from zero."""
 
 
 @pytest.mark.parametrize(("kind", "version"), SPOKES)

@@ -1,4 +1,4 @@
-"""What is written of a value that says nothing: rules of fields, as upstream's types have them."""
+"""Tests of the serialized form of empty and zero values, which follows upstream's types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which descriptions are sentences: one idea each, with the name of the field as first subject."""
+"""Checks that descriptions are sentences that begin with the name of the field as subject."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERBS: Final = frozenset(
         "classifies", "controls", "is", "was",
     )
 )  # fmt: skip
-"""What a field or a type does, as the second word of its description."""
+"""Verbs that may follow the name of a field or type, as the second word of its description."""
 RIDDLE: Final = re.compile(
     r"(^|[.] )(who|what|which|whose|whether|how|where|when)\b", re.IGNORECASE
 )
@@ -24,7 +24,7 @@ LONGEST_SENTENCE: Final = 60
 
 
 def problems(name: str, text: str) -> list[str]:
-    """What is wrong with the description of a field or type of that name."""
+    """The problems of the description of the field or type with this name."""
     words = text.split(" ")
     checks = {
         "is empty": text == "",

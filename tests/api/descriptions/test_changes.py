@@ -1,5 +1,5 @@
-"""What a change of a field does is told by its description: nothing, an error, a rollout, or an
-update in place. Validation and the controllers' own comparisons say which it is."""
+"""Tests that the description of a field tells the effect of a change: none, an error, a rollout or
+an in-place update. Validation and the controllers' own comparisons determine the effect."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_change_that_reaches_machines_in_place_is_told(kind: str) -> None:
 
 
 def test_effects_are_found() -> None:
-    """The tests above look at what they should."""
+    """The tests above examine the fields that they should."""
     of_deployment, of_plane = deployment_effects(), control_plane_effects()
     assert of_deployment["spec.template.spec.version"] == "rollout"
     assert of_deployment["spec.template.spec.minReadySeconds"] == "in place"
@@ -82,7 +82,7 @@ def test_effects_are_found() -> None:
 
 
 def without(words: re.Pattern[str], fields: dict[str, Described], *above: str) -> list[str]:
-    """Fields that do not say it, and in nothing that contains them, up to what is `above`."""
+    """Fields without the words in their description and in those of their parents up to `above`."""
     return [
         str(field) for field in fields.values() if not any(map(words.search, field.below(*above)))
     ]
@@ -114,7 +114,7 @@ def _step(kind: str) -> int:
 
 @cache
 def deployment_effects() -> dict[str, str]:
-    """What a change of a MachineDeployment does to its Machines, by path."""
+    """The effects on Machines of changes to their MachineDeployment, by path."""
     before = read(default(sample("MachineDeployment")), MachineDeployment)
     current = new_set(before)
     effects = {}
@@ -131,18 +131,18 @@ def deployment_effects() -> dict[str, str]:
 
 
 def allowed(kind: str, effects: dict[str, str]) -> dict[str, str]:
-    """Those of changes that validation lets through."""
+    """The effects of those changes that validation allows."""
     return {path: effect for path, effect in effects.items() if path not in refused_changes(kind)}
 
 
 def parts(spec: object) -> list[object]:
-    """What of a MachineSet's spec its Machines depend on."""
+    """The parts of a MachineSet's spec that its Machines depend on."""
     return [getattr(spec, name) for name in ("template", "machine_naming", "deletion")]
 
 
 @cache
 def control_plane_effects() -> dict[str, str]:
-    """What a change of a KubeadmControlPlane does to its Machines, by path."""
+    """The effects on Machines of changes to their KubeadmControlPlane, by path."""
     before = read(default(sample("KubeadmControlPlane")), KubeadmControlPlane)
     machine = Machine(
         metadata=ObjectMeta(name="abc", creation_timestamp="2026-06-01T00:00:00Z"),

@@ -1,4 +1,4 @@
-"""What the server fills into an object is told by the description of the field."""
+"""Tests that the description of a field tells the default that the server sets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_what_is_filled_in_is_told(kind: str) -> None:
 
 
 def test_defaults_are_filled_in() -> None:
-    """The test above looks at what it should."""
+    """The test above examines the fields that it should."""
     assert filled_in("MachineDeployment")["spec.replicas"] == 1
     assert filled_in("MachineDeployment")["spec.rollout.strategy.rollingUpdate.maxSurge"] == 1
     assert filled_in("ExtensionConfig")["spec.clientConfig.service.port"] == 443
@@ -45,15 +45,15 @@ def test_a_description_without_the_default_is_found() -> None:
 
 
 def filled_in(kind: str) -> dict[str, Any]:
-    """What defaulting sets in an object that says nothing but where it must, by path."""
+    """The values that defaulting sets in a `bare` object, by path."""
     given = bare(kind)
     document = default(given)
     return dict(differences("spec", given["spec"], document["spec"]))
 
 
 def bare(kind: str) -> Document:
-    """An object with every part of its spec, and with nothing in them but what decides whether
-    there are defaults: no number, and a version as a person may write it."""
+    """An object with every part of its spec. The parts have only the values that decide about
+    defaults: no number, and a version in a form that a person may write."""
     whole = sample(kind)
     spec = stripped(whole["spec"])
     for above in (spec, spec.get("topology", {}), spec.get("template", {}).get("spec", {})):

@@ -1,4 +1,4 @@
-"""What a schema says of a field, its description says too: values, units and limits."""
+"""Tests that a field's description tells the values, units and limits of its schema."""
 
 from __future__ import annotations
 

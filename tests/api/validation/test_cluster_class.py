@@ -1,4 +1,4 @@
-"""What is wrong with a ClusterClass, with a change of it, and with the two of it and a Cluster."""
+"""Tests of the validation of ClusterClasses, of their changes, and of Clusters that use them."""
 
 from __future__ import annotations
 

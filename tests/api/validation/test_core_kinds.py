@@ -1,4 +1,4 @@
-"""What is wrong with pools, health checks, drain rules, addons, addresses and extensions."""
+"""Validation of pools, health checks, drain rules, addons, addresses and extensions."""
 
 from __future__ import annotations
 

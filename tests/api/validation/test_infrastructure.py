@@ -1,4 +1,4 @@
-"""What is filled in and what is refused of infrastructure."""
+"""Tests of the defaults and of the validation of infrastructure kinds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which test shows that the conformance kit sees the breach of a provider's rule.
+"""The tests that show that the conformance kit detects a breach of each rule for providers.
 
-Each of these tests has a case with a provider that breaks one rule. Where the kit does not look at
-the rule, the case fails: `tests/contract/test_breaks.py` tries that with every rule.
+Each of these tests has a case with a provider that breaks one rule. If the kit does not check the
+rule, the case fails. `tests/contract/test_breaks.py` tries that with every rule.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MACHINE: Final = "infra-machine"
 
 
 class Case(NamedTuple):
-    """A case of a test. role: of the provider that breaks the rule. wrong: what it does wrong."""
+    """A case of a test. role: the role of the provider that breaks the rule. wrong: its mistake."""
 
     test: str
     role: str = ""

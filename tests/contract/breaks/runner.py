@@ -99,7 +99,7 @@ def _judged(entry: Break, copy: Path) -> Outcome:
 
 @cache
 def node_of(test: str) -> str:
-    """What pytest calls a test that is named as `file.py::name`."""
+    """The node ID in pytest of a test that is named as `file.py::name`."""
     path, _, name = test.partition("::")
     file = ROOT / "tests" / path
     for node in ast.parse(file.read_text()).body:
