@@ -57,7 +57,7 @@ class Leaks:
 
 
 def conditions_and_metadata(documents: Iterable[Document]) -> str:
-    """The parts of objects that hold no secret: all but the specs, where a join token belongs."""
+    """Parts of objects that may hold no secret: all but the specs, which may have a join token."""
     return json.dumps([{**document, "spec": None} for document in documents])
 
 

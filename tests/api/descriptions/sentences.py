@@ -1,4 +1,4 @@
-"""Checks that descriptions are sentences that begin with the name of the field as subject."""
+"""Checks that a description consists of sentences, the first with the field's name as subject."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the calls to extensions about in-place updates, and of their cached responses."""
+"""Tests of calls to the extensions for in-place updates, and of the cache of their responses."""
 
 from __future__ import annotations
 

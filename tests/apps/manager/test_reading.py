@@ -1,4 +1,4 @@
-"""Tests of the managers' watches on Secrets and ConfigMaps, which are as narrow as upstream's."""
+"""Tests that managers watch only Secrets and ConfigMaps of clusters, or only their metadata."""
 
 from __future__ import annotations
 
