@@ -33,14 +33,14 @@ _METHODS: Final = {
 
 @dataclass(frozen=True)
 class Subject:
-    """Who asks."""
+    """The user who sends a request."""
 
     name: str
     groups: tuple[str, ...] = ()
 
 
 def impersonated(subject: Subject) -> Subject:
-    """Whom a server takes the subject for, when somebody asks in its name."""
+    """Return the user that a server derives from impersonation headers for the subject."""
     groups = subject.groups
     account = re.fullmatch(r"system:serviceaccount:([^:]+):[^:]+", subject.name)
     if account is not None and not groups:
@@ -50,7 +50,7 @@ def impersonated(subject: Subject) -> Subject:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: of a resource, or of a path."""
+    """The attributes of a request: those of a resource, or a path."""
 
     verb: str
     path: str | None = None
@@ -62,7 +62,7 @@ class Question:
 
 
 def question_of(method: str, target: str) -> Question:
-    """What a request asks for. target: path and query, as sent."""
+    """Return the authorization attributes of a request. target: path and query, as sent."""
     encoded, _, raw = target.partition("?")
     path = unquote(encoded)
     match = _RESOURCE_PATH.fullmatch(path)
@@ -184,7 +184,7 @@ class Verdict:
 
 
 def verdict(world: World, subject: Subject, question: Question) -> Verdict:
-    """What an authorizer must say."""
+    """Return the decision that an authorizer must make."""
     reasons: set[str] = set()
     lacking: set[str] = set()
     for binding, document in world.applying(subject, question.namespace):
@@ -316,4 +316,4 @@ DEFAULTS: Final = (
         _create("authentication.k8s.io", "selfsubjectreviews"),
     ),
 )
-"""What every known user may, by the default roles of every server."""
+"""The rules that the default roles of every server grant to every authenticated user."""

@@ -29,7 +29,7 @@ _AGENT: Final = "authorization"
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back. document: None where the body is none."""
+    """A response. document: None if the body is not a document."""
 
     status: int
     document: Document | None

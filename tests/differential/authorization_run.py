@@ -135,7 +135,7 @@ class Judge:
         )
 
     def judge(self, request: Asked, answers: Sequence[Answer]) -> list[str]:
-        """What is wrong with the answers."""
+        """Return the errors in the answers, and the differences between them."""
         check = {
             "request": self._request,
             "review": self._review,
@@ -231,7 +231,7 @@ def _listed(why: str) -> set[str]:
 
 
 def _comparable(request: Asked, answer: Answer) -> tuple[object, ...]:
-    """What must be the same on all servers."""
+    """Return the part of an answer that must be equal on all servers."""
     document = answer.document or {}
     if request.kind == "review":
         return answer.status, answer.review.get("allowed")

@@ -32,7 +32,7 @@ def plain(value: Any) -> Any:
 
 
 def refused(answer: Answer) -> list[Any]:
-    """What a client sees of an answer, apart from the object that it got."""
+    """Return the status of an answer and, for an error, its message, reason and details."""
     document = answer.document or {}
     if answer.status < 300:
         return [answer.status]
@@ -115,7 +115,7 @@ KNOWN: Final[Document] = {"groups": ["system:authenticated"]}
 
 
 def claims_of(token: str) -> Document:
-    """What a token says."""
+    """Return the claims of a JSON Web Token."""
     content = token.split(".")[1]
     document: Document = json.loads(base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)))
     return document

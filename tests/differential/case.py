@@ -63,10 +63,10 @@ def watch(path: str, name: str = "w", query: Mapping[str, Json] | None = None) -
 
 
 def collect(name: str = "w", **spec: Json) -> Step:
-    """What a watch saw since it was opened."""
+    """A step that collects the events of a watch since the watch was opened."""
     return {"collect": {"id": name, **spec}}
 
 
 def requests_of(case: Case) -> int:
-    """How many answers of a case are compared."""
+    """Return the number of answers of a case that are compared."""
     return len(case["steps"])

@@ -14,9 +14,9 @@ from tests.differential.signature import signature
 
 @dataclass
 class Outcome:
-    """How a case went. unequal: the steps whose answers differ. cause: the class of the first.
-    dropped: steps that are not compared, because the real server closed the connection (it
-    panics at some patches) at the first of them."""
+    """The result of a case. unequal: the steps whose answers differ. cause: the class of the first.
+    dropped: the number of steps that are not compared, because the real server closed the
+    connection (it panics at some patches) at the first of them."""
 
     answers: int
     dropped: int = 0

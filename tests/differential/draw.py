@@ -32,7 +32,7 @@ class Draw:
         return self.random.choices(list(weights), list(weights.values()))[0]
 
     def made(self, makers: Sequence[tuple[float, Callable[[], Value]]]) -> Value:
-        """What one of the makers makes, as often as its weight says."""
+        """Return a value of a random maker, chosen by weight."""
         return self.random.choices([make for _, make in makers], [share for share, _ in makers])[
             0
         ]()

@@ -1,4 +1,4 @@
-"""What all cases find on a server: the kinds of the recordings."""
+"""The objects that every case finds on a server: the kinds of the recordings."""
 
 from __future__ import annotations
 

@@ -112,4 +112,4 @@ WRONG: Final[Mapping[str, Callable[[Json, Json], object]]] = {
     "review": lambda whole, value: whole.update(value),
     "nothing": lambda whole, value: whole.clear(),
 }
-"""What goes wrong in a conversion: each changes the whole answer. value: the rule's `with`."""
+"""Faults of a conversion, each of which changes the whole answer. value: the rule's `with`."""

@@ -37,7 +37,7 @@ class Kind:
         return f"{root}/{self.plural}"
 
     def named(self, name: str) -> str:
-        """How an object is called: what is cluster-scoped has the run's word in its name."""
+        """Return the name of an object. The name of a cluster-scoped one has the run's word in it."""
         return name if self.namespaced else f"${{u}}-{name}"
 
     def at(self, name: str, part: str = "") -> str:

@@ -47,7 +47,7 @@ def places(node: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 
 
 def parent_of(node: Json, path: tuple[str | int, ...]) -> Json:
-    """What holds the value at a path."""
+    """Return the container of the value at a path."""
     for key in path[:-1]:
         node = node[key]
     return node

@@ -93,7 +93,7 @@ def sent(request: Json) -> tuple[dict[str, str], bytes | None]:
 
 
 def reply(status: int, headers: list[tuple[str, str]], data: bytes | None) -> Json:
-    """What is compared of an answer."""
+    """Return the part of an answer that is compared."""
     kept: dict[str, Json] = {}
     for name in KEPT_HEADERS:
         values = [value for key, value in headers if key.lower() == name.lower()]

@@ -187,7 +187,7 @@ class Play:
         return answer
 
     async def _collect(self, number: int, spec: Json) -> Json:
-        """What a watch saw: at least as much as is to come, and a moment longer."""
+        """Return the events of a watch: at least the expected number, then those of a moment more."""
         opened = self._watches[spec.get("id", "w")]
         wanted = spec.get("count") if self._counts is None else self._counts.get(number)
         left = spec.get("seconds", 2) / PAUSE

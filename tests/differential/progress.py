@@ -1,4 +1,4 @@
-"""How far a part of a run is, on standard error."""
+"""Progress reports of a part of a run, on standard error."""
 
 from __future__ import annotations
 

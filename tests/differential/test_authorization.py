@@ -1,4 +1,4 @@
-"""Who may do what is decided as Kubernetes does, for generated roles, bindings and requests.
+"""Requests are authorized as by Kubernetes, for generated roles, bindings and requests.
 
 Some hundred pairs are judged by a model of Kubernetes' rules in every run. Where
 `KUBEBUILDER_ASSETS` names a folder with kube-apiserver and etcd, that server gets the same
@@ -6,7 +6,7 @@ requests, is judged by the same model, and all answers must be the same:
 
     KUBEBUILDER_ASSETS=/opt/kubebuilder KAPY_PAIRS=10000 pytest tests/differential
 
-`KAPY_PAIRS`: how many pairs of rules and requests. `KAPY_SEED`: from where they are drawn.
+`KAPY_PAIRS`: the number of pairs of rules and requests. `KAPY_SEED`: the seed of the generator.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ async def prepared() -> AsyncIterator[Embedded]:
 
 
 async def failures(peer: Embedded, case: Case, hooks: Any = None) -> list[str]:
-    """What is different from what the real server answered, one line each."""
+    """Return the differences from the real server's answers, one line each."""
     given = await Play(case, peer, f"w{next(WORDS)}x", hooks=hooks).run()
     expected = [step["response"] for step in case["steps"]]
     outcome = judged(case, expected, given)

@@ -44,7 +44,7 @@ of a kind."""
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Which cases to compare, and where the real server is."""
+    """The cases to compare, and the address of the real server."""
 
     area: str
     seed: int
@@ -55,9 +55,9 @@ class Part:
 
 @dataclass
 class Found:
-    """What a part found: answers compared, equal ones, and of each class its cases by number.
-    dropped: steps to which the real server gave no answer, and those after them. lost: cases that
-    could not be played."""
+    """The results of a part: answers compared, equal ones, and for each class the numbers of its
+    cases. dropped: steps to which the real server gave no answer, and those after them. lost: cases
+    that could not be played."""
 
     answers: int = 0
     dropped: int = 0
@@ -98,7 +98,7 @@ async def pair(url: str, ca: str, *, hooks: bool) -> AsyncIterator[Pair]:
 
 
 async def _outcome(both: Pair, case: Case) -> Outcome | None:
-    """How a case went; None when a server that has too much to do did not even prepare it."""
+    """Return the result of a case, or None if an overloaded server did not even prepare it."""
     try:
         return await both.compare(case)
     except (TimeoutError, OSError):

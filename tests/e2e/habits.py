@@ -1,4 +1,4 @@
-"""What a person types, and what the answer has in it."""
+"""Commands that people type, and patterns of the answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Habit(NamedTuple):
 
 
 def no(line: str, answer: str, text: str = "") -> Habit:
-    """What is refused."""
+    """A command that is refused."""
     return Habit(line, answer, refused=True, text=text)
 
 

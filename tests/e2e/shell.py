@@ -64,5 +64,5 @@ class Shell:
         return self.ok("kubectl", *line.split(), text=text)
 
     def json(self, line: str) -> Any:
-        """What `kubectl … -o json` answers."""
+        """Return the answer of `kubectl … -o json`."""
         return json.loads(self.kubectl(f"{line} -o json"))

@@ -42,7 +42,7 @@ def person(tmp_path: Path) -> Iterator[Shell]:
 
 
 def versions(person: Shell) -> dict[str, str]:
-    """What kubectl says is installed."""
+    """Return the version of each installed provider, as kubectl reports it."""
     result = person.json("get providers.clusterctl.cluster.x-k8s.io -A")["items"]
     return {item["metadata"]["name"]: item["version"] for item in result}
 

@@ -30,7 +30,7 @@ ON_A_QUICKSTART = (
 DOCUMENT_TIMEOUT = 5 * PATIENCE
 """Seconds for all commands of a document; each of them has its own limits."""
 AT_THE_END = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT"
-"""What was begun in the background does not outlive a document that fails."""
+"""The trap ends the background jobs of a document, even if a command fails."""
 
 
 def blocks(document: str, *, make: bool = False) -> list[str]:

@@ -249,7 +249,7 @@ async def deleted(story: Story) -> None:
 
 
 def seen(calls: Program) -> None:
-    """What somebody saw who looked on."""
+    """Check the calls that the observer printed."""
     lines = [json.loads(line) for line in calls.log.read_text().splitlines() if line[0] == "{"]
     handlers = HANDLERS - NOT_SEEN if is_released() else HANDLERS - NOT_SEEN - OF_RELEASE
     assert {line["handler"] for line in lines if line["handler"]} == handlers

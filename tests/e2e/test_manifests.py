@@ -77,7 +77,7 @@ async def kubectl_of_a_server(documents: list[Document]) -> AsyncIterator[Kubect
 
 
 def resources(versions: Iterable[str]) -> str:
-    """What to ask kubectl for: every kind that is served in one of the versions."""
+    """Return the argument of `kubectl get`: every kind that is served in one of the versions."""
     return ",".join(
         f"{kind.type_of().RESOURCE.plural}.{version}.{kind.group}"
         for kind in KINDS
@@ -92,7 +92,7 @@ def identity(document: Document) -> str:
 
 
 def missing(given: Any, stored: Any, path: str = "") -> Iterator[str]:
-    """What was said and is not there any more; what says nothing may go."""
+    """Yield the given values that are not stored. Empty values may be dropped."""
     if isinstance(given, dict):
         for key, value in given.items():
             # The version of a reference is that of the contract, whatever was said.
@@ -145,7 +145,7 @@ def errors(text: str) -> list[str]:
 def kept(
     document: Document, stored: dict[str, Document], older: dict[str, Document]
 ) -> Iterator[str]:
-    """What of a manifest is not there any more when it is read in its own version."""
+    """Yield the values of a manifest that are lost when it is read in its own version."""
     name = identity(document)
     results = stored if document["apiVersion"].endswith(STORED) else older
     for text in missing(document, results.get(name)):

@@ -146,7 +146,7 @@ def live(person: Shell, way: str) -> dict[str, Document]:
 
 
 def shown(document: Document) -> Document:
-    """What people decide."""
+    """Return the parts of an object that users set: labels, annotations and spec."""
     metadata = document["metadata"]
     notes = {
         key: annotation

@@ -60,7 +60,7 @@ TEMPLATES = Resource(
 
 @dataclass
 class Place:
-    """Where the test plays: a plane, a cloud, and a provider that is not started."""
+    """The test environment: a plane, a cloud, and a provider that is not started."""
 
     plane: ManagementPlane
     cloud: Cloud

@@ -22,7 +22,7 @@ WRONG: tuple[tuple[dict[str, object], str], ...] = (
     ({"spec": {"paused": 1, "nonsense": 2}}, "spec.paused"),
     ({"metadata": {"name": "Capital"}}, "metadata.name"),
 )
-"""What is changed in a Cluster, and what is said of it."""
+"""Invalid changes of a Cluster, each with a part of the error message."""
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ CLOUD, HEALTH = ":8800", ":9440"
 PATIENCE = 300.0
 END_CHILDREN = "trap 'kill $(jobs -p) 2> /dev/null || true; wait' EXIT\n"
 MADE = (".pytest_cache", "release", "__pycache__", "clusterctl.yaml", "blue.yaml", "green.yaml")
-"""What the commands leave besides the project."""
+"""Files that the commands create in the folder of the project."""
 
 
 def project(folder: Path, ports: Mapping[str, str]) -> dict[str, str]:

@@ -44,7 +44,7 @@ class FakeServer:
 
     @property
     def watches(self) -> int:
-        """How many watches are open."""
+        """Return the number of open watches."""
         return len(self._queues)
 
     async def __call__(self, request: Request) -> Reply:

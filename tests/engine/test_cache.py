@@ -1,4 +1,4 @@
-"""What informers show, whatever order lists, watches and answers arrive in."""
+"""Informers are consistent in whatever order lists, watches and answers arrive."""
 
 from __future__ import annotations
 

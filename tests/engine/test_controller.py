@@ -1,4 +1,4 @@
-"""How a controller works off its keys, on virtual time."""
+"""The order, concurrency and retries of a controller's work queue, on virtual time."""
 
 from __future__ import annotations
 

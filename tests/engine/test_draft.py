@@ -1,4 +1,4 @@
-"""What a draft writes, and how it comes to terms with other writers."""
+"""The writes of a draft, and its conflicts with other writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of recorded events."""
+"""Recorded events are counted, aggregated, rate-limited and written to the server."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Wire:
         self.fault, self.lives = lambda _: None, None
 
     def since(self) -> Counter[str]:
-        """What was asked since the last time."""
+        """Return the requests since the last call."""
         request, self.asked = self.asked, Counter()
         return request
 
@@ -156,7 +156,7 @@ class Far:
 
     @property
     def matter(self) -> str:
-        """What is said to be the matter."""
+        """Return the errors that the runtime reports."""
         reach = self.runtime.availability
         assert reach is not None
         messages = [

@@ -1,4 +1,4 @@
-"""What a program can be scraped for."""
+"""The metrics that a program exposes."""
 
 from __future__ import annotations
 

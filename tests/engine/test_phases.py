@@ -1,4 +1,4 @@
-"""How the phases of one reconcile are run."""
+"""The phases of a reconcile: their requeues, failures and cancellation."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Where new private keys come from."""
+"""The pool of private keys that are generated in advance."""
 
 from __future__ import annotations
 

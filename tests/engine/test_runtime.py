@@ -1,4 +1,4 @@
-"""How a program's parts start, work together and end."""
+"""The parts of a program start, work together and end."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ async def test_shards_whose_server_was_away_for_all_go_on_where_they_stood() -> 
 
 
 async def test_a_shard_that_slept_while_its_clusters_went_to_others_writes_nothing() -> None:
-    """What it was doing goes on when it wakes up, and its next write is held back."""
+    """Its work goes on when it wakes up, and the runtime holds back its next write."""
     async with stage() as here:
         program, two, three = await here.programs("one", "two", "three")
         three.line.cut = True  # it sleeps: nothing goes out, and nothing comes in

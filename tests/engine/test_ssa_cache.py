@@ -1,4 +1,4 @@
-"""What a controller knows of its applies."""
+"""The cache of server-side applies that would change nothing."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ async def managers(rates: Rates, seed: int) -> AsyncIterator[tuple[Story, Counti
 
 
 async def life(story: Story) -> None:
-    """What people want of the herd and of the page, one thing after the other."""
+    """Apply the changes of a user to the herd and to the page, one after the other."""
     await story.create(HERD)
     await story.create(PAGE)
     await settled(story, "v1.33.4", 2)
@@ -269,7 +269,7 @@ async def settled(story: Story, version: str, workers: int) -> None:
     await story.settle(60)
     machines = {machine.metadata.name for machine in await story.all(Machine)}
     assert len(machines) == wanted
-    # What was begun and given up is gone again; what a pool starts with is one for all.
+    # The objects of abandoned creations are gone. A pool has one bootstrap config in all.
     assert {dev_machine.metadata.name for dev_machine in await story.all(DevMachine)} == machines
     begun = {kubeadm_config.metadata.name for kubeadm_config in await story.all(KubeadmConfig)}
     assert len(begun - machines) == 1
@@ -288,6 +288,6 @@ async def test_what_is_seen_late_is_not_made_twice(seed: int) -> None:
         await life(story)
         assert sum(fault.happened["lost answer"] for fault in faults) > 5
         entries = {plural: len(names) for plural, names in counting.names.items()}
-        # What a Machine was to start with and was given up is gone again: `settled` looks for it.
+        # The bootstrap configs of abandoned Machines are gone, which `settled` checks.
         entries["kubeadmconfigs"] = 0
         assert entries == MANY

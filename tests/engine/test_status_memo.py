@@ -1,4 +1,4 @@
-"""When a status need not be computed again."""
+"""A status is not computed again from the same inputs."""
 
 from __future__ import annotations
 

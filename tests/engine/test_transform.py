@@ -1,4 +1,4 @@
-"""What a cache keeps of objects that come over a network."""
+"""The parts of remote objects that a cache keeps."""
 
 from __future__ import annotations
 

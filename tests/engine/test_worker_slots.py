@@ -17,7 +17,7 @@ OTHERS = [Key("works", str(number)) for number in range(20)]
 
 
 class Work:
-    """What one controller with two workers did: by key when it ended, and how many were at it."""
+    """A controller with two workers. It records when each key ended, and how many were active."""
 
     def __init__(self, after: float, seconds: float) -> None:
         self.after, self.seconds = after, seconds

@@ -72,7 +72,7 @@ def clusters(patches: list[Document], known: list[Document]) -> list[Document]:
 
 
 async def made(patches: list[Document], known: list[Document]) -> list[Any]:
-    """What machines are to be, of every Cluster: names and versions of objects left out."""
+    """Return the bootstrap specs of the machines of every Cluster, as the patches make them."""
     post = InProcess(platform=example("platform_patches"))
     async with management_plane(OPEN, clock=loop_clock(), random=Random(0), post=post) as plane:
         story = Story(plane.client, own_kinds())

@@ -21,9 +21,9 @@ INTERVAL = 0.05
 
 
 def until(what: str, look: Callable[[], T | None]) -> T:
-    """What `look` finds, as soon as it finds something. Fails with `what` when that takes too long.
+    """Return the first true result of `look`. Fails with `what` if there is none in time.
 
-    It polls, because the programs under test are told apart from what they watch."""
+    It polls, because the programs under test are separate from the objects that they watch."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         result = look()

@@ -55,7 +55,7 @@ def configuration(bundle: str) -> dict[str, Any]:
 
 
 def said(program: Program) -> str:
-    """What a program says first."""
+    """Return the first word that a program prints."""
     return until("the program begins", lambda: program.log.read_text().strip()).split()[0]
 
 

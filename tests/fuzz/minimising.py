@@ -38,7 +38,7 @@ def _reached(folder: Path, name: str) -> Iterator[bytes]:
 
 
 def _findings(folder: Path, name: str) -> Iterator[bytes]:
-    """What failed, once: each place in the code is named in the name of its file."""
+    """Yield the inputs that failed, one for each place in the code that names their file."""
     known = [harness for harness in HARNESSES if harness.startswith(f"{name}-")]
     for path in (folder / "findings").glob(f"{name}-[A-Z]*"):
         if path.suffix != ".txt" and not any(path.name.startswith(f"{text}-") for text in known):

@@ -24,7 +24,7 @@ from tests.fuzz.of_formats import loop
 from tests.fuzz.of_values import text_of
 
 ACCIDENTS = ("resourceVersion should not be set on objects to be created",)
-"""What a real server answers with 500, too."""
+"""Messages of errors that a real server answers with 500, too."""
 
 
 class _Plane:

@@ -21,7 +21,7 @@ from kapy.hooks.breaker import (
 
 
 class Herd:
-    """Who was woken, and when."""
+    """A circuit breaker that records the keys that it wakes, with the time of each."""
 
     def __init__(self) -> None:
         self.woken: list[tuple[float, str]] = []

@@ -44,7 +44,7 @@ def answer(code: int = 200, **said: Any) -> Answer:
 
 
 async def seen(said: Any, *, patience: float = 10.0) -> Document:
-    """What somebody sees who looks on at one call."""
+    """Return the record of one call that a watcher receives."""
     post = ObservableTransport(Far(said), Registry(), loop_clock())
     onlooker = post.watch()
     try:

@@ -1,4 +1,4 @@
-"""Who is called about what, and what comes of the answers, good and bad ones."""
+"""The caller selects handlers for an object, and evaluates good and bad answers."""
 
 from __future__ import annotations
 

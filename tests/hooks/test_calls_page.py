@@ -1,4 +1,4 @@
-"""Where a plane tells of its calls: to whom, and from where on."""
+"""The page that streams a plane's calls to administrators as they happen."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Fault:
 
 
 def told() -> dict[str, str]:
-    """The table of the page: what is said of each fault; nothing where it does no harm."""
+    """The table of the page: the reported message of each fault; empty if it does no harm."""
     section = PAGE.read_text().partition("## What goes wrong")[2].partition("\n## ")[0]
     return dict(re.findall(r"^\| ([^|]+?) \| (?:`(.*)`)? ?\|$", section, re.MULTILINE))
 

@@ -32,7 +32,7 @@ def clusters() -> list[Document]:
 
 
 async def waiting(story: Story, text: str) -> int:
-    """How many Clusters say that they wait for something."""
+    """Return the number of Clusters whose condition reports that they wait for something."""
     listed = await story.client.list(Cluster.RESOURCE, "default")
     conditionses = [read(document, Cluster).status.conditions for document in listed.items]
     return sum(text in message_of(conditions, "TopologyReconciled") for conditions in conditionses)

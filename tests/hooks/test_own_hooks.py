@@ -39,7 +39,7 @@ class Point:
 
 @pytest.fixture(autouse=True)
 def _forget() -> Iterator[None]:
-    """What is installed does not change while a program runs, but here."""
+    """Clear the cache of installed hooks, which are fixed in a program but not in these tests."""
     catalog._installed.cache_clear()
     yield
     catalog._installed.cache_clear()

@@ -1,4 +1,4 @@
-"""Which handlers are called: those that were discovered last, of the ExtensionConfigs there are."""
+"""Called handlers are those of the last discovery, of the ExtensionConfigs that exist."""
 
 from __future__ import annotations
 

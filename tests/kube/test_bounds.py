@@ -1,4 +1,4 @@
-"""What user's texts leave behind is bounded: what is remembered, told, and filled in."""
+"""Limits on memory: the texts that are cached, errors, and defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an API server's Status becomes on the client's side, and back."""
+"""Conversion of an API server's Status to errors of the client, and back."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ SINCE: Final = "2026-01-01T00:00:00Z"
 
 
 class Effect(NamedTuple):
-    """What a reconcile does first. number: of the Machine or the member."""
+    """The first effect of a reconcile. number: that of the Machine or the member."""
 
     kind: str
     number: int = 0
@@ -69,7 +69,7 @@ class _Loop(KubeadmLoop):
 
 
 def reconcile(state: State, desired: int) -> Effect | None:
-    """What kapy does first in a state; None for nothing."""
+    """Return the first effect of a reconcile of kapy in a state; None for none."""
     result = _observed(state, desired)
     marked = Annotation.REMEDIATION_IN_PROGRESS in result.kcp.metadata.annotations
     loop = _Loop(_dependencies(result), result)
@@ -143,7 +143,7 @@ def _is_sick(item: Machine) -> bool:
 
 
 def _observed(state: State, desired: int) -> ControlPlane:
-    """What a reconcile reads of a state."""
+    """Return the objects that a reconcile reads in a state."""
     result = plane(
         *(_machine(state, number) for number in range(len(state.nodes))),
         spec={"replicas": desired, "remediation": {}},

@@ -137,7 +137,7 @@ def _seen(item: Set) -> tuple[int, int, int]:
 
 @cache
 def plan(case: Case, old: tuple[int, int, int], new: tuple[int, int, int]) -> dict[str, int]:
-    """What kapy's planner makes of what it sees."""
+    """Return the replicas that kapy's planner assigns to each MachineSet."""
     rollout = Rollout(_deployment(case), _machine_set("new", new), [_machine_set("old", old)])
     rolling_update.plan_rolling_update(rollout)
     return rollout.scale

@@ -56,7 +56,7 @@ def _codes(code: CodeType) -> Iterator[tuple[str, CodeType]]:
 
 
 def _content(code: CodeType) -> tuple[Any, ...]:
-    """What a function does, without its place in the file."""
+    """Return the code of a function, without its place in the file."""
     constants = tuple(
         _content(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts
     )
@@ -86,5 +86,5 @@ def _plain(value: Any) -> Iterator[FunctionType]:
 
 
 def loaded() -> int:
-    """How many modules of kapy are there."""
+    """Return the number of kapy's modules that are loaded."""
     return sum(one.startswith("kapy.") for one in sys.modules)

@@ -22,7 +22,7 @@ _FAILED: Final = 1
 
 
 class Verdict(Enum):
-    """What the tests made of a mutation."""
+    """The outcome of the tests of a mutation."""
 
     KILLED = "killed"
     HUNG = "hung"

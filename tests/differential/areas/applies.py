@@ -87,7 +87,7 @@ def apply(draw: Draw, kind: Kind) -> Step:
 
 
 def _faulty(draw: Draw, kind: Kind, body: Json, share: float) -> Json:
-    """What is applied, with at most one fault: which of several is named is chance."""
+    """Return the applied object, with at most one randomly chosen fault."""
     undeclared = kind in VERSIONED and len(set(body.get("spec") or ()) & {"a", "b", "c"}) > 0
     return mutated(draw, body) if draw.chance(share) and not undeclared else body
 

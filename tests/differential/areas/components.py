@@ -31,7 +31,7 @@ FILES: Final = "*/*/*components.yaml"
 DEFINITIONS: Final = SAMPLES / "crds"
 _VARIABLE: Final = re.compile(r"\$\{\w+(?::?[=-]([^}]*))?\}")
 _GIVEN: Final = "eA=="
-"""What a user gives for a variable without a default: a text, also in base64."""
+"""The value of every variable without a default. It is also valid as base64."""
 
 _PLURALS: Final[dict[str, tuple[str, bool]]] = {
     "ClusterRole": ("clusterroles", False),
@@ -162,7 +162,7 @@ def _changed(draw: Draw, value: Json) -> Json:
 
 
 def _partial(node: Json, place: tuple[str | int, ...], value: Json) -> Json:
-    """What an overlay says: the change, and around it what identifies the items of lists."""
+    """An overlay: the change and, around it, the keys that identify the items of lists."""
     key, rest = place[0], place[1:]
     inner = _partial(node[key], rest, value) if rest else value
     if isinstance(node, dict):
@@ -180,6 +180,6 @@ def _with(document: Json, place: tuple[str | int, ...], value: Json) -> Json:
 
 
 def _labels(draw: Draw) -> Json:
-    """What `kubectl label` and `kubectl annotate` send."""
+    """The patch that `kubectl label` or `kubectl annotate` sends."""
     field = draw.one(("labels", "annotations"))
     return {"metadata": {field: {draw.one(("a", "a.b/c", "-")): draw.one(("x", None, ""))}}}

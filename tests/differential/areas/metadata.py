@@ -168,7 +168,7 @@ def _create(draw: Draw, kind: Kind) -> Step:
     meta = _metadata(draw, legal=False) if draw.chance(0.6) else {}
     name = draw.one(NAMES) if draw.chance(0.5) else draw.one(("beta", "gamma"))
     body = kind.object(draw, "beta", **meta)
-    # What is cluster-scoped is shared by all cases.
+    # All cases share the cluster-scoped objects, so their names contain the word of the run.
     body["metadata"]["name"] = name if kind.namespaced else f"${{u}}{name}"
     if draw.chance(0.2):
         body["metadata"].pop("name")

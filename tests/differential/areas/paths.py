@@ -67,7 +67,7 @@ def _asked(draw: Draw) -> Step:
     method = draw.weighted(METHODS)
     path = draw.one(ROOTS) if draw.chance(0.25) else _path(draw)
     if path in ROOTS:
-        # What is served differs in detail: other resources, other checks.
+        # The documents of these paths differ: servers have other resources and other checks.
         step = request(method, path)
         return {**step, "only": ["/kind", "/message", "/reason", "/code", "/details"]}
     query: Json = draw.one(({}, {}, {}, {}, {"watch": "x"}, {"dryRun": "x"}))

@@ -1,4 +1,4 @@
-"""How workloads replace their pods, and NetworkPolicies: most with a wrong value."""
+"""Workloads with rollout strategies, and NetworkPolicies. Most have an invalid value."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ DEFAULTS: Final[dict[str, tuple[Json, ...]]] = {
     "number": (1, 0.5),
 }
 BOUNDS: Final = {"format", "pattern", "enum", "minimum", "maximum", "multipleOf", "minLength"}
-"""What a default could break."""
+"""Constraints that a default value could violate."""
 
 
 def schema(draw: Draw) -> Json:

@@ -1,4 +1,7 @@
-"""Which managedFields entries remain, and what takes the place of the last one."""
+"""The migration of managedFields: it removes entries of versions that are no longer served.
+
+If no entry remains, a minimal one is left.
+"""
 
 from __future__ import annotations
 

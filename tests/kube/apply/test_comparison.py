@@ -1,4 +1,4 @@
-"""Which fields two values differ in."""
+"""The fields in which two values differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the entries of client-side applies in a server-side apply."""
+"""A server-side apply migrates the managedFields entries of client-side applies."""
 
 from __future__ import annotations
 

@@ -292,7 +292,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def client_side(spec: Any, now: Any) -> Any:
-    """What `kubectl apply` made of `spec`, and others changed to `now` since."""
+    """An object that `kubectl apply` created from `spec`, and that others changed to `now`."""
     created = shape(now)
     created["metadata"]["annotations"] = {LAST_APPLIED: json.dumps(shape(spec))}
     return stored(TRACKER.track(None, created, write("kubectl-client-side-apply")))

@@ -73,7 +73,7 @@ OBJECT: Final[Document] = {
 
 
 def value(expression: str, self: Any = OBJECT, old: Any = None) -> Any:
-    """What an expression about the object gives. Raises CompileError, EvaluationError."""
+    """Return the value of an expression. Raises CompileError, EvaluationError."""
     kind = declared_type(SCHEMA)
     assert kind is not None
     return compile_expression(expression, {"self": kind, "oldSelf": kind}).run(self, old)[0]

@@ -1,4 +1,4 @@
-"""What expressions cost when they are run, and that none takes more than it may."""
+"""The runtime cost of expressions, and its limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rules a CustomResourceDefinition may have, and what is said about the others."""
+"""The validation of the rules of a CustomResourceDefinition, and its errors."""
 
 from __future__ import annotations
 

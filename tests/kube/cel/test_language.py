@@ -1,4 +1,4 @@
-"""What the language itself means: literals, operators, fields, macros, optional values."""
+"""The CEL language: literals, operators, fields, macros, optional values."""
 
 from __future__ import annotations
 

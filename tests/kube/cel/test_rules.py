@@ -14,7 +14,7 @@ from kapy.kube.schema import Structural
 def found(
     schema: Document, new: Any, old: Any = ..., *, warnings: list[str] | None = None
 ) -> list[str]:
-    """What rules say about `spec.f`, where the schema is that of `f`."""
+    """Return the errors of the rules for the value of `spec.f`, with the schema of `f`."""
     spec = {"type": "object", "properties": {"f": schema, "other": {"type": "integer"}}}
     structural = Structural.compile(
         {"type": "object", "properties": {"spec": spec}}, rules=rule_checker

@@ -138,7 +138,7 @@ def questions(seed: int, count: int) -> list[dict[str, Any]]:
 
 
 def verdict(question: dict[str, Any]) -> dict[str, Any]:
-    """What kapy says, in the judge's form."""
+    """Return kapy's answer to a question, in the form of the judge's answers."""
     try:
         regexp = compile_pattern(question["pattern"])
         answers = [

@@ -193,7 +193,7 @@ def _attacks(pattern: str, length: int) -> Iterator[str]:
 
 
 def growth(pattern: str, *, searches: bool) -> float:
-    """How much longer a text that is twice as long takes, at worst."""
+    """Return the largest factor by which the time grows when a text is twice as long."""
     flags = re.VERBOSE if "\n    |" in pattern else 0
     steps, worst = Steps(pattern, flags), 0.0
     for short, long in zip(_attacks(pattern, 16), _attacks(pattern, 32), strict=True):

@@ -1,4 +1,4 @@
-"""What a scale subresource asks of the objects."""
+"""Validation of objects with a scale subresource."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kube-apiserver says about values that break their schema."""
+"""kube-apiserver's errors for values that violate their schema."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kapy.kube.schema import CheckedValue, Findings, Rules, Structural
 
 
 def errors_of(schema: Document, value: Any, old: Any = ...) -> list[str]:
-    """What is wrong with `spec.f`, where the schema is that of `f`."""
+    """Return the errors of the value of `spec.f`, with the schema of `f`."""
     spec = {"type": "object", "properties": {"f": schema}}
     structural = Structural.compile({"type": "object", "properties": {"spec": spec}})
     before = None if old is ... else {"metadata": {"generation": 1}, "spec": {"f": old}}
