@@ -316,4 +316,4 @@ DEFAULTS: Final = (
         _create("authentication.k8s.io", "selfsubjectreviews"),
     ),
 )
-"""The rules that the default roles of every server grant to every authenticated user."""
+"""The default roles of every server, with the groups to which they are bound."""

@@ -37,7 +37,7 @@ class Kind:
         return f"{root}/{self.plural}"
 
     def named(self, name: str) -> str:
-        """Return the name of an object. The name of a cluster-scoped one has the run's word in it."""
+        """Return the name of an object; if it is cluster-scoped, with the word of the run."""
         return name if self.namespaced else f"${{u}}-{name}"
 
     def at(self, name: str, part: str = "") -> str:

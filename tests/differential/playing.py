@@ -187,7 +187,7 @@ class Play:
         return answer
 
     async def _collect(self, number: int, spec: Json) -> Json:
-        """Return the events of a watch: at least the expected number, then those of a moment more."""
+        """Return the events of a watch: at least the expected number, and those shortly after."""
         opened = self._watches[spec.get("id", "w")]
         wanted = spec.get("count") if self._counts is None else self._counts.get(number)
         left = spec.get("seconds", 2) / PAUSE

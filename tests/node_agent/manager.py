@@ -49,7 +49,7 @@ class Webhook(Probes):
 
 
 def code_of(path: str) -> int:
-    """What the API server answers to the ServiceAccount of this program."""
+    """Return the status of the API server's answer to the ServiceAccount of this program."""
     known = json.loads(_kubeconfig())
     headers = {"Authorization": "Bearer " + Path(known["token"]).read_text()}
     trust = ssl.create_default_context(cafile=known["ca"])

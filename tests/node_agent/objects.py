@@ -1,4 +1,4 @@
-"""What a release of a provider contains, in few lines."""
+"""A small example of the objects in a provider's release."""
 
 from __future__ import annotations
 

@@ -371,7 +371,7 @@ DEFAULTED = {
 async def test_a_pod_gets_the_program_of_its_owner_only_as_that_has_it(
     tmp_path: Path, spec: dict[str, Any], uid: str, kind: str, workload: str
 ) -> None:
-    """Who may create Pods must not run the owner's program with arguments or rights of its own."""
+    """Users who may create Pods must not run the owner's program with other arguments or rights."""
     async with agent(tmp_path, Broken(0)) as (client, node_agent):
         deployment = await client.create(DEPLOYMENTS, of("Deployment", "web"))
         stored = await client.create(SETS, of("ReplicaSet", "web-1", deployment))

@@ -61,7 +61,7 @@ class Client:
         return result
 
     async def outcome(self) -> Document:
-        """How the command ended."""
+        """Return the final status of the command, from the error stream."""
         document: Document = json.loads(await self.said("error"))
         return document
 

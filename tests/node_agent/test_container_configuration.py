@@ -1,4 +1,4 @@
-"""What an engine is told of a container, for the fields of Pods of releases."""
+"""Container configurations for the engine, made of the fields of Pods in releases."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def bound(container: FakeContainer, path: str) -> Path:
 
 
 def code_of(container: FakeContainer, path: str) -> int:
-    """What a request gets that a program in the container makes."""
+    """Return the status of the answer to a request that a program in the container sends."""
     account = bound(container, TOKEN_FOLDER)
     variables = dict(item.split("=", 1) for item in container.config["Env"])
     host, port = variables["KUBERNETES_SERVICE_HOST"], variables["KUBERNETES_SERVICE_PORT"]

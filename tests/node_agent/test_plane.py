@@ -82,20 +82,20 @@ def record_of(folder: Path, pod: Document) -> records.Record:
 
 
 def command_of(folder: Path, pod: Document) -> str:
-    """What a listing of processes shows of a Pod's program, where the system tells."""
+    """Return the command line of a Pod's program in /proc, if the system has /proc."""
     command = Path(f"/proc/{record_of(folder, pod).pid}/cmdline")
     return command.read_text() if command.exists() else ""
 
 
 def said(folder: Path, pod: Document) -> Document:
-    """What the manager of a Pod found."""
+    """Return the facts that the manager of a Pod logged first."""
     log = folder / "node" / "pods" / pod["metadata"]["uid"] / "manager" / "0.log"
     document: Document = json.loads(log.read_text().splitlines()[0])
     return document
 
 
 async def log_of(plane: ManagementPlane, pod: Document) -> str:
-    """What `kubectl logs` prints."""
+    """Return the last line of the Pod's log, as `kubectl logs` prints it."""
     path = PODS.path(SPACE, pod["metadata"]["name"], "log")
     reply = await plane.transport(Request("GET", path, {"tailLines": "1"}))
     assert reply.status == 200
@@ -105,7 +105,7 @@ async def log_of(plane: ManagementPlane, pod: Document) -> str:
 
 
 async def asked(plane: ManagementPlane, pod: Document, port: int) -> bytes:
-    """What a port of a Pod answers, forwarded."""
+    """Return the answer of a Pod's port over port forwarding."""
     path = PODS.path(SPACE, pod["metadata"]["name"], "portforward")
     reply = await plane.transport(Request("POST", path, {}, {"upgrade": "SPDY/3.1"}))
     assert isinstance(reply, PortForward)

@@ -1,4 +1,4 @@
-"""Which containers start again, and when."""
+"""Restart policies of containers, and the delays before restarts."""
 
 from __future__ import annotations
 

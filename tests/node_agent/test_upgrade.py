@@ -1,7 +1,7 @@
 """A newer kapy starts in the folder of a killed plane: its containers go on, none is started twice.
 
-What the earlier kapy has left is written out here, as its release had it: files, network, labels.
-Whoever changes them has to read the earlier form, too, or all containers of users start again.
+The test writes the state of the earlier kapy in the format of its release: files, network, labels.
+A change of the format must still read the earlier one, or all containers of users start again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def own_pod() -> Document:
 
 
 def leave_behind(stage: Stage) -> None:
-    """What kapy 0.1.0 has left of a plane with one Pod of two containers."""
+    """Write the files and containers that kapy 0.1.0 leaves of a plane with one Pod."""
     engine, plane = stage.engine, str(stage.plane)
     used = {"engine": "unix:///fake.sock", "port": PORT}
     (stage.agent / "containers.json").write_text(json.dumps(used))

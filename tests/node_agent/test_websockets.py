@@ -139,7 +139,7 @@ async def test_clients_of_websockets_are_served(tmp_path: Path, engine: FakeEngi
 
 
 async def kubectl(config: Path, *words: str, text: bytes = b"") -> tuple[bytes, bytes]:
-    """What kubectl writes."""
+    """Return the standard output and standard error of kubectl."""
     process = await asyncio.create_subprocess_exec(
         "kubectl", "--kubeconfig", str(config), "-n", SPACE, *words,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,

@@ -29,7 +29,7 @@ async def websocket(
 
 
 async def streams_of(connection: ClientWebSocketResponse) -> Sequence[bytes]:
-    """What came on each numbered stream until the server closed the connection."""
+    """Return the data of each numbered stream until the server closed the connection."""
     streams = [bytearray() for _ in range(8)]
     async for message in connection:
         assert message.type is WSMsgType.BINARY

@@ -38,7 +38,7 @@ _UID: Final = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-
 
 
 class Answer(NamedTuple):
-    """What a server said."""
+    """A server's response."""
 
     code: int
     body: Document
@@ -80,7 +80,7 @@ async def _played(cases: list[Record], environment: list[Document]) -> list[Resu
 async def asked(
     client: Client, cases: Iterable[Record], environment: Iterable[Document]
 ) -> list[Result]:
-    """What comes of the cases at a server with our kinds and their admission."""
+    """Return the results of the cases on a server with our kinds and their admission."""
     namespace = {"metadata": {"name": "adm"}, **_type_of(NAMESPACES)}
     await client.create(NAMESPACES, namespace)
     for document in environment:

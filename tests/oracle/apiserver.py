@@ -55,7 +55,7 @@ def replay(folder: Path, topics: Sequence[str] = ()) -> dict[str, list[Result]]:
 
 
 def _webhooks(topics: Sequence[str]) -> list[str]:
-    """How the tool is told to start a webhook server, if a topic may need one."""
+    """Return the option that starts a webhook server, if a topic may need one."""
     if topics and "webhooks" not in topics:
         return []
     if shutil.which("openssl") is None:

@@ -14,7 +14,7 @@ from tests.oracle.topic import Check, Record, Result, records, result_of
 
 
 def _config(record: Record) -> Iterator[str]:
-    """What `version` prints is what a build is, and ours is another: its exit code is compared."""
+    """Compare a run of a command. Only the exit code of `version` counts: its output is our own."""
     if record["args"][0] == "version":
         record = {**record, "stdout": ran(record).output}
     yield from as_recorded(record)

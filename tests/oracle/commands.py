@@ -1,7 +1,7 @@
 """Runs of commands as upstream's clusterctl was run: the same files, environment and input.
 
 `ran` runs one in this process; `as_recorded` compares exit code and output, the output as YAML
-objects in their order where YAML was asked for. What an error says is compared by who owns it.
+objects in their order if the command asks for YAML. `mistakes` compares the messages of errors.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ PROVIDERS = data("upstream/providers")
 
 @dataclass(frozen=True)
 class Run:
-    """What a command did; machine's paths are written as the recording writes them."""
+    """The result of a command; the machine's paths are written as in the recording."""
 
     code: int
     output: str
@@ -65,7 +65,7 @@ class Run:
 
 
 def ran(record: Record) -> Run:
-    """What a recorded command does here."""
+    """Run a recorded command here, and return the result."""
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         (home / "work").mkdir()
@@ -83,7 +83,7 @@ def ran(record: Record) -> Run:
 
 
 def as_recorded(record: Record) -> Iterator[str]:
-    """Where exit code and output differ from the recorded ones."""
+    """Yield the differences of exit code and output from the recorded ones."""
     here = ran(record)
     if here.code != record["rc"]:
         yield f"rc: recorded {record['rc']}, given {here.code}: {here.errors.strip()}"

@@ -30,7 +30,7 @@ def _realistic(kind: GroupKind) -> str:
 
 
 def check(record: Record) -> Iterator[str]:
-    """What is different in one recorded conversion."""
+    """Yield the differences from a recorded conversion."""
     realistic = record["case"].startswith("realistic")
     given = json.loads(json.dumps(record["in"]))
     try:

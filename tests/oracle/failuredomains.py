@@ -1,4 +1,4 @@
-"""Which failure domain gets the next machine, or loses one (`util/failuredomains`)."""
+"""Picks of failure domains with the fewest or the most machines (`util/failuredomains`)."""
 
 from __future__ import annotations
 

@@ -11,11 +11,11 @@ from tests.oracle.commands import ran
 from tests.oracle.topic import Record, compared
 
 _FILE: Final = Path(__file__).resolve().parents[1] / "data" / "clusterctl" / "cluster-v1beta1.yaml"
-"""What `f.yaml` was in the recording."""
+"""The file that the recording calls `f.yaml`."""
 
 
 def as_generated(record: Record) -> Iterator[str]:
-    """Where exit code and output differ; YAML is compared as objects first."""
+    """Yield the differences of exit code and output; YAML is compared as objects first."""
     arguments = [str(_FILE) if arg == "f.yaml" else arg for arg in record["args"]]
     here = ran(record | {"args": arguments})
     if here.code != record["rc"]:

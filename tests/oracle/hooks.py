@@ -32,7 +32,7 @@ def hook(name: str) -> AnyHook:
 
 
 def check_sample(record: Record) -> Iterator[str]:
-    """What is read and written again is the same document."""
+    """A document is unchanged after it is decoded and encoded again."""
     value = hook(record["hook"])
     body = msgspec.json.encode(record["object"])
     if record["dir"] == "request":

@@ -88,7 +88,7 @@ def _kind_of(value: str) -> str:
 
 
 def _facts(pair: KeyPair) -> dict[str, Any]:
-    """What the recording says of a certificate, in the words of Go's `crypto/x509`."""
+    """Return the facts of a certificate, in the words of Go's `crypto/x509` as in the recording."""
     result, certificate = facts(pair.certificate), load(pair.certificate)
     usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
     basic = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value

@@ -24,7 +24,7 @@ def _moves(runs: Sequence[Record], recorded: Sequence[Record]) -> list[Result]:
 
 
 def _readings(runs: Sequence[Record], recorded: Sequence[Record]) -> list[Result]:
-    """What is asked and told of clusters, at the recorded points."""
+    """Replay the commands that read clusters, at the recorded points."""
     from tests.oracle.points import replayed
 
     return replayed(runs, next(document["points"] for document in recorded if "points" in document))

@@ -24,11 +24,11 @@ SAYS: Final[Mapping[str, str]] = {
     "Invalid resource type machineset.": 'invalid resource type "machineset", valid values are [',
     "decoding failed due to the following error": "providers must be a list of maps with name",
 }
-"""What ours says, by what upstream's message has in it."""
+"""kapy's messages, by a part of the upstream message for the same mistake."""
 
 
 def as_recorded(record: Record) -> Iterator[str]:
-    """Where a run differs from the recorded one."""
+    """Yield the differences of a run from the recorded one."""
     here = ran(record)
     if here.code != record["rc"]:
         yield f"rc: recorded {record['rc']}, given {here.code}: {here.errors.strip()}"
@@ -46,7 +46,7 @@ def _output(recorded: str, here: Run) -> Iterator[str]:
 
 
 def said(recorded: str, given: str) -> Iterator[str]:
-    """Where an error says something else."""
+    """Yield the difference of an error message from the expected one."""
     wanted = next((ours for theirs, ours in SAYS.items() if theirs in recorded), recorded)
     if wanted.rstrip(".") not in given or bool(recorded) != bool(given):
         yield f"stderr: recorded {recorded!r}, given {given!r}"

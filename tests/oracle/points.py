@@ -40,7 +40,8 @@ _RESOURCES: Final = {kind.name.lower(): kind.type_of().RESOURCE for kind in KIND
 _TIME: Final = "${time:1}"
 _USUALLY: Final = "available: shop"
 _IN_MOTION: Final = "rolling out: shop"
-"""What was described there is not what was recorded a moment later: exit codes are compared."""
+"""The recorded description differs from the objects recorded a moment later.
+The replay compares only exit codes."""
 _STYLE: Final = re.compile(r"(\x1b\[[\d;]*m)")
 
 
@@ -146,7 +147,7 @@ async def _client(kubeconfig: Path) -> AsyncIterator[Client]:
 
 
 def _seen(text: str) -> list[str]:
-    """What a terminal shows, line by line: letters, and how they are painted before each change."""
+    """Return the lines on a terminal, then the colour and weight of each painted text."""
     painted, style = [], ("", False)
     for part in _STYLE.split(text.rstrip()):
         if _STYLE.fullmatch(part):

@@ -1,8 +1,8 @@
-"""Where recorded data is: `../shared`, and the sample of it that a clone has in `tests/data`.
+"""The places of recorded data: `../shared`, and the sample that a clone has in `tests/data`.
 
 This is the only module of tests and benchmarks that knows the place of `../shared`. A test that
 needs recorded data takes it from `data(...)`, so that it runs on the sample in a clone that stands
-alone; what needs all of the data is marked `recorded` and runs where the data is.
+alone. A test that needs all of the data is marked `recorded` and runs where the data is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SUBTOPICS: Final = (
     "gc",
     "namespaces",
 )
-"""What of `apiserver` must hold so far."""
+"""Subtopics of `apiserver` whose cases must pass."""
 
 HELD: Final = ("admission", "conversion", "gotemplate", "variables")
 """Topics with a way of their own to be replayed, every case of which passes, but for known ones."""

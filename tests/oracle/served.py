@@ -48,7 +48,7 @@ def served() -> Iterator[tuple[str, str]]:
 
 
 def kubeconfig_of(url: str, ca: str) -> dict[str, Any]:
-    """How the server's administrator reaches it. ca: the path of the CA's file."""
+    """Return the kubeconfig of the server's administrator. ca: the path of the CA's file."""
     cluster = {"server": url, "certificate-authority": ca}
     return {
         "apiVersion": "v1",

@@ -30,7 +30,7 @@ def test_a_management_cluster_becomes_what_upstream_made_of_it() -> None:
 @pytest.mark.sockets
 @pytest.mark.recorded
 def test_kubeconfigs_are_got_and_rollouts_steered_as_upstream_does() -> None:
-    """What is described is held by tests/clusterctl/test_describe.py, and moves beside it."""
+    """Descriptions of clusters are tested in tests/clusterctl/test_describe.py, moves beside it."""
     some = [
         record
         for record in records(LIVE)

@@ -1,7 +1,7 @@
-"""What a topic is: a folder of recorded cases, and how ours answers each of them.
+"""Topics: folders of recorded cases, each with the function that replays a case.
 
 A topic of pure functions is a module with one name, `FILES`: for each file of its folder (without
-`.jsonl` or `.jsonl.gz`) the function that answers a record with what is different, one line each.
+`.jsonl` or `.jsonl.gz`) the function that returns the differences from a record, one line each.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Check: TypeAlias = Callable[[Record], Iterable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How one case went: `differences` is empty when it passed."""
+    """The result of one case: `differences` is empty when it passed."""
 
     case: str
     differences: tuple[str, ...]
@@ -58,7 +58,7 @@ def replayed(files: Mapping[str, Check], folder: Path) -> Iterator[Result]:
 
 
 def result_of(case: str, check: Check, record: Record) -> Result:
-    """How one record went."""
+    """Return the result of one record."""
     return Result(case, _differences(check, record))
 
 

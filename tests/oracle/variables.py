@@ -96,7 +96,7 @@ def _compared_errors(record: Record, errors: Iterable[FieldError]) -> Iterator[s
 
 
 def _words(detail: str) -> str:
-    """What a CEL compiler or Go's regexp says stays out of it."""
+    """Return the comparable part of a message, without words of a CEL compiler or Go's regexp."""
     return next((item for item in _QUOTED if item in detail), detail)
 
 

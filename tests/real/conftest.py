@@ -38,7 +38,7 @@ def installed(there: Place) -> Installed:
 
 @pytest.fixture(scope="session")
 def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stable]:
-    """Where processes of managers begin."""
+    """A starter of managers, each in a process of its own."""
     with stable(tmp_path_factory.mktemp("managers")) as result:
         yield result
 

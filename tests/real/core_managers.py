@@ -50,7 +50,7 @@ class Managers:
         await eventually(self.client, Cluster.RESOURCE, key, is_noticed)
 
     async def holder(self) -> str:
-        """Who has the Lease."""
+        """Return the holder of the Lease."""
         spec = (await self.client.get(LEASES, LEASE))["spec"]
         return str(spec.get("holderIdentity") or "")
 

@@ -31,7 +31,7 @@ SLICES = "endpointslices.discovery.k8s.io"
 
 
 class Nodes:
-    """What a node's kube-proxy does, for webhooks. server: whose Services are meant."""
+    """The addresses of Services for webhooks, as kube-proxy would find them. server: has them."""
 
     server: Server
 

@@ -27,8 +27,8 @@ SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
 
 @dataclass
 class Installed:
-    """What is installed. here: this machine, as the server reaches it. ports: of the webhooks, by
-    the manager's name."""
+    """The installed releases. here: this machine's address, for the server. ports: of the webhooks,
+    by the manager's name."""
 
     here: str
     ports: dict[str, int] = field(default_factory=lambda: {name: free_port() for name in PROGRAMS})
@@ -66,7 +66,7 @@ class Installed:
                 await client.delete(kinds[item["kind"]], Key.of(item))
 
     def _slice(self, prefix: str, port: int) -> Document:
-        """Where a Service's pods are, which no controller finds out here."""
+        """Return the EndpointSlice of a Service. No controller writes it on this server."""
         service = service_of(prefix)
         labels = {"kubernetes.io/service-name": service}
         return {
@@ -81,7 +81,7 @@ class Installed:
 
 @dataclass
 class _Resources:
-    """How kinds are asked for, as the server tells it."""
+    """A cache of the resources of kinds, which it reads from the server's discovery."""
 
     client: Client
     known: dict[tuple[str, str], Resource] = field(default_factory=dict)

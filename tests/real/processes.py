@@ -53,7 +53,7 @@ class Line:
         self._cut = True
 
     def mend(self) -> None:
-        """What was under way is lost."""
+        """Let data through again. Open connections are aborted, so that their requests are lost."""
         self._cut = False
         for item in self._open:
             item.transport.abort()
@@ -124,7 +124,7 @@ class Manager:
         await self.gone()
 
     async def gone(self) -> str:
-        """What it said, once it has ended."""
+        """Wait until the process has ended, and return its output."""
         deadline = time.monotonic() + PATIENCE
         while self._lives():
             assert time.monotonic() < deadline, f"{self.name} did not end:\n{self.said}"
@@ -141,7 +141,7 @@ class Manager:
 
 @dataclass
 class Stable:
-    """Where processes begin. folder: of their files."""
+    """A starter of processes. folder: of their files."""
 
     folder: Path
     forks: subprocess.Popen[str]

@@ -1,4 +1,4 @@
-"""What the client counts on, of any API server."""
+"""The behaviour of API servers that the client relies on."""
 
 from __future__ import annotations
 

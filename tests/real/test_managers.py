@@ -32,7 +32,7 @@ OURS = {kind.type_of().RESOURCE.kind: kind.type_of().RESOURCE for kind in KINDS}
 
 @dataclass
 class Herd:
-    """Who works on a namespace, and what lives there."""
+    """A namespace with its clusters, and the managers that reconcile them."""
 
     client: Client
     namespace: str

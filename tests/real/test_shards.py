@@ -85,7 +85,7 @@ class Shared:
 
 
 def members(lease: Document) -> list[str] | None:
-    """By whose choice the holder of a slot works."""
+    """Return the members that chose the holder of a slot; None if the claim is another holder's."""
     text = (lease["metadata"].get("annotations") or {}).get(CLAIMS, "{}")
     claims = json.loads(text)
     holds = claims.get("holder") == lease["spec"]["holderIdentity"]

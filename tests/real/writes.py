@@ -1,4 +1,4 @@
-"""Who wrote what, by a server's audit log."""
+"""The writes to a server and their authors, from the audit log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Write:
 
 
 async def writes(client: Client, log: Path) -> list[Write]:
-    """What processes of these tests wrote up to now, in order."""
+    """Return the writes of the processes of these tests up to now, in order."""
     sign = f"{Random().getrandbits(64):x}"
     await client.raw("GET", "/version", {"sign": sign})
     await until(lambda: sign in log.read_text())  # logs are written a little later
@@ -62,5 +62,5 @@ def _written(log: Path) -> Iterator[Write]:
 
 
 def one_after_the_other(values: list[Write]) -> list[str]:
-    """Whose writes they are, in order, each as often as somebody else wrote in between."""
+    """Return the pods that wrote, in order; neighbouring writes of one pod count once."""
     return [pod for pod, _ in groupby(values, key=lambda write: write.pod)]

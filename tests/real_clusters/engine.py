@@ -87,7 +87,7 @@ async def container_engine(
 
 
 async def remove_everything(engine: Engine) -> None:
-    """Remove all containers, and the network of nodes. What still runs in them may make others."""
+    """Remove all containers, and the network of nodes. Running containers may create more."""
     while containers := await engine.containers():
         for container in containers:
             await engine.remove(container.id)
@@ -95,7 +95,7 @@ async def remove_everything(engine: Engine) -> None:
 
 
 async def leftovers(engine: Engine) -> list[str]:
-    """What containers, volumes and networks the engine has, besides its own networks."""
+    """Return the containers, volumes and networks of the engine, without its own networks."""
     docker = Docker(engine.address)
     try:
         async with docker._query("volumes") as response:

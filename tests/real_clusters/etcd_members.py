@@ -1,7 +1,7 @@
-"""What etcd itself says of its members, asked on a machine and not through kapy.
+"""The members of etcd, read from etcd on a machine and not through kapy.
 
-The peer port tells the members to whoever shows a certificate of the peers' authority, and etcd's
-metrics, which listen on the loopback interface, tell who leads.
+The peer port lists the members for every client with a certificate of the peers' authority. etcd's
+metrics, which listen on the loopback interface, report the leader.
 """
 
 from __future__ import annotations

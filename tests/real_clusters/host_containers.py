@@ -118,7 +118,7 @@ async def _until(engine: Engine, name: str, script: str) -> None:
 
 
 async def traces(engine: Engine, name: str) -> str:
-    """What a cluster has left on a host, as its user would look for it; "" for nothing."""
+    """Return the traces of a cluster on a host that its user would look for; "" for none."""
     script = r"""
 for one in kubelet kube-apiserver kube-controller kube-scheduler kube-proxy etcd haproxy; do
     pgrep -x "$one" >/dev/null && echo "process $one"

@@ -31,7 +31,7 @@ def layer(
 
 
 class Start(NamedTuple):
-    """What an image runs: a program, and its arguments unless others are given."""
+    """The entry point of an image: a program, and its default arguments."""
 
     program: tuple[str, ...]
     arguments: tuple[str, ...] = ()

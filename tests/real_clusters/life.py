@@ -200,7 +200,7 @@ class Life:
 
 
 async def eventually(look: Callable[[], Awaitable[T | None]], said: Callable[[], str]) -> T:
-    """What `look` finds, as soon as it finds something. said: what was seen instead."""
+    """Return the first result of `look` that is not None. said: the message if there is none."""
     deadline = time.monotonic() + PATIENCE
     while True:
         result = await look()

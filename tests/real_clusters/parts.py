@@ -1,4 +1,4 @@
-"""What a real cluster is made of on a machine that pulls no image: programs, and a file system.
+"""The parts of a real cluster on a machine that pulls no image: programs, and a file system.
 
 Programs are built as Go modules, the file system of a node is made of Debian packages. Both are
 kept in a cache outside of the repository, by what they are made from. Run before the network is
@@ -70,7 +70,7 @@ NODE_PROGRAMS: Final = ("pause", "network", "coredns")
 PROGRAMS: Final = (*NODE_PROGRAMS, "pod")
 """Programs of which one version is enough."""
 _PACKAGES: Final = {"upstream": "sigs.k8s.io/cluster-api/test/infrastructure/docker"}
-"""What is built of a program without source of its own."""
+"""Programs that are built from a package of another repository."""
 UPSTREAM: Final = "KAPY_REAL_UPSTREAM"
 """Set to run upstream's docker manager, too, whose first build takes several minutes."""
 PACKAGES: Final = (
@@ -92,7 +92,7 @@ NEEDED: Final = {
 
 
 def missing() -> str:
-    """What this machine lacks for a real cluster, as one line; "" where it lacks nothing."""
+    """Return the unmet requirements of a real cluster, as one line; "" for none."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "real clusters need root on Linux"
     lacks = [f"{name} ({how})" for name, how in NEEDED.items() if shutil.which(name) is None]

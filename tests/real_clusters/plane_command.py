@@ -33,7 +33,7 @@ class Kapy:
         }  # fmt: skip
 
     async def run(self, *arguments: str) -> str:
-        """What a command about the plane prints; fails with all that it said."""
+        """Run a command about the plane, and return its output. Fails with all of the output."""
         return await self.manage(*arguments, "--data-dir", str(self.folder))
 
     async def manage(self, *arguments: str) -> str:
@@ -75,7 +75,7 @@ class Kapy:
             await transport.aclose()
 
     async def pods(self) -> list[dict[str, Any]]:
-        """What `kapy status` tells of the Pods."""
+        """Return the Pods in the output of `kapy status`."""
         results: list[dict[str, Any]] = json.loads(await self.run("status", "-o", "json"))["pods"]
         return results
 

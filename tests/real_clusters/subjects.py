@@ -1,4 +1,4 @@
-"""What runs on a plane while something happens to it: a released manager, or a small program."""
+"""Workloads for tests of faults on a plane: a released manager, or a small program."""
 
 from __future__ import annotations
 

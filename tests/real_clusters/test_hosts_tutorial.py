@@ -62,7 +62,7 @@ def _own_values(block: str, addresses: dict[str, str], folder: Path) -> str:
 _PIP: Final = """\
 pip() { test "$*" = "install . ./providers/hosts" && test -f providers/hosts/pyproject.toml; }
 """
-"""What it would install is here already, and this machine fetches nothing."""
+"""A replacement of pip: the packages are installed already, and this machine downloads nothing."""
 
 
 def _timed(block: str) -> str:
@@ -70,7 +70,7 @@ def _timed(block: str) -> str:
 
 
 async def _typed(home: Path) -> str:
-    """What the commands print, all of which must succeed."""
+    """Run the commands, all of which must succeed, and return their output."""
     process = await asyncio.create_subprocess_exec(
         *("bash", "-e", "-x", "-o", "pipefail", "all.sh"),
         cwd=home,

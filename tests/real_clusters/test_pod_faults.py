@@ -1,4 +1,4 @@
-"""What may happen to Pods on a laptop: each fault is told in one sentence, and leaves nothing."""
+"""Faults of Pods on a laptop: one sentence reports each fault, and no fault leaves traces."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ async def _when(client: Client, pod: Key, done: Callable[[list[Document]], bool]
 
 
 async def _facts(pod: Document, port: int) -> dict[str, str]:
-    """What the program in a container found."""
+    """Return the facts that the program in a container found."""
     reader, writer = await asyncio.open_connection(pod["status"]["podIP"], port)
     writer.write(b"GET / HTTP/1.0\r\n\r\n")
     answer = await reader.read()

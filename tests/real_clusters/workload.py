@@ -1,4 +1,4 @@
-"""What users run in the cluster: Pods that a budget keeps, and someone who watches them."""
+"""A user's workload in the cluster: Pods with a disruption budget, and a watcher of them."""
 
 from __future__ import annotations
 

@@ -53,10 +53,10 @@ releaseSeries:
 """
 """That of a project whose releases have one, and whose source has none."""
 _EDITED: Final = "manager_image_patch_edited.yaml"
-"""What make writes for some projects: the patch without the suffix, with a release's image."""
+"""A file that make writes for some projects: the image patch with the image of a release."""
 _PARTS: Final = (".", ":!*.go", ":!*.md", ":!docs", ":!vendor", ":!dependencies.json")
 _NO_REGISTRY: Final = re.compile(r"(?m)^(\s*(?:- )?image: )(?=[^./:\s]+(?:/|:\S*$))")
-"""Where an image of a development build is named, which make replaces by that of a release."""
+"""An image of a development build, without a registry. Make replaces it with that of a release."""
 _SERIES: Final = re.compile(
     r"major:\s*(?P<major>\d+)\s+minor:\s*(?P<minor>\d+)|minor:\s*(?P<minor2>\d+)\s+major:\s*(?P<major2>\d+)"
 )

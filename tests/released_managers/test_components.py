@@ -58,7 +58,7 @@ class EveryImage(dict[str, Image]):
 
 
 async def _well(_: Probe, __: object) -> Outcome:
-    """What a manager answers that is well."""
+    """Return the outcome of the probe of a healthy manager."""
     return Outcome(well=True)
 
 

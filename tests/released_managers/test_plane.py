@@ -37,7 +37,7 @@ class Kapy:
         }
 
     def run(self, *arguments: str) -> str:
-        """What a command prints; fails with all that it said."""
+        """Run a command, and return its output. Fails with all of the output."""
         done = subprocess.run(
             [sys.executable, "-m", "kapy.cli.main", *arguments],
             capture_output=True, text=True, env=self._environ, check=False,

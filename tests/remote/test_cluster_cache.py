@@ -1,4 +1,4 @@
-"""How connections to workload clusters come and go, on virtual time."""
+"""The life cycle of connections to workload clusters, on virtual time."""
 
 from __future__ import annotations
 

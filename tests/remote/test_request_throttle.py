@@ -1,4 +1,4 @@
-"""What a workload cluster that answers late, or never, costs everybody else."""
+"""A workload cluster that answers late, or never, does not hold up the others."""
 
 from __future__ import annotations
 

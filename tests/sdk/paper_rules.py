@@ -1,4 +1,4 @@
-"""What the authors of paper machines say of them: defaults, problems, and an older version."""
+"""The author's rules for paper machines: defaulting, validation, and an older version."""
 
 from __future__ import annotations
 

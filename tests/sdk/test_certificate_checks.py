@@ -1,4 +1,4 @@
-"""What a person may keep in the certificate Secrets of a cluster."""
+"""Validation of the certificate Secrets that a user provides for a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the SDK promises a provider of control planes that have no Machines."""
+"""The guarantees of the SDK for a provider of control planes without Machines."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def _add(runtime: Runtime, provider: ControlPlaneProvider[Any]) -> None:
 
 
 async def _consistent(bench: ProviderBench) -> None:
-    """Who says that it is there has all that makes it reachable."""
+    """Check that an initialized control plane has an endpoint and a kubeconfig."""
     plane = await bench.get(RESOURCE, "blue")
     if plane is not None and is_initialized(plane):
         assert plane["spec"]["controlPlaneEndpoint"]

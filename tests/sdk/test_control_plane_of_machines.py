@@ -1,4 +1,4 @@
-"""What the SDK promises a provider whose control planes are made of Machines."""
+"""The guarantees of the SDK for a provider of control planes that consist of Machines."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ async def test_somebody_elses_machines_are_left_alone() -> None:
 
 
 class Counted(PaperStacks):
-    """How often it is asked what, and whether it sees something else."""
+    """A provider that counts calls of two of its methods, and reports the conditions in `sight`."""
 
     def __init__(self) -> None:
         super().__init__()

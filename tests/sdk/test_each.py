@@ -1,4 +1,4 @@
-"""What every controller of the SDK does alike: back off, and look at no more than it should."""
+"""The common behaviour of the SDK's controllers: backoff, and limits on the objects they serve."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ LIMITS: Final[list[tuple[str, ManagerOptions, Document, bool]]] = [
     ("managed from outside", DEFAULT_OPTIONS, {"annotations": {Annotation.MANAGED_BY: ""}}, False),
 ]
 NEVER_FROM_OUTSIDE: Final = ("claims", "infra machine", "infra machine pool")
-"""What no contract lets be managed from outside."""
+"""Kinds that no contract allows to be managed externally."""
 
 
 @pytest.mark.parametrize(

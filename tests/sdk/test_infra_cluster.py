@@ -1,4 +1,4 @@
-"""What the SDK promises a provider of cluster infrastructure."""
+"""The guarantees of the SDK for a provider of cluster infrastructure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the SDK promises a provider of machines."""
+"""The guarantees of the SDK for a provider of machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the SDK promises a provider of machine pools."""
+"""The guarantees of the SDK for a provider of machine pools."""
 
 from __future__ import annotations
 

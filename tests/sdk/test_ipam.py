@@ -1,4 +1,4 @@
-"""What the SDK promises a provider of addresses."""
+"""The guarantees of the SDK for a provider of IP addresses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ POOLS, GLOBAL_POOLS = RangePool.RESOURCE, GlobalRangePool.RESOURCE
 
 
 class Watched(Ranges):
-    """What was asked, and what is raised instead of an answer."""
+    """A provider that records its calls. fails: an error that it raises instead of an answer."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

@@ -39,7 +39,7 @@ MACHINES = PaperMachine.RESOURCE
 
 @dataclass
 class Diary:
-    """What happened, in order."""
+    """The recorded events, in order. crashes: entries that raise an error, once each."""
 
     entries: list[str] = field(default_factory=list)
     crashes: set[str] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""What a provider makes for one of its objects is the object's, is made once, and goes with it."""
+"""Objects that a provider owns are created once for their owner, and deleted with it."""
 
 from __future__ import annotations
 

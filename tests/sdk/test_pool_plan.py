@@ -1,4 +1,4 @@
-"""Which machines of a pool are made, and which go."""
+"""The choice of machines in a pool to create and to delete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What providers say beyond the contracts: fields of their own, columns, and failures for good."""
+"""Additions of providers to the status: their own fields, columns, and terminal failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a control plane with nothing to do is not reconciled again."""
+"""The cache of control planes in a steady state: entries expire, and changes remove them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a small story costs, in counts that do not depend on the machine.
+"""The costs of a small story, in counts that do not depend on the machine.
 
 The story: a cluster of one control plane machine and three workers is created, scaled to five
 workers and back to one, and deleted. It runs on virtual time, so that requests, reconciles and

@@ -19,11 +19,11 @@ OTHERWISE: Final = {
     r"^users-added: MachineHealthCheck/.*\.(targets|expectedMachines)": "upstream's health check"
     " has not seen yet that a control plane Machine is gone",
 }
-"""What may differ, and why."""
+"""Allowed differences, and the reason for each."""
 
 
 async def endings_of(recorded: Recorded) -> dict[str, list[str]]:
-    """By stage, and for the workload cluster, what is not as it was recorded."""
+    """Return the differences from the recording, by stage and for the workload cluster."""
     kinds = own_kinds()
     async with running() as plane:
         story = Story(plane.client, [*kinds, NAMESPACES, SECRETS, CONFIG_MAPS])
@@ -47,8 +47,8 @@ def namespace_of(recorded: Recorded) -> Document:
 
 
 def put_there(answers: Mapping[str, Sequence[Document]]) -> dict[str, object]:
-    """What a ClusterResourceSet put into a workload cluster, where there was one: values of
-    ConfigMaps, and the names of a Secret's."""
+    """Return the objects that a ClusterResourceSet applied to a workload cluster, if there are any:
+    the data of ConfigMaps, and the keys of a Secret."""
     return {
         f"{path} {document['metadata']['namespace']}/{name}": (
             sorted({**document.get("data", {}), **document.get("stringData", {})})

@@ -45,7 +45,7 @@ OTHERWISE: Final = {
     r"controlPlaneEndpoint|apiServerEndpoint": "an own loopback address for each cluster",
     r"\.status\.selector: .*machine-template-hash": "the hash of a template is not upstream's",
 }
-"""What may differ in every story with an extension, and why."""
+"""Allowed differences in every story with an extension, and the reason for each."""
 
 OTHERWISE_IN_A_LIFE: Final = {
     r"^blocked-create: Cluster/life: .*(InternalError|check controller logs|Unknown.*became)": (
@@ -57,13 +57,13 @@ OTHERWISE_IN_A_LIFE: Final = {
     ),
     r"^generate-patches-failed: Cluster/life: .*message": "the sentence names the class, too",
 }
-"""What may differ in `ext-life`, too."""
+"""More allowed differences in `ext-life`."""
 
 
 @dataclass(frozen=True)
 class Played:
-    """What came of a story. endings: by stage, what is not as it was recorded. asked: the calls
-    of the extension, as hook and request."""
+    """The results of a story. endings: the differences from the recording, by stage. asked: the
+    calls of the extension, as hook and request."""
 
     session: Session
     endings: dict[str, list[str]]
@@ -259,8 +259,8 @@ class Updating(Extension):
         )
 
     def _update(self, request: Document) -> Document:
-        """What was forced came first: twice that it is not done (a third time is held out), and
-        that the disk is full when files were changed again."""
+        """Return the forced answers first. Two of them say that the update is not done (a third one
+        is held out). After another change of files, one says that the disk is full."""
         content = request["desired"]["bootstrapConfig"]["spec"]["files"][0]["content"]
         fails = self.forced and self.forced[0].get("status") == "Failure"
         if self.forced and fails == (content == "2"):

@@ -1,4 +1,4 @@
-"""What upstream's managers asked an extension (topic `extension`), and who answers likewise.
+"""The calls that upstream's managers sent to an extension (topic `extension`).
 
 A recording has sessions, each with a story of the same name in topic `traces`. A fifth of the calls
 is held out; `sequence.txt` names all of them.

@@ -24,7 +24,7 @@ def released(name: str, **values: str) -> list[Document]:
 
 
 def in_default(document: Document) -> Document:
-    """Where `kubectl apply` would put it."""
+    """Return a document with the namespace that `kubectl apply` would set."""
     metadata = {"namespace": "default", **document["metadata"]}
     return {**document, "metadata": metadata}
 

@@ -30,7 +30,7 @@ PROMPT = 60.0
 
 
 class Weather:
-    """How the way to each workload cluster is, by host and port."""
+    """The state of the connection to each workload cluster, by host and port."""
 
     def __init__(self) -> None:
         self.moods: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What users deploy in a simulated workload cluster gets Pods."""
+"""Workloads that users deploy in a simulated workload cluster get Pods."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ async def available(story: Story) -> Cluster:
 
 
 async def test_a_clusters_life() -> None:
-    """Who is asked, in which order, when everybody says "not yet" once; and what they are told."""
+    """The hooks are called in order, again after each "not yet", and get the expected requests."""
     lasting = Extension(**{hook.lower(): (hook, waits(1)) for hook in LIFE})
     async with plane(ext=lasting) as story:
         await story.create([config("ext", settings={"who": "herders"})])
@@ -383,7 +383,7 @@ def _said(kind: str) -> Document:
     ("role", "may"), [("cluster-admin", True), ("admin", False), ("edit", False), ("view", False)]
 )
 async def test_only_cluster_administrators_register_extensions(role: str, may: bool) -> None:
-    """Who registers an extension reads and patches every Cluster."""
+    """Extensions read and patch every Cluster, so that only administrators may register them."""
     async with running_with(Network()) as result:
         binding = {
             "metadata": {"name": "ada"},

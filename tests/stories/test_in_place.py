@@ -160,7 +160,7 @@ async def marked(story: Story) -> list[str]:
 
 
 async def watched(story: Story) -> list[int]:
-    """How many workers were being updated at a time, until all are as they should be."""
+    """Return the number of workers under update at each step, until the rollout is complete."""
     counts = []
     while True:
         await asyncio.sleep(STEP)
@@ -336,9 +336,9 @@ async def test_a_gate_that_is_closed_meanwhile_is_told() -> None:
 
 
 class FailingOnce(Interceptor):
-    """Every kind of write that there is to an object fails once: before it was done, or after.
+    """Every kind of write to an object fails once: before it reaches the server, or after it is done.
 
-    What is one kind: the same object, by the same field manager, of the same annotations.
+    Writes of one kind have the same object, field manager and `MARKS` among their annotations.
     """
 
     def __init__(self, transport: Transport) -> None:

@@ -38,8 +38,8 @@ def blocked(hook: Hook, action: str = "upgrade") -> str:
 
 
 async def told(story: Story, until: Callable[[Cluster], bool]) -> list[tuple[str, str, str]]:
-    """What the Cluster says, one after the other, until something holds: the line about what
-    happens now, and the hooks that are owed and the step when that is over."""
+    """Return the successive messages of the Cluster, until a condition holds. Each has the first
+    line that names no upgrade, and the last pending hooks and upgrade step of that message."""
     messages: list[tuple[str, str, str]] = []
     while True:
         cluster = await story.until(Cluster, "herd", lambda value: bool(value.status.conditions))

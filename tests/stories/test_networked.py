@@ -29,7 +29,7 @@ KEY = Key("default", NAME)
 
 
 class Writes:
-    """What the controllers of a plane write. managed_fields: writes that name managedFields.
+    """The writes of a plane's controllers. managed_fields: writes that name managedFields.
     reads: of single Clusters, which a cache makes needless."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What upstream's managers asked an extension, and what came of its answers, is what happens here:
+"""Calls of an extension, and the results of its answers, are as recorded from upstream's managers:
 the same hooks in the same order with the same requests, and the same objects at every stage."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def test_the_recording_has_these_sessions() -> None:
 
 @pytest.mark.parametrize("name", ["ext-life", "ext-inplace"])
 async def test_a_life_with_extensions_goes_as_it_was_recorded(name: str) -> None:
-    """The story ends its clusters itself; what was asked is looked at afterwards."""
+    """The story deletes its clusters itself. The test checks the calls afterwards."""
     result = await played(Recorded.read(name), Session(name))
     assert result.order == result.recorded_order
     assert {call: lines for call, lines in result.requests().items() if lines} == {}

@@ -1,8 +1,7 @@
-"""What upstream's managers told of the recorded stories besides objects: events and metrics.
+"""Events and metrics of the recorded stories are those of upstream's managers.
 
-Some stories are played at once on one plane; what it can be scraped for, and which events there
-are, is compared with topic `metrics`. What is not there yet is named, with the issue
-that brings it.
+Some stories are played at once on one plane. Its metrics and events are compared with topic
+`metrics`. Known differences are listed with their reasons, or with the issue that removes them.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ async def test_a_fleet_tells_what_upstream_tells(recorded: dict[str, Any]) -> No
 
 
 async def _later(plane: ManagementPlane) -> str:
-    """What is told while there are clusters."""
+    """Return the metrics after a minute, while there are clusters."""
     await asyncio.sleep(60)
     return plane.runtime.metrics.text().decode()
 

@@ -24,7 +24,7 @@ SAMPLE = SAMPLES / "samples" / "clusterclass-in-memory.yaml"
 
 
 async def parts(story: Story) -> dict[str, list[list[str]]]:
-    """How many objects of each kind there are, by whom they are owned."""
+    """Return the kinds of the owners of each object, by the kind of the object."""
     results: dict[str, list[list[str]]] = {}
     for kind in own_kinds():
         for document in (await story.client.list(kind, "default")).items:

@@ -61,7 +61,7 @@ async def objects(story: Story) -> dict[tuple[str, str], Document]:
 
 
 class Writes:
-    """What controllers ask for that is no read."""
+    """The requests of controllers, without reads."""
 
     def __init__(self) -> None:
         self.requests: list[str] = []

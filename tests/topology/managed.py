@@ -111,7 +111,7 @@ def blueprint(
     plane: Document | None = None,
     contract: Version = CURRENT,
 ) -> Blueprint:
-    """What a Cluster is made of. change: of the class. plane: the spec in the plane's template."""
+    """Return the blueprint of a Cluster. change: of the class. plane: the plane template's spec."""
     result, topology = cluster_class(change), of.spec.topology
     assert topology is not None
     has_machines = result.spec.control_plane.machine_infrastructure is not None
@@ -244,7 +244,7 @@ async def the_plane(*changes: Document | None, **more: Any) -> Document:
 
 
 def at(document: Any, path: str) -> Any:
-    """What stands at a path with dots."""
+    """Return the value at a path with dots."""
     for part in path.split("."):
         document = (document or {}).get(part)
     return document

@@ -101,7 +101,7 @@ class _Recorded:
 
 
 def _refused(record: Record, error: Exception) -> Iterator[str]:
-    """What is wrong is said in words of our own; that something is wrong is what counts."""
+    """Yield an error if none is recorded. Messages of errors are not compared."""
     if "error" not in record:
         yield f"no error is recorded, given is {error}"
 

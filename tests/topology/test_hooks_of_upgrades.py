@@ -1,4 +1,4 @@
-"""When extensions are asked during a managed cluster's life, and what waits for their answers."""
+"""The calls of extensions in a managed cluster's life, and the steps that wait for answers."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ class Life:
         self.memory = HookCache()
 
     async def reconcile(self, *, reached: bool = True) -> list[str]:
-        """What extensions are asked, and what is owed then. reached: whether all machines get what
-        they should have before the next time."""
+        """Reconcile once, and return the calls of extensions. reached: whether all machines get
+        their desired version before the next reconcile."""
         request = Asked(self.current, self.extension, self.memory)
         self.extension.asked = []
         desired = await request.state(blueprint(self.current.cluster, CHAIN))

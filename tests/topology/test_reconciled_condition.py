@@ -1,4 +1,4 @@
-"""What a Cluster says about its topology."""
+"""The TopologyReconciled condition of a Cluster."""
 
 from __future__ import annotations
 

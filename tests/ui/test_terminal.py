@@ -30,7 +30,7 @@ from kapy.kube.yaml import dump
 PATIENCE = 120.0
 CAPYBARA = Key("default", "capybara")
 BEGIN, END = "\x1b[?1049h", "\x1b[?1049l"
-"""What begins and ends a picture that takes the whole terminal."""
+"""Control sequences that begin and end a picture on the whole terminal."""
 HOME = "\x1b[H"
 
 pytestmark = pytest.mark.sockets

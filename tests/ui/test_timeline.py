@@ -1,4 +1,4 @@
-"""What the timeline, the machines, the holds and the topology of a cluster say."""
+"""The timeline, machines, holds and topology of a cluster, as the UI shows them."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ DOCKER = Kinds(
 
 @dataclass
 class Stage:
-    """What a test plays with."""
+    """The environment of a test."""
 
     bench: ProviderBench
     engine: PaperEngine

@@ -83,7 +83,7 @@ def test_a_log_that_cannot_be_written_is_no_failure_of_the_command(tmp_path: Pat
 
 
 def read(folder: Path, most: int) -> bytes:
-    """What is printed of the log before the mark."""
+    """Return the part of the log that the command prints before the mark."""
     argv = of_folder(folder, read_command(most, "MARK", follow=False))
     done = subprocess.run(argv, capture_output=True, check=True, timeout=60)
     assert done.stderr == b""

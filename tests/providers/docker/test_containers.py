@@ -1,4 +1,4 @@
-"""What a container looks like, as the engine is asked for it. Pure."""
+"""The configuration of containers that the provider sends to the engine. Pure."""
 
 from __future__ import annotations
 

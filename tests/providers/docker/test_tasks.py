@@ -18,7 +18,7 @@ OWNER = ("DevMachine", Key("default", "a"), "uid-a")
 
 @asynccontextmanager
 async def working(tasks: Tasks) -> AsyncIterator[list[Key]]:
-    """What was woken, while tasks run."""
+    """Run tasks, and give the list of the keys that they wake."""
     woken: list[Key] = []
     tasks.wake = lambda kind, key: woken.append(key)
     async with asyncio.TaskGroup() as group:

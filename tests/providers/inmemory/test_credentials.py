@@ -1,4 +1,4 @@
-"""Who may talk to a workload cluster in process: what TLS would have refused is refused."""
+"""Access to an in-process workload cluster: it refuses credentials that TLS would refuse."""
 
 from __future__ import annotations
 

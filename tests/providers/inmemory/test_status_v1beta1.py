@@ -1,4 +1,4 @@
-"""What readers of v1beta1 see of a DevMachine; the expectations are upstream's recorded writes."""
+"""The v1beta1 status of a DevMachine; the expectations are upstream's recorded writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stories of control planes wait for and change."""
+"""Waits for states of a control plane, and changes of it."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ class Hands:
         await self.plane.client.patch(Machine.RESOURCE, key, patch, subresource="status")
 
     async def certificate_expiry(self, _: Kubeconfig, node: str) -> datetime:
-        """When the certificate of the API server on a node ends; it is noted who asked."""
+        """Record the node, and return the expiry of its API server's certificate."""
         self.asked.append(node)
         return EXPIRY
 
@@ -286,7 +286,7 @@ class Hands:
 
 
 def controllers(hands: list[Hands]) -> Callable[[Plane], None]:
-    """What `running` adds: both providers, with the etcd of these hands."""
+    """Return a function that adds both providers to a plane, with the etcd of these hands."""
 
     def add(plane: Plane) -> None:
         result = Hands(plane)

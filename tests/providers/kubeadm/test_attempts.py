@@ -1,4 +1,4 @@
-"""When a Machine may be replaced once more, and which one is first."""
+"""Conditions for another remediation of a Machine, and the order of remediations."""
 
 from __future__ import annotations
 

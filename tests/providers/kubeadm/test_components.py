@@ -1,4 +1,4 @@
-"""What Nodes and static pods say of a Machine, and what Machines say of the control plane."""
+"""Conditions of Machines from Nodes and static Pods, and of the control plane from Machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a control plane tells of its members: components, etcd, certificates that end."""
+"""The health of control plane members: components, etcd, and expiry of certificates."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ async def test_a_rollout_begins_at_its_date(hands: Hands) -> None:
 
 
 def legacy(kcp: KubeadmControlPlane) -> dict[str, tuple[str, str, str]]:
-    """What readers of v1beta1 are told, by type."""
+    """Return the v1beta1 conditions, by type."""
     assert kcp.status.deprecated is not None
     assert kcp.status.deprecated.v1beta1 is not None
     conditions = kcp.status.deprecated.v1beta1.conditions

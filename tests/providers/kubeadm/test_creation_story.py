@@ -39,7 +39,7 @@ def message_of(kcp: KubeadmControlPlane, type_: str) -> str:
 async def test_what_is_optional_may_be_left_out(
     hands: Hands, version: str, configuration: Document | None
 ) -> None:
-    """What is made of the rest passes the schemas of what it is made into."""
+    """The objects made from the remaining fields are valid against the schemas of their kinds."""
     spec: dict[str, Any] = {"version": version, "rollout": None}
     await hands.start(kubeadmConfigSpec=configuration, **spec)
     await until(hands, at(1, version))

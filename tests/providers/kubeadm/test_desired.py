@@ -1,4 +1,4 @@
-"""What the control plane makes: names, Machines, KubeadmConfigs."""
+"""The objects that the control plane creates: names, Machines, KubeadmConfigs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which API servers are asked when their certificates end."""
+"""The API servers whose certificate expiry is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may lead etcd after the Machine that goes."""
+"""Candidates for the leadership of etcd when a Machine is removed."""
 
 from __future__ import annotations
 

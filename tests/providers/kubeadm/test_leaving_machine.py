@@ -1,4 +1,4 @@
-"""Which Machine goes next."""
+"""The choice of the next Machine to remove."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers of v1beta1 are told of control plane Machines, and what it comes to."""
+"""The v1beta1 conditions of control plane Machines, and their summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps a control plane from adding or removing a Machine."""
+"""Preflight failures, which keep a control plane from adding or removing a Machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left when a Machine comes or goes."""
+"""The projected etcd members and components after a Machine is added or removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person brings along: certificates, a kubeconfig, an etcd of their own."""
+"""Secrets that a user provides: certificates, a kubeconfig, an external etcd."""
 
 from __future__ import annotations
 

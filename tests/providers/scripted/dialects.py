@@ -1,4 +1,4 @@
-"""How providers differ in what they write: contract version, conditions, failure domains, groups.
+"""Differences between providers: contract version, conditions, failure domains, groups.
 
 A dialect is everything about a provider that core must not care about.
 """
@@ -75,7 +75,7 @@ class Dialect:
         shared = (self.clusters, self.machines, self.machine_templates)
         return (*shared, *own) if self.own_plane else shared
 
-    # What it writes.
+    # Documents that the provider writes.
 
     def done(self, flag: str) -> Document:
         """`status` of what is initialized. flag: as v1beta2 calls it."""

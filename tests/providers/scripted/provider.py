@@ -1,7 +1,7 @@
 """A provider that knows nothing of kapy: it looks at documents, again and again, and writes what
 its dialect says, as a program in any language would.
 
-Its infrastructure lives in `Workloads`. What it is not asked for by a contract, it does not do.
+Its infrastructure lives in `Workloads`. It does nothing that no contract asks for.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PORT: Final = 6443
 
 
 def host_of(cluster: str) -> str:
-    """Where a cluster's API server is."""
+    """Return the host name of a cluster's API server."""
     return f"{cluster}.example.com"
 
 
@@ -180,7 +180,7 @@ class Provider:
             conditions=[self._condition("True", "Running", "")],
         )
 
-    # What it does all of this with.
+    # Helpers of the controllers.
 
     def _workload(self, document: Document) -> Workload | None:
         name = (document["metadata"].get("labels") or {}).get(CLUSTER_NAME)

@@ -100,7 +100,7 @@ def released_crds(provider: str) -> list[Document]:
 
 
 def resource_of(document: Document) -> Resource:
-    """Where an object of a template is served, in the version that it is written in."""
+    """Return the resource of an object of a template, in the version of the object."""
     group, version = split_api_version(document["apiVersion"])
     if not group:
         return {"Secret": SECRETS, "ConfigMap": CONFIG_MAPS}[document["kind"]]

@@ -23,7 +23,7 @@ KUBEADM = "controlplane.cluster.x-k8s.io"
 
 
 def objects(dialect: Dialect, name: str) -> list[Document]:
-    """What a user writes: a cluster with one worker."""
+    """Return the objects that a user creates: a cluster with one worker."""
     plane_kind = dialect.control_planes.kind if dialect.own_plane else "KubeadmControlPlane"
     plane_group = dialect.control_planes.group if dialect.own_plane else KUBEADM
     config = dialect.config_templates

@@ -120,8 +120,8 @@ async def machines(here: Herd) -> dict[str, str]:
 
 
 async def generations(here: Herd) -> dict[str, int]:
-    """How often each spec was changed: upstream applies every object again when it starts, which
-    is many writes, and must change none."""
+    """Return the generation of each object. Upstream applies every object again when it starts.
+    These are many writes, and none of them may change a spec."""
     return {
         f"{resource.kind} {document['metadata']['name']}": document["metadata"]["generation"]
         for resource in OURS.values()
@@ -142,7 +142,7 @@ class Log:
         self._before = len(await writes(self._here.client, self._path))
 
     async def of(self, *pods: str) -> list[Write]:
-        """What these pods wrote in the namespace since then."""
+        """Return the writes of these pods in the namespace since the mark, without events."""
         results = (await writes(self._here.client, self._path))[self._before :]
         return [
             write

@@ -40,7 +40,7 @@ EVERY: Final = 1.0
 
 
 def missing() -> str:
-    """What lacks to run it, "" where nothing does."""
+    """Return the missing requirement of the spec, or "" if there is none."""
     path = os.environ.get(VARIABLE, "")
     if path and os.access(path, os.X_OK):
         return ""

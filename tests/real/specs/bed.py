@@ -36,8 +36,8 @@ GATES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Bed:
-    """Where a spec runs. folder: of its files. engine: the container engine's address.
-    environment: more of the spec's."""
+    """The environment of a spec. folder: of its files. engine: the container engine's address.
+    environment: more variables of the spec."""
 
     folder: Path
     kubeconfig: Path

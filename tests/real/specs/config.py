@@ -17,7 +17,7 @@ RELEASES: Final = {
     ("kubeadm", "ControlPlaneProvider"): "control-plane-kubeadm",
     ("docker", "InfrastructureProvider"): "infrastructure-dev",
 }
-"""Whose components kapy prints, by the provider's name and type."""
+"""Providers whose components kapy prints, by the provider's name and type."""
 
 EXTENSION: Final = "RuntimeExtensionProvider"
 """Its release wants cert-manager. Beside a plane it is a process; a cluster of containers that

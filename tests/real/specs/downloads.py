@@ -1,4 +1,4 @@
-"""What nodes have beside what `tests.real_clusters` gives them.
+"""Additions to the node images of `tests.real_clusters`.
 
 Of the older version: the image of etcd that its kubeadm has by default, as upstream's templates
 name none. Of both:
@@ -56,7 +56,7 @@ wait $pid || true
 rm -rf /tmp/* /run/containerd
 """
 _MARK: Final = f"{OLD.version}-{NEW.version}-2"
-"""What an image was completed with; the number goes up with what is in it."""
+"""The mark of a completed image; its number goes up when the added files change."""
 TESTS: Final = "-tests"
 _LABEL: Final = "kapy.test.completed"
 

@@ -1,8 +1,8 @@
 """The program `docker` that kind calls, where a node of kind is a plane of kapy.
 
-Upstream's specs make management clusters with kind's library. Of what it runs, `docker run` starts
-a plane (`management`), `docker rm` ends it, and the rest is answered as it would be for a node
-whose kubeadm succeeds. `KAPY_SPECS_NODES` names the folder of the nodes.
+Upstream's specs make management clusters with kind's library. `docker run` starts a plane
+(`management`), `docker rm` ends it, and other commands answer as for a node whose kubeadm succeeds.
+`KAPY_SPECS_NODES` names the folder of the nodes.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _inspect(rest: list[str]) -> str:
 
 
 def _exec(rest: list[str]) -> str:
-    """What a command in a node prints."""
+    """Return the output of a command in a node."""
     while rest and rest[0].startswith("-"):
         rest = rest[2:] if rest[0] == "-e" else rest[1:]
     node, command = _folder() / rest[0], rest[1:]

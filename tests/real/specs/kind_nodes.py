@@ -1,4 +1,4 @@
-"""Where the nodes of kind are, which are planes (`kind_node`)."""
+"""The folder of the nodes of kind, which are planes (`kind_node`)."""
 
 from __future__ import annotations
 

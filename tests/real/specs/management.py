@@ -3,8 +3,9 @@
     python -m tests.real.specs.management FOLDER
 
 Upstream's clusterctl installs providers there, of old and of current releases. Their Deployments
-run as processes: programs of old releases were built from Go modules, current ones are kapy. What
-cert-manager does is done here: Secrets for Certificates, and trust in webhooks and CRDs.
+run as processes: programs of old releases were built from Go modules, current ones are kapy. This
+program takes the place of cert-manager: it writes the Secrets of Certificates, and the CA bundles
+of webhooks and CRDs.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from kapy.kube.yaml import dump_all
 from tests.real.specs import parts
 
 VERSIONS: Final = ("v1.11.1", "v1.12.1", "v1.13.0")
-"""What is released of the minor versions that the specs look for, whichever of them runs."""
+"""Releases of the minor versions that the specs look for, whichever of them runs."""
 CERT_MANAGER: Final = "cert-manager.yaml"
 _COMPONENTS: Final = {
     "core-components.yaml": ("core/config/default", "cluster-api-controller"),

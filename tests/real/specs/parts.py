@@ -35,7 +35,7 @@ NEEDED: Final = {
 
 
 def missing() -> str:
-    """What this machine lacks to run the specs, as one line; "" where it lacks nothing."""
+    """Return the programs that this machine lacks for the specs, as one line; "" if it has all."""
     lacks = [f"{name} ({how})" for name, how in NEEDED.items() if shutil.which(name) is None]
     return f"upstream's specs need {', '.join(lacks)}" if lacks else ""
 

@@ -24,7 +24,7 @@ LIMIT: Final = "60m"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a spec. log: its output."""
+    """The result of a spec. log: its output."""
 
     name: str
     passed: bool

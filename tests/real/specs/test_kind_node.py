@@ -1,4 +1,4 @@
-"""What kind is answered about nodes that are planes."""
+"""Answers to kind about nodes that are planes."""
 
 from __future__ import annotations
 

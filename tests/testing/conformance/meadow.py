@@ -96,7 +96,7 @@ OLD: Final[Mapping[str, Mapping[str, str]]] = {
         "status.initialized": "boolean",
     },
 }
-"""What the contract v1beta1 asks for beside them, or in another form."""
+"""Fields that the contract v1beta1 requires in addition, or in another form."""
 TEMPLATES: Final[dict[str, dict[str, str]]] = {
     f"{kind}Template": {"spec.template.spec": "object"} for kind in FIELDS
 }

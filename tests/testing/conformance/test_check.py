@@ -1,4 +1,4 @@
-"""What is judged, what is not, and what becomes of input that is no release."""
+"""The static checks: judged and skipped rules, and input that is not a release."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_build_servers_read_failures_and_what_was_left_out() -> None:
 
 
 class Reader(HTMLParser):
-    """What a browser shows, and the elements that it shows it with."""
+    """The text that a browser shows, and the elements of the page."""
 
     def __init__(self) -> None:
         super().__init__()

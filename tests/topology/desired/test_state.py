@@ -1,4 +1,4 @@
-"""What is made of a Cluster and its ClusterClass."""
+"""The desired objects of a Cluster and its ClusterClass."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Machinery:
 
 
 def names(state: ClusterState) -> dict[str, str]:
-    """What groups of workers are called, by their names in the topology."""
+    """Return the object names of groups of workers, by their names in the topology."""
     results = {name: md.object.metadata.name for name, md in state.machine_deployments.items()}
     return results | {name: mp.object.metadata.name for name, mp in state.machine_pools.items()}
 

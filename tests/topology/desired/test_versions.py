@@ -1,4 +1,4 @@
-"""Which version each part of a managed cluster gets, step by step."""
+"""The version of each part of a managed cluster, step by step."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def groups(*names: str, **annotated: str) -> Document:
 async def asked(
     current: ClusterState, change: Document | None = None, of_class: Document | None = None
 ) -> tuple[Asked, ClusterState]:
-    """What is desired next, of a Cluster that wants v1.34.0."""
+    """Return the request and the next desired state of a Cluster that wants v1.34.0."""
     current.cluster.spec.topology = cluster(change).spec.topology
     request = Asked(current)
     return request, await request.state(blueprint(current.cluster, of_class))

@@ -1,4 +1,4 @@
-"""What holds for every class with patches."""
+"""Properties of every class with patches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where templates are rendered, and how long they may take."""
+"""The rendering of templates inside or outside the event loop, and limits on the time."""
 
 from __future__ import annotations
 

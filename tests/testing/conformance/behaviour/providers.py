@@ -21,7 +21,7 @@ POOL: Final[Document] = {**dev_cluster("example"), "kind": "DevMachinePool"}
 
 
 def template_of(resource: Resource) -> Resource:
-    """Where templates of a kind are served."""
+    """Return the resource of the templates of a kind."""
     plural = f"{resource.kind.lower()}templates"
     return Resource(resource.group, resource.version, plural, f"{resource.kind}Template")
 

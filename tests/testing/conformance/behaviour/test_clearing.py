@@ -1,4 +1,4 @@
-"""What a provider made for the checks is gone in the end, whatever happens, or it is listed."""
+"""Objects that a provider made for the checks are always removed in the end, or listed."""
 
 from __future__ import annotations
 

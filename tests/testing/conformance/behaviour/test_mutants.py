@@ -169,8 +169,8 @@ def broken(report: Report) -> dict[str, list[str]]:
 @pytest.mark.parametrize(("role", "mutant"), [*cases(GOOD), *cases(WRONG)])
 async def test_each_mutant_breaks_its_rule_and_no_other(role: str, mutant: Mutant) -> None:
     expected = {text if text in RULES else f"{role}/{text}" for text in mutant.breaks}
-    # What starts a provider anew takes as long as all the rest: the good ones go through it, and
-    # those whose rule is found out there.
+    # Checks that restart a provider take as long as all others. Only good providers go through
+    # them, and mutants that break a rule of such a check.
     later = {check.stage for check in BEHAVIOUR if check.rule in expected}
     checks = [
         check for check in BEHAVIOUR if not check.stage or check.stage in later or not expected

@@ -1,4 +1,4 @@
-"""What is judged of a release: its kinds, with examples out of its templates or from the user."""
+"""The tested kinds of a release, with examples from its templates or from the user."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class HandControlPlane(ByHand):
         }
 
     async def _follow(self, document: Document, machine: Document) -> None:
-        """What changes in place."""
+        """Update the fields of a Machine that change in place."""
         template = document["spec"]["machineTemplate"]
         metadata = template.get("metadata") or {}
         wanted: Document = {"metadata": {part: metadata.get(part) or {} for part in metadata}}

@@ -1,4 +1,4 @@
-"""What providers that are written by hand have in common."""
+"""The common part of providers that are written by hand."""
 
 from __future__ import annotations
 
