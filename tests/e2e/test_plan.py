@@ -78,7 +78,7 @@ WAYS = {
     "taken": (f"apply -f - {ARGO}", TAKEN, TAKEN),
     "back": (f"apply -f - {SERVER}", "--field-manager=me", "--field-manager=me"),
 }
-"""How an object is created, how `kubectl apply` applies it again, and what the plan is told."""
+"""The commands that create an object and apply it again, and the options of the plan."""
 FOREIGN = '{"metadata":{"annotations":{"foreign":"1"},"labels":{"other":"1"}}}'
 
 

@@ -110,7 +110,7 @@ MANY = {
     "rangepools": 1,
     "secrets": (MACHINES - 4 + 1) + 2 * 5 + 1,  # of machines (a pool has one), of clusters, a shim
 }
-"""How many objects of each kind, by their names, come to be."""
+"""The number of objects of each kind that are ever created, by distinct names."""
 Owner = MachineDeployment | KubeadmControlPlane | MachinePool
 
 

@@ -87,7 +87,7 @@ def _go(*arguments: str) -> None:
 
 
 class Cluster:
-    """The objects of the manager, as another program reads them."""
+    """A client of the objects that the manager handles."""
 
     def __init__(self, shell: Shell) -> None:
         api = config.new_client_from_config(str(shell.home / ".kube" / "config"))

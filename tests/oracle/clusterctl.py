@@ -28,7 +28,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "generate-provider": as_generated,
     "generate-yaml": as_generated,
 }
-"""How the runs of a file are compared."""
+"""The comparison of the runs of each file."""
 STORIES: Final[Mapping[str, str]] = {
     "live": "tests.oracle.live",
     "management": "tests.oracle.management",

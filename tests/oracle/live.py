@@ -34,7 +34,7 @@ BY_COMMAND: Final[Mapping[tuple[str, ...], Replay]] = {
     ("describe", "get", "alpha"): _readings,
     ("move",): _moves,
 }
-"""How the runs of commands are replayed."""
+"""The functions that replay the runs of commands."""
 
 
 def replay(records: Iterable[Record]) -> list[Result]:

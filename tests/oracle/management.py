@@ -57,8 +57,10 @@ _GROUPS: Final = {
     "Service": "api/v1/services",
     "ServiceAccount": "api/v1/serviceaccounts",
 }
-"""Where the kinds are served that are compared. Namespaces are not, and what is in one that is gone
-here neither: how soon it goes is the namespace controller's business.
+"""The paths of the kinds that are compared.
+
+Namespaces are not compared, because the namespace controller decides when a deleted one is gone.
+For the same reason, objects in a deleted namespace are not compared.
 """
 
 

@@ -64,7 +64,7 @@ _IPTABLES: Final = (
     "usr/sbin/ipset",
     "usr/sbin/nft",
 )
-"""Files for kube-proxy: the programs that it runs, with all libraries of their plugins."""
+"""What kube-proxy runs, with all libraries of its plugins."""
 _LINKS: Final = {"lib": "usr/lib", "lib64": "usr/lib64", "sbin": "usr/sbin"}
 
 
@@ -101,7 +101,7 @@ def node_image(release: Release) -> str:
 
 
 def _mark(*names: str) -> str:
-    """Return a digest of the sources of images."""
+    """What images were made from."""
     texts = [path.read_text() for path in sorted((HERE / "node").iterdir())]
     texts += [(HERE / "network.yaml").read_text(), Path(__file__).read_text()]
     return hashlib.sha256("\n".join([*names, *texts]).encode()).hexdigest()[:12]

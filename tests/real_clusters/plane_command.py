@@ -37,7 +37,7 @@ class Kapy:
         return await self.manage(*arguments, "--data-dir", str(self.folder))
 
     async def manage(self, *arguments: str) -> str:
-        """The same of a command about the management cluster."""
+        """Run a command about the management cluster, and return its output."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "kapy.cli.main", *arguments),
             env=self._environment,

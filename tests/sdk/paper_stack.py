@@ -90,7 +90,7 @@ class PaperStacks(MachineControlPlaneProvider[Document]):
 
 
 class Hands:
-    """The role of core: Machines get Nodes and conditions, and go when no finalizer holds them."""
+    """The role of core: Machines get Nodes and conditions, and go when no hook holds them."""
 
     def __init__(self, bench: ProviderBench) -> None:
         self.client = Client(bench.transport, field_manager="core")

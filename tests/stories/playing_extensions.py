@@ -24,7 +24,7 @@ from tests.stories.recorded_calls import NAME, Session, plain, without_repeats
 from tests.stories.test_extensions import OPEN, discovered, running_with
 
 FORCED: Final = 2
-"""How often the recorder had each hook that may wait do so."""
+"""The number of times that the recorder had each blocking hook ask for a retry."""
 LASTS: Final = 20
 """Seconds that upstream's test extension takes to update a Machine."""
 IN_PLACE: Final = ("canupdatemachine", "canupdatemachineset", "updatemachine")

@@ -336,7 +336,7 @@ async def test_a_gate_that_is_closed_meanwhile_is_told() -> None:
 
 
 class FailingOnce(Interceptor):
-    """Every kind of write to an object fails once: before it reaches the server, or after it is done.
+    """Each kind of write to an object fails once: before it reaches the server, or once it is done.
 
     Writes of one kind have the same object, field manager and `MARKS` among their annotations.
     """

@@ -51,7 +51,7 @@ class Writes:
     def _note(self, request: Request) -> None:
         path = RANDOM.sub("-RANDOM", request.path)
         if path.endswith("/status"):
-            # How many changes one status tells depends on when events arrive.
+            # The number of changes in one status depends on the time at which events arrive.
             self.statuses += 1
         elif "/events" not in path:
             self.requests[request.method, path] += 1

@@ -21,7 +21,7 @@ FOLDERS: Final = (
     "/etc/kubernetes",
     "/usr/local/bin",
 )
-"""Where the cases write."""
+"""The folders to which the cases write."""
 
 HOSTNAME: Final = "machine-1"
 

@@ -44,7 +44,7 @@ SHORT: Final = {
     "apps/new_project.py",
     "apps/provider/",
 }
-"""Where a pattern may be quadratic, because its texts are short or the user's own."""
+"""Modules whose patterns may be quadratic, because their texts are short or the user's own."""
 
 
 NOT_OF_OTHERS: Final = frozenset(

@@ -116,7 +116,7 @@ class Dialect:
             return {**counts, "availableReplicas": replicas, "upToDateReplicas": replicas}
         return {**counts, "unavailableReplicas": 0, "updatedReplicas": replicas}
 
-    # How its kinds are declared.
+    # Definitions of its kinds.
 
     def crds(self) -> list[Document]:
         """The CRDs, with schemas that have the contract's fields and nothing to spare."""

@@ -24,7 +24,7 @@ EXTENSION: Final = "RuntimeExtensionProvider"
 becomes its own management cluster has none."""
 STEPS: Final = {"kcp-adoption": ("step1", "step2")}
 POLL: Final = "2s"
-"""How often the specs look; upstream's ten seconds suit slower clusters."""
+"""The polling interval of the specs; upstream's ten seconds suit slower clusters."""
 
 
 def written(folder: Path, kapy: str, spec: Spec) -> Path:

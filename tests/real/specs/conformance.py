@@ -31,7 +31,7 @@ PROGRAMS: Final = {
     "agnhost": ("build", f"{_KUBERNETES}/images/agnhost"),
     "e2e.test": ("test", "-vet=off", "-c", f"{_KUBERNETES}/e2e"),
 }
-"""How each is built; the last word is the package."""
+"""The Go command that builds each program; the last word is the package."""
 _REGISTRY: Final = "registry.k8s.io/e2e-test-images"
 POD_IMAGES: Final = {
     f"{_REGISTRY}/agnhost:2.63.0": Start(("/agnhost",), ("pause",)),

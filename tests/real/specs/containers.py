@@ -28,7 +28,7 @@ from tests.real_clusters.managers_image import IMAGE, build_image
 INSIDE: Final = "KAPY_SPECS_NAMESPACES"
 """Set in the namespaces."""
 SOCKET: Final = Path("/run/docker.sock")
-"""Where upstream's templates mount the engine's socket from."""
+"""The path from which upstream's templates mount the engine's socket."""
 NETWORK: Final = parts.HERE / "network.yaml"
 VARIABLES: Final = {
     "KUBERNETES_VERSION": parts.NEW.version,

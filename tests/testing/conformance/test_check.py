@@ -236,7 +236,7 @@ def test_a_kind_that_is_only_called_as_machines_are_is_none() -> None:
     draft.schema_of(pooled["spec"]["versions"][0], "status.ready", None)
     draft.components.append(pooled)
     assert check_release(draft.release()).with_state(State.BROKEN) == []
-    # Where there is no other, it is the machine, and wrong.
+    # Without another kind of machine, this kind counts as the machine, and violates the rule.
     draft.drop("MeadowMachine", "MeadowMachineTemplate")
     assert "infra-machine/provider-id" in {
         item.rule.id for item in check_release(draft.release()).with_state(State.BROKEN)

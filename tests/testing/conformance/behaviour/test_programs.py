@@ -76,7 +76,7 @@ async def test_what_was_not_looked_at_when_a_program_died_is_not_run(tmp_path: P
     checks = [check for check in BEHAVIOUR if check.role == "infra-machine" and not check.stage]
     report = await run_checks(provider, checks, clock=system_clock, light=True, timeouts=HASTE)
     assert 'ended with exit code 3: "the cloud is gone"' in report.trouble
-    # How many checks end before the program does depends on the machine.
+    # The number of checks that end before the program does depends on the machine.
     assert report.trouble in {item.reason for item in report.with_state(State.NOT_RUN)}
 
 
