@@ -6,12 +6,26 @@ import pytest
 
 from tests.library.sentences import PROGRAMS, files, riddle_openings, riddles
 
+EXEMPT = {
+    "tests/api/descriptions/test_properties.py",  # a pattern of such words
+    "tests/api/descriptions/test_sentences.py",  # examples
+    "tests/data/apiserver/normalise.py",  # as it was recorded
+    "tests/data/apiserver/replay.py",
+    "tests/hooks/test_faults.py",  # the heading of a document
+    "tests/library/sentences.py",
+    "tests/library/test_sentences.py",
+    "tests/real_clusters/images.py",  # its text marks the images that were built by it
+}
+
 
 def test_no_sentence_has_a_question_word_as_its_subject() -> None:
-    found = [
-        str(place) for path, text in files(PROGRAMS, ".py", ".md") for place in riddles(path, text)
+    places = [
+        str(place)
+        for path, text in files((*PROGRAMS, "benchmarks", "docs", "tests"), ".py", ".md")
+        if path not in EXEMPT
+        for place in riddles(path, text)
     ]
-    assert found == []
+    assert places == []
 
 
 def test_no_docstring_opens_with_a_question_word() -> None:

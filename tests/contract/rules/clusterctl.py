@@ -249,7 +249,7 @@ KEPT: Final = Kept(
         *(1, 3, 5, 6, 10, 26, 30, 34, 38, 54, 58, 64, 77, 117, 126, 153, 159, 171, 181, 191, 209),
         *(217, 225, 233, 239, 245, 253, 259, 267, 277, 283, 287, 297, 299, 305, 311, 319),
         *(331, 339),
-        # Who decides on the list of providers, and when.
+        # Decisions on the list of providers, and their times.
         *(36, 40, 42, 44, 50, 52),
         # Where else to read.
         *(28, 73, 147, 151),

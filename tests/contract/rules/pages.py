@@ -44,10 +44,10 @@ KEPT: Final = (
 _INDEX: Final = """\
 # Contracts
 
-What core and providers may expect of each other: every rule of the seven contract documents of
-v1.14, in our words, who has to keep it, who finds out whether it is kept, where kapy keeps it, and
-the tests that hold it. Both contract versions, v1beta1 and v1beta2, hold at the same time, object
-by object: the labels of a CRD say which one its objects keep.
+Core and providers rely on the rules of v1.14's seven contract documents. These pages list every
+rule in our words, with the side that has to keep it, the command that checks it, the place where
+kapy keeps it, and its tests. Both contract versions, v1beta1 and v1beta2, hold at the same time,
+object by object: the labels of a CRD say which one its objects keep.
 
 Rules have names, as `infra-machine/provider-id`, which is what [`kapy
 conformance`](../how-to/check-a-provider.md) calls them, too. **MUST**, **SHOULD** and **MAY** are

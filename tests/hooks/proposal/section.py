@@ -1,4 +1,4 @@
-"""What a section of the Runtime SDK proposal asks for, and the tests that show it."""
+"""Requirements of a section of the Runtime SDK proposal, and the tests that show them."""
 
 from __future__ import annotations
 
