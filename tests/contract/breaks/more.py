@@ -101,7 +101,7 @@ OTHER_PARTS: Final = (
     Break(
         "conditions of Cluster API's legacy type are not read",
         "conditions/v1beta1.py",
-        "            return _kept(entry)\n    return None\n",
+        "            return _decode_condition(entry)\n    return None\n",
         "            return None\n    return None\n",
         {
             "core/machine/test_status_v1beta1.py::test_infrastructure": each("conditions-read"),
