@@ -25,7 +25,7 @@ from kapy.kube.names import CONFIG_MAPS, EVENTS, SECRETS, Resource
 from kapy.sdk.provider import Provider, Right
 
 _WATCHED_ON_DEMAND: Final = {Machine.RESOURCE: MachinePool.RESOURCE}
-"""By kind that the SDK watches, the kind that it begins to watch when it first needs it."""
+"""Maps a kind that the SDK always watches to a kind that it begins to watch on first use."""
 _CORE: Final = frozenset(
     f"{item}.cluster.x-k8s.io" for item in ("addons", "bootstrap", "controlplane", "infrastructure")
 )
