@@ -11,7 +11,7 @@ import os
 import pytest
 
 from kapy.testing.simulation import SCENARIOS, exhaustive, random_runs, shrunk
-from kapy.testing.simulation.forking import always, in_rotation
+from kapy.testing.simulation.forking import always, in_rotation, sampled
 
 SOAK = bool(os.environ.get("KAPY_SOAK"))
 SECONDS = float(os.environ.get("KAPY_SOAK_SECONDS", "600"))
@@ -24,17 +24,19 @@ STALE = 15
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_fault_at_every_write(name: str) -> None:
     """One of the kinds in turn; all of them with `make soak`."""
-    selects = always if SOAK else in_rotation(WRITES)
+    share = SCENARIOS[name].share
+    selects = always if SOAK else sampled(in_rotation(WRITES), share)
     verdicts = exhaustive(SCENARIOS[name], SEED, WRITES, selects=selects)
     failing = [one for one in verdicts if one.violations]
     assert [shrunk(SCENARIOS[name], SEED, one).story for one in failing[:1]] == []
-    assert len(verdicts) > 10
+    assert len(verdicts) > 10 // share
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_caches_that_lag_behind(name: str) -> None:
+    every = STALE if SOAK else STALE * SCENARIOS[name].share
     verdicts = exhaustive(
-        SCENARIOS[name], SEED, ["stale"], selects=lambda point, _: point.number % STALE == 4
+        SCENARIOS[name], SEED, ["stale"], selects=lambda point, _: point.number % every == 4
     )
     failing = [one for one in verdicts if one.violations]
     assert [shrunk(SCENARIOS[name], SEED, one).story for one in failing[:1]] == []

@@ -12,14 +12,16 @@ from kapy.providers.inmemory.workload.etcd import Etcd
 
 class DurableEtcd(Etcd):
     """The members of one cluster. stopped: members whose machine is gone. changed: called after
-    each change by a machine or a request, with a description."""
+    each change by a machine or a request, with a description. dialed: called before each request
+    to a member."""
 
-    __slots__ = ("changed", "stopped")
+    __slots__ = ("changed", "dialed", "stopped")
 
     def __init__(self, cluster: str) -> None:
         super().__init__(cluster)
         self.stopped: set[str] = set()
         self.changed: list[Callable[[str], None]] = []
+        self.dialed: list[Callable[[], None]] = []
 
     @property
     def has_quorum(self) -> bool:
@@ -57,6 +59,8 @@ class DurableEtcd(Etcd):
 
     def dial(self, name: str) -> Transport:
         """Connect to one member. Raises Unreachable when it does not run, or without a quorum."""
+        for listener in self.dialed:
+            listener()
         if name in self.stopped:
             raise Unreachable(f"no etcd member answers on {name}")
         if not self.has_quorum:

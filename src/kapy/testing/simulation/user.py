@@ -11,7 +11,7 @@ from kapy.client.client import Client
 from kapy.kube import Document, Key, yaml
 from kapy.kube.errors import ApiError, Invalid, KapyError, NotFound
 from kapy.kube.http import ADMIN
-from kapy.kube.names import NODES
+from kapy.kube.names import NODES, Resource
 from kapy.testing.simulation.world import World
 
 NAMESPACE: Final = "default"
@@ -99,10 +99,27 @@ class User:
     async def apply_there(self, cluster: str, objects: Sequence[Document]) -> None:
         """Apply objects in a workload cluster."""
         self.world.trace.add("user", does="apply there", objects=len(objects))
+        client = self._client_there(cluster)
+        await self._insist(lambda: apply_manifests(client, objects))
+
+    async def patch_there(
+        self, cluster: str, resource: Resource, name: str, patch: Document, subresource: str = ""
+    ) -> None:
+        """Merge-patch an object of a workload cluster that has no namespace."""
+        client = self._client_there(cluster)
+        key = Key("", name)
+        await self._insist(lambda: client.patch(resource, key, patch, subresource=subresource))
+
+    async def delete_there(self, cluster: str, resource: Resource, name: str) -> None:
+        """Delete an object of a workload cluster that has no namespace."""
+        self.world.trace.add("user", does="delete there", object=f"{resource.kind}/{name}")
+        client = self._client_there(cluster)
+        await self._insist(lambda: client.delete(resource, Key("", name)))
+
+    def _client_there(self, cluster: str) -> Client:
         workload = self.world.cloud.get(Key(NAMESPACE, cluster))
         assert workload is not None
-        client = Client(workload.server.transport(ADMIN), field_manager="kubectl")
-        await self._insist(lambda: apply_manifests(client, objects))
+        return Client(workload.server.transport(ADMIN), field_manager="kubectl")
 
     async def sleep(self, seconds: float) -> None:
         """Let time pass."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.apiserver.store.watch_cache import WriteEvent
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.testing.simulation.etcd import DurableEtcd
 from kapy.testing.simulation.rules.lifecycle import LIFECYCLE_RULES
@@ -24,6 +24,7 @@ from kapy.testing.simulation.world import World
 
 ETCD_QUORUM: Final = Rule("etcd-quorum", "etcd keeps its quorum, whatever we remove.")
 ETCD_SIZE: Final = Rule("etcd-size", "etcd has at most one member more than desired.")
+OTHERS_ETCD: Final = Rule("others-etcd", "Nobody asks or changes an etcd of others.")
 NO_FAILURE: Final = Rule("no-failure", "No manager ends by itself.")
 PROGRESS: Final = Rule("progress", "Every goal is reached once the faults are over.")
 SAME_END: Final = Rule("same-end", "The end is that of the undisturbed run.")
@@ -40,6 +41,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *WAIT_RULES,
     ETCD_QUORUM,
     ETCD_SIZE,
+    OTHERS_ETCD,
     NO_FAILURE,
     PROGRESS,
     SAME_END,
@@ -97,6 +99,7 @@ class Referee:
         etcd = workload.etcd
         assert isinstance(etcd, DurableEtcd)
         etcd.changed.append(lambda what: self._on_etcd(workload.key, etcd, what))
+        etcd.dialed.append(lambda: self._on_etcd_request(workload.key))
         workload.server.store.listeners.append(lambda event: self._on_pod(workload, event))
 
     def _on_pod(self, workload: WorkloadCluster, event: WriteEvent) -> None:
@@ -109,9 +112,20 @@ class Referee:
         planes = self._scene.view.all("KubeadmControlPlane")
         if owner is None or is_deleting(owner) or not planes or is_deleting(planes[0]):
             return
+        if any(map(_has_others_etcd, planes)):
+            return
         if not etcd.has_quorum:
             state = f"{etcd.alive} of {len(etcd.members)} members run"
             self.report(ETCD_QUORUM, f"etcd of {cluster.name} lost its quorum ({state}): {what}")
         most = max(replicas_of(one) for one in planes) + 1
         if len(etcd.members) > max(most, 2) and "joined" in what:
             self.report(ETCD_SIZE, f"etcd has {len(etcd.members)} members, more than {most}")
+
+    def _on_etcd_request(self, cluster: Key) -> None:
+        if any(map(_has_others_etcd, self._scene.view.all("KubeadmControlPlane"))):
+            self.report(OTHERS_ETCD, f"etcd of {cluster.name} was asked, which belongs to others")
+
+
+def _has_others_etcd(plane: Document) -> bool:
+    configuration = plane["spec"]["kubeadmConfigSpec"].get("clusterConfiguration") or {}
+    return "external" in (configuration.get("etcd") or {})

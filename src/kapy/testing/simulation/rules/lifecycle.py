@@ -189,16 +189,26 @@ def scene_owner_uid(document: Document, kind: str) -> str:
     return ""
 
 
+_OWNERS: Final = (
+    "Cluster",
+    "Machine",
+    "MachineSet",
+    "MachineDeployment",
+    "MachinePool",
+    "KubeadmControlPlane",
+)
+
+
 def _orphans(scene: Scene) -> Iterator[str]:
     """In the end, everything that was created for something belongs to it."""
     existing = {
         str(one["metadata"]["uid"])
-        for kind in ("Cluster", "Machine", "MachineSet", "MachineDeployment", "KubeadmControlPlane")
+        for kind in _OWNERS
         for one in scene.view.all(kind)
     }
     for kind in ("DevMachine", "KubeadmConfig"):
         for one in scene.view.all(kind):
-            owner = scene_owner_uid(one, "Machine")
+            owner = scene_owner_uid(one, "Machine") or scene_owner_uid(one, "MachinePool")
             if cluster_name_of(one) and (not owner or owner not in existing):
                 yield f"{kind} {one['metadata']['name']} has no Machine"
     for cluster in scene.view.all("Cluster"):

@@ -19,6 +19,7 @@ from kapy.testing.simulation.scenarios.manifests import (
 )
 from kapy.testing.simulation.scenarios.restraint import RESTRAINT
 from kapy.testing.simulation.scenarios.scenario import Scenario
+from kapy.testing.simulation.scenarios.shapes import SHAPES
 from kapy.testing.simulation.user import User
 
 CONTROL_PLANE: Final = "meadow-cp"
@@ -195,6 +196,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         ),
         Scenario("delete", "The cluster is deleted.", _delete, _plain_1_1),
         *RESTRAINT,
+        *SHAPES,
     )
 }
 

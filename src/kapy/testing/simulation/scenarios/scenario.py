@@ -13,7 +13,8 @@ from kapy.testing.simulation.user import User
 class Scenario:
     """A scenario. prepare: runs without faults, up to the state in which the scenario begins.
     play: what happens under faults. text: one line of help. seconds: how long the undisturbed run
-    may take at most. provider: takes the place of the in-memory one.
+    may take at most. provider: takes the place of the in-memory one. share: `make exhaustive` tries
+    one point in so many.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Scenario:
     prepare: Callable[[User], Awaitable[None]] | None = None
     seconds: float = 20.0
     provider: CustomProvider | None = None
+    share: int = 1
 
     @property
     def options(self) -> str:
