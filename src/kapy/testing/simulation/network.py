@@ -82,6 +82,7 @@ class ManagerState:
         self.unavailable_until = -1.0
         self.stopped_until = -1.0
         self.workload_down_until = -1.0
+        self.hooks_down_until = -1.0
 
 
 class Process(Protocol):

@@ -27,6 +27,7 @@ class PointKind(Enum):
     READ = "r"
     EVENT = "e"
     WORKLOAD = "k"
+    HOOK = "h"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -58,7 +59,8 @@ class FaultKind:
     text: str
 
 
-_W, _R, _E, _K = PointKind.WRITE, PointKind.READ, PointKind.EVENT, PointKind.WORKLOAD
+_W, _R, _E = PointKind.WRITE, PointKind.READ, PointKind.EVENT
+_K, _H = PointKind.WORKLOAD, PointKind.HOOK
 
 
 def _kind(name: str, text: str, *points: PointKind) -> FaultKind:
@@ -70,8 +72,8 @@ FAULT_KINDS: Final[Mapping[str, FaultKind]] = {
     for one in (
         _kind("crash-before", "the manager ended before it sent the request", _W),
         _kind("crash-after", "the manager ended after the write was stored", _W),
-        _kind("lost-request", "the request was lost, and nothing was stored", _W, _R, _K),
-        _kind("lost-reply", "the reply was lost after the request was processed", _W, _R, _K),
+        _kind("lost-request", "the request was lost, and nothing was stored", _W, _R, _K, _H),
+        _kind("lost-reply", "the reply was lost after the request was processed", _W, _R, _K, _H),
         _kind("late", "the request ran into its deadline and was applied a minute later", _W),
         _kind("conflict", "the server answered 409", _W),
         _kind("conflict-storm", "the next ten writes of the manager got a 409", _W),
@@ -86,6 +88,11 @@ FAULT_KINDS: Final[Mapping[str, FaultKind]] = {
         _kind("watch-broken", "the watch ended", _E),
         _kind("repeated", "the watch sent the event twice", _E),
         _kind("workload-down", "the workload cluster did not answer for two minutes", _K),
+        _kind("hook-down", "no extension could be reached for a minute", _H),
+        _kind("hook-timeout", "the extension did not answer in time", _H),
+        _kind("hook-failed", "the extension answered 500", _H),
+        _kind("hook-refused", "the extension answered that it failed", _H),
+        _kind("hook-nonsense", "the extension answered what cannot be read", _H),
     )
 }
 
@@ -108,7 +115,7 @@ def fault_kind(name: str) -> FaultKind:
     return FAULT_KINDS[name]
 
 
-_FAULT: Final = re.compile(r"([a-z-]+)@([a-z-]+):([wrek])([1-9][0-9]{0,8})")
+_FAULT: Final = re.compile(r"([a-z-]+)@([a-z-]+):([wrekh])([1-9][0-9]{0,8})")
 
 
 def parse_fault(text: str) -> Fault:

@@ -11,6 +11,7 @@ from typing import Final
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service, run_together
+from kapy.api.features import FeatureGates
 from kapy.apps.manager.programs import PROGRAMS, Connections
 from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig
 from kapy.client.kubeconfig import Kubeconfig
@@ -20,6 +21,7 @@ from kapy.engine.options import ManagerOptions
 from kapy.engine.private_keys import USUAL, PrivateKeyPool
 from kapy.engine.result import Result
 from kapy.engine.runtime import Runtime
+from kapy.hooks.extension import Extension
 from kapy.hooks.transport import HookTransport
 from kapy.kube import Key
 from kapy.kube.http import Transport
@@ -27,6 +29,7 @@ from kapy.kube.pki import Algorithm, new_key
 from kapy.providers.docker import Host
 from kapy.providers.inmemory import InMemoryClusters
 from kapy.testing.simulation.custom_provider import Instance
+from kapy.testing.simulation.extension import HookNetwork
 from kapy.testing.simulation.network import (
     ManagerNetwork,
     ManagerState,
@@ -62,7 +65,7 @@ def _no_engine() -> Engine:
 @dataclass(frozen=True, slots=True)
 class Machinery:
     """The environment of all processes. transport: the API server. spawn: starts a task.
-    provider: that of the user, if any."""
+    provider: that of the user, if any. extension: that of the run, if any."""
 
     transport: Callable[[], Transport]
     in_memory: InMemoryClusters
@@ -73,6 +76,8 @@ class Machinery:
     failed: Callable[[str, BaseException], None]
     reconciled: dict[str, int] = field(default_factory=dict)
     provider: Instance | None = None
+    extension: Extension | None = None
+    gates: FeatureGates = EMBEDDED_GATES
 
 
 class ManagerProcess:
@@ -113,7 +118,7 @@ class ManagerProcess:
 
     async def _work(self) -> None:
         shared = self._shared
-        options = ManagerOptions(gates=EMBEDDED_GATES)
+        options = ManagerOptions(gates=shared.gates)
         name = MANAGERS.get(self.manager)
         runtime = self.runtime = Runtime.on(
             ManagerNetwork(shared.transport(), self, shared.network),
@@ -137,7 +142,7 @@ class ManagerProcess:
         """Add the controllers of a program; returns its other services."""
         shared = self._shared
         connections = Connections(
-            extension_transport=_no_extensions,
+            extension_transport=self._extensions,
             connect=self._connect,
             pods=lambda _: self,
             in_memory=shared.in_memory,
@@ -161,6 +166,11 @@ class ManagerProcess:
     def _connect(self, kubeconfig: Kubeconfig) -> Transport:
         there = self._shared.in_memory.dial(kubeconfig)
         return WorkloadNetwork(there, self, self._shared.network)
+
+    def _extensions(self) -> HookTransport:
+        extension = self._shared.extension
+        assert extension is not None, "the RuntimeSDK gate is closed"
+        return HookNetwork(extension, self, self._shared.network)
 
     def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
         """Connect to the etcd member on a node. Raises Unreachable."""
@@ -214,6 +224,3 @@ class Manager:
             timer.cancel()
             self.processes.remove(process)
 
-
-def _no_extensions() -> HookTransport:
-    raise AssertionError("the RuntimeSDK gate is closed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Final
 
 from kapy._aio.clock import Clock, loop_clock
@@ -25,6 +26,7 @@ from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.sdk import Endpoint
 from kapy.testing.simulation.custom_provider import PROVIDER, CustomProvider
 from kapy.testing.simulation.etcd import DurableEtcd
+from kapy.testing.simulation.extension import NewExtension
 from kapy.testing.simulation.machine_boot import MachineBoot
 from kapy.testing.simulation.network import Decide, Network
 from kapy.testing.simulation.processes import MANAGERS, Machinery, Manager
@@ -36,6 +38,10 @@ RESOURCES: Final[Mapping[str, Resource]] = {
 }
 HISTORY: float = 1 << 40
 """The limit of a server's history: it must not depend on the size of random keys."""
+
+
+EXTENSION_GATES: Final = replace(EMBEDDED_GATES, runtime_sdk=True, in_place_updates=True)
+"""The gates of a management cluster with an extension."""
 
 
 class Cloud(InMemoryClusters):
@@ -63,13 +69,22 @@ class World:
 
     client: acts as the administrator, without faults. failures: managers that failed by themselves.
     provider: the infrastructure, None for the in-memory one; instance: of this run. resources: by
-    kind; a provider's kinds have the names of those whose place they take.
+    kind; a provider's kinds have the names of those whose place they take. extension: of this run,
+    None without one.
     """
 
-    def __init__(self, seed: int, decide: Decide, provider: CustomProvider | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        decide: Decide,
+        provider: CustomProvider | None = None,
+        extension: NewExtension | None = None,
+    ) -> None:
         self.seed = seed
         self.provider = provider
         self.instance = None if provider is None else provider.new()
+        self.extension = None if extension is None else extension()
+        self.gates = EMBEDDED_GATES if extension is None else EXTENSION_GATES
         self.resources: Mapping[str, Resource] = {
             **RESOURCES,
             **({} if provider is None else provider.resources),
@@ -80,7 +95,7 @@ class World:
         self.trace = Trace(self.now)
         self.network = Network(seed, self.trace, decide)
         self.cloud = Cloud(self.clock, seed)
-        rules = AdmissionRules(EMBEDDED_GATES)
+        rules = AdmissionRules(self.gates)
         self.server = Server.open(
             None, clock=self.clock, admission=(rules,), convert=convert_documents
         )
@@ -143,6 +158,8 @@ class World:
             failed=self._failed,
             reconciled=self.reconciled,
             provider=self.instance,
+            extension=None if self.extension is None else self.extension.extension,
+            gates=self.gates,
         )
         self.network.spawn = self.spawn
         failure: Exception | None = None

@@ -8,6 +8,7 @@ from kapy.apiserver.store.watch_cache import WriteEvent
 from kapy.kube import Document, Key
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.testing.simulation.etcd import DurableEtcd
+from kapy.testing.simulation.rules.hooks import HOOK_RULES
 from kapy.testing.simulation.rules.lifecycle import LIFECYCLE_RULES
 from kapy.testing.simulation.rules.machines import MACHINE_RULES
 from kapy.testing.simulation.rules.restraint import RESTRAINT_RULES, pod_violation
@@ -39,6 +40,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *LIFECYCLE_RULES,
     *RESTRAINT_RULES,
     *WAIT_RULES,
+    *HOOK_RULES,
     ETCD_QUORUM,
     ETCD_SIZE,
     OTHERS_ETCD,

@@ -7,6 +7,7 @@ from typing import Final
 
 from kapy.kube.errors import KapyError
 from kapy.testing.simulation.scenarios.goals import available_with, nothing_is_left, without
+from kapy.testing.simulation.scenarios.hooked import HOOKED
 from kapy.testing.simulation.scenarios.manifests import (
     CLUSTER,
     HEALTH_CHECKS,
@@ -197,6 +198,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         Scenario("delete", "The cluster is deleted.", _delete, _plain_1_1),
         *RESTRAINT,
         *SHAPES,
+        *HOOKED,
     )
 }
 

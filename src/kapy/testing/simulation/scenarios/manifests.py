@@ -242,6 +242,17 @@ def plain_cluster(*, control_planes: int = 1, workers: int = 2) -> list[Document
     ]
 
 
+def another_template(name: str) -> Document:
+    """Return a template of machines whose Nodes take longer."""
+    [machines] = yaml.load_all(_MACHINES.replace('"1s"', '"1500ms"'))
+    return {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+        "kind": "DevMachineTemplate",
+        "metadata": {"name": name, "namespace": "default"},
+        **machines,
+    }
+
+
 def guarded_workload() -> list[Document]:
     """Return a Deployment, and a budget that allows no disruption of its Pods."""
     return [*yaml.load_all(_WORKLOAD), budget(4)]

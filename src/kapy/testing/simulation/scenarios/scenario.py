@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from kapy.testing.simulation.custom_provider import CustomProvider
+from kapy.testing.simulation.extension import NewExtension
 from kapy.testing.simulation.user import User
 
 
@@ -14,7 +15,7 @@ class Scenario:
     """A scenario. prepare: runs without faults, up to the state in which the scenario begins.
     play: what happens under faults. text: one line of help. seconds: how long the undisturbed run
     may take at most. provider: takes the place of the in-memory one. share: `make exhaustive` tries
-    one point in so many.
+    one point in so many. extension: returns the extension of a run, and opens the gates for it.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Scenario:
     seconds: float = 20.0
     provider: CustomProvider | None = None
     share: int = 1
+    extension: NewExtension | None = None
 
     @property
     def options(self) -> str:

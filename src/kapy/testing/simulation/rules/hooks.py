@@ -1,0 +1,75 @@
+"""Rules about extensions: a step waits for the hook that holds it up, and each hook is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kapy.testing.simulation.rules.rule import Rule, Scene, Write, cluster_name_of, is_deleting
+
+_TOPOLOGY: Final = "topology.cluster.x-k8s.io/owned"
+_FOLLOWERS: Final = {
+    "BeforeClusterUpgrade": "AfterClusterUpgrade",
+    "BeforeControlPlaneUpgrade": "AfterControlPlaneUpgrade",
+    "BeforeWorkersUpgrade": "AfterWorkersUpgrade",
+}
+
+
+def _held(scene: Scene, write: Write) -> Iterator[str]:
+    """No step is taken before an extension has allowed it."""
+    extension = scene.world.extension
+    if extension is None or extension.asked is None:
+        return
+    if _TOPOLOGY not in (write.document["metadata"].get("labels") or {}):
+        return
+    cluster = cluster_name_of(write.document)
+    for hook, version in _needed(scene, write, cluster):
+        if (hook, cluster, version) not in extension.allowed:
+            yield f"{write.kind} {write.name} was written before {hook} {version} allowed it"
+
+
+def _needed(scene: Scene, write: Write, cluster: str) -> Iterator[tuple[str, str]]:
+    """Return the hooks that must have allowed a write, each with its version."""
+    if write.kind == "KubeadmControlPlane":
+        before = None if write.old is None else write.old["spec"]["version"]
+        after = None if write.new is None else write.new["spec"]["version"]
+        if write.is_new:
+            yield "BeforeClusterCreate", ""
+        elif after is not None and after != before:
+            yield "BeforeControlPlaneUpgrade", after
+    elif write.kind == "MachineDeployment" and write.old is not None and write.new is not None:
+        before, after = (one["spec"]["template"]["spec"] for one in (write.old, write.new))
+        if before.get("version") != after.get("version"):
+            yield "BeforeWorkersUpgrade", after["version"]
+            yield "AfterControlPlaneUpgrade", after["version"]
+    owner = scene.view.get("Cluster", cluster)
+    is_deleted = owner is not None and is_deleting(owner)
+    if is_deleted and write.begins_deletion and write.kind in _DELETED:
+        yield "BeforeClusterDelete", ""
+
+
+_DELETED: Final = ("KubeadmControlPlane", "MachineDeployment", "DevCluster")
+
+
+def _called(scene: Scene) -> Iterator[str]:
+    """In the end every hook that follows a step was called."""
+    extension = scene.world.extension
+    if extension is None or extension.asked is None:
+        return
+    clusters = {one["metadata"]["name"]: one for one in scene.view.all("Cluster")}
+    for hook, cluster, version in sorted(extension.allowed):
+        follower = _FOLLOWERS.get(hook)
+        if follower and cluster in clusters and (follower, cluster, version) not in extension.asked:
+            yield f"{follower} was not called for Cluster {cluster} and {version}"
+    for name, cluster in clusters.items():
+        initialized = ((cluster.get("status") or {}).get("initialization") or {}).get(
+            "controlPlaneInitialized"
+        )
+        call = ("AfterControlPlaneInitialized", name, "")
+        if initialized and cluster["spec"].get("topology") and call not in extension.asked:
+            yield f"AfterControlPlaneInitialized was not called for Cluster {name}"
+
+
+HOOK_RULES: Final = (
+    Rule("hooks", "Each step waits for its hook, and each hook is called.", _held, _called),
+)
