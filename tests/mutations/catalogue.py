@@ -12,6 +12,7 @@ from tests.mutations.cluster_mutations import ALL_CLUSTER_MUTATIONS
 from tests.mutations.control_plane_mutations import CONTROL_PLANES
 from tests.mutations.model_mutations import MODELS
 from tests.mutations.mutation import Mutation
+from tests.mutations.shape_mutations import OTHER_SHAPES
 from tests.mutations.simulation_mutations import SIMULATED
 from tests.mutations.worker_mutations import (
     MACHINE_DEPLOYMENTS,
@@ -30,4 +31,5 @@ CATALOGUE: Final[tuple[Mutation, ...]] = (
     *ALL_CLUSTER_MUTATIONS,
     *MODELS,
     *SIMULATED,
+    *OTHER_SHAPES,
 )

@@ -95,6 +95,17 @@ FINDERS: Final[Mapping[str, str]] = {
     "the infrastructure goes before the control plane": "delete",
     "workers upgrade before the control plane is stable": "upgrade-class",
     "a MachineSet's name changes between attempts": "create@lost-reply@core:w8,stale@core:e11",
+    "an etcd of others is taken for that of the control plane": "external-etcd",
+    "no volume is waited for": "volumes",
+    "a control plane is upgraded although a hook holds it up": "hooks-upgrade",
+    "workers are upgraded although a hook holds them up": "hooks-upgrade",
+    "a Cluster is deleted although a hook holds it up": "hooks-delete",
+    "a Cluster is created although a hook holds it up": "hooks-create",
+    "an update in place is over with its first answer": "in-place",
+    "a pool makes a machine under another name after a lost reply": (
+        "pool@lost-reply@infrastructure:w12,stale@infrastructure:e40"
+    ),
+    "a MachinePool goes before its infrastructure": "delete-pool",
 }
 """The finder of each mutation, by its name."""
 

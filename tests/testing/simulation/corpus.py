@@ -42,4 +42,10 @@ CORPUS: Final = (
         "the boot data of a former Machine of the same name was taken for that of the new one",
     ),
     Entry("scale-workers", 0, "late@core:w12", "a write that comes after its decision is old"),
+    Entry(
+        "pool",
+        0,
+        "lost-reply@infrastructure:w12,stale@infrastructure:e40",
+        "a machine of a pool whose creation is not known yet has a name",
+    ),
 )

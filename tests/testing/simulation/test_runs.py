@@ -50,13 +50,14 @@ def test_another_seed_gives_another_trace() -> None:
 @pytest.mark.parametrize("kind", sorted(FAULT_KINDS))
 def test_a_cluster_comes_up_in_spite_of(kind: str) -> None:
     """Each kind of fault in the middle of the points where it may happen."""
-    points = baseline_of("create", 0).points
+    scenario = SCENARIOS["hooks-create" if PointKind.HOOK in FAULT_KINDS[kind].points else "create"]
+    points = baseline_of(scenario.name, 0).points
     letters = {one.value for one in FAULT_KINDS[kind].points}
     manager, letter = max(
         (one for one in points if one[1] in letters), key=lambda one: (points[one], one)
     )
     fault = Fault(kind, Point(manager, letter, points[manager, letter] // 2 + 1))
-    outcome = play(CREATE, 0, [fault])
+    outcome = play(scenario, 0, [fault])
     assert outcome.violations == []
     assert [one["point"] for one in outcome.steps if one["what"] == "fault"] == [str(fault.point)]
     assert PointKind(letter) in FAULT_KINDS[kind].points

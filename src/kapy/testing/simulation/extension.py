@@ -44,11 +44,13 @@ class SimulatedExtension:
     """The extension of one run; it outlives every manager.
 
     asked, allowed: calls of lifecycle hooks, None for an extension of which this is not known.
+    updating: the names of Machines whose update has begun and goes on.
     """
 
     extension: Extension
     asked: set[Call] | None = None
     allowed: set[Call] = field(default_factory=set)
+    updating: set[str] = field(default_factory=set)
 
 
 NewExtension = Callable[[], SimulatedExtension]
@@ -64,7 +66,7 @@ def holding_extension() -> SimulatedExtension:
             _add_gate(result, hook)
         elif hook.tags == LIFECYCLE:
             _add_witness(result, hook)
-    _add_updates(extension)
+    _add_updates(result)
     return result
 
 
@@ -100,7 +102,8 @@ def _add_witness(result: SimulatedExtension, hook: AnyHook) -> None:
     result.extension.handles(hook, name=hook.name.lower())(handler)
 
 
-def _add_updates(extension: Extension) -> None:
+def _add_updates(result: SimulatedExtension) -> None:
+    extension = result.extension
     begun: set[str] = set()
 
     async def can_update_machine(request: Any) -> Any:
@@ -112,9 +115,12 @@ def _add_updates(extension: Extension) -> None:
     async def update_machine(request: Any) -> Any:
         desired = request.desired
         change = repr((desired.machine, desired.infrastructure_machine["spec"]))
+        name = desired.machine["metadata"]["name"]
         if change not in begun:
             begun.add(change)
+            result.updating.add(name)
             return UPDATE_MACHINE.response.wait(UPDATE, "the update goes on")
+        result.updating.discard(name)
         return UPDATE_MACHINE.response()
 
     extension.handles(CAN_UPDATE_MACHINE, name="can-update-machine")(can_update_machine)

@@ -223,4 +223,3 @@ class Manager:
         finally:
             timer.cancel()
             self.processes.remove(process)
-

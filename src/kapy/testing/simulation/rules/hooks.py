@@ -8,6 +8,7 @@ from typing import Final
 from kapy.testing.simulation.rules.rule import Rule, Scene, Write, cluster_name_of, is_deleting
 
 _TOPOLOGY: Final = "topology.cluster.x-k8s.io/owned"
+_MARK: Final = "in-place-updates.internal.cluster.x-k8s.io/update-in-progress"
 _FOLLOWERS: Final = {
     "BeforeClusterUpgrade": "AfterClusterUpgrade",
     "BeforeControlPlaneUpgrade": "AfterControlPlaneUpgrade",
@@ -57,10 +58,10 @@ def _called(scene: Scene) -> Iterator[str]:
     if extension is None or extension.asked is None:
         return
     clusters = {one["metadata"]["name"]: one for one in scene.view.all("Cluster")}
-    for hook, cluster, version in sorted(extension.allowed):
+    for hook, owner, version in sorted(extension.allowed):
         follower = _FOLLOWERS.get(hook)
-        if follower and cluster in clusters and (follower, cluster, version) not in extension.asked:
-            yield f"{follower} was not called for Cluster {cluster} and {version}"
+        if follower and owner in clusters and (follower, owner, version) not in extension.asked:
+            yield f"{follower} was not called for Cluster {owner} and {version}"
     for name, cluster in clusters.items():
         initialized = ((cluster.get("status") or {}).get("initialization") or {}).get(
             "controlPlaneInitialized"
@@ -70,6 +71,17 @@ def _called(scene: Scene) -> Iterator[str]:
             yield f"AfterControlPlaneInitialized was not called for Cluster {name}"
 
 
+def _updates(scene: Scene, write: Write) -> Iterator[str]:
+    """A Machine is marked as updated after the extension has said so."""
+    extension, old, new = scene.world.extension, write.old, write.new
+    if extension is None or write.kind != "Machine" or old is None or new is None:
+        return
+    was, is_marked = (_MARK in (one["metadata"].get("annotations") or {}) for one in (old, new))
+    if was and not is_marked and write.name in extension.updating and not is_deleting(new):
+        yield f"the update of Machine {write.name} ended while the extension was at work"
+
+
 HOOK_RULES: Final = (
+    Rule("in-place", "An update in place ends when the extension says so.", _updates),
     Rule("hooks", "Each step waits for its hook, and each hook is called.", _held, _called),
 )

@@ -144,6 +144,8 @@ _OWNED: Final = {
     "MachineSet": "Machine",
     "MachineDeployment": "MachineSet",
     "KubeadmControlPlane": "Machine",
+    "MachinePool": "DevMachinePool",
+    "DevMachinePool": "DevMachine",
 }
 
 
@@ -201,11 +203,7 @@ _OWNERS: Final = (
 
 def _orphans(scene: Scene) -> Iterator[str]:
     """In the end, everything that was created for something belongs to it."""
-    existing = {
-        str(one["metadata"]["uid"])
-        for kind in _OWNERS
-        for one in scene.view.all(kind)
-    }
+    existing = {str(one["metadata"]["uid"]) for kind in _OWNERS for one in scene.view.all(kind)}
     for kind in ("DevMachine", "KubeadmConfig"):
         for one in scene.view.all(kind):
             owner = scene_owner_uid(one, "Machine") or scene_owner_uid(one, "MachinePool")

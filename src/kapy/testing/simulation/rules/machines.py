@@ -18,6 +18,7 @@ from kapy.testing.simulation.rules.rule import (
 )
 from kapy.testing.simulation.user import condition_of, is_control_plane, is_true
 
+_POOL_VERSION: Final = "machine.inmemory.infrastructure.cluster.x-k8s.io/version"
 RECENT: Final = 30.0
 """Seconds for which a former number of replicas excuses a creation that was decided before."""
 
@@ -43,6 +44,8 @@ def _allowed(scene: Scene, owner: Document) -> int:
 
 def _one_for_each_slot(scene: Scene, write: Write) -> Iterator[str]:
     _remember_replicas(scene, write)
+    if write.kind == "DevMachine" and write.is_new:
+        yield from _one_for_each_instance(scene, write)
     if write.kind != "Machine" or not write.is_new:
         return
     machine = write.document
@@ -56,6 +59,24 @@ def _one_for_each_slot(scene: Scene, write: Write) -> Iterator[str]:
         if count > (most := _allowed(scene, owner) + _surge(owner)):
             name = owner["metadata"]["name"]
             yield f"KubeadmControlPlane {name} has {count} Machines, more than {most}"
+
+
+def _one_for_each_instance(scene: Scene, write: Write) -> Iterator[str]:
+    """A pool has no more machines of one version than are desired."""
+    owner = scene.owner(write.document, "DevMachinePool")
+    pool = None if owner is None else scene.owner(owner, "MachinePool")
+    if owner is None or pool is None:
+        return
+    mine = _pool_version(write.document)
+    alike = [one for one in scene.owned("DevMachine", owner) if _pool_version(one) == mine]
+    count = sum(not is_deleting(one) for one in alike)
+    if count > (most := _allowed(scene, pool)):
+        name = pool["metadata"]["name"]
+        yield f"MachinePool {name} has {count} machines of {mine}, more than {most}"
+
+
+def _pool_version(machine: Document) -> str:
+    return str((machine["metadata"].get("annotations") or {}).get(_POOL_VERSION, ""))
 
 
 def _one_set_for_each_template(scene: Scene, write: Write) -> Iterator[str]:

@@ -100,4 +100,3 @@ def attached_volume(node: str) -> list[Document]:
         },
     }
     return [volume, attachment]
-

@@ -79,7 +79,9 @@ async def _delete_pool(user: User) -> None:
 
 
 async def _with_etcd(user: User) -> None:
-    await user.apply(with_external_etcd(plain_cluster(control_planes=3, workers=0), user.world.clock()))
+    await user.apply(
+        with_external_etcd(plain_cluster(control_planes=3, workers=0), user.world.clock())
+    )
     await user.until("the cluster is available", available_with(3, 0))
 
 
