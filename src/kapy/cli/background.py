@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -236,11 +235,12 @@ def _arguments(options: PlaneOptions, folder: Folder) -> Iterator[str]:
 
 def last_words(log: Path) -> str:
     """Return why a plane ended before it was ready, from its log."""
+    from kapy.node_agent.full_disk import disk_trouble
+
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    if not lines and not shutil.disk_usage(log.parent).free:
+    if not lines and (trouble := disk_trouble(log.parent)):
         return (
-            f"the management plane ended before it was ready: the disk of {log.parent} is full; "
-            "make room, or use another --data-dir"
+            f"the management plane ended before it was ready: {trouble}, or use another --data-dir"
         )
     if not lines:
         return f"the management plane ended before it was ready, and said nothing in {log}"

@@ -1,4 +1,4 @@
-"""Full disks under the agent's own folder: recognised, and told with the way out."""
+"""Full disks under a folder of kapy: how they are recognised, and the sentence about them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def full_disk(folder: Path) -> str:
 
 
 def disk_trouble(folder: Path) -> str:
-    """The same if the disk is full now, "" if it is not."""
+    """The sentence if the disk that holds this folder is full now, "" if it is not."""
     try:
         disk = os.statvfs(folder)
     except OSError:
