@@ -40,9 +40,9 @@ class Point:
 @pytest.fixture(autouse=True)
 def _forget() -> Iterator[None]:
     """Clear the cache of installed hooks, which are fixed in a program but not in these tests."""
-    catalog._installed.cache_clear()
+    catalog._installed_hooks.cache_clear()
     yield
-    catalog._installed.cache_clear()
+    catalog._installed_hooks.cache_clear()
 
 
 def install(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> None:

@@ -184,8 +184,8 @@ class PaperHost:
         """Run a command as an SSH server does."""
         self.commands += 1
         result = subprocess.run(
-            ["/bin/sh", "-c", self._moved(command)],
-            input=self._moved_archive(stdin) if b"\0" in stdin else self._moved(stdin),
+            ["/bin/sh", "-c", self._move(command)],
+            input=self._moved_archive(stdin) if b"\0" in stdin else self._move(stdin),
             capture_output=True,
             env={"PATH": f"{self.root}/bin:/usr/bin:/bin", "HOME": str(self.root)},
             cwd=self.root,
@@ -193,7 +193,7 @@ class PaperHost:
         )
         return result.returncode, result.stdout, result.stderr
 
-    def _moved(self, text: bytes) -> bytes:
+    def _move(self, text: bytes) -> bytes:
         base = str(self.root).encode()
         return _PATH.sub(lambda match: base + match[0], text)
 
@@ -206,7 +206,7 @@ class PaperHost:
                 assert content is not None
                 text = content.read()
                 if not member.name.endswith(".in"):
-                    text = self._moved(text)
+                    text = self._move(text)
                 member.size = len(text)
                 after.addfile(member, io.BytesIO(text))
         return result.getvalue()

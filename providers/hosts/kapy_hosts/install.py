@@ -83,7 +83,7 @@ def install_steps(install: Install | None, version: str, architecture: str) -> l
     if install.repository is not None:
         repository = install.repository
         text = _PACKAGES.format(
-            url=_quoted(repository.url, version, architecture),
+            url=_quote(repository.url, version, architecture),
             number=version.removeprefix("v"),
             version=shlex.quote(version),
         )
@@ -91,12 +91,12 @@ def install_steps(install: Install | None, version: str, architecture: str) -> l
         return [BootStep(entry, text, repository.key.encode(), again=True)]
     if install.archive is not None:
         text = _DOWNLOAD.format(
-            url=_quoted(install.archive.url, version, architecture), sha256=shlex.quote(install.archive.sha256)
+            url=_quote(install.archive.url, version, architecture), sha256=shlex.quote(install.archive.sha256)
         )
         entry = f"install.archive ({install.archive.url})"
         copy = _copy("install.archive", shlex.quote(DOWNLOADS), version)
         return [BootStep(entry, text, again=True), copy]
-    folder = _quoted(install.folder, version, architecture)
+    folder = _quote(install.folder, version, architecture)
     return [_copy(f"install.folder ({install.folder})", folder, version)]
 
 
@@ -105,7 +105,7 @@ def _copy(entry: str, folder: str, version: str) -> BootStep:
     return BootStep(entry, text, script("kubelet.service").encode(), again=True)
 
 
-def _quoted(text: str, version: str, architecture: str) -> str:
+def _quote(text: str, version: str, architecture: str) -> str:
     minor = ".".join(version.split(".")[:2])
     for name, value in (("version", version), ("minor", minor), ("arch", architecture)):
         text = text.replace(f"{{{name}}}", value)

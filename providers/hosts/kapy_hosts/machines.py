@@ -86,7 +86,7 @@ class Machines(InfraMachineProvider[HostMachine]):
     async def reconcile_normal(self, context: Context) -> Provisioned | Waiting:
         host = self._claims.of(claim_id(context))
         if context.object.spec.provider_id:
-            return await self._provisioned(context, host)
+            return await self._provision(context, host)
         if host is None:
             try:
                 host = await self._claims.take(self._request(context), self._now())
@@ -95,7 +95,7 @@ class Machines(InfraMachineProvider[HostMachine]):
         try:
             return await self._boot(context, host)
         except HostFailure as failure:
-            return await self._failed(context, host, failure)
+            return await self._report_failure(context, host, failure)
         except BadBootData as error:
             told = conditions.false(BOOTED, "BadBootData", str(error))
             return _waiting(told, host.metadata.name, None)
@@ -127,7 +127,7 @@ class Machines(InfraMachineProvider[HostMachine]):
         progress = await remote.progress(shell, uid)
         waiting = None
         if progress.state == "absent":
-            waiting = await self._checked(context, host, shell)
+            waiting = await self._check_host(context, host, shell)
         if waiting is not None:
             return waiting
         if progress.state in ("absent", "stopped"):
@@ -136,7 +136,7 @@ class Machines(InfraMachineProvider[HostMachine]):
             await remote.start_boot(shell, uid, packed)
             progress = await remote.progress(shell, uid)
         if progress.state == "finished":
-            return await self._booted(context, host, shell)
+            return await self._finish_boot(context, host, shell)
         names = self._steps.get(context.uid)
         if names is None:
             names = step_names(await self._boot_steps(context, host))
@@ -148,7 +148,7 @@ class Machines(InfraMachineProvider[HostMachine]):
         message = f"running {entry or 'the first step'} (of {len(names)} steps)"
         return _waiting(conditions.false(BOOTED, "Running", message), host.metadata.name, POLL)
 
-    async def _checked(self, context: Context, host: Host, shell: Shell) -> Waiting | None:
+    async def _check_host(self, context: Context, host: Host, shell: Shell) -> Waiting | None:
         """Claim the host itself and check it, before anything is changed on it."""
         uid, ignored = claim_id(context), host.spec.ignored_checks
         owner = f"{context.key.namespace}/{context.key.name}"
@@ -170,7 +170,7 @@ class Machines(InfraMachineProvider[HostMachine]):
         self._events.warning(context.object, "HostPassedOver", told)
         return _waiting(conditions.false(CLAIMED, "PassedOver", told), None, timedelta(seconds=1))
 
-    async def _failed(self, context: Context, host: Host, failure: HostFailure) -> Waiting:
+    async def _report_failure(self, context: Context, host: Host, failure: HostFailure) -> Waiting:
         """Report a failure; a host with which nothing was done yet is left for another one."""
         if isinstance(failure, remote.HeldByAnother):
             return await self._passed_over(context, host, str(failure))
@@ -206,13 +206,13 @@ class Machines(InfraMachineProvider[HostMachine]):
         self._steps[context.uid] = step_names(steps)
         return steps
 
-    async def _booted(self, context: Context, host: Host, shell: Shell) -> Provisioned:
+    async def _finish_boot(self, context: Context, host: Host, shell: Shell) -> Provisioned:
         seen = await remote.look(shell)
         texts = seen["booted_addresses"].split() or seen.addresses
         self._steps.pop(context.uid, None)
         return self._answer(context, host, _addresses(context, host, texts), [])
 
-    async def _provisioned(self, context: Context, host: Host | None) -> Provisioned | Waiting:
+    async def _provision(self, context: Context, host: Host | None) -> Provisioned | Waiting:
         known = [(one.type, one.address) for one in context.object.status.addresses]
         addresses = [Address(type_, text) for type_, text in known]  # type: ignore[arg-type]
         if host is None:
@@ -221,9 +221,9 @@ class Machines(InfraMachineProvider[HostMachine]):
             return self._answer(context, None, addresses, [lost])
         if not addresses:  # a move drops the status
             try:
-                return await self._booted(context, host, await self._access.shell(host))
+                return await self._finish_boot(context, host, await self._access.shell(host))
             except HostFailure as failure:
-                return await self._failed(context, host, failure)
+                return await self._report_failure(context, host, failure)
         return self._answer(context, host, addresses, [])
 
     def _answer(

@@ -43,12 +43,12 @@ def script(name: str) -> str:
 
 async def look(shell: Shell) -> Observed:
     """Return what is true of a host."""
-    return observed(_checked(await shell.run(script("facts")), "facts").stdout)
+    return observed(_check_output(await shell.run(script("facts")), "facts").stdout)
 
 
 async def claim(shell: Shell, uid: str, plane: str, owner: str) -> None:
     """Take the host for one claim. Raises HeldByAnother."""
-    output = _checked(await shell.run(script("claim"), uid, plane, owner), "claim")
+    output = _check_output(await shell.run(script("claim"), uid, plane, owner), "claim")
     words = output.stdout.split()
     if not words or words[0] != uid:
         raise HeldByAnother(describe_claim(words))
@@ -62,18 +62,18 @@ def describe_claim(words: list[str]) -> str:
 
 async def unclaim(shell: Shell, uid: str) -> None:
     """Give back a host with which nothing was done."""
-    _checked(await shell.run(script("unclaim"), uid), "unclaim")
+    _check_output(await shell.run(script("unclaim"), uid), "unclaim")
 
 
 async def start_boot(shell: Shell, uid: str, archive: bytes) -> None:
     """Begin to carry out the steps, or go on after a restart of the host."""
     output = await shell.run(script("boot"), uid, stdin=archive, seconds=_UPLOAD_SECONDS)
-    _checked(output, "boot")
+    _check_output(output, "boot")
 
 
 async def progress(shell: Shell, uid: str) -> Progress:
     """Return how far the boot is."""
-    output = _checked(await shell.run(script("progress"), uid), "progress")
+    output = _check_output(await shell.run(script("progress"), uid), "progress")
     first, _, lines = output.stdout.partition("\n")
     state, step, code = [*first.split(), "", "", ""][:3]
     return Progress(state, step, code, without_secrets(lines))
@@ -89,7 +89,7 @@ async def release(shell: Shell, uid: str) -> list[str]:
     output = await shell.run(script("release"), uid, seconds=_RELEASE_SECONDS)
     if output.code == _HELD:
         raise HeldByAnother(output.stdout.strip().removeprefix("held by "))
-    lines = _checked(output, "release").stdout.split("\n")
+    lines = _check_output(output, "release").stdout.split("\n")
     found = [line.strip() for line in lines if line.strip()]
     if found == ["clean"]:
         return []
@@ -98,16 +98,16 @@ async def release(shell: Shell, uid: str) -> list[str]:
 
 async def forget(shell: Shell) -> None:
     """Drop the claim that the host stores, without cleaning."""
-    _checked(await shell.run(script("forget")), "forget")
+    _check_output(await shell.run(script("forget")), "forget")
 
 
 async def serve_haproxy(shell: Shell, uid: str, config: str) -> None:
     """Let haproxy on the host serve a configuration."""
     output = await shell.run(script("haproxy"), uid, stdin=config.encode(), seconds=60)
-    _checked(output, "haproxy")
+    _check_output(output, "haproxy")
 
 
-def _checked(output: Output, name: str) -> Output:
+def _check_output(output: Output, name: str) -> Output:
     if output.code == 0:
         return output
     if output.code == _HELD:

@@ -32,7 +32,7 @@ def main(pipe: int, seconds: float, command: list[str]) -> int:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     for number in _HEARD:  # the pipe says when to stop
         signal.signal(number, signal.SIG_IGN)
-    program = _started(pipe, command)
+    program = _start_program(pipe, command)
     select.select([pipe, woken], [], [])
     if not _has_ended(program):
         os.kill(program, signal.SIGTERM)
@@ -42,7 +42,7 @@ def main(pipe: int, seconds: float, command: list[str]) -> int:
     return os.waitpid(program, 0)[1]
 
 
-def _started(pipe: int, command: list[str]) -> int:
+def _start_program(pipe: int, command: list[str]) -> int:
     """The process id of the program, which has a session of its own by now."""
     reading, writing = os.pipe()  # closed by exec
     program = os.fork()

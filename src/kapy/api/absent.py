@@ -35,7 +35,7 @@ def fill_zeros(document: Document, kind: type[Model]) -> Document:
         if value is None and field.required:
             value = _zero(field.type)
         if value is not None:
-            whole[field.encode_name] = _filled(value, field.type)
+            whole[field.encode_name] = _with_absent_fields(value, field.type)
     return whole
 
 
@@ -44,12 +44,12 @@ def _zero(hint: Any) -> Any:
     return _ZEROS.get(get_origin(hint) or hint, {})
 
 
-def _filled(value: Any, hint: Any) -> Any:
+def _with_absent_fields(value: Any, hint: Any) -> Any:
     inner = model_in(hint)
     if inner is None:
         return value
     if isinstance(value, list):
-        return [_filled(item, inner) for item in value]
+        return [_with_absent_fields(item, inner) for item in value]
     if get_origin(bare_type(hint)) is dict:
-        return {key: _filled(item, inner) for key, item in value.items()}
+        return {key: _with_absent_fields(item, inner) for key, item in value.items()}
     return fill_zeros(value, inner) if isinstance(value, dict) else value

@@ -99,7 +99,7 @@ class ValidationRule(Model):
     ] = ""
 
 
-def _bound(description: str) -> msgspec.Meta:
+def _bound_rules(description: str) -> msgspec.Meta:
     return rules(description, format="int64")
 
 
@@ -133,16 +133,20 @@ ADDITIONAL_PROPERTIES: Final = rules(
 )
 MaxProperties = Annotated[
     int | None,
-    _bound("maxProperties is the maximum number of fields of an object or entries of a map."),
+    _bound_rules("maxProperties is the maximum number of fields of an object or entries of a map."),
 ]
 MinProperties = Annotated[
     int | None,
-    _bound("minProperties is the minimum number of fields of an object or entries of a map."),
+    _bound_rules("minProperties is the minimum number of fields of an object or entries of a map."),
 ]
 FieldName = Annotated[str, rules(min_length=1, max_length=256)]
 ITEMS: Final = rules("items is the schema of the items of an array.", schemaless=True)
-MaxItems = Annotated[int | None, _bound("maxItems is the maximum number of items of an array.")]
-MinItems = Annotated[int | None, _bound("minItems is the minimum number of items of an array.")]
+MaxItems = Annotated[
+    int | None, _bound_rules("maxItems is the maximum number of items of an array.")
+]
+MinItems = Annotated[
+    int | None, _bound_rules("minItems is the minimum number of items of an array.")
+]
 UNIQUE_ITEMS: Final = rules(
     "uniqueItems tells whether the items of an array must be different from each other."
 )
@@ -156,10 +160,10 @@ Format = Annotated[
     ),
 ]
 MaxLength = Annotated[
-    int | None, _bound("maxLength is the maximum length of a string in characters.")
+    int | None, _bound_rules("maxLength is the maximum length of a string in characters.")
 ]
 MinLength = Annotated[
-    int | None, _bound("minLength is the minimum length of a string in characters.")
+    int | None, _bound_rules("minLength is the minimum length of a string in characters.")
 ]
 Pattern = Annotated[
     str,
@@ -170,13 +174,13 @@ Pattern = Annotated[
     ),
 ]
 Maximum = Annotated[
-    int | None, _bound("maximum is the largest allowed value of an integer or number.")
+    int | None, _bound_rules("maximum is the largest allowed value of an integer or number.")
 ]
 EXCLUSIVE_MAXIMUM: Final = rules(
     "exclusiveMaximum tells whether the value of maximum itself is not allowed."
 )
 Minimum = Annotated[
-    int | None, _bound("minimum is the smallest allowed value of an integer or number.")
+    int | None, _bound_rules("minimum is the smallest allowed value of an integer or number.")
 ]
 EXCLUSIVE_MINIMUM: Final = rules(
     "exclusiveMinimum tells whether the value of minimum itself is not allowed."

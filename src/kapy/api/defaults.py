@@ -110,7 +110,7 @@ def _machine_set(machine_set: Document, old: Document | None) -> Changes:
     }
     labels = (*_TEMPLATE, "metadata", "labels")
     if _selects_everything(machine_set):
-        changes |= _selected(Label.SET_NAME, label_value(_name(machine_set)))
+        changes |= _label_change(Label.SET_NAME, label_value(_name(machine_set)))
     elif not value_at(machine_set, labels):
         # Go makes the labels, which leaves an empty object behind for the schema to refuse.
         changes |= _unless_set(machine_set, labels[:-1], {})
@@ -129,8 +129,8 @@ def _machine_deployment(deployment: Document, old: Document | None) -> Changes:
         changes |= _unless_set(deployment, (*_STRATEGY, "rollingUpdate", "maxSurge"), 1)
         changes |= _unless_set(deployment, (*_STRATEGY, "rollingUpdate", "maxUnavailable"), 0)
     if _selects_everything(deployment):
-        changes |= _selected(Label.DEPLOYMENT_NAME, _name(deployment))
-    changes |= _selected(Label.CLUSTER_NAME, cluster)
+        changes |= _label_change(Label.DEPLOYMENT_NAME, _name(deployment))
+    changes |= _label_change(Label.CLUSTER_NAME, cluster)
     return changes | _version(deployment, (*_TEMPLATE, "spec", "version"))
 
 
@@ -254,7 +254,7 @@ def _selects_everything(document: Document) -> bool:
     )
 
 
-def _selected(label: str, value: str) -> Changes:
+def _label_change(label: str, value: str) -> Changes:
     """Return a label that the selector requires and the template sets."""
     return {
         ("spec", "selector", "matchLabels", label): value,
@@ -273,15 +273,15 @@ def _replicas(document: Document, old: Document | None) -> Any:
     if not {Annotation.AUTOSCALER_MIN_SIZE, Annotation.AUTOSCALER_MAX_SIZE} <= set(annotations):
         return 1
     kind = document["kind"]
-    least = _bound(kind, annotations, Annotation.AUTOSCALER_MIN_SIZE)
-    most = _bound(kind, annotations, Annotation.AUTOSCALER_MAX_SIZE)
+    least = _size_bound(kind, annotations, Annotation.AUTOSCALER_MIN_SIZE)
+    most = _size_bound(kind, annotations, Annotation.AUTOSCALER_MAX_SIZE)
     before = value_at(old, _REPLICAS)
     if before is None or before < least:
         return least
     return min(before, most)
 
 
-def _bound(kind: str, annotations: Mapping[str, str], name: str) -> int:
+def _size_bound(kind: str, annotations: Mapping[str, str], name: str) -> int:
     text = annotations[name]
     problem = "invalid syntax"
     if _INTEGER.fullmatch(text):

@@ -162,12 +162,14 @@ def run(
     with _report_leftovers(context):
         behaviour = judge(provider)
     if simulate:
-        behaviour = _simulated(behaviour, provider, path, in_process, variables, examples, simulate)
+        behaviour = _add_simulations(
+            behaviour, provider, path, in_process, variables, examples, simulate
+        )
     code = print_reports([merge_reports(check_release(release), behaviour)], output, fail_on)
     return REMAINS if behaviour.leftovers else code
 
 
-def _simulated(
+def _add_simulations(
     report: Report,
     provider: ProviderUnderTest,
     path: Path,

@@ -133,7 +133,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self._failed(ConnectionClosed(exc, begun=self._began))
+        self._fail(ConnectionClosed(exc, begun=self._began))
 
     def data_received(self, data: bytes) -> None:
         if self._answer is None:  # nobody asked
@@ -141,12 +141,12 @@ class _Connection(asyncio.Protocol):
             return
         self._came += len(data)
         if self._came > MAX_BYTES:  # with its head, which the parser would keep whatever its size
-            self._failed(NoHttp(f"the answer is longer than {MAX_BYTES} bytes"))
+            self._fail(NoHttp(f"the answer is longer than {MAX_BYTES} bytes"))
             return
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._failed(NoHttp("the answer is not HTTP/1.1"))
+            self._fail(NoHttp("the answer is not HTTP/1.1"))
 
     def on_message_begin(self) -> None:
         self._began = True
@@ -165,7 +165,7 @@ class _Connection(asyncio.Protocol):
         if not self._parser.should_keep_alive() and self._transport is not None:
             self._transport.close()
 
-    def _failed(self, error: Exception) -> None:
+    def _fail(self, error: Exception) -> None:
         answer, self._answer = self._answer, None
         if answer is not None and not answer.done():
             answer.set_exception(error)

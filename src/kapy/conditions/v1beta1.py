@@ -119,9 +119,9 @@ def set_condition(
     time = stamp(now)
     if present is None:
         time = condition.last_transition_time or time
-        conditions.append(_copied(condition, condition.type, time))
+        conditions.append(_copy_condition(condition, condition.type, time))
     else:
-        conditions[conditions.index(present)] = _copied(condition, condition.type, time)
+        conditions[conditions.index(present)] = _copy_condition(condition, condition.type, time)
     conditions.sort(key=_place)
 
 
@@ -138,7 +138,7 @@ def mirror(
     return (
         None
         if beta1_condition is None
-        else _copied(beta1_condition, type_, beta1_condition.last_transition_time)
+        else _copy_condition(beta1_condition, type_, beta1_condition.last_transition_time)
     )
 
 
@@ -172,7 +172,7 @@ def summary(
         counted = all(beta1_condition.type in counted_only for beta1_condition in scope)
     steps = len(counted_only or types or scope) if counted else None
     sources = [Source(beta1_condition) for beta1_condition in scope]
-    return _merged(sources, READY, order=types, negative=negative, steps=steps)
+    return _merge_conditions(sources, READY, order=types, negative=negative, steps=steps)
 
 
 def aggregate(
@@ -192,10 +192,10 @@ def aggregate(
         for beta1_condition, kind, name in sources
         if beta1_condition is not None
     ]
-    return _merged(result, type_, steps=len(sources), referred=referred, done=ready)
+    return _merge_conditions(result, type_, steps=len(sources), referred=referred, done=ready)
 
 
-def _merged(
+def _merge_conditions(
     sources: Sequence[Source],
     type_: str,
     *,
@@ -255,7 +255,7 @@ def _state(condition: V1Beta1Condition) -> tuple[str, str, str, str]:
     return condition.status, condition.reason, condition.severity, condition.message
 
 
-def _copied(condition: V1Beta1Condition, type_: str, time: str) -> V1Beta1Condition:
+def _copy_condition(condition: V1Beta1Condition, type_: str, time: str) -> V1Beta1Condition:
     return V1Beta1Condition(
         type=type_,
         status=condition.status,

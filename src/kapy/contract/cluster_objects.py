@@ -26,16 +26,16 @@ class ClusterObjects:
 
     def __init__(self, cache: Cache) -> None:
         self.clusters = cache.informer(Cluster)
-        self.machines = _indexed(cache, Machine.RESOURCE)
+        self.machines = _indexed_informer(cache, Machine.RESOURCE)
         self.machines.add_index(BY_NODE, _by_node)
         self.machines.add_index(BY_PROVIDER_ID, _by_provider_id)
         # Typed, and shared too: read only.
         self.machine_of = cache.informer(Machine).shared
         self.machine_set_of = cache.informer(MachineSet).shared
         self.deployment_of = cache.informer(MachineDeployment).shared
-        self.machine_sets = _indexed(cache, MachineSet.RESOURCE)
-        self.deployments = _indexed(cache, MachineDeployment.RESOURCE)
-        self.pools = _indexed(cache, MachinePool.RESOURCE)
+        self.machine_sets = _indexed_informer(cache, MachineSet.RESOURCE)
+        self.deployments = _indexed_informer(cache, MachineDeployment.RESOURCE)
+        self.pools = _indexed_informer(cache, MachinePool.RESOURCE)
 
     def machines_of(self, cluster: Key) -> Sequence[Document]:
         """Return the Machines of a Cluster, by name."""
@@ -84,7 +84,7 @@ def _by_node(machine: Document) -> Iterable[str]:
         yield f"{cluster}/{provider_id}"
 
 
-def _indexed(cache: Cache, resource: Resource) -> Informer[Document]:
+def _indexed_informer(cache: Cache, resource: Resource) -> Informer[Document]:
     informer = cache.informer(resource)
     informer.add_index(BY_CLUSTER, by_cluster)
     return informer

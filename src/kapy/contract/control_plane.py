@@ -164,12 +164,12 @@ class ControlPlane(View):
     @property
     def is_upgrading(self) -> bool:
         """Whether the wanted version is newer than a running one."""
-        wanted = _parsed("spec.version", ControlPlane.version.require(self))
+        wanted = _parse_version("spec.version", ControlPlane.version.require(self))
         versions = self.status_versions
         if versions:
-            running = [_parsed("status.versions", item.version) for item in versions]
+            running = [_parse_version("status.versions", item.version) for item in versions]
         elif self.status_version:
-            running = [_parsed("status.version", self.status_version)]
+            running = [_parse_version("status.version", self.status_version)]
         else:
             return False
         return any(compare(wanted, item, build_tags=True) >= 1 for item in running)
@@ -187,7 +187,7 @@ class ControlPlane(View):
         return any(count != wanted for count in counts)
 
 
-def _parsed(path: str, version: str) -> KubernetesVersion:
+def _parse_version(path: str, version: str) -> KubernetesVersion:
     try:
         return parse_tolerant(version)
     except InvalidVersion as error:

@@ -23,7 +23,7 @@ def pick_fewest(
     if not domains:
         return ""
     all_, first = Counter(machines), Counter(up_to_date)
-    return min(_mixed(domains, random), key=lambda name: (first[name], all_[name]))
+    return min(_shuffle_domains(domains, random), key=lambda name: (first[name], all_[name]))
 
 
 def pick_most(
@@ -40,8 +40,8 @@ def pick_most(
     candidates = [name for name in domains if first[name]]
     if not candidates:
         return ""
-    return max(_mixed(candidates, random), key=lambda name: (first[name], all_[name]))
+    return max(_shuffle_domains(candidates, random), key=lambda name: (first[name], all_[name]))
 
 
-def _mixed(domains: Sequence[str], random: Random | None) -> Sequence[str]:
+def _shuffle_domains(domains: Sequence[str], random: Random | None) -> Sequence[str]:
     return domains if random is None else random.sample(domains, len(domains))

@@ -55,10 +55,10 @@ def _problem(value: Any, rules: dict[str, Any]) -> str | None:
 @cache
 def _limits(kind: type[Model]) -> tuple[tuple[str, str, bool, dict[str, Any]], ...]:
     """Return the limits per field: attribute, JSON name, whether it is optional, its rules."""
-    return tuple(_limited(kind))
+    return tuple(_limit_rows(kind))
 
 
-def _limited(kind: type[Model]) -> Iterator[tuple[str, str, bool, dict[str, Any]]]:
+def _limit_rows(kind: type[Model]) -> Iterator[tuple[str, str, bool, dict[str, Any]]]:
     hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
         told = getattr(hints[field.name], "__metadata__", ())

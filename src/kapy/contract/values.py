@@ -31,17 +31,17 @@ MOST_DOMAINS: Final = 100  # of a Cluster's status
 
 def endpoint(value: Any) -> APIEndpoint:
     """Decode the endpoint of a control plane; host or port may still be missing."""
-    return _decoded(value, APIEndpoint)
+    return _decode(value, APIEndpoint)
 
 
 def address(value: Any) -> MachineAddress:
     """Decode one address of a machine."""
-    return _decoded(value, MachineAddress)
+    return _decode(value, MachineAddress)
 
 
 def reference(value: Any) -> ContractVersionedObjectReference:
     """Decode a reference by group, kind and name."""
-    return _decoded(value, ContractVersionedObjectReference)
+    return _decode(value, ContractVersionedObjectReference)
 
 
 def versioned_reference(value: Any) -> ContractVersionedObjectReference:
@@ -55,22 +55,22 @@ def versioned_reference(value: Any) -> ContractVersionedObjectReference:
 
 def template_meta(value: Any) -> TemplateMeta:
     """Decode labels and annotations of objects made from a template."""
-    return _decoded(value, TemplateMeta)
+    return _decode(value, TemplateMeta)
 
 
 def status_version(value: Any) -> StatusVersion:
     """Decode a version and the number of machines that run it."""
-    return _decoded(value, StatusVersion)
+    return _decode(value, StatusVersion)
 
 
 def readiness_gate(value: Any) -> MachineReadinessGate:
     """Decode a readiness gate."""
-    return _decoded(value, MachineReadinessGate)
+    return _decode(value, MachineReadinessGate)
 
 
 def taint(value: Any) -> MachineTaint:
     """Decode a taint for the Nodes of machines."""
-    return _decoded(value, MachineTaint)
+    return _decode(value, MachineTaint)
 
 
 def time(value: Any) -> datetime:
@@ -85,7 +85,7 @@ def failure_domains(value: Any) -> Sequence[FailureDomain]:
     """Decode the list form (v1beta2), by name; controlPlane defaults to false."""
     if not isinstance(value, list):
         raise TypeError(f"expected a list, got {kind_of(value)}")
-    return _by_name([_decoded(item, FailureDomain) for item in value])
+    return _by_name([_decode(item, FailureDomain) for item in value])
 
 
 def failure_domain_map(value: Any) -> Sequence[FailureDomain]:
@@ -93,7 +93,7 @@ def failure_domain_map(value: Any) -> Sequence[FailureDomain]:
     if not isinstance(value, dict):
         raise TypeError(f"expected an object, got {kind_of(value)}")
     return _by_name(
-        [_decoded({**(item or {}), "name": name}, FailureDomain) for name, item in value.items()]
+        [_decode({**(item or {}), "name": name}, FailureDomain) for name, item in value.items()]
     )
 
 
@@ -109,7 +109,7 @@ def _by_name(domains: list[FailureDomain]) -> Sequence[FailureDomain]:
     return sorted(domains, key=lambda failure_domain: failure_domain.name)
 
 
-def _decoded(value: Any, kind: type[M]) -> M:
+def _decode(value: Any, kind: type[M]) -> M:
     if not isinstance(value, dict):
         raise TypeError(f"expected an object, got {kind_of(value)}")
     try:

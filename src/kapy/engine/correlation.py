@@ -89,7 +89,7 @@ class Correlator:
 
     def judge(self, about: About, message: str, now: float) -> Verdict | None:
         """Return what to record for an event; None drops it (flood control)."""
-        if not self._admitted(about, now):
+        if not self._take_token(about, now):
             return None
         similar = self._similar.get(about)
         if similar is None or now - similar.last > SIMILAR_WITHIN:
@@ -102,7 +102,7 @@ class Correlator:
             similar.messages.pop()  # the set must only say "many"
         return Verdict(COMBINED + message, (about, COMBINED))
 
-    def _admitted(self, about: About, now: float) -> bool:
+    def _take_token(self, about: About, now: float) -> bool:
         source = about[:6]
         bucket = self._buckets.get(source) or self._buckets.put(source, _Bucket(BURST, now))
         bucket.tokens = min(BURST, bucket.tokens + (now - bucket.since) / REFILL)

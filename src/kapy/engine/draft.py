@@ -90,11 +90,11 @@ class Draft(Generic[O]):
     @property
     def is_clean(self) -> bool:
         """Whether nothing was changed since the last read or save."""
-        return self._unchanged() == self.object and not self._more_differences()
+        return self._before_object() == self.object and not self._more_differences()
 
     def changes(self) -> tuple[Document, Document]:
         """Return the unsaved changes of metadata and spec, and those of the status; {} for none."""
-        base = self._unchanged()
+        base = self._before_object()
         if base == self.object and not self.more_status:
             return {}, {}
         main = difference(encode(base), encode(self.object))
@@ -111,7 +111,7 @@ class Draft(Generic[O]):
             was, {k: value for k, value in self.more_status.items() if value is not None}
         )
 
-    def _unchanged(self) -> O:
+    def _before_object(self) -> O:
         """Return `before` as a Struct; it must not be changed."""
         if self._base is None:
             self._base = read(self.before, self._kind)
@@ -145,7 +145,7 @@ class Draft(Generic[O]):
                 answer = await self._client.patch(
                     self._kind.RESOURCE,
                     self.object.key,
-                    self._locked(patch),
+                    self._with_resource_version(patch),
                     subresource=subresource,
                 )
             except Conflict as conflict:
@@ -161,7 +161,7 @@ class Draft(Generic[O]):
                 self._rebase(answer, keep=("status",) if rest else ())
                 return
 
-    def _locked(self, patch: Document) -> Document:
+    def _with_resource_version(self, patch: Document) -> Document:
         if not touches_shared_list(patch):
             return patch
         version = self.before["metadata"]["resourceVersion"]
@@ -184,7 +184,7 @@ class Draft(Generic[O]):
             for name in keep:  # what is carried over was not touched: it stays as it is
                 setattr(theirs, name, getattr(self.object, name))
         elif keep is None or keep:
-            base, ours = encode(self._unchanged()), encode(self.object)
+            base, ours = encode(self._before_object()), encode(self.object)
             if keep:
                 base, ours = (
                     {name: item[name] for name in keep if name in item} for item in (base, ours)

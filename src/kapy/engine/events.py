@@ -116,7 +116,7 @@ class EventWriter:
                 "namespace": about.namespace or "default",
                 **({"annotations": {TRACE: recorded.trace}} if recorded.trace else {}),
             },
-            "involvedObject": _involved(about),
+            "involvedObject": _involved_object(about),
             "reason": about.reason,
             "message": message,
             "source": {"component": about.component},
@@ -200,7 +200,7 @@ def _about(about: Object | Document, component: str, kind: str, reason: str) -> 
     )
 
 
-def _involved(about: About) -> Document:
+def _involved_object(about: About) -> Document:
     reference = {
         "kind": about.kind,
         "namespace": about.namespace,

@@ -166,7 +166,7 @@ class LeaderElector:
     async def _run_while_held(self, work: Service) -> None:
         try:
             async with asyncio.TaskGroup() as group:
-                working = group.create_task(_ended(work), name="work")
+                working = group.create_task(_wait_for_end(work), name="work")
                 try:
                     await self._renew()
                 finally:
@@ -359,6 +359,6 @@ def first_error(failures: BaseExceptionGroup) -> BaseException:
     return first_error(first) if isinstance(first, BaseExceptionGroup) else first
 
 
-async def _ended(work: Service) -> None:
+async def _wait_for_end(work: Service) -> None:
     await work()
     raise RuntimeError("the work returned; it should go on until it is cancelled")

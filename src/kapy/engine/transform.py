@@ -46,7 +46,7 @@ def strip_managed_fields(document: Document, *, managers: bool = True) -> Docume
     if fields is not None:
         metadata = {name: value for name, value in metadata.items() if name != "managedFields"}
         document = {**document, "metadata": metadata}
-    shared: Document = _shared(document)
+    shared: Document = _intern_texts(document)
     entries = [
         _entry(field) if _is_apply(field) else _stub(field)
         for field in fields or ()
@@ -73,7 +73,9 @@ def _entry_head(*values: str) -> Document:
 
 def _entry(entry: Document) -> Document:
     fields = entry.get("fieldsV1")
-    kept: Document = _shared({name: value for name, value in entry.items() if name != "fieldsV1"})
+    kept: Document = _intern_texts(
+        {name: value for name, value in entry.items() if name != "fieldsV1"}
+    )
     return kept if fields is None else {**kept, "fieldsV1": _form(fields)}
 
 
@@ -92,15 +94,15 @@ def _form(fields: Document) -> Document:
     return known
 
 
-def _shared(node: Any) -> Any:
+def _intern_texts(node: Any) -> Any:
     """Intern texts that many objects share (names, reasons, timestamps)."""
     kind = type(node)
     if kind is str:
         return intern(node) if len(node) <= _SHORT else node
     if kind is dict:
-        return {name: _shared(value) for name, value in node.items()}
+        return {name: _intern_texts(value) for name, value in node.items()}
     if kind is list:
-        return [_shared(item) for item in node]
+        return [_intern_texts(item) for item in node]
     return node
 
 

@@ -164,12 +164,12 @@ def _response(hook: Hook[Any, Resp], answer: Answer) -> Resp:
             f"response : {result}"
         )
     try:
-        return _decoded(hook, answer.body)
+        return _decode_response(hook, answer.body)
     except ValueError as error:
         raise CallFailed(f"http call failed: failed to decode response: {error}") from None
 
 
-def _decoded(hook: Hook[Any, Resp], body: bytes) -> Resp:
+def _decode_response(hook: Hook[Any, Resp], body: bytes) -> Resp:
     """Decode a response. Raises ValueError. As in upstream, the kind is not checked, and a status
     is required.
     """

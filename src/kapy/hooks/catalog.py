@@ -93,7 +93,7 @@ class BadHooks(KapyError):
 
 
 @cache
-def _shipped() -> tuple[AnyHook, ...]:
+def _own_hooks() -> tuple[AnyHook, ...]:
     result: dict[int, AnyHook] = {}
     for module in iter_modules(messages.__path__, f"{messages.__name__}."):
         result |= {id(hook): hook for hook in _hooks_in(import_module(module.name))}
@@ -102,11 +102,11 @@ def _shipped() -> tuple[AnyHook, ...]:
 
 def shipped() -> Catalog:
     """Return a catalog of all hooks of kapy."""
-    return Catalog(_shipped())
+    return Catalog(_own_hooks())
 
 
 @cache
-def _installed() -> tuple[AnyHook, ...]:
+def _installed_hooks() -> tuple[AnyHook, ...]:
     catalog = shipped()
     for point in entry_points(group=ENTRY_POINTS):
         try:
@@ -119,7 +119,7 @@ def _installed() -> tuple[AnyHook, ...]:
 
 def installed() -> Catalog:
     """Return a catalog of all hooks of kapy and of installed packages. Raises BadHooks."""
-    return Catalog(_installed())
+    return Catalog(_installed_hooks())
 
 
 def _add_own(catalog: Catalog, hook: AnyHook) -> None:
@@ -136,13 +136,13 @@ def _hooks_in(module: ModuleType) -> list[AnyHook]:
 
 def stability(version: str) -> int:
     """Return the stability of a version: 0 alpha, 1 beta, 2 stable."""
-    return _parsed(version)[0]
+    return _parse_version(version)[0]
 
 
 def _age(hook: AnyHook) -> tuple[int, int, int]:
-    return _parsed(hook.version)
+    return _parse_version(hook.version)
 
 
-def _parsed(version: str) -> tuple[int, int, int]:
+def _parse_version(version: str) -> tuple[int, int, int]:
     match: Any = _VERSION.fullmatch(version)
     return _TRACKS[match[2]], parse_integer(match[1]), parse_integer(match[3] or "0")

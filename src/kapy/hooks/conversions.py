@@ -43,10 +43,10 @@ def conversion_losses(hook: AnyHook, catalog: Catalog) -> Iterator[str]:
     if conversion.older not in versions:
         yield f"{name}: the older one is not in the catalog"
         return
-    yield from _tried(name, lambda: _losses(hook, conversion))
+    yield from _conversion_errors(name, lambda: _losses(hook, conversion))
 
 
-def _tried(name: str, find: Callable[[], list[str]]) -> Iterator[str]:
+def _conversion_errors(name: str, find: Callable[[], list[str]]) -> Iterator[str]:
     try:
         result = find()
     except Exception as error:

@@ -40,7 +40,7 @@ def snapshot(catalog: Catalog, release: str) -> Document:
     document = openapi(catalog, release)
     return {
         "release": release,
-        "hooks": [_promised(hook) for hook in catalog],
+        "hooks": [_hook_promise(hook) for hook in catalog],
         "schemas": _without_prose(document["components"]["schemas"]),
     }
 
@@ -64,7 +64,7 @@ def violations(catalog: Catalog, before: Document, *, release: str) -> list[str]
     ]
 
 
-def _promised(hook: AnyHook) -> Document:
+def _hook_promise(hook: AnyHook) -> Document:
     deprecation = hook.deprecation
     return {
         "apiVersion": hook.api_version,

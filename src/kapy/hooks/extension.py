@@ -154,7 +154,7 @@ class Extension:
         if route.hook is DISCOVERY:
             return self._discovery_response(route, body)
         try:
-            response = await route.respond(_decoded(route, body))
+            response = await route.respond(_decode_request(route, body))
         except HookError as error:
             response = route.failed(str(error))
         return AnsweredRequest(route, response.status, route.hook.encode_response(response))
@@ -168,7 +168,7 @@ class Extension:
     def _discovery_response(self, route: AnyRoute, body: bytes) -> AnsweredRequest:
         """Return the encoded answer, which is cached until handlers are added."""
         try:
-            _decoded(route, body)
+            _decode_request(route, body)
         except HookError as error:
             response = route.failed(str(error))
             return AnsweredRequest(route, response.status, DISCOVERY.encode_response(response))
@@ -201,7 +201,7 @@ class Extension:
         return DiscoveryResponse(handlers=[item.discovered for item in self.routes])
 
 
-def _decoded(route: AnyRoute, body: bytes) -> Any:
+def _decode_request(route: AnyRoute, body: bytes) -> Any:
     """Decode a request. Raises HookError."""
     if len(body) > MAX_BODY:
         raise HookError(f"error reading request: it is larger than {MAX_BODY} bytes")

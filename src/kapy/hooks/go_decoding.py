@@ -80,7 +80,7 @@ def go_document(body: bytes, kind: type[Model]) -> Document:
     document: Document = {}
     if value is not None:
         _merge(document, value, kind, "")
-    return _finished(document, kind)
+    return _finish_lists(document, kind)
 
 
 def _first_value(body: bytes) -> Any:
@@ -230,7 +230,7 @@ def _text(value: str) -> str:
     return value if value.isascii() else value.translate(_SURROGATES)
 
 
-def _finished(document: Mapping[str, Any], kind: type[Model]) -> Document:
+def _finish_lists(document: Mapping[str, Any], kind: type[Model]) -> Document:
     """Convert slices to lists, and add zero values where a Model needs them."""
     exact = struct_of(kind).exact
     result = {name: _final(value, exact[name].type) for name, value in document.items()}
@@ -248,7 +248,7 @@ def _is_zero(member: Member, document: Document) -> bool:
 
 def _final(value: Any, meant: GoType) -> Any:
     if meant.form is Form.STRUCT:
-        return _finished(value or {}, meant.python)
+        return _finish_lists(value or {}, meant.python)
     if value is None:
         return meant.zero()
     if isinstance(value, _Slice):

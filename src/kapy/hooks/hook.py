@@ -108,21 +108,21 @@ class Hook(Generic[Req, Resp]):
 
     def encode_request(self, request: Req) -> bytes:
         """Encode a request."""
-        return _encoded(request, self.api_version, self.request_kind)
+        return _encode(request, self.api_version, self.request_kind)
 
     def encode_response(self, response: Resp) -> bytes:
         """Encode a response."""
-        return _encoded(response, self.api_version, self.response_kind)
+        return _encode(response, self.api_version, self.response_kind)
 
     def decode_request(self, body: bytes) -> Req:
         """Decode a request. Raises BadMessage with the error."""
-        return _decoded(body, self.request, self.api_version, self.request_kind)
+        return _decode(body, self.request, self.api_version, self.request_kind)
 
     def decode_response(self, body: bytes) -> Resp:
         """Decode a response; its status is empty if it has none. Raises BadMessage with
         the error.
         """
-        result = _decoded(body, self.response, self.api_version, self.response_kind)
+        result = _decode(body, self.response, self.api_version, self.response_kind)
         result.status = msgspec.json.decode(body, type=_Status).status or ""
         return result
 
@@ -136,12 +136,12 @@ class _Status(msgspec.Struct):
 AnyHook: TypeAlias = Hook[Any, Any]
 
 
-def _encoded(message: Message, api_version: str, kind: str) -> bytes:
+def _encode(message: Message, api_version: str, kind: str) -> bytes:
     document = encode(message)
     return msgspec.json.encode({**document, "kind": kind, "apiVersion": api_version})
 
 
-def _decoded(body: bytes, message: type[M], api_version: str, kind: str) -> M:
+def _decode(body: bytes, message: type[M], api_version: str, kind: str) -> M:
     try:
         result = msgspec.json.decode(body, type=message)
     except msgspec.ValidationError:

@@ -58,8 +58,8 @@ class HttpsTransport:
             await asyncio.get_running_loop().create_future()
         place = Place.from_document(encode(client))
         try:
-            resolved = self._resolved(place, url)
-            response = await self._opened().post(
+            resolved = self._resolve_url(place, url)
+            response = await self._open_session().post(
                 resolved,
                 data=body,
                 proxy=proxy_for(resolved, self._environ) or None,
@@ -73,7 +73,7 @@ class HttpsTransport:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise NoAnswer(describe_connection_error(error)) from None
 
-    def _resolved(self, place: Place, url: str) -> str:
+    def _resolve_url(self, place: Place, url: str) -> str:
         if not place.service or self._services is None:
             return url
         base = place.resolve_url(self._services)
@@ -91,7 +91,7 @@ class HttpsTransport:
         files = self._own
         return str(files.certificate), str(files.key), files.certificate.stat().st_mtime_ns
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),

@@ -20,7 +20,7 @@ def handler_url(config: ClientConfig, hook: AnyHook, name: str = "") -> str:
     name: the handler's own, without its ExtensionConfig; "" for a singleton hook.
     """
     parts = _of_service(config.service) if config.service else _of_url(config.url)
-    path = _joined(unquote(parts.path), hook.path(name))
+    path = _join_paths(unquote(parts.path), hook.path(name))
     if not path.startswith("/"):
         path = f"/{path}"
     return urlunsplit(parts._replace(path=quote(path, safe=_UNESCAPED_IN_PATHS)))
@@ -49,7 +49,7 @@ def _of_url(url: str) -> SplitResult:
         ) from None
 
 
-def _joined(base: str, path: str) -> str:
+def _join_paths(base: str, path: str) -> str:
     """Join both paths without empty or parent segments (`path.Join`)."""
     joined = posixpath.normpath(f"{base}/{path}" if base else path)
     return f"/{joined.lstrip('/')}" if joined.startswith("/") else joined

@@ -55,7 +55,7 @@ class Anchors:
         self.decoded += 1 + nodes
         self._aliased += nodes
         self.check(event)
-        return self._copied(value, levels, event)
+        return self._copy(value, levels, event)
 
     def check(self, event: Any) -> None:
         """Raise ConstructorError if too much of the document is aliases.
@@ -67,7 +67,7 @@ class Anchors:
         if self._aliased / self.decoded > _allowed_share(self.decoded):
             raise ConstructorError(None, None, _EXCESSIVE, event.start_mark)
 
-    def _copied(self, value: Any, levels: int, event: Any) -> Any:
+    def _copy(self, value: Any, levels: int, event: Any) -> Any:
         if isinstance(value, (str, bytes)):
             self._characters += len(value)
             if self._characters > _MOST_CHARACTERS:
@@ -78,9 +78,9 @@ class Anchors:
         if levels <= 0:
             raise ConstructorError(None, None, "exceeded max depth", event.start_mark)
         if isinstance(value, list):
-            return [self._copied(item, levels - 1, event) for item in value]
+            return [self._copy(item, levels - 1, event) for item in value]
         return {
-            self._copied(key, 0, event): self._copied(item, levels - 1, event)
+            self._copy(key, 0, event): self._copy(item, levels - 1, event)
             for key, item in value.items()
         }
 

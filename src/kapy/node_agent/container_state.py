@@ -98,18 +98,18 @@ class ContainerState:
         if self.running is not None:
             result["containerID"] = self.running.identity
         if self.last is not None and self.ended is None:
-            result["lastState"] = {"terminated": self._terminated(self.last)}
+            result["lastState"] = {"terminated": self._terminated_state(self.last)}
         return result
 
     def _state(self) -> Document:
         if self.running is not None:
             return {"running": {"startedAt": stamp(self.running.started)}}
         if self.ended is not None:
-            return {"terminated": self._terminated(self.ended)}
+            return {"terminated": self._terminated_state(self.ended)}
         waiting = {"reason": self.reason, "message": self.message}
         return {"waiting": {key: value for key, value in waiting.items() if value}}
 
-    def _terminated(self, exit_: Exit) -> Document:
+    def _terminated_state(self, exit_: Exit) -> Document:
         result: Document = {
             "exitCode": exit_.code,
             "reason": exit_.reason,

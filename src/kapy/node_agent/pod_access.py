@@ -57,7 +57,7 @@ class PodAccess:
             if not running:
                 raise ConnectionRefusedError(f"pod {pod} does not run")
             real = next((item.ports[port] for item in running if port in item.ports), port)
-            await _joined(running[0].address, real, stream)
+            await _join_streams(running[0].address, real, stream)
 
         return connected
 
@@ -163,7 +163,7 @@ def _container(worker: PodWorker, pod: str, name: str) -> ContainerState:
     return result
 
 
-async def _joined(address: str, port: int, stream: ByteStream) -> None:
+async def _join_streams(address: str, port: int, stream: ByteStream) -> None:
     """Copy bytes between a stream and a port until either side ends."""
     reader, writer = await asyncio.open_connection(address, port)
 

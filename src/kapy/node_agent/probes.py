@@ -90,10 +90,10 @@ class Probe:
         return Outcome(well, "gRPC health check: the service is not serving")
 
     def _port(self, running: Running, port: Any) -> int:
-        number = port if isinstance(port, int) else self._declared(str(port))
+        number = port if isinstance(port, int) else self._declared_port(str(port))
         return running.ports.get(number, number)
 
-    def _declared(self, name: str) -> int:
+    def _declared_port(self, name: str) -> int:
         for item in self._container.get("ports") or ():
             if item.get("name") == name:
                 return int(item["containerPort"])

@@ -50,7 +50,7 @@ class Sources:
         if result is None:
             _check_optional("secret", name, optional=optional)
             return None
-        return {key: _decoded(value) for key, value in (result.get("data") or {}).items()}
+        return {key: _decode(value) for key, value in (result.get("data") or {}).items()}
 
     def config_data(self, name: str, *, optional: bool = False) -> dict[str, bytes] | None:
         """The data of a ConfigMap, as `secret_data`. Raises MissingSource."""
@@ -59,7 +59,7 @@ class Sources:
             _check_optional("configmap", name, optional=optional)
             return None
         text = {key: str(value).encode() for key, value in (result.get("data") or {}).items()}
-        more = {key: _decoded(value) for key, value in (result.get("binaryData") or {}).items()}
+        more = {key: _decode(value) for key, value in (result.get("binaryData") or {}).items()}
         return text | more
 
     def field(self, path: str) -> str:
@@ -120,7 +120,7 @@ def _check_optional(kind: str, name: str, *, optional: bool) -> None:
         raise MissingSource(f'{kind} "{name}" not found')
 
 
-def _decoded(value: Any) -> bytes:
+def _decode(value: Any) -> bytes:
     try:
         return base64.b64decode(str(value))
     except binascii.Error:

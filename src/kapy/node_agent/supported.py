@@ -41,10 +41,10 @@ _PROJECTED: Final = frozenset(("secret", "configMap", "downwardAPI", "serviceAcc
 
 def unsupported(pod: Document) -> list[str]:
     """The paths of the fields of a Pod that the agent does not support."""
-    return list(_unsupported(pod["spec"]))
+    return list(_unsupported_paths(pod["spec"]))
 
 
-def _unsupported(spec: Mapping[str, Any]) -> Iterator[str]:
+def _unsupported_paths(spec: Mapping[str, Any]) -> Iterator[str]:
     yield from _others("spec", spec, _POD)
     for field in ("initContainers", "containers"):
         for item in spec.get(field) or ():

@@ -433,10 +433,10 @@ def _cluster_of(change: Change) -> Iterable[Key]:
 
 def _kubeconfig_of(accessor: ClusterAccessor) -> Kubeconfig:
     """Parse the kubeconfig. Raises KubeconfigError."""
-    return parse(_decoded(accessor.value), f"the kubeconfig of cluster {accessor.cluster}")
+    return parse(_decode(accessor.value), f"the kubeconfig of cluster {accessor.cluster}")
 
 
-def _decoded(value: str) -> bytes:
+def _decode(value: str) -> bytes:
     try:
         return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):

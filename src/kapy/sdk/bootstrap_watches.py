@@ -54,7 +54,7 @@ class BootstrapWatches:
         if change.new is None and Label.CONTROL_PLANE in (document["metadata"].get("labels") or {}):
             namespace, cluster = document["metadata"]["namespace"], document["spec"]["clusterName"]
             yield from self._of(str(Key(namespace, cluster)))
-        if is_update(change, _booted):
+        if is_update(change, _boot_state):
             return
         reference = (machine_spec_of(document).get("bootstrap") or {}).get("configRef") or {}
         wanted = (self._resource.group, self._resource.kind)
@@ -81,7 +81,7 @@ class BootstrapWatches:
         return [Key.of(item) for item in self._configs.indexed(BY_CLUSTER, cluster)]
 
 
-def _booted(owner: Document) -> Any:
+def _boot_state(owner: Document) -> Any:
     status = owner.get("status") or {}
     return (
         owner.get("spec"),

@@ -51,14 +51,16 @@ class InfraMachineWatches:
         self._clusters.add_index(BY_INFRA, _infra_of)
         self._machines.add_index(BY_BOOTSTRAP_DATA, _bootstrap_data_of)
         controller.watch(
-            self._infra, self._served(unblocking_only(own_key)), debounce=STATUS_DEBOUNCE
+            self._infra, self._serving(unblocking_only(own_key)), debounce=STATUS_DEBOUNCE
         )
-        controller.watch(self._infra, self._served(own_key), debounce=AGGREGATE_DEBOUNCE)
-        controller.watch(self._machines, self._served(self.of_machine), debounce=STATUS_DEBOUNCE)
-        controller.watch(self._clusters, self._served(self.of_cluster), debounce=AGGREGATE_DEBOUNCE)
-        controller.watch(self._secrets, self._served(self.of_secret))
+        controller.watch(self._infra, self._serving(own_key), debounce=AGGREGATE_DEBOUNCE)
+        controller.watch(self._machines, self._serving(self.of_machine), debounce=STATUS_DEBOUNCE)
+        controller.watch(
+            self._clusters, self._serving(self.of_cluster), debounce=AGGREGATE_DEBOUNCE
+        )
+        controller.watch(self._secrets, self._serving(self.of_secret))
 
-    def _served(self, mapper: Mapper) -> Mapper:
+    def _serving(self, mapper: Mapper) -> Mapper:
         serves, infra = self._serves, self._infra
         if serves is None:
             return mapper

@@ -217,12 +217,12 @@ class ClaimReconciler(ProviderReconciler[ClaimContractObject], Generic[P]):
             claim=claim,
             pool=None if pool is None else self._pools.decode(pool),
             taken=self._addresses.taken(name, claim.key),
-            allocated=None if result is None else _allocated(result),
+            allocated=None if result is None else _read_allocation(result),
             cluster=cluster,
         )
 
 
-def _allocated(value: IPAddress) -> Allocated:
+def _read_allocation(value: IPAddress) -> Allocated:
     spec = value.spec
     gateway = ip_address(spec.gateway) if spec.gateway else None
     return Allocated(address=ip_address(spec.address), prefix=spec.prefix, gateway=gateway)

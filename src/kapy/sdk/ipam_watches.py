@@ -48,7 +48,7 @@ class ClaimWatches:
         spec = change.document["spec"]
         yield Key(change.document["metadata"]["namespace"], spec["claimRef"]["name"])
         if change.new is None:
-            yield from self._waiting(self._spelled(change.document))
+            yield from self._waiting(self._pool_spelling(change.document))
 
     def of_pool(self, change: Change) -> Iterable[Key]:
         """The claims that wait for something of a pool."""
@@ -78,9 +78,9 @@ class ClaimWatches:
         return named == (self._pool.group, self._pool.kind)
 
     def _pool_of(self, claim: Document) -> Iterable[str]:
-        return (self._spelled(claim),) if self._is_ours(claim) else ()
+        return (self._pool_spelling(claim),) if self._is_ours(claim) else ()
 
-    def _spelled(self, document: Document) -> str:
+    def _pool_spelling(self, document: Document) -> str:
         namespace = document["metadata"]["namespace"] if self._pool.namespaced else ""
         return str(Key(namespace, document["spec"]["poolRef"]["name"]))
 

@@ -163,20 +163,20 @@ class OwningContext:
         while the former object is being deleted, ProviderMistake if the name belongs to another
         owner.
         """
-        return await self._owned.ensure(kind, document, slot)
+        return await self._owned_objects.ensure(kind, document, slot)
 
     def list_owned(self, kind: Resource) -> Sequence[Document]:
         """Return the owned objects of a kind, including those in deletion. Shared: read only."""
-        return self._owned.find(kind)
+        return self._owned_objects.find(kind)
 
     async def delete_owned(self, kind: Resource, name: str = "") -> int:
         """Delete the owned objects of a kind (or the one with that name); return how many
         remain.
         """
-        return await self._owned.delete(kind, name)
+        return await self._owned_objects.delete(kind, name)
 
     @property
-    def _owned(self) -> OwnedObjects:
+    def _owned_objects(self) -> OwnedObjects:
         if self.owned is None:
             raise ProviderMistake(
                 "this context was not created by a controller: it cannot own objects"

@@ -66,8 +66,8 @@ async def check_idempotent(
     extension: Extension, request: GeneratePatchesRequest, name: str
 ) -> None:
     """Templates that are patched must not be changed by the same patches again."""
-    once = await _applied(extension, request, name)
-    again = await _applied(extension, once, name)
+    once = await _apply_patches(extension, request, name)
+    again = await _apply_patches(extension, once, name)
     for before, after in zip(once.templates, again.templates, strict=True):
         changed = merge_patch.difference(before.object, after.object)
         assert not changed, f"{name} changes {before.uid} again when it is patched: {changed}"
@@ -114,7 +114,7 @@ async def _call(extension: Extension, hook: Hook[Req, Any], request: Req, name: 
     return answered
 
 
-async def _applied(
+async def _apply_patches(
     extension: Extension, request: GeneratePatchesRequest, name: str
 ) -> GeneratePatchesRequest:
     response = await ask(extension, GENERATE_PATCHES, request, name)
@@ -122,12 +122,12 @@ async def _applied(
     objects = {item.uid: item.object for item in request.templates}
     for patch in response.items:
         assert patch.uid in objects, f"{name} patches {patch.uid}, which nobody asked for"
-        objects[patch.uid] = _patched(objects[patch.uid], patch)
+        objects[patch.uid] = _patch_document(objects[patch.uid], patch)
     items = [msgspec.structs.replace(item, object=objects[item.uid]) for item in request.templates]
     return msgspec.structs.replace(request, items=items)
 
 
-def _patched(document: Document, patch: GeneratePatchesResponseItem) -> Document:
+def _patch_document(document: Document, patch: GeneratePatchesResponseItem) -> Document:
     content = msgspec.json.decode(patch.patch or b"null")
     if patch.patch_type == JSON_MERGE_PATCH:
         result: Document = merge_patch.apply(document, content or {})

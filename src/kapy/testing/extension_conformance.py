@@ -57,7 +57,7 @@ async def judged(ask: Ask, catalog: Catalog) -> list[Finding]:
     """Return all findings, handler by handler. Raises NoAnswer if the extension does not answer."""
     ask = _in_time(ask)
     result: list[Finding] = []
-    handlers = await _discovered(ask, catalog, result)
+    handlers = await _discover(ask, catalog, result)
     result.append(await _finding("an unknown path is refused", "", _unknown_path(ask)))
     for handler in handlers:
         hook = catalog.get(handler.request_hook.api_version, handler.request_hook.hook)
@@ -77,7 +77,7 @@ def _in_time(ask: Ask) -> Ask:
     return ask_in_time
 
 
-async def _discovered(ask: Ask, catalog: Catalog, value: list[Finding]) -> list[ExtensionHandler]:
+async def _discover(ask: Ask, catalog: Catalog, value: list[Finding]) -> list[ExtensionHandler]:
     answer = await ask(DISCOVERY.path(), DISCOVERY.encode_request(DiscoveryRequest()))
     rule = "Discovery lists the handlers"
     try:
@@ -98,7 +98,7 @@ async def _of_handler(ask: Ask, hook: AnyHook, handler: ExtensionHandler) -> Asy
     limit = float(handler.timeout_seconds or _TOTAL_SECONDS)
     rules: dict[str, Callable[[], Awaitable[None]]] = {
         "a request is answered in time, as the hook says": partial(
-            _answered, ask, hook, path, body, limit
+            _check_answer, ask, hook, path, body, limit
         ),
         "the same request has the same answer": partial(_same_twice, ask, path, body),
         "fields of newer releases are left alone": partial(_newer, ask, hook, path, body),
@@ -124,7 +124,7 @@ async def _unknown_path(ask: Ask) -> None:
         raise _Broken("it is answered with status 200")
 
 
-async def _answered(ask: Ask, hook: AnyHook, path: str, body: bytes, limit: float) -> None:
+async def _check_answer(ask: Ask, hook: AnyHook, path: str, body: bytes, limit: float) -> None:
     try:
         async with asyncio.timeout(limit):
             response = _response(hook, await ask(path, body))

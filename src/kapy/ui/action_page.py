@@ -35,7 +35,7 @@ async def preview_action(context: PageContext, namespace: str, name: str) -> Web
     key = Key(namespace, name)
     action, number = await _chosen_action(context, key, context.request.query)
     document, text, problem = dict[str, Any](), "", ""
-    client, planned = context.viewer.client, [_planned(action, number)]
+    client, planned = context.viewer.client, [_planned_object(action, number)]
     if (plan := context.options.plan) is not None:
         try:
             document, text = await plan(client, planned, namespace, deletes=action.is_deletion)
@@ -98,7 +98,7 @@ def _number(action: Action, text: str) -> int | None:
     return number
 
 
-def _planned(action: Action, number: int | None) -> Document:
+def _planned_object(action: Action, number: int | None) -> Document:
     """The object as it would be, for the plan."""
     found: Document = action.document
     if not action.is_deletion:

@@ -119,7 +119,7 @@ def _scaling(objects: ClusterObjects) -> Iterator[Action]:
                     f"scale-workers.{name}", title, CLUSTERS, cluster, scale, group["replicas"]
                 )
         return
-    for resource, document in _scaled(objects):
+    for resource, document in _scalable_owners(objects):
         name = name_of(document)
         title = "Scale the control plane" if resource is CONTROL_PLANES else f"Scale {name}"
         replicas = value_at(document, ("spec", "replicas"))
@@ -131,7 +131,7 @@ def _with_replicas(number: int) -> Document:
     return {"spec": {"replicas": number}}
 
 
-def _scaled(objects: ClusterObjects) -> list[tuple[Resource, Document]]:
+def _scalable_owners(objects: ClusterObjects) -> list[tuple[Resource, Document]]:
     """The owners of Machines: the control plane, if it is ours, and the MachineDeployments."""
     owners = [(MACHINE_DEPLOYMENTS, one) for one in objects.deployments]
     control_plane = objects.control_plane
@@ -142,7 +142,7 @@ def _scaled(objects: ClusterObjects) -> list[tuple[Resource, Document]]:
 
 def _rollouts(objects: ClusterObjects, now: datetime) -> Iterator[Action]:
     patch = {"spec": {"rollout": {"after": stamp(now)}}}
-    for resource, document in _scaled(objects):
+    for resource, document in _scalable_owners(objects):
         name = name_of(document)
         yield Action(f"roll-out.{name}", f"Roll out {name} anew", resource, document, patch)
 

@@ -18,7 +18,7 @@ async def show_plan_form(context: PageContext) -> WebResponse:
     if not draft.text:
         gone = "This change is no longer kept: run `kapy plan --open` again."
         return await _page(context, Draft(""), problem=gone)
-    return await _planned(context, draft)
+    return await _plan(context, draft)
 
 
 async def show_plan(context: PageContext) -> WebResponse:
@@ -27,10 +27,10 @@ async def show_plan(context: PageContext) -> WebResponse:
     text, namespace = form.get("yaml", ""), form.get("namespace", "").strip() or "default"
     if not text.strip():
         raise WebError(400, "paste the YAML of the objects that you want to apply")
-    return await _planned(context, Draft(text, namespace, form.get("deletes") == "1"))
+    return await _plan(context, Draft(text, namespace, form.get("deletes") == "1"))
 
 
-async def _planned(context: PageContext, draft: Draft) -> WebResponse:
+async def _plan(context: PageContext, draft: Draft) -> WebResponse:
     planner = context.options.plan
     if planner is None:
         raise WebError(404, "this server computes no plans")

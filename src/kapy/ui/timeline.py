@@ -137,7 +137,7 @@ def timeline_of(
     kept.sort(
         key=lambda one: (first_of[one.subject], one.subject != "Cluster", one.subject, one.start)
     )
-    placed = [_placed(span, start, end, now) for span in kept]
+    placed = [_place(span, start, end, now) for span in kept]
     return Timeline(start, end, placed, len(touching) - len(kept))
 
 
@@ -149,7 +149,7 @@ def _importance(span: Span) -> tuple[bool, bool, bool, bool, datetime]:
     return not is_event, is_own, is_open, not span.subject.startswith("Machine "), span.start
 
 
-def _placed(span: Span, start: datetime, end: datetime, now: datetime) -> Span:
+def _place(span: Span, start: datetime, end: datetime, now: datetime) -> Span:
     seconds = max((end - start).total_seconds(), 0.001)
 
     def at(moment: datetime) -> int:

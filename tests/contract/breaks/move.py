@@ -99,7 +99,7 @@ MOVE: Final = (
     Break(
         "what is there is not updated",
         "clusterctl/move/copying.py",
-        "elif not new and _differs(self._desired(planned), deletion):",
+        "elif not new and _differs(self._desired_object(planned), deletion):",
         "elif False:",
         {
             f"{_RULES}::test_namespaced_objects_are_created_or_updated_and_removed": (

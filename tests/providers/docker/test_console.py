@@ -220,7 +220,7 @@ async def test_input_is_read_whole_where_its_end_cannot_be_told(
     async def typed() -> AsyncIterator[bytes]:
         yield b"x" * 1000
 
-    library = console._opened().open()
+    library = console._open_engine().open()
     library.docker_host = "https" + library.docker_host.removeprefix("unix")  # as over TLS
     streams = CommandStreams(output=print, errors=print, input=typed())
     assert await console.execute(target(), ["cat"], streams) == 0
@@ -271,7 +271,7 @@ async def test_the_way_through_an_engine_on_another_machine(
     console: ContainerConsole, server: EngineServer, host: str, machine: str
 ) -> None:
     server.answer("GET .*/networks/kind", "network")
-    engine = console._opened()
+    engine = console._open_engine()
     engine.address = f"tcp://{host}:2375"
     assert await published_at(engine, "172.17.0.3") == machine
 

@@ -85,10 +85,10 @@ def rename(**names: str) -> Row:
 
     def shape(fields: Fields) -> Fields:
         return {
-            new_to_old.get(key, key): _called(field, camel_case(new_to_old[key]))
+            new_to_old.get(key, key): _renamed_field(field, camel_case(new_to_old[key]))
             if key in new_to_old
             else field
-            for key, field in _known(fields, new_to_old)
+            for key, field in _existing_fields(fields, new_to_old)
         }
 
     def convert(newest: Fields) -> tuple[Upgrade, Downgrade]:
@@ -201,15 +201,15 @@ def make_required(*names: str) -> Row:
 
 def require_in_schema(*names: str) -> Row:
     """The older version requires these fields in its schema, although they have a default."""
-    return _ruled(names, rules(required=True))
+    return _rule_row(names, rules(required=True))
 
 
 def write_zeros(*names: str) -> Row:
     """The older version has these fields in documents even when they are zero."""
-    return _ruled(names, rules(zero="written"))
+    return _rule_row(names, rules(zero="written"))
 
 
-def _ruled(names: tuple[str, ...], rule: msgspec.Meta) -> Row:
+def _rule_row(names: tuple[str, ...], rule: msgspec.Meta) -> Row:
     return _change_each(names, lambda field: field._replace(hint=Annotated[field.hint, rule]))
 
 
@@ -229,23 +229,26 @@ def _change_each(names: tuple[str, ...], change: Callable[[Field], Field]) -> Ro
 
 
 def _without(names: tuple[str, ...]) -> Callable[[Fields], Fields]:
-    return lambda fields: {key: field for key, field in _known(fields, names) if key not in names}
+    return lambda fields: {
+        key: field for key, field in _existing_fields(fields, names) if key not in names
+    }
 
 
 def _each(fields: Fields, names: Any, change: Callable[[str, Field], Field]) -> Fields:
     return {
-        key: change(key, field) if key in names else field for key, field in _known(fields, names)
+        key: change(key, field) if key in names else field
+        for key, field in _existing_fields(fields, names)
     }
 
 
-def _known(fields: Fields, names: Any) -> Iterable[tuple[str, Field]]:
+def _existing_fields(fields: Fields, names: Any) -> Iterable[tuple[str, Field]]:
     """Raise LookupError if the newest version lacks a field that a declaration names."""
     if unknown := [name for name in names if name not in fields]:
         raise LookupError(f"the newest version has no field {', '.join(unknown)}")
     return fields.items()
 
 
-def _called(one: Field, name: str) -> Field:
+def _renamed_field(one: Field, name: str) -> Field:
     """Return a field with another name, with which its description begins, too."""
     text = shapes.rule(one.hint, "description") or ""
     hint = one.hint

@@ -35,7 +35,7 @@ def variable_errors(
     variables: Sequence[ClusterClassVariable], path: str = "spec.variables"
 ) -> list[FieldError]:
     """Return the errors of the definitions of variables."""
-    result = list(_repeated(variables, path))
+    result = list(_duplicate_errors(variables, path))
     with cost.allowance():
         try:
             for variable in variables:
@@ -45,7 +45,7 @@ def variable_errors(
     return result
 
 
-def _repeated(variables: Sequence[ClusterClassVariable], path: str) -> Iterator[FieldError]:
+def _duplicate_errors(variables: Sequence[ClusterClassVariable], path: str) -> Iterator[FieldError]:
     seen: set[str] = set()
     for variable in variables:
         if variable.name in seen:

@@ -16,10 +16,10 @@ def ip_address_errors(new: IPAddress, old: IPAddress | None, _: FeatureGates) ->
     if old is not None:
         return _immutability_errors("IPAddress", old.spec, new.spec)
     spec = new.spec
-    address = _parsed(spec.address)
+    address = _parse_address(spec.address)
     errors = [] if address else [invalid("spec.address", spec.address, "not a valid IP address")]
     errors += _prefix_errors(spec, address)
-    if spec.gateway and _parsed(spec.gateway) is None:
+    if spec.gateway and _parse_address(spec.gateway) is None:
         errors.append(invalid("spec.gateway", spec.gateway, "not a valid IP address"))
     return errors
 
@@ -49,7 +49,7 @@ def _prefix_errors(
     return []
 
 
-def _parsed(text: str) -> IPv4Address | IPv6Address | None:
+def _parse_address(text: str) -> IPv4Address | IPv6Address | None:
     try:
         return ip_address(text)
     except ValueError:

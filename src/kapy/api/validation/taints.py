@@ -29,7 +29,7 @@ def taint_errors(
         errors.append(forbidden(path, CLOSED))
     for number, taint in enumerate(taints):
         where = f"{path}[{number}].key"
-        if problem := _reserved(taint.key):
+        if problem := _reservation(taint.key):
             errors.append(invalid(where, taint.key, problem))
         errors += [invalid(where, taint.key, error) for error in qualified_name_errors(taint.key)]
     return errors
@@ -50,7 +50,7 @@ def worker_taint_errors(
     ]
 
 
-def _reserved(key: str) -> str:
+def _reservation(key: str) -> str:
     if key in _OWN:
         return "taint key is not allowed"
     if key.startswith("node.kubernetes.io/") and key != _OUT_OF_SERVICE:

@@ -33,7 +33,7 @@ def new_topology_errors(cluster: Cluster) -> list[FieldError]:
 
 def changes_version(old: Topology, new: Topology) -> bool:
     """Report whether the change sets another version."""
-    return str(_parsed(old.version)) != str(_parsed(new.version))
+    return str(_parse_version(old.version)) != str(_parse_version(new.version))
 
 
 def version_change_errors(
@@ -41,7 +41,7 @@ def version_change_errors(
 ) -> list[FieldError]:
     """Return the errors that forbid the new version."""
     errors = []
-    after, before = _parsed(new.version), _parsed(old.version)
+    after, before = _parse_version(new.version), _parse_version(old.version)
     if after is _NONE:
         errors.append(invalid(VERSION, new.version, NO_VERSION))
     if before is _NONE:
@@ -70,7 +70,7 @@ def _is_two_minors_on(before: Version, after: Version) -> bool:
     return compare(after, limit, pre_releases=False) >= 0
 
 
-def _parsed(version: str) -> Version:
+def _parse_version(version: str) -> Version:
     try:
         return parse_tolerant(version)
     except InvalidVersion:

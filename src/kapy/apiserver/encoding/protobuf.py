@@ -126,7 +126,7 @@ def _value(kind: str, value: Any) -> Any:
         case "bool":
             return bool(_number(value))
         case "int" | "int32" | "int64":
-            return _signed(value)
+            return _to_signed(value)
         case "float64":
             return _float(_bytes(value))
         case "bytes":
@@ -145,7 +145,7 @@ def _special(kind: str, parts: dict[int, Any]) -> Any:
         case "intstr":
             if parts.get(1, 0) == 1:
                 return _text(parts.get(3, b""))
-            return _signed(parts.get(2, 0))
+            return _to_signed(parts.get(2, 0))
         case _:  # RawExtension, FieldsV1, JSON: JSON bytes in the first field
             raw = bytes(_bytes(parts.get(1, b"")))
             return from_json(raw) if raw else {}
@@ -154,7 +154,7 @@ def _special(kind: str, parts: dict[int, Any]) -> Any:
 def _moment(kind: str, parts: dict[int, Any]) -> str | None:
     if not parts:
         return None
-    seconds, nanos = _signed(parts.get(1, 0)), _signed(parts.get(2, 0))
+    seconds, nanos = _to_signed(parts.get(1, 0)), _to_signed(parts.get(2, 0))
     try:
         moment = datetime.fromtimestamp(seconds, tz=UTC)
     except (OverflowError, OSError):
@@ -179,7 +179,7 @@ def _number(value: Any) -> int:
     return value
 
 
-def _signed(value: Any) -> int:
+def _to_signed(value: Any) -> int:
     number = _number(value)
     return number - (1 << 64) if number >= 1 << 63 else number
 

@@ -117,7 +117,7 @@ def add_paths(kind: Kind, shape: str, paths: Document) -> None:
             kind, shape, ("get", "update", "patch"), part
         )
     for path, operations in added.items():
-        paths[path] = {**operations, "parameters": _shared(kind, path)}
+        paths[path] = {**operations, "parameters": _path_parameters(kind, path)}
 
 
 def _operations(
@@ -171,7 +171,7 @@ def _parameter(name: str, kind: str) -> Document:
     }
 
 
-def _shared(kind: Kind, path: str) -> list[Document]:
+def _path_parameters(kind: Kind, path: str) -> list[Document]:
     """Return the parameters of all operations of a path."""
     result = []
     for name in ("name", "namespace"):

@@ -57,18 +57,18 @@ def _metadata_errors(metadata: Document, *, local: bool) -> list[FieldError]:
     if not any(value for field, value in metadata.items() if field not in ignored):
         return []
     fixed_text = FixedText.of(
-        {field: _sorted(metadata[field]) for field in _METADATA if metadata.get(field)}
+        {field: _go_order(metadata[field]) for field in _METADATA if metadata.get(field)}
     )
     text = "must be empty except for namespace" if local else "must be empty"
     return [invalid("metadata", fixed_text, text)]
 
 
-def _sorted(value: Any) -> Any:
+def _go_order(value: Any) -> Any:
     """Return a value in the order in which Go prints it: labels and fieldsV1 are sorted by key."""
     if isinstance(value, dict):
         ours = "fieldsV1" in value
-        return {key: _sorted(value[key]) for key in (value if ours else sorted(value))}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
+        return {key: _go_order(value[key]) for key in (value if ours else sorted(value))}
+    return [_go_order(item) for item in value] if isinstance(value, list) else value
 
 
 def _local_errors(

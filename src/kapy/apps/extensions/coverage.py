@@ -85,11 +85,11 @@ def _all_uncovered(
     return [
         reason
         for part, patch in zip(parts, patches, strict=True)
-        for reason in _uncovered(part, current, desired, patch)
+        for reason in _uncovered_paths(part, current, desired, patch)
     ]
 
 
-def _uncovered(
+def _uncovered_paths(
     part: Part, current: Document, desired: Document, patch: Patch | None
 ) -> Iterator[str]:
     before, wanted = current.get(part.field), desired.get(part.field)

@@ -64,7 +64,7 @@ async def apply_changes(sandbox: Sandbox, requested: Iterable[RequestedChange]) 
 
     Raises ChangeRefused; the sandbox is then incomplete.
     """
-    order = ChangeOrder.of(_scoped(sandbox, change) for change in requested)
+    order = ChangeOrder.of(_without_foreign_scope(sandbox, change) for change in requested)
     await sandbox.define(definition.document for definition in order.definitions)
     await add_namespaces(sandbox, (item.document for item in (*order.others, *order.classes)))
     await add_namespaces(sandbox, (cluster.document for cluster in order.clusters))
@@ -82,10 +82,12 @@ def watch_changed_objects(sandbox: Sandbox, requested: Iterable[RequestedChange]
             UnknownSandboxKind
         ):  # it is refused later, or its definition comes with the wishes
             if not sandbox.kind_of(change.document).custom:
-                sandbox.watched.add(sandbox.name_of(_scoped(sandbox, change).document))
+                sandbox.watched.add(
+                    sandbox.name_of(_without_foreign_scope(sandbox, change).document)
+                )
 
 
-def _scoped(sandbox: Sandbox, change: RequestedChange) -> RequestedChange:
+def _without_foreign_scope(sandbox: Sandbox, change: RequestedChange) -> RequestedChange:
     """The wish, without a namespace if its kind is cluster-scoped."""
     metadata = change.document["metadata"]
     with suppress(UnknownSandboxKind):

@@ -70,7 +70,7 @@ class ClusterSource:
         crds = [item for item in there if _is_own_crd(item)]
         await into.define([*crds, *(item for item in there if _is_changed_crd(item, requested))])
         result: dict[tuple[str, Key], Document] = {}
-        for document in [item async for item in self._touched(crds, requested)]:
+        for document in [item async for item in self._relevant_objects(crds, requested)]:
             result[document["kind"], Key.of(document)] = document
         for document in [obj async for obj in self._changed_objects(requested)]:
             result.setdefault((document["kind"], Key.of(document)), document)
@@ -110,7 +110,7 @@ class ClusterSource:
                 await ask(document)
         return result
 
-    async def _touched(
+    async def _relevant_objects(
         self, crds: Sequence[Document], requested: Sequence[RequestedChange]
     ) -> AsyncIterator[Document]:
         clusters = (await self.client.list(Cluster.RESOURCE)).items

@@ -184,11 +184,11 @@ class Redactor:
         for value in self._known:
             if value in text:
                 text = text.replace(value, REDACTED)
-        nested = self._nested(text, depth)
+        nested = self._redact_nested(text, depth)
         if nested is not None:
             return nested
         text = _PEM.sub(r"-----BEGIN \1----- " + REDACTED, text)
-        text = self._quoted(_without_ends(text), depth)
+        text = self._redact_quoted(_without_ends(text), depth)
         text = _SCHEMES.sub(rf"\1{REDACTED}", text)
         text = _JWT.sub(REDACTED, text)
         text = _BOOTSTRAP.sub(REDACTED, text)
@@ -197,9 +197,9 @@ class Redactor:
         text = _CURL.sub(rf"\1\2\3:{REDACTED}", text)
         text = _without_blocks(text)
         text = _FIELD.sub(_field, text)
-        return _BASE64.sub(lambda match: self._encoded(match.group(), depth), text)
+        return _BASE64.sub(lambda match: self._redact_encoded(match.group(), depth), text)
 
-    def _nested(self, text: str, depth: int) -> str | None:
+    def _redact_nested(self, text: str, depth: int) -> str | None:
         """Redact a text that is a JSON document; None if it is not one."""
         if text[0] not in "{[" or text.rstrip()[-1] not in "}]":
             return None
@@ -210,7 +210,7 @@ class Redactor:
         result = self._node(result, depth - 1, secret=False)
         return json.dumps(result) + ("\n" if text.endswith("\n") else "")
 
-    def _quoted(self, text: str, depth: int) -> str:
+    def _redact_quoted(self, text: str, depth: int) -> str:
         """Redact the JSON strings with escapes in a text."""
         if "\\" not in text:
             return text
@@ -240,7 +240,7 @@ class Redactor:
         clean = self._text(plain, depth - 1)
         return literal if clean == plain else json.dumps(clean)
 
-    def _encoded(self, text: str, depth: int) -> str:
+    def _redact_encoded(self, text: str, depth: int) -> str:
         """Replace a text that may be base64 if its decoded content has secrets."""
         content = _bytes_of(text)
         if content is None:

@@ -80,16 +80,16 @@ def _class(chunk: bytes, letter: int) -> tuple[bool, bytes]:
     chunk = chunk[1:] if negated else chunk
     result, ranges = False, 0
     while not (ranges and chunk.startswith(b"]")):
-        low, chunk = _bound(chunk)
+        low, chunk = _range_bound(chunk)
         high = low
         if chunk.startswith(b"-"):
-            high, chunk = _bound(chunk[1:])
+            high, chunk = _range_bound(chunk[1:])
         result = result or low <= letter <= high
         ranges += 1
     return result != negated, chunk[1:]
 
 
-def _bound(chunk: bytes) -> tuple[int, bytes]:
+def _range_bound(chunk: bytes) -> tuple[int, bytes]:
     """One bound of a range, and the non-empty rest."""
     if not chunk or chunk[:1] in (b"-", b"]"):
         raise BadPattern

@@ -120,7 +120,7 @@ class ObjectCopier:
         ours = is_created_by_move(self._journal, planned.ref, deletion)
         if not ours and (planned.way is Treatment.SHARED or not self._updates):
             self._log(planned, _SKIPPED if self._updates else _SKIPPED_FROM_DIRECTORY)
-        elif not new and _differs(self._desired(planned), deletion):
+        elif not new and _differs(self._desired_object(planned), deletion):
             self._log(planned, "Object already exists, updating")
             deletion = await self._update(planned)
         self._found[planned.ref] = deletion
@@ -133,7 +133,7 @@ class ObjectCopier:
 
     async def _create(self, planned: PlannedMove) -> tuple[Document, bool]:
         """Create the object; the second value is False if it existed already."""
-        wanted = self._desired(planned)
+        wanted = self._desired_object(planned)
         try:
             return await retry(lambda: self._writing.create(planned.resource, wanted)), True
         except AlreadyExists:
@@ -150,7 +150,7 @@ class ObjectCopier:
 
         async def work() -> Document:
             result = await self._client.get(planned.resource, planned.ref.key)
-            wanted = self._desired(planned)
+            wanted = self._desired_object(planned)
             kept = {name: result["metadata"][name] for name in ("uid", "resourceVersion")}
             document = {**wanted, "metadata": {**wanted["metadata"], **kept}}
             if "status" in result and "status" not in document:
@@ -181,7 +181,7 @@ class ObjectCopier:
             patch = {"metadata": {"managedFields": fields}}
             await retry(lambda: self._client.patch(planned.resource, planned.ref.key, patch))
 
-    def _desired(self, planned: PlannedMove) -> Document:
+    def _desired_object(self, planned: PlannedMove) -> Document:
         return desired_object(planned, self._found)
 
     async def _ensure_namespaces(self, names: set[str]) -> None:

@@ -64,7 +64,7 @@ def resource_of(crd: Document) -> Resource:
     """The resource of a CRD's objects in the storage version."""
     spec = crd["spec"]
     names = spec["names"]
-    version = _stored(crd)["name"]
+    version = _storage_version(crd)["name"]
     namespaced = spec["scope"] == "Namespaced"
     return Resource(spec["group"], version, names["plural"], names["kind"], namespaced)
 
@@ -73,10 +73,10 @@ def _kind(crd: Document) -> MovedKind:
     resource = resource_of(crd)
     labels = crd["metadata"].get("labels") or {}
     hierarchy = resource.group_kind in _HIERARCHIES or MOVE_HIERARCHY in labels
-    status = "status" in (_stored(crd).get("subresources") or {})
+    status = "status" in (_storage_version(crd).get("subresources") or {})
     return MovedKind(resource, hierarchy or MOVE in labels, hierarchy, status)
 
 
-def _stored(crd: Document) -> Document:
+def _storage_version(crd: Document) -> Document:
     version: Document = next(item for item in crd["spec"]["versions"] if item["storage"])
     return version

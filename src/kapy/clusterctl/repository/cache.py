@@ -62,7 +62,7 @@ class Cache:
         self, key: Key, download: Callable[[], Awaitable[bytes]]
     ) -> bytes | FileMissing:
         entry = self._entry(key)
-        if entry is not None and (kept := self._cached(entry)) is not None:
+        if entry is not None and (kept := self._read_entry(entry)) is not None:
             return kept
         try:
             content = await download()
@@ -78,7 +78,7 @@ class Cache:
             return None
         return self._folder / "files" / sha256("\n".join(key).encode()).hexdigest()
 
-    def _cached(self, entry: Path) -> bytes | None:
+    def _read_entry(self, entry: Path) -> bytes | None:
         try:
             return self._content(entry.read_text("ascii").strip())
         except (OSError, ValueError):

@@ -147,11 +147,11 @@ async def _provider(infrastructure: str, config: Config, reach: Connect) -> tupl
     """The selected infrastructure provider and its version."""
     name, version = parse_reference(infrastructure) if infrastructure else ("", "")
     if not (name and version):
-        name, version = await _installed(name, reach)
+        name, version = await _installed_provider(name, reach)
     return config.provider(name, ProviderType.INFRASTRUCTURE), version
 
 
-async def _installed(name: str, reach: Connect) -> tuple[str, str]:
+async def _installed_provider(name: str, reach: Connect) -> tuple[str, str]:
     """The only installed infrastructure provider (with this name), and its version."""
     from kapy.clusterctl.inventory import Inventory, default_name, find_installed
 

@@ -46,7 +46,7 @@ class Target:
 
 async def upgrade_plans(client: Client, config: Config, *, progress: Progress) -> list[Plan]:
     """The possible upgrades, by contract. Raises ClusterctlErrors, ApiErrors."""
-    installed = await _installed(client)
+    installed = await _installed_providers(client)
     progress("Checking new release availability...")
     return await plans(installed, config)
 
@@ -78,7 +78,7 @@ async def upgrade(
             f"current version of clusterctl could only upgrade to {CONTRACT} contract, requested "
             f"{target.contract}"
         )
-    installed = await _installed(client)
+    installed = await _installed_providers(client)
     progress("Performing upgrade...")
     plan = await _plan(target, installed, config)
     check_single_instances(installed)
@@ -99,7 +99,7 @@ async def upgrade(
     return plan
 
 
-async def _installed(client: Client) -> list[Installed]:
+async def _installed_providers(client: Client) -> list[Installed]:
     inventory = Inventory(client)
     await inventory.check_contract(also=(OLDER_CONTRACT,))
     await inventory.ensure()

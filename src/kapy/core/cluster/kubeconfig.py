@@ -29,7 +29,7 @@ async def reconcile_kubeconfig(scope: ClusterScope) -> Result:
     endpoint = cluster.spec.control_plane_endpoint
     secret = kubeconfig_secret(
         cluster.key,
-        f"https://{_bracketed(endpoint.host)}:{endpoint.port}",
+        f"https://{_url_host(endpoint.host)}:{endpoint.port}",
         key_pair(authority),
         owner_reference(cluster),
         now=scope.now,
@@ -53,5 +53,5 @@ async def _authority(scope: ClusterScope) -> Document | None:
         return None
 
 
-def _bracketed(host: str) -> str:
+def _url_host(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host

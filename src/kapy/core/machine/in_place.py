@@ -46,7 +46,7 @@ async def reconcile_in_place(scope: MachineScope) -> Result:
         return DONE
     if not is_update_pending(annotations) or not _is_provisioned(scope):
         return DONE
-    desired = _desired(scope)
+    desired = _desired_objects(scope)
     return DONE if desired is None else await _update(scope, updates, desired)
 
 
@@ -60,7 +60,7 @@ def _is_provisioned(scope: MachineScope) -> bool:
     )
 
 
-def _desired(scope: MachineScope) -> Document | None:
+def _desired_objects(scope: MachineScope) -> Document | None:
     """Return the desired objects for the extension; None while they are not all marked, or are
     unreadable.
     """

@@ -133,7 +133,7 @@ def scaling_up(scope: MachineDeploymentScope) -> Condition:
     of, deployment = ConditionType.SCALING_UP, scope.deployment
     if (condition := _unknown_condition(scope, of)) is not None:
         return condition
-    current, desired = _current(scope), _desired(deployment)
+    current, desired = _current(scope), _desired_replicas(deployment)
     missing = ""
     if scope.missing:
         verb = "do" if len(scope.missing) > 1 else "does"
@@ -156,7 +156,7 @@ def scaling_down(scope: MachineDeploymentScope) -> Condition:
     of = ConditionType.SCALING_DOWN
     if (condition := _unknown_condition(scope, of)) is not None:
         return condition
-    current, desired = _current(scope), _desired(scope.deployment)
+    current, desired = _current(scope), _desired_replicas(scope.deployment)
     if current <= desired:
         return false(of, Reason.NOT_SCALING_DOWN)
     message = f"Scaling down from {current} to {desired} replicas"
@@ -196,5 +196,5 @@ def _current(scope: MachineDeploymentScope) -> int:
     return sum(map(existing_replicas, scope.machine_sets or ()))
 
 
-def _desired(deployment: MachineDeployment) -> int:
+def _desired_replicas(deployment: MachineDeployment) -> int:
     return 0 if deployment.deleting else deployment.spec.replicas or 0

@@ -144,8 +144,8 @@ async def _propagate_to(
         raise NotYet(f"{ref.kind} {ref.name} of Machine {name} does not exist")
     document = result.view.document
     wanted = metadata_intent(scope.machine_set, document)["metadata"]
-    outdated = _present_names(document, _unwanted(owner, wanted, MANAGER))
-    unwanted = _unwanted(document, wanted, METADATA_MANAGER)
+    outdated = _present_names(document, _unwanted_names(owner, wanted, MANAGER))
+    unwanted = _unwanted_names(document, wanted, METADATA_MANAGER)
     as_wanted = not outdated and not unwanted and _has(document["metadata"], wanted)
     (tools.applied.hits if as_wanted else tools.applied.misses)[ref.kind] += 1
     if as_wanted:
@@ -168,7 +168,7 @@ def _has(metadata: Document, desired: Document) -> bool:
     )
 
 
-def _unwanted(document: Document, desired: Document, manager: str) -> Names:
+def _unwanted_names(document: Document, desired: Document, manager: str) -> Names:
     """Return labels and annotations that the manager applied and that are no longer wanted."""
     unwanted: Names = {}
     for entry in document["metadata"].get("managedFields") or ():

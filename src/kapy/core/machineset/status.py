@@ -94,7 +94,7 @@ def scaling_up(scope: MachineSetScope, current: int) -> Condition:
     of, machine_set = ConditionType.SCALING_UP, scope.machine_set
     if machine_set.spec.replicas is None:
         return unknown(of, Reason.WAITING_FOR_REPLICAS_SET, "Waiting for spec.replicas set")
-    desired, missing = _desired(machine_set), _missing_references(scope)
+    desired, missing = _desired_replicas(machine_set), _missing_references(scope)
     if current >= desired:
         message = ""
         if missing and not machine_set.deleting:
@@ -115,7 +115,7 @@ def scaling_down(scope: MachineSetScope, machines: list[Machine]) -> Condition:
         Annotation.PENDING_ACKNOWLEDGE_MOVE not in machine.metadata.annotations
         for machine in machines
     )
-    desired = _desired(machine_set)
+    desired = _desired_replicas(machine_set)
     if current <= desired:
         return false(of, Reason.NOT_SCALING_DOWN)
     message = f"Scaling down from {current} to {desired} replicas"
@@ -138,7 +138,7 @@ def _with_stale(message: str, scope: MachineSetScope, machines: list[Machine]) -
     return f"{message}\n* {stale}" if stale else message
 
 
-def _desired(machine_set: MachineSet) -> int:
+def _desired_replicas(machine_set: MachineSet) -> int:
     return 0 if machine_set.deleting else machine_set.spec.replicas or 0
 
 

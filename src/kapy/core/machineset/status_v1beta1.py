@@ -37,7 +37,7 @@ def update_status_v1beta1(scope: MachineSetScope) -> None:
     _count(scope, machines)
     v1beta1.set_condition(legacy, scope.not_created, now)
     v1beta1.set_condition(legacy, resized_condition(machine_set), now)
-    if len(machines) >= _desired(machine_set):
+    if len(machines) >= _desired_replicas(machine_set):
         v1beta1.set_condition(legacy, v1beta1.true(V1Beta1Type.MACHINES_CREATED), now)
     v1beta1.set_condition(legacy, machines_ready(scope.aggregation_input), now)
     v1beta1.set_condition(legacy, v1beta1.summary(legacy, SUMMARIZED), now)
@@ -75,7 +75,7 @@ def resized_condition(machine_set: MachineSet) -> V1Beta1Condition | None:
     None for no change.
     """
     of, status = V1Beta1Type.RESIZED, machine_set.status
-    current, desired = status.replicas or 0, _desired(machine_set)
+    current, desired = status.replicas or 0, _desired_replicas(machine_set)
     if current < desired:
         message = f"Scaling up MachineSet to {desired} replicas (actual {current})"
         return v1beta1.false(of, V1Beta1Reason.SCALING_UP, v1beta1.WARNING, message)
@@ -104,5 +104,5 @@ def _ready(machine: Machine) -> V1Beta1Condition | None:
     return v1beta1.get(deprecated.v1beta1.conditions, V1Beta1Type.READY)
 
 
-def _desired(machine_set: MachineSet) -> int:
+def _desired_replicas(machine_set: MachineSet) -> int:
     return 0 if machine_set.deleting else machine_set.spec.replicas or 0

@@ -112,7 +112,7 @@ async def _work(scope: TopologyScope) -> None:
         mark = fingerprint(blueprint, current, tools.patches)
     if _is_new(current) and not await scope.calls.before_cluster_create():
         return
-    scope.desired = await _desired(scope, blueprint, current)
+    scope.desired = await _desired_state(scope, blueprint, current)
     with name_failed_step("error reconciling the Cluster topology"):
         plan = await plan_of(tools, blueprint, current, scope.desired, scope.upgrades)
         await _call_after_hooks(scope, current)
@@ -140,7 +140,7 @@ def _is_new(current: ClusterState) -> bool:
     return spec.infrastructure_ref is None and spec.control_plane_ref is None
 
 
-async def _desired(
+async def _desired_state(
     scope: TopologyScope, blueprint: Blueprint, current: ClusterState
 ) -> ClusterState:
     tools = scope.tools

@@ -38,7 +38,7 @@ def _ref(component: str, description: str, **more: Any) -> Document:
     return {"$ref": reference(component), "description": description, **more}
 
 
-def _listed(component: str, description: str, **more: Any) -> Document:
+def _list_schema(component: str, description: str, **more: Any) -> Document:
     items = {"$ref": reference(component), "default": {}}
     return {"type": "array", "items": items, "description": description, **more}
 
@@ -66,12 +66,12 @@ _OBJECT_META_FIELDS: Final[Document] = {
     "generateName": _text("generateName is the prefix of a generated name."),
     "generation": _number("generation is a number that grows with each change of the spec."),
     "labels": _texts("labels are key-value pairs by which selectors select the object."),
-    "managedFields": _listed(
+    "managedFields": _list_schema(
         _MANAGED_FIELDS, "managedFields record which manager has set which fields."
     ),
     "name": _text("name is the name of the object."),
     "namespace": _text("namespace is the namespace of the object."),
-    "ownerReferences": _listed(
+    "ownerReferences": _list_schema(
         _OWNER,
         "ownerReferences are the objects with which this object is deleted.",
         **{"x-kubernetes-patch-merge-key": "uid", "x-kubernetes-patch-strategy": "merge"},

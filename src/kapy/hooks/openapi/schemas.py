@@ -105,7 +105,7 @@ class Schemas:
             printed["enum"] = field.rules["enum"]
         if field.place in _UNMARKED_IN_GO:
             printed.pop("x-kubernetes-list-type")
-        result = self._typed(field, field.type)
+        result = self._field_schema(field, field.type)
         if "$ref" in result:
             printed.pop("format", None)
             if self._has_zero(field):
@@ -123,7 +123,7 @@ class Schemas:
         omitted = field.rules.get("zero") == "omitted" or field.place in _OBJECTS_IN_GO
         return omitted or not field.optional
 
-    def _typed(self, field: _Field, of: inspect.Type) -> Document:
+    def _field_schema(self, field: _Field, of: inspect.Type) -> Document:
         match _bare(of)[0]:
             case inspect.StructType(cls=kind):
                 return self._reference(part_component(field.parent, field.name, kind), kind)
@@ -142,7 +142,7 @@ class Schemas:
 
     def _item(self, field: _Field, of: inspect.Type) -> Document:
         bare, optional = _bare(of)
-        result = self._typed(field, of)
+        result = self._field_schema(field, of)
         if isinstance(bare, inspect.StructType | inspect.DictType) and not optional:
             return {"default": {}, **result}
         return {"default": "", **result} if result.get("type") == "string" else result

@@ -62,7 +62,7 @@ class Tracker:
         convert: converts an object to another apiVersion; without it only `apiVersion` is changed.
         """
         self._types = types
-        self._convert = convert or _renamed
+        self._convert = convert or _with_api_version
 
     @property
     def versions(self) -> Collection[str]:
@@ -81,11 +81,13 @@ class Tracker:
             return _bare(new)
         # managedFields are of a type that no comparison looks into: they may stay in it.
         before = live if live is not None else self._nothing(new)
-        managers = self._stated(live, new["metadata"].get("managedFields"), write)
+        managers = self._managers_before(live, new["metadata"].get("managedFields"), write)
         if not managers and live is not None and live["metadata"].get("uid"):
             return _bare(new)
         try:
-            return _managed(new, self._updated(before, new, managers, write))
+            return _with_managed_fields(
+                new, self._managers_after_update(before, new, managers, write)
+            )
         except _Unconvertible:
             return _bare(new)
 
@@ -124,9 +126,9 @@ class Tracker:
     def _applied_over(
         self, live: Document | None, applied: Document, write: Write, *, force: bool
     ) -> Document:
-        """Call `_applied`; fields that kubectl applied client-side before are no conflicts."""
+        """Apply an object; fields that kubectl applied client-side before are no conflicts."""
         try:
-            return self._applied(live, applied, write, force=force)
+            return self._applied_object(live, applied, write, force=force)
         except Conflicts as conflicts:
             if not _by_kubectl(write) or live is None:
                 raise
@@ -134,9 +136,9 @@ class Tracker:
             left = conflicts.without(last_applied.unchanged_fields(root, live))
             if left is not None:
                 raise left from None
-        return self._applied(live, applied, write, force=True)
+        return self._applied_object(live, applied, write, force=True)
 
-    def _applied(
+    def _applied_object(
         self, live: Document | None, applied: Document, write: Write, *, force: bool
     ) -> Document:
         types = self._types[write.api_version]
@@ -146,20 +148,20 @@ class Tracker:
             check_live(types, before)  # what is written in one version alone was checked then
         if not managers and live is not None:
             first = replace(write, manager=_BEFORE_FIRST_APPLY)
-            managers = self._updated(self._nothing(live), before, managers, first)
+            managers = self._managers_after_update(self._nothing(live), before, managers, first)
         own = write.identity(applies=True)
         last = managers.get(own)
         after: Document = merge(types.root, before, applied)
         now_owned = excluding(owned_fields(types.root, applied), write.reset) or {}
         managers[own] = ManagedEntry(write.api_version, now_owned, last.time if last else None)
         if last is not None and last.fields:
-            after = self._pruned(after, last, managers, write.api_version)
+            after = self._without_dropped_fields(after, last, managers, write.api_version)
         changed = self._settle(before, after, managers, own, write, force=force)
         if types.typed:
             after = without_nulls(types.root, before, after)
-        return self._finished(live, before, after, changed, own, last, write)
+        return self._finish(live, before, after, changed, own, last, write)
 
-    def _finished(
+    def _finish(
         self,
         live: Document | None,
         before: Document,
@@ -178,12 +180,12 @@ class Tracker:
             managers[own] = ManagedEntry(mine.api_version, mine.fields, write.time)
         elif mine is not None and last is not None and _equal(mine, last):
             managers[own] = last
-        result = _managed(before if unchanged else after, managers)
+        result = _with_managed_fields(before if unchanged else after, managers)
         if live is not None and unchanged and is_equal_json(live, result):
             return live
         return result
 
-    def _stated(self, live: Document | None, sent: object, write: Write) -> Managers:
+    def _managers_before(self, live: Document | None, sent: object, write: Write) -> Managers:
         """Return the entries before the write."""
         stored = live["metadata"].get("managedFields") if live is not None else None
         if sent is stored or write.subresource or sent is None:
@@ -192,7 +194,7 @@ class Tracker:
             return {}
         return entries.parse_entries(sent) or entries.read(stored or ())
 
-    def _updated(
+    def _managers_after_update(
         self, before: Document, new: Document, managers: Managers, write: Write
     ) -> Managers:
         """Return the entries after an update: the manager of the update owns the fields that it
@@ -202,9 +204,11 @@ class Tracker:
         if changed is None and removed is None and not _foreign(managers, write.api_version):
             return {identity: entry for identity, entry in managers.items() if entry.fields}
         if changed is None:
-            return self._reduced(managers, before, new, write, (changed, removed))
+            return self._without_changed_fields(managers, before, new, write, (changed, removed))
         own = write.identity(applies=False)
-        managers = self._reduced(managers, before, new, write, (changed, removed), own)
+        managers = self._without_changed_fields(
+            managers, before, new, write, (changed, removed), own
+        )
         mine, fields = managers.get(own), changed
         if mine is not None:
             # An unchanged set of fields stays the same object, which is stored once.
@@ -220,7 +224,7 @@ class Tracker:
             return excluding(changed, write.reset), excluding(removed, write.reset)
         return changed, removed
 
-    def _reduced(
+    def _without_changed_fields(
         self,
         managers: Managers,
         before: Document,
@@ -238,7 +242,7 @@ class Tracker:
             if identity == own:
                 result[identity] = entry
                 continue
-            known = self._known(by_version, entry.api_version, before, after, write)
+            known = self._differences_in(by_version, entry.api_version, before, after, write)
             fields = entry.fields
             for removed in known:
                 fields = difference(fields, removed) if removed is not None else fields
@@ -246,7 +250,7 @@ class Tracker:
                 result[identity] = entry.with_fields(fields)
         return result
 
-    def _known(
+    def _differences_in(
         self,
         by_version: dict[str, Differences],
         version: str,
@@ -298,7 +302,7 @@ class Tracker:
         differences = self._differences(before, after, write)
         if not force:
             self._refuse_conflicts(before, after, managers, own, write, differences)
-        result = self._reduced(managers, before, after, write, differences, own)
+        result = self._without_changed_fields(managers, before, after, write, differences, own)
         fields = without_server_fields(result[own].fields)
         result[own] = result[own].with_fields(fields)
         if not fields:
@@ -319,13 +323,13 @@ class Tracker:
         for identity, entry in managers.items():
             if identity == own:
                 continue
-            changed, _ = self._known(by_version, entry.api_version, before, after, write)
+            changed, _ = self._differences_in(by_version, entry.api_version, before, after, write)
             if changed is not None and (fields := intersection(entry.fields, changed)):
                 contested[identity] = fields
         if contested:
             raise Conflicts(contested)
 
-    def _pruned(
+    def _without_dropped_fields(
         self, after: Document, last: ManagedEntry, managers: Managers, version: str
     ) -> Document:
         """Return `after` without the fields that the manager applied last time and nobody owns now.
@@ -395,7 +399,7 @@ def _foreign(managers: Managers, version: str) -> bool:
     return any(entry.api_version != version for entry in managers.values())
 
 
-def _renamed(document: Document, api_version: str) -> Document:
+def _with_api_version(document: Document, api_version: str) -> Document:
     return {**document, "apiVersion": api_version}
 
 
@@ -409,7 +413,7 @@ def _bare(document: Document) -> Document:
     return {**document, "metadata": rest}
 
 
-def _managed(document: Document, managers: Managers) -> Document:
+def _with_managed_fields(document: Document, managers: Managers) -> Document:
     """Return the document with these managedFields."""
     if not managers:
         return _bare(document)

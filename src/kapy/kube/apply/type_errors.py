@@ -48,7 +48,7 @@ def fits(node: Type, value: Any, *, repeated: bool) -> bool:
         return True
     result = resolve_deduced(node, value)
     if isinstance(result, Scalar):
-        return not _expected(result, value)
+        return not _expected_type(result, value)
     if isinstance(result, MapType):
         return isinstance(value, dict) and _map_fits(result, value, repeated=repeated)
     if isinstance(result, ListType):
@@ -89,7 +89,7 @@ def _type_errors(node: Type, value: Any, path: Path) -> Iterator[str]:
         yield from _map_type_errors(result, value, path)
     elif isinstance(result, ListType):
         yield from _list_type_errors(result, value, path)
-    elif isinstance(result, Scalar) and (expected := _expected(result, value)):
+    elif isinstance(result, Scalar) and (expected := _expected_type(result, value)):
         yield _error_at(path, expected)
 
 
@@ -127,7 +127,7 @@ def _list_type_errors(node: ListType, value: Any, path: Path) -> Iterator[str]:
         yield from _type_errors(node.element, item, (path, element_spelled(key)))
 
 
-def _expected(node: Scalar, value: Any) -> str:
+def _expected_type(node: Scalar, value: Any) -> str:
     match node.what:
         case "numeric":
             good = isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -51,20 +51,20 @@ def _created_size(*values: Any) -> int:
     return _size(values[0]) // 5 + 1
 
 
-def _replaced(text: Any, old: Any = "", new: Any = "", count: int = -1) -> int:
+def _replace_cost(text: Any, old: Any = "", new: Any = "", count: int = -1) -> int:
     if not (isinstance(text, str) and isinstance(old, str)):
         return 1
     result = text.count(old) if count < 0 else min(count, len(text) + 1)
     return (len(text) + result * _size(new)) // 5 + 1
 
 
-def _joined(items: Any, separator: Any = "") -> int:
+def _join_cost(items: Any, separator: Any = "") -> int:
     if not isinstance(items, list):
         return 1
     return (sum(map(_size, items)) + _size(separator) * len(items)) // 5 + 1
 
 
-def _formatted(text: Any, values: Any = ()) -> int:
+def _format_cost(text: Any, values: Any = ()) -> int:
     return _size(text) // 10 + traversal(values) + 1
 
 
@@ -132,9 +132,9 @@ CHARGES: Final[dict[str, Charge]] = {
     "check": lambda *_: _AUTHORIZATION,
     "@in": _in,
     "contains": _within,
-    "format": _formatted,
-    "join": _joined,
-    "replace": _replaced,
+    "format": _format_cost,
+    "join": _join_cost,
+    "replace": _replace_cost,
     "split": _created_size,
 }
 """By the name of a function; what is not here costs one."""

@@ -153,10 +153,10 @@ class _Reader:
 
     def _close_group(self, group: _Group) -> _Piece:
         piece = group.as_piece()
-        self._bound(piece)
+        self._check_bound(piece)
         return piece
 
-    def _bound(self, piece: _Piece) -> None:
+    def _check_bound(self, piece: _Piece) -> None:
         if piece.size > _MAX_INSTRUCTIONS:
             raise InvalidSyntax("expression too large", self._text)
         if piece.height > _MAX_DEPTH:
@@ -318,7 +318,7 @@ class _Reader:
         if not self._multiply(piece, counts):
             raise InvalidSyntax("invalid repeat count", text[start:end])
         piece.height += 1
-        self._bound(piece)
+        self._check_bound(piece)
         if piece.end:  # repeated already, with flags in between, which RE2 must not see as `**`
             flags = [item for item in self._out[piece.start : piece.end] if _is_flags(item)]
             self._out[piece.start] = f"(?:{self._out[piece.start]}"

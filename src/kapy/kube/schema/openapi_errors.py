@@ -64,7 +64,7 @@ def _errors(schema: Document, place: _Place, demands: Strictness) -> Iterator[Fi
     if _PLAIN.issuperset(schema) and schema.get("type") in TYPES:
         return
     path = place.path
-    yield from _unsupported(schema, place, demands)
+    yield from _unsupported_errors(schema, place, demands)
     if schema.get("uniqueItems"):
         text = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
         yield forbidden(f"{path}.uniqueItems", text)
@@ -121,7 +121,9 @@ def _others(schema: Document) -> Iterator[tuple[str, Document]]:
         yield f"items[{index}]", element
 
 
-def _unsupported(schema: Document, place: _Place, demands: Strictness) -> Iterator[FieldError]:
+def _unsupported_errors(
+    schema: Document, place: _Place, demands: Strictness
+) -> Iterator[FieldError]:
     path, kind = place.path, schema.get("type") or ""
     if demands.valid_types and kind and kind not in TYPES:
         yield _unknown(f"{path}.type", kind, TYPES)

@@ -110,7 +110,7 @@ def _member(name: str, value: Any) -> Any:  # noqa: PLR0911 - a table of kinds o
             return {"Description": value.get("description", ""), "URL": value.get("url", "")}
         case "x-kubernetes-validations":
             return [{go: item.get(key, zero) for key, go, zero in _RULE} for item in value]
-    return _sorted(value)
+    return _sort_keys(value)
 
 
 def items_text(value: Any) -> FixedText:
@@ -130,10 +130,10 @@ def _dependency(value: Any) -> Document:
     return {"Schema": schema_members(value) if value else None, "Property": None}
 
 
-def _sorted(value: Any) -> Any:
+def _sort_keys(value: Any) -> Any:
     """Return a value with sorted keys, as Go prints maps."""
     if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
+        return {key: _sort_keys(value[key]) for key in sorted(value)}
     if isinstance(value, list):
-        return [_sorted(item) for item in value]
+        return [_sort_keys(item) for item in value]
     return value

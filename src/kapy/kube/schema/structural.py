@@ -119,9 +119,9 @@ class Structural:
 
     def embedded_metadata(self, document: Document) -> Iterable[tuple[Path, str, Any]]:
         """Yield the type and metadata of all embedded objects, see `embedded.embedded_metadata`."""
-        return self._embedded(document) if self._embeds else ()
+        return self._embedded_objects(document) if self._embeds else ()
 
-    def _embedded(self, document: Document) -> Iterator[tuple[Path, str, Any]]:
+    def _embedded_objects(self, document: Document) -> Iterator[tuple[Path, str, Any]]:
         for name, node in self._below.items():
             yield from embedded_metadata(node, document.get(name), name)
 

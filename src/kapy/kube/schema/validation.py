@@ -145,16 +145,16 @@ def _validate_string(node: Node, value: str, _: Any, path: Path, errors: Errors)
         detail = f"may not be more than {limits.max_length} bytes"
         errors.append(FieldError("FieldValueTooLong", path_text(path), detail))
     elif limits.min_length is not None and len(value) < limits.min_length:
-        errors.append(_bound(path, value, f"be at least {limits.min_length} chars long"))
+        errors.append(_bound_error(path, value, f"be at least {limits.min_length} chars long"))
     elif limits.pattern is not None and not limits.pattern.matches(value):
         unusable = limits.pattern.error
         more = f", but pattern is invalid: {unusable}" if unusable else ""
-        errors.append(_bound(path, value, f"match '{limits.pattern.text}{more}'"))
+        errors.append(_bound_error(path, value, f"match '{limits.pattern.text}{more}'"))
     if node.check_format is not None and not node.check_format(value):
         errors.append(_type_error(path, node.format, value))
 
 
-def _bound(path: Path, value: Any, should: str) -> FieldError:
+def _bound_error(path: Path, value: Any, should: str) -> FieldError:
     where = path_text(path)
     return invalid(where, value, f"{where} in body should {should}")
 
@@ -168,17 +168,17 @@ def _validate_number(node: Node, value: float, _: Any, path: Path, errors: Error
     if limits.multiple_of is not None:
         factor = _bound_of(node, limits.multiple_of, value)
         if not _is_multiple(value, factor):
-            errors.append(_bound(path, value, f"be a multiple of {_bound_text(factor)}"))
+            errors.append(_bound_error(path, value, f"be a multiple of {_bound_text(factor)}"))
     if limits.maximum is not None:
         most, exclusive = _bound_of(node, limits.maximum, value), limits.exclusive_maximum
         if value > most or (exclusive and value == most):
             should = "be less than" if exclusive else "be less than or equal to"
-            errors.append(_bound(path, value, f"{should} {_bound_text(most)}"))
+            errors.append(_bound_error(path, value, f"{should} {_bound_text(most)}"))
     if limits.minimum is not None:
         least, exclusive = _bound_of(node, limits.minimum, value), limits.exclusive_minimum
         if value < least or (exclusive and value == least):
             should = "be greater than" if exclusive else "be greater than or equal to"
-            errors.append(_bound(path, value, f"{should} {_bound_text(least)}"))
+            errors.append(_bound_error(path, value, f"{should} {_bound_text(least)}"))
 
 
 def _bound_of(node: Node, bound: float, value: float) -> float:
@@ -246,7 +246,7 @@ def _validate_list(node: Node, value: list[Any], old: Any, path: Path, errors: E
             if was is not item:
                 validate(items, item, was, (path, index), errors)
     if limits.min_items is not None and len(value) < limits.min_items:
-        errors.append(_bound(path, len(value), f"have at least {limits.min_items} items"))
+        errors.append(_bound_error(path, len(value), f"have at least {limits.min_items} items"))
     if limits.max_items is not None and len(value) > limits.max_items:
         errors.append(_too_many(path, len(value), limits.max_items))
     if limits.unique_items and len(set(map(_json, value))) < len(value):
@@ -296,7 +296,7 @@ def _validate_object(node: Node, value: Document, old: Any, path: Path, errors: 
     limits = node.limits
     if limits.min_properties is not None and len(value) < limits.min_properties:
         text = f"have at least {limits.min_properties} properties"
-        errors.append(_bound(path, len(value), text))
+        errors.append(_bound_error(path, len(value), text))
     if limits.max_properties is not None and len(value) > limits.max_properties:
         errors.append(_too_many(path, len(value), limits.max_properties))
     before = old if isinstance(old, dict) else {}

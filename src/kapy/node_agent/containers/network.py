@@ -101,7 +101,7 @@ class PlaneNetwork:
         Raises EngineError, OSError.
         """
         async with self._turn:
-            network = await self._ensured(engine)
+            network = await self._ensure_network(engine)
             host = self._gateway(network)
             if self._server is None or self._server[0] != host:
                 used = read_used(self._agent)
@@ -111,7 +111,7 @@ class PlaneNetwork:
             self._subnet = _subnet_of(network)
             return self._server
 
-    async def _ensured(self, engine: Engine) -> Network:
+    async def _ensure_network(self, engine: Engine) -> Network:
         result = await self._ensure(engine, None)
         if result.labels.get(FIXED):
             return result
@@ -119,7 +119,7 @@ class PlaneNetwork:
         wanted = _subnet_of(result)
         if wanted is None:
             raise EngineError(self._no_address())
-        await self._emptied(engine)
+        await self._remove_containers(engine)
         await engine.remove_network(self.name)
         return await self._made_with(engine, wanted)
 
@@ -153,7 +153,7 @@ class PlaneNetwork:
             )
         return result
 
-    async def _emptied(self, engine: Engine) -> None:
+    async def _remove_containers(self, engine: Engine) -> None:
         """Remove the plane's containers in the network, as an engine keeps one that is in use."""
         for item in await engine.containers({PLANE: str(self._plane)}):
             if self.name in item.addresses or JOINED in item.labels:

@@ -165,7 +165,7 @@ class Containers:
         return await _patiently(lambda: self._adopt(config), config.tell)
 
     async def start(self, config: ContainerConfig) -> Running:
-        return await _patiently(lambda: self._started(config), config.tell)
+        return await _patiently(lambda: self._start(config), config.tell)
 
     def log(
         self, pod: Document, container: str, restarts: int, _: Path, query: LogQuery
@@ -254,7 +254,7 @@ class Containers:
             return await self.engine.container(item.id)
         return None
 
-    async def _started(self, config: ContainerConfig) -> Running:
+    async def _start(self, config: ContainerConfig) -> Running:
         engine = self.engine
         image = await obtain_image(engine, config)
         network = await self._sandboxes.network_of(config)

@@ -26,10 +26,10 @@ _LEAST_SHARES: Final = 2
 
 def unsupported_security(pod: Document) -> list[str]:
     """The paths of the fields of security contexts that containers here cannot have."""
-    return list(_unsupported(pod["spec"]))
+    return list(_unsupported_fields(pod["spec"]))
 
 
-def _unsupported(spec: Mapping[str, Any]) -> Iterator[str]:
+def _unsupported_fields(spec: Mapping[str, Any]) -> Iterator[str]:
     yield from _others("spec.securityContext", spec.get("securityContext") or {}, _POD)
     for field in ("initContainers", "containers"):
         for item in spec.get(field) or ():
@@ -49,7 +49,7 @@ def _others(path: str, fields: Mapping[str, Any], supported: frozenset[str]) -> 
 
 def user_of(pod: Document, container: Document, image: Image) -> str:
     """The user and group of a container, "" for those of its image. Raises StartFailed."""
-    context = _merged(pod, container)
+    context = _merge_contexts(pod, container)
     user, group = context.get("runAsUser"), context.get("runAsGroup")
     if context.get("runAsNonRoot"):
         _check_user(container, image, user)
@@ -74,7 +74,7 @@ def _check_user(container: Document, image: Image, user: int | None) -> None:
         )
 
 
-def _merged(pod: Document, container: Document) -> Mapping[str, Any]:
+def _merge_contexts(pod: Document, container: Document) -> Mapping[str, Any]:
     of_pod = pod["spec"].get("securityContext") or {}
     own = container.get("securityContext") or {}
     return {**of_pod, **{key: value for key, value in own.items() if value is not None}}
@@ -82,7 +82,7 @@ def _merged(pod: Document, container: Document) -> Mapping[str, Any]:
 
 def host_config_of(pod: Document, container: Document) -> dict[str, Any]:
     """The part of an engine's `HostConfig` with rights and resources."""
-    context = _merged(pod, container)
+    context = _merge_contexts(pod, container)
     capabilities = context.get("capabilities") or {}
     groups = [*(context.get("supplementalGroups") or ()), context.get("fsGroup")]
     return {

@@ -67,7 +67,7 @@ class ContainerConsole(MachineConsole):
         container = await self._container(target)
         if wanted.source == BOOT:
             since = wanted.since.timestamp() if wanted.since else 0.0
-            async with self._opened().output(
+            async with self._open_engine().output(
                 container.name, follow=wanted.follow, tail=wanted.tail, since=since
             ) as pieces:
                 async for piece in pieces:
@@ -78,7 +78,7 @@ class ContainerConsole(MachineConsole):
                 yield piece
             return
         _check_runs(container, f"source {wanted.source} is read by a command in it")
-        async with self._opened().follow_command(container.name, journal(wanted)) as pieces:
+        async with self._open_engine().follow_command(container.name, journal(wanted)) as pieces:
             async for piece in pieces:
                 yield piece
 
@@ -94,10 +94,10 @@ class ContainerConsole(MachineConsole):
             tty=streams.tty,
             sizes=streams.sizes,
         )
-        return await self._opened().run_session(container.name, command, session)
+        return await self._open_engine().run_session(container.name, command, session)
 
     async def server_from_here(self, target: MachineTarget, server: str) -> str:
-        engine, address = self._opened(), urlsplit(server).hostname or ""
+        engine, address = self._open_engine(), urlsplit(server).hostname or ""
         machine = await published_at(engine, address)
         if not machine:
             return ""
@@ -109,7 +109,7 @@ class ContainerConsole(MachineConsole):
         return known.instead_of(server)
 
     async def versions(self) -> Mapping[str, str]:
-        info = await self._opened().info()
+        info = await self._open_engine().info()
         told = {"container engine": info.version, "storage driver": info.storage_driver}
         return {**told, "cgroups": info.cgroup_version, "security": ", ".join(info.security)}
 
@@ -120,27 +120,27 @@ class ContainerConsole(MachineConsole):
 
     async def _bootstrap(self, container: Container, wanted: LogRequest) -> AsyncIterator[bytes]:
         if not container.is_running:
-            yield _wanted_part(container, await self._stored(container), wanted)
+            yield _wanted_part(container, await self._read_stored_log(container), wanted)
             return
         mark = f"== {secrets.token_hex(16)}"
         command = boot_log.read_command(LARGEST, mark, follow=wanted.follow)
-        async with self._opened().follow_command(container.name, command) as pieces:
+        async with self._open_engine().follow_command(container.name, command) as pieces:
             printed, rest = await _up_to(f"{mark}\n".encode(), pieces)
             past = boot_log.log_past(printed)
             if past is None:  # the image has no shell, or another `tail`
-                past = await self._stored(container)
+                past = await self._read_stored_log(container)
             yield _wanted_part(container, past, wanted)
             yield rest
             async for piece in pieces:
                 yield piece
 
-    async def _stored(self, container: Container) -> boot_log.LogPast:
+    async def _read_stored_log(self, container: Container) -> boot_log.LogPast:
         """The log, by the files of the container, running or not."""
         tails: list[Tail | None] = []
         for path in (boot_log.OLDER, boot_log.PATH):
             tail = Tail(LARGEST)
             try:
-                async with self._opened().file(container.name, path) as pieces:
+                async with self._open_engine().file(container.name, path) as pieces:
                     async for piece in pieces:
                         tail.add(piece)
             except NoSuchObject:
@@ -153,7 +153,7 @@ class ContainerConsole(MachineConsole):
 
     async def _container(self, target: MachineTarget) -> Container:
         name = _container_name(target)
-        result = await self._opened().container(name)
+        result = await self._open_engine().container(name)
         if result is None and not target.provider_id:
             raise ConsoleUnavailable(
                 f"Machine {target.name} has no container yet: "
@@ -162,12 +162,12 @@ class ContainerConsole(MachineConsole):
         if result is None:
             raise ConsoleUnavailable(
                 f"Machine {target.name} is container {name}, which the container engine at "
-                f"{self._opened().address} does not have: it was removed, or runs on another "
+                f"{self._open_engine().address} does not have: it was removed, or runs on another "
                 "engine; set DOCKER_HOST to the address of that one"
             )
         return check_owner(result, target.cluster)
 
-    def _opened(self) -> Engine:
+    def _open_engine(self) -> Engine:
         if self._engine is None:
             self._engine = self._open()
         return self._engine

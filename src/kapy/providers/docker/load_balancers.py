@@ -82,7 +82,7 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
         if container is None:
             spec = backend.load_balancer_spec(context.object)
             image = image_of(spec.image_repository, spec.image_tag)
-            if (waiting := await self._pulled(context, image)) is not None:
+            if (waiting := await self._pull(context, image)) is not None:
                 return waiting
             container = await self._ensure(context, name, image)
         elif not container.is_running:
@@ -122,7 +122,7 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
                 self._written.pop(container.id, None)
         await self._host.tidy_network()
 
-    async def _pulled(self, context: ClusterContext[Any], image: str) -> Waiting | None:
+    async def _pull(self, context: ClusterContext[Any], image: str) -> Waiting | None:
         task = self._tasks.get(context.uid, "image")
         if task is None:
             if await self._host.engine.has_image(image):

@@ -116,8 +116,8 @@ class ContainerMachines(InfraMachineProvider[Any]):
         try:
             container = await self._host.found(name, context.cluster)
             if context.object.spec.provider_id:
-                return await self._provisioned(context, name, container)
-            return await self._started(context, name, container)
+                return await self._provision(context, name, container)
+            return await self._start(context, name, container)
         except KapyError as error:
             if context.object.spec.provider_id or isinstance(error, (ApiError, NotYet)):
                 raise  # of one that was there, nobody knows how it is
@@ -138,12 +138,12 @@ class ContainerMachines(InfraMachineProvider[Any]):
 
     # Until it is provisioned
 
-    async def _started(
+    async def _start(
         self, context: Order, name: str, container: Container | None
     ) -> Provisioned | Waiting:
         if container is None or not container.is_running:
             image = node_image(context.version, machine_spec(context.object).custom_image)
-            if (waiting := await self._pulled(context, image)) is not None:
+            if (waiting := await self._pull(context, image)) is not None:
                 return waiting
             if container is not None:  # it was not started, or has ended: upstream begins anew
                 await self._host.engine.remove(name)
@@ -160,7 +160,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
                 )
         return self._answer(context, name, container, known)
 
-    async def _pulled(self, context: Order, image: NodeImage) -> Waiting | None:
+    async def _pull(self, context: Order, image: NodeImage) -> Waiting | None:
         """None when the engine has the image."""
         task = self._tasks.get(context.uid, "image")
         if task is None:
@@ -234,7 +234,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
 
     # Afterwards
 
-    async def _provisioned(
+    async def _provision(
         self, context: Order, name: str, container: Container | None
     ) -> Provisioned:
         booted = context.last_conditions.get(ConditionType.BOOTSTRAP_COMPLETED)

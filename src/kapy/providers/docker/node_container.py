@@ -61,8 +61,8 @@ class BootFailed(KapyError):
         self.entry = command.entry
         super().__init__(
             f"exited with status: {result.exit_code}\n"
-            f"STDOUT: {_indented(result.stdout, STDOUT_LINES)}\n"
-            f"STDERR: {_indented(result.stderr, STDERR_LINES)}{_remedy(result)}"
+            f"STDOUT: {_indent_last_lines(result.stdout, STDOUT_LINES)}\n"
+            f"STDERR: {_indent_last_lines(result.stderr, STDERR_LINES)}{_remedy(result)}"
         )
 
 
@@ -103,7 +103,9 @@ def preloading(engine: Engine, container: str, images: Sequence[str]) -> Sequenc
                 command = ("ctr", "--namespace=k8s.io", "images", "import", "-")
                 result = await engine.run(container, command, stdin=archive)
             if result.exit_code:
-                raise KapyError(f"{image} could not be imported: {_indented(result.stderr, 3)}")
+                raise KapyError(
+                    f"{image} could not be imported: {_indent_last_lines(result.stderr, 3)}"
+                )
 
         return Operation(f"Pre-loading image {image}", copy)
 
@@ -183,7 +185,7 @@ async def _holds(engine: Engine, container: str, script: str) -> bool:
     return result.exit_code == 0
 
 
-def _indented(text: str, most: int) -> str:
+def _indent_last_lines(text: str, most: int) -> str:
     """The last lines, as upstream shows them."""
     lines = _ESCAPES.sub("", text).replace("\r", "").strip("\n").split("\n")
     if len(lines) == 1:

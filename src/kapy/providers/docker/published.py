@@ -33,7 +33,7 @@ class PublishedAddresses:
         address: by which it is known. machine: where the engine publishes ports.
         """
         port = _published_port(balancer.ports)
-        known, published = _joined(address, API_SERVER_PORT), _joined(machine, port)
+        known, published = _join_host_port(address, API_SERVER_PORT), _join_host_port(machine, port)
         if not port or self._published.get(known) == published:
             return False
         self._published[known] = published
@@ -84,5 +84,5 @@ def _published_port(ports: Mapping[str, str]) -> str:
     return ports.get(f"{API_SERVER_PORT}/tcp", "")
 
 
-def _joined(host: str, port: int | str) -> str:
+def _join_host_port(host: str, port: int | str) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

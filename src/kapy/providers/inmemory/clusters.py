@@ -101,7 +101,7 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         if self._in_memory.has_lost_address(context.cluster):
             endpoint = context.endpoint
             assert endpoint is not None
-            return [_lost(endpoint)]
+            return [_lost_condition(endpoint)]
         if AVAILABLE in context.last_conditions:
             return [conditions.true(AVAILABLE, Reason.AVAILABLE)]
         return ()
@@ -115,7 +115,7 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         )
 
 
-def _lost(endpoint: Endpoint) -> Condition:
+def _lost_condition(endpoint: Endpoint) -> Condition:
     host, port = endpoint
     message = (
         f"another process of this machine has {host}:{port}: this plane reaches the cluster, "

@@ -90,7 +90,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             value = self._progress(context, workload)
         except BadDuration as error:
             return _bad_spec(context, error)
-        return await self._started(context, workload, value)
+        return await self._start(context, workload, value)
 
     async def reconcile_delete(self, context: Context) -> Released | Waiting:
         workload = self._in_memory.get(context.cluster)
@@ -111,7 +111,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             durations = Durations.of(InMemoryMachineBackendSpec(), "")
         return progress(durations, reached, now, control_plane=context.control_plane)
 
-    async def _started(
+    async def _start(
         self, context: Context, workload: WorkloadCluster, value: Progress
     ) -> Provisioned | Waiting:
         now = self._in_memory.clock()
@@ -135,7 +135,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
                 ConditionType.API_SERVER_PROVISIONED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS
             )
         elif value.api_server or (value.node and not context.control_plane):
-            await self._bootstrapped(context)
+            await self._bootstrap(context)
         return Provisioned(
             provider_id=host.provider_id,
             failure_domain=context.failure_domain or _pool_annotation(context, FAILURE_DOMAIN),
@@ -160,7 +160,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         secret = await self._keychain.secret(context.cluster, purpose)
         return None if secret is None else key_pair(secret)
 
-    async def _bootstrapped(self, context: Context) -> None:
+    async def _bootstrap(self, context: Context) -> None:
         machine = context.machine
         if machine is None or BOOTSTRAPPED in machine.metadata.annotations:
             return

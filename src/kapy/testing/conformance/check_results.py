@@ -60,10 +60,10 @@ def report(
 def _results(provider: ProviderUnderTest, results: CheckResults) -> Iterable[Result]:
     for rule in RULES.values():
         if rule.checked is CheckMethod.BEHAVIOUR:
-            yield results.result(rule) or _unchecked(provider, rule)
+            yield results.result(rule) or _unchecked_result(provider, rule)
 
 
-def _unchecked(provider: ProviderUnderTest, rule: Rule) -> Result:
+def _unchecked_result(provider: ProviderUnderTest, rule: Rule) -> Result:
     if rule.name != ONCE:
         return Result(rule, State.NOT_RUN, "there is no check of it")
     if not provider.kinds_of_role(rule.document):

@@ -66,16 +66,16 @@ def _with_in_memory_machines(kind: Kind) -> Kind:
     if kind.role != "control-plane" or not isinstance(template, dict):
         return kind
     path = ControlPlane.infrastructure_ref.path(kind.contract).split(".")[2:]
-    changed = {**template, **_nested(template, path, _template_reference(kind.contract))}
+    changed = {**template, **_nested_patch(template, path, _template_reference(kind.contract))}
     spec = {**kind.example["spec"], "machineTemplate": changed}
     return replace(kind, example={**kind.example, "spec": spec})
 
 
-def _nested(inside: Document, path: list[str], value: Document) -> Document:
+def _nested_patch(inside: Document, path: list[str], value: Document) -> Document:
     """Return a patch that sets the field at a path."""
     first, *rest = path
     return {
-        first: {**(inside.get(first) or {}), **_nested(inside.get(first) or {}, rest, value)}
+        first: {**(inside.get(first) or {}), **_nested_patch(inside.get(first) or {}, rest, value)}
         if rest
         else value
     }
@@ -129,7 +129,7 @@ async def _controllers(
         elsewhere=over_network if sockets else None,
         failure_domains=DOMAINS,
     )
-    services = _added(runtime, machines)
+    services = _add_controllers(runtime, machines)
     if sockets:
         machines.listen()
         services["workload clusters"] = machines.serve
@@ -138,7 +138,7 @@ async def _controllers(
         yield machines
 
 
-def _added(runtime: Runtime, machines: InMemoryClusters) -> dict[str, Service]:
+def _add_controllers(runtime: Runtime, machines: InMemoryClusters) -> dict[str, Service]:
     from kapy.core.cluster.controller import add_to as add_clusters
     from kapy.core.machine.controller import add_to as add_machines
     from kapy.providers.inmemory import add_to as add_in_memory

@@ -101,7 +101,7 @@ async def embedded(
     It listens on a port if the provider needs that. light: core's kinds accept every field and have
     no old versions, which is faster and sufficient for providers that use the SDK.
     """
-    server, client = await _opened(clock, provider, light=light)
+    server, client = await _open_server(clock, provider, light=light)
     ours = OwnWrites(client.transport)
     client = Client(ours, field_manager=MANAGER)
     server.user = provider.user or PROVIDER_USER
@@ -123,7 +123,7 @@ async def embedded(
         server.close()
 
 
-async def _opened(
+async def _open_server(
     clock: Clock, provider: ProviderUnderTest, *, light: bool
 ) -> tuple[RecordingServer, Client]:
     if light:

@@ -73,7 +73,9 @@ class Release:
     @cached_property
     def label(self) -> str:
         """The provider's label: the most frequent one among its objects, else its folder."""
-        counter = Counter(item.labels[PROVIDER_LABEL] for item in self.installed if _labelled(item))
+        counter = Counter(
+            item.labels[PROVIDER_LABEL] for item in self.installed if _is_labelled(item)
+        )
         if counter:
             return counter.most_common(1)[0][0]
         above = self.folder[0] if self.folder else ""
@@ -149,7 +151,7 @@ def _installs(file: File) -> bool:
     return any(obj.kind in ("CustomResourceDefinition", "Deployment") for obj in file.objects)
 
 
-def _labelled(value: Object) -> bool:
+def _is_labelled(value: Object) -> bool:
     return PROVIDER_LABEL in value.labels
 
 

@@ -73,7 +73,7 @@ def provider_of_release(
         raise ConformanceError(
             _nothing(release, [item for value in unseen.values() for item in value])
         )
-    objects = [_served(item) for item in installed if item["kind"] in _INSTALLED]
+    objects = [_without_conversion(item) for item in installed if item["kind"] in _INSTALLED]
     own = {GroupKind(item.group, item.kind) for item in release.definitions if item.role is None}
     extras = [document for document in documents if _is_extra(document, own)]
     return ProviderUnderTest(
@@ -175,7 +175,7 @@ def _resource(definition: Definition) -> Resource:
     return Resource(stored.group, version, stored.plural, stored.kind, namespaced=stored.namespaced)
 
 
-def _served(document: Document) -> Document:
+def _without_conversion(document: Document) -> Document:
     """Return a CRD without conversion webhooks, which could not be reached."""
     if document["kind"] != CRDS.kind:
         return document

@@ -29,7 +29,10 @@ def documents_in(text: str, source: str) -> list[Document]:
         names = _names(text)
         for candidate in _candidates(text, names):
             try:
-                return [_restored(document, names) for document in documents_of(candidate, source)]
+                return [
+                    _restore_variables(document, names)
+                    for document in documents_of(candidate, source)
+                ]
             except BadManifest:
                 continue
         raise
@@ -56,11 +59,14 @@ def _candidates(text: str, names: list[str]) -> Iterator[str]:
             yield replace_variables(body, values)
 
 
-def _restored(value: Any, names: list[str]) -> Any:
+def _restore_variables(value: Any, names: list[str]) -> Any:
     if isinstance(value, dict):
-        return {_restored(key, names): _restored(item, names) for key, item in value.items()}
+        return {
+            _restore_variables(key, names): _restore_variables(item, names)
+            for key, item in value.items()
+        }
     if isinstance(value, list):
-        return [_restored(item, names) for item in value]
+        return [_restore_variables(item, names) for item in value]
     if isinstance(value, str):
         return _TOKEN.sub(lambda match: _variable_or_token(int(match[1]), match[0], names), value)
     return value

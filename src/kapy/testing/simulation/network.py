@@ -172,7 +172,7 @@ class ManagerNetwork(Interceptor):
         refusal = self._refusal(request, is_read=is_read)
         if fault is None and refusal is not None:
             return _failure(refusal)
-        reply = await (self._send(request) if fault is None else self._disturbed(request, fault))
+        reply = await (self._send(request) if fault is None else self._disturb(request, fault))
         await self._travel()
         return reply
 
@@ -204,7 +204,7 @@ class ManagerNetwork(Interceptor):
             return Conflict("the object has been modified; please apply your changes again")
         return None
 
-    async def _disturbed(self, request: Request, fault: Fault) -> Reply:
+    async def _disturb(self, request: Request, fault: Fault) -> Reply:
         """Process a request with a fault."""
         ending = _ENDINGS.get(fault.kind)
         if ending is not None:
@@ -307,7 +307,7 @@ class _Events:
             return event
         fault = self._shared.fault(self._process, "e", None)
         if fault is not None:
-            answer = self._disturbed(event, fault)
+            answer = self._disturb(event, fault)
             if answer is not None:
                 return answer
         if (now := _now()) >= self._until:
@@ -319,7 +319,7 @@ class _Events:
             await asyncio.sleep(self._until - now)
         return event
 
-    def _disturbed(self, event: Document, fault: Fault) -> Document | None:
+    def _disturb(self, event: Document, fault: Fault) -> Document | None:
         match fault.kind:
             case "expired":
                 return {"type": "ERROR", "object": Expired("too old resource version").status()}

@@ -131,7 +131,7 @@ class ManagerProcess:
         runtime.private_keys = SmallKeys()
         services = self._add_provider(runtime) if name is None else self._add(runtime, name)
         for controller in runtime.controllers:
-            controller.wrap_reconcile(self._counted(controller))
+            controller.wrap_reconcile(self._counting(controller))
         await run_together(controllers=runtime.run, **services)
 
     def _add_provider(self, runtime: Runtime) -> Mapping[str, Service]:
@@ -151,7 +151,7 @@ class ManagerProcess:
         config = ControllerConfig(manager=runtime.options)
         return PROGRAMS[name].add(runtime, config, connections)
 
-    def _counted(self, controller: Controller) -> Callable[[Reconcile], Reconcile]:
+    def _counting(self, controller: Controller) -> Callable[[Reconcile], Reconcile]:
         counts = self._shared.reconciled
 
         def around(reconcile: Reconcile) -> Reconcile:

@@ -36,13 +36,13 @@ def simulate_provider(
         known: set[str] = set()
         for seed in seeds:
             progress(f"Simulated cluster: {name}, seed {seed}")
-            for rule, finding in _broken(scenario, seed):
+            for rule, finding in _failures(scenario, seed):
                 if rule not in known:
                     known.add(rule)
                     yield rule, finding
 
 
-def _broken(scenario: Scenario, seed: int) -> Iterator[Broken]:
+def _failures(scenario: Scenario, seed: int) -> Iterator[Broken]:
     try:
         points = undisturbed(scenario, seed).points
     except BadSimulation as error:
@@ -99,10 +99,10 @@ def with_simulation(report: Report, broken: Iterable[Broken], seeds: Sequence[in
     for rule, finding in broken:
         found[rule].append(finding)
     count = len(seeds) * len(PLAYED)
-    return replace(report, results=tuple(_merged(one, found, count) for one in report.results))
+    return replace(report, results=tuple(_merge(one, found, count) for one in report.results))
 
 
-def _merged(result: Result, found: dict[str, list[Finding]], count: int) -> Result:
+def _merge(result: Result, found: dict[str, list[Finding]], count: int) -> Result:
     findings = found.get(result.rule.id)
     if findings is None:
         return result

@@ -201,7 +201,7 @@ def _judge(world: World, referee: Referee, outcome: Outcome, baseline: Baseline 
     for text in differences(baseline.end, end):
         referee.report(SAME_END, text)
     if cloud is not None and baseline.cloud is not None and len(cloud) != len(baseline.cloud):
-        text = f"it has {_listed(cloud)}; without faults it has {_listed(baseline.cloud)}"
+        text = f"it has {_join_names(cloud)}; without faults it has {_join_names(baseline.cloud)}"
         referee.report(CLOUD, text)
     if work > (most := baseline.work * WORK_FACTOR + WORK_BASE):
         referee.report(NO_HOT_LOOP, f"{work} reconciles and requests, more than {most}")
@@ -213,7 +213,7 @@ def _cloud(world: World) -> Sequence[str] | None:
     return None if inventory is None else sorted(map(str, inventory()))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     shown = [*names[:SHOWN], *(["…"] if len(names) > SHOWN else [])]
     return f"{len(names)} ({', '.join(shown)})" if names else "nothing"
 

@@ -142,7 +142,7 @@ class World:
         table = self.server.store.peek(resource.group_resource)
         return [] if table is None else list(table.scan(""))
 
-    def _failed(self, manager: str, error: BaseException) -> None:
+    def _fail(self, manager: str, error: BaseException) -> None:
         self.failures.append(f"the {manager} manager ended by itself: {error!r}")
 
     @asynccontextmanager
@@ -155,7 +155,7 @@ class World:
             network=self.network,
             seed=self.seed,
             spawn=self.spawn,
-            failed=self._failed,
+            failed=self._fail,
             reconciled=self.reconciled,
             provider=self.instance,
             extension=None if self.extension is None else self.extension.extension,

@@ -127,9 +127,9 @@ def _settings(inputs: Inputs, contract: Version) -> Changes:
         after = stamp(moment(topology.rollout.after))
         changes[_path(ControlPlane.rollout_after, contract)] = after
     if gates := topology.readiness_gates or of_class.readiness_gates:
-        changes[_path(ControlPlane.readiness_gates, contract)] = _encoded(gates)
+        changes[_path(ControlPlane.readiness_gates, contract)] = _encode(gates)
     if taints := topology.taints or of_class.taints:
-        changes[_path(ControlPlane.taints, contract)] = _encoded(taints)
+        changes[_path(ControlPlane.taints, contract)] = _encode(taints)
     return changes | _timeouts(topology.deletion, of_class.deletion, contract)
 
 
@@ -148,7 +148,7 @@ def _timeouts(
     return changes
 
 
-def _encoded(models: Sequence[Model]) -> list[Document]:
+def _encode(models: Sequence[Model]) -> list[Document]:
     return [encode(model) for model in models]
 
 

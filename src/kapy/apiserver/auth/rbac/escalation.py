@@ -71,7 +71,7 @@ class EscalationCheck:
             held, _ = self._grants.rules_of_user(review.user, review.namespace)
             if uncovered_rules(held, _EVERYTHING):
                 text = "must have cluster-admin privileges to use the aggregationRule"
-                raise _forbidden(review, text)
+                raise _forbidden_error(review, text)
 
     def _check_binding(self, review: Review, new: Document) -> None:
         role = new.get("roleRef") or {}
@@ -112,14 +112,14 @@ class EscalationCheck:
                 f"and at most {LIMIT} are compared with one's own permissions: use several roles, "
                 'or have somebody write it who may "escalate" or "bind"'
             )
-            raise _forbidden(review, text) from None
+            raise _forbidden_error(review, text) from None
         if lacking:
             lines = "\n".join(sorted({format_rule(rule) for rule in lacking}))
             text = (
                 f"user {go_quoted(user.name)} (groups={quote_list(user.groups)}) is attempting to "
                 f"grant RBAC permissions not currently held:\n{lines}"
             )
-            raise _forbidden(
+            raise _forbidden_error(
                 review, f"{text}; resolution errors: [{problems}]" if problems else text
             )
 
@@ -143,7 +143,7 @@ def _without_empty(document: Document) -> Document:
     return kept
 
 
-def _forbidden(review: Review, why: str) -> Forbidden:
+def _forbidden_error(review: Review, why: str) -> Forbidden:
     details: Document = {"name": review.name} if review.name else {}
     details |= {"group": GROUP, "kind": review.resource.plural}
     what = review.resource.group_resource

@@ -384,7 +384,7 @@ def _definition(document: Document) -> None:
         _set(hook["service"], port=443)
 
 
-def _claimed(document: Document) -> None:
+def _default_pod_template(document: Document) -> None:
     """Set the defaults of a kind that has only those of its pod template."""
     template = document.get("template") or {}
     if isinstance(template.get("spec"), dict):
@@ -413,7 +413,7 @@ DEFAULTS: dict[str, Fill] = {
     "limitranges": _limit_range,
     "ingressclasses.networking.k8s.io": _ingress_class,
     "pods": _pod,
-    "podtemplates": _claimed,
+    "podtemplates": _default_pod_template,
     "replicationcontrollers": _replication_controller,
     "services": _service,
     "endpoints": _endpoints,

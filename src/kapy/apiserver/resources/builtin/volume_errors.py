@@ -156,7 +156,7 @@ def _field(field: Document, path: str) -> Iterator[FieldError]:
         yield not_supported(f"{path}.fieldPath", field["fieldPath"], _FIELDS_OF_POD)
 
 
-def _projected(source: Document, path: str) -> Iterator[FieldError]:
+def _projected_volume_errors(source: Document, path: str) -> Iterator[FieldError]:
     yield from mode_errors(source.get("defaultMode"), f"{path}.defaultMode")
     places: set[str] = set()
     for index, item in enumerate(source.get("sources") or ()):
@@ -223,6 +223,6 @@ _CHECKS: Final[dict[str, Callable[[Document, str], Iterator[FieldError]]]] = {
     "persistentVolumeClaim": _claim,
     "downwardAPI": _downward,
     "configMap": _config_map,
-    "projected": _projected,
+    "projected": _projected_volume_errors,
     "csi": _csi,
 }

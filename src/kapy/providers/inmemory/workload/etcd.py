@@ -76,9 +76,9 @@ class Etcd:
         return {"cluster_id": str(self.id), "member_id": str(member), "raft_term": "2"}
 
     def _list(self, name: str, _: Document) -> Document | Reply:
-        return {"header": self._header(name), "members": self._listed()}
+        return {"header": self._header(name), "members": self._list_members()}
 
-    def _listed(self) -> list[Document]:
+    def _list_members(self) -> list[Document]:
         return [
             {
                 "ID": str(member),
@@ -96,7 +96,7 @@ class Etcd:
             if str(member) == wanted:
                 self._lose(other)
                 self._removed.add(other)
-                return {"header": header, "members": self._listed()}
+                return {"header": header, "members": self._list_members()}
         return _failure(_NOT_FOUND, "etcdserver: member not found")
 
     def _status(self, name: str, _: Document) -> Document | Reply:

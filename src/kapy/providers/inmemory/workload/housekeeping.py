@@ -39,7 +39,7 @@ class Housekeeping:
         self._deployed = SimulatedWorkloads(server.context)
         self._owned = False
         self._terminating: set[str] = set()
-        server.store.listeners.append(self._noticed)
+        server.store.listeners.append(self._notice)
 
     def begin(self) -> None:
         """Start to simulate workloads, so that the Pods of the add-ons exist."""
@@ -69,7 +69,7 @@ class Housekeeping:
             for task in tasks:
                 task.cancel()
 
-    def _noticed(self, write_event: WriteEvent) -> None:
+    def _notice(self, write_event: WriteEvent) -> None:
         if write_event.table in TABLES and self._deployed.on_write(write_event):
             self._wake()
         metadata = write_event.document["metadata"]

@@ -24,7 +24,7 @@ def running(pod: Document, node: str, now: str) -> Document:
         for container in pod["spec"].get("containers") or ()
     ]
     conditions = [_condition(condition, "True", now) for condition in _CONDITIONS]
-    return {**_placed(pod, node, now), "phase": "Running", "conditions": conditions} | {
+    return {**_placement(pod, node, now), "phase": "Running", "conditions": conditions} | {
         "containerStatuses": states
     }
 
@@ -41,7 +41,7 @@ def succeeded(pod: Document, node: str, now: str) -> Document:
         _condition(condition, "False" if "Ready" in condition else "True", now, "PodCompleted")
         for condition in _CONDITIONS
     ]
-    return {**_placed(pod, node, now), "phase": "Succeeded", "conditions": conditions} | {
+    return {**_placement(pod, node, now), "phase": "Succeeded", "conditions": conditions} | {
         "containerStatuses": states
     }
 
@@ -63,7 +63,7 @@ def address_of_pod(uid: str) -> str:
     return f"192.168.{a}.{b}"
 
 
-def _placed(pod: Document, node: str, now: str) -> Document:
+def _placement(pod: Document, node: str, now: str) -> Document:
     address = address_of(node)
     own = address if pod["spec"].get("hostNetwork") else address_of_pod(pod["metadata"]["uid"])
     return {

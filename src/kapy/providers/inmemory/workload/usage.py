@@ -54,7 +54,7 @@ def answer(plane: ServerContext, request: Request) -> Reply | None:
     if info.version != VERSION or info.resource not in _KINDS or info.subresource:
         return None
     try:
-        result = _selected(plane, info, request.query.get("labelSelector", ""))
+        result = _select_objects(plane, info, request.query.get("labelSelector", ""))
     except InvalidSelector as error:
         return Reply(400, _status(400, "BadRequest", str(error)))
     kind = _KINDS[info.resource]
@@ -66,7 +66,7 @@ def answer(plane: ServerContext, request: Request) -> Reply | None:
     return Reply(200, {"kind": f"{kind}List", "apiVersion": _API, "metadata": {}, "items": result})
 
 
-def _selected(plane: ServerContext, request: RequestInfo, selector: str) -> list[Document]:
+def _select_objects(plane: ServerContext, request: RequestInfo, selector: str) -> list[Document]:
     table = plane.store.peek(request.resource)
     if table is None:
         return []
@@ -99,7 +99,7 @@ def _of_node(node: Document, pods: int, now: str) -> Document:
         "cpu": f"{90 + cpu % 120 + 4 * pods}m",
         "memory": f"{(700 + memory % 300 + 25 * pods) << 10}Ki",
     }
-    return {**_measured(node, now), "usage": usage}
+    return {**_measure(node, now), "usage": usage}
 
 
 def _of_pod(pod: Document, now: str) -> Document:
@@ -108,10 +108,10 @@ def _of_pod(pod: Document, now: str) -> Document:
         cpu, memory = _share(f"{pod['metadata']['name']}/{container['name']}")
         usage = {"cpu": f"{1 + cpu % 9}m", "memory": f"{(12 + memory % 50) << 10}Ki"}
         containers.append({"name": container["name"], "usage": usage})
-    return {**_measured(pod, now), "containers": containers}
+    return {**_measure(pod, now), "containers": containers}
 
 
-def _measured(document: Document, now: str) -> Document:
+def _measure(document: Document, now: str) -> Document:
     given = document["metadata"]
     metadata = {key: given[key] for key in ("name", "namespace", "labels") if key in given}
     metadata["creationTimestamp"] = now

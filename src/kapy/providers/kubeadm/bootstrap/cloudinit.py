@@ -83,7 +83,7 @@ def init_control_plane(
 ) -> str:
     """User data of the machine that runs `kubeadm init`."""
     documents = [
-        f"      ---\n{_indented(text)}" for text in (cluster_configuration, init_configuration)
+        f"      ---\n{_indent(text)}" for text in (cluster_configuration, init_configuration)
     ]
     command = f"'kubeadm init --config {_INIT_PATH} {setup.verbosity} && {SENTINEL}'"
     return _user_data(setup, _INIT_PATH, "\n".join(documents), command)
@@ -91,12 +91,12 @@ def init_control_plane(
 
 def join_control_plane(setup: MachineSetup, join_configuration: str) -> str:
     """User data of another control plane machine."""
-    return _user_data(setup, _JOIN_PATH, _indented(join_configuration), _join_command(setup))
+    return _user_data(setup, _JOIN_PATH, _indent(join_configuration), _join_command(setup))
 
 
 def join_worker(setup: MachineSetup, join_configuration: str) -> str:
     """User data of a worker."""
-    content = f"      ---\n{_indented(join_configuration)}"
+    content = f"      ---\n{_indent(join_configuration)}"
     return _user_data(setup, _JOIN_PATH, content, _join_command(setup))
 
 
@@ -117,7 +117,7 @@ def _user_data(setup: MachineSetup, path: str, content: str, command: str) -> st
     return "".join(parts) + "\n"
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "      " + text.replace("\n", "\n      ")
 
 
@@ -131,7 +131,7 @@ def _file(file: Document) -> str:
         lines.append(f"    permissions: '{permissions}'")
     if (append := file.get("append")) is not None:
         lines.append(f"    append: {_plain(append)}")
-    lines += ["    content: |", _indented(file.get("content", ""))]
+    lines += ["    content: |", _indent(file.get("content", ""))]
     return "\n".join(lines)
 
 
@@ -226,10 +226,10 @@ def _plain(value: Any) -> str:
 
 def quoted(text: str) -> str:
     """Go's `%q`: a double-quoted string with non-printable characters escaped."""
-    return '"' + "".join(_ESCAPES.get(sign) or _escaped(sign) for sign in text) + '"'
+    return '"' + "".join(_ESCAPES.get(sign) or _escape(sign) for sign in text) + '"'
 
 
-def _escaped(sign: str) -> str:
+def _escape(sign: str) -> str:
     if sign.isprintable():
         return sign
     code = ord(sign)

@@ -64,11 +64,11 @@ async def _files(scope: Scope) -> list[Document]:
         files.append(file)
     for file in files:
         if file.pop("contentFormat", "") == "Template":
-            file["content"] = _rendered(file, await _template_data(scope))
+            file["content"] = _render_file(file, await _template_data(scope))
     return files
 
 
-def _rendered(file: Document, data: Document) -> str:
+def _render_file(file: Document, data: Document) -> str:
     path = file["path"]
     try:
         return parse(file.get("content", ""), name=path).render(data)

@@ -29,7 +29,7 @@ async def update_machines(dependencies: Dependencies, plane: ControlPlane) -> Re
             _update_deletion(plane, machine)
             continue
         wanted = updated_machine(plane.kcp, cluster, machine)
-        owned = _owned(dependencies, plane, machine.metadata.name)
+        owned = _owned_objects(dependencies, plane, machine.metadata.name)
         answer = await dependencies.factory.update(desired, draft.before, wanted, owned)
         if answer is not draft.before:
             plane.drafts[index] = Draft(dependencies.runtime.client, Machine, answer)
@@ -49,7 +49,7 @@ def _update_deletion(plane: ControlPlane, machine: Machine) -> None:
     machine.spec.taints = template.taints
 
 
-def _owned(dependencies: Dependencies, plane: ControlPlane, name: str) -> list[Document]:
+def _owned_objects(dependencies: Dependencies, plane: ControlPlane, name: str) -> list[Document]:
     """Return the infrastructure and the KubeadmConfig of a Machine, as far as they exist."""
     config = plane.configs.get(name)
     configs = dependencies.runtime.cache.informer(KubeadmConfig.RESOURCE)

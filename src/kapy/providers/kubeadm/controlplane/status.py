@@ -37,7 +37,7 @@ def set_status(plane: ControlPlane) -> None:
     name = plane.cluster.metadata.name
     up_to_date = sum(is_true(machine, T.UP_TO_DATE) for machine in machines)
     set_machine_counters(status, name, machines, up_to_date)
-    _initialized(plane)
+    _set_initialized(plane)
     _rolling_out(plane)
     _scaling_up(plane)
     _scaling_down(plane)
@@ -50,7 +50,7 @@ def set_status(plane: ControlPlane) -> None:
     set_status_v1beta1(plane)
 
 
-def _initialized(plane: ControlPlane) -> None:
+def _set_initialized(plane: ControlPlane) -> None:
     if plane.is_initialized:
         plane.set(conditions.true(T.INITIALIZED, Reason.INITIALIZED))
     else:

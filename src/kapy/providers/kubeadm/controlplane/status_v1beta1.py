@@ -41,7 +41,7 @@ def set_status_v1beta1(plane: ControlPlane) -> None:
     ]
     plane.set_v1beta1(v1beta1.aggregate(sources, T.MACHINES_READY))
     if not plane.kcp.deleting:
-        _resized(plane)
+        _set_resized(plane)
         if plane.is_initialized:
             plane.set_v1beta1(v1beta1.true(T.AVAILABLE))
     plane.set_v1beta1(v1beta1.summary(legacy, _SUMMARIZED))
@@ -65,7 +65,7 @@ def _is_ready(node: Document) -> bool:
     return any(item["type"] == "Ready" and item["status"] == "True" for item in reported)
 
 
-def _resized(plane: ControlPlane) -> None:
+def _set_resized(plane: ControlPlane) -> None:
     current, desired = len(plane.machines), plane.desired_replicas
     if current < desired:
         message = f"Scaling up control plane to {desired} replicas (actual {current})"

@@ -111,12 +111,16 @@ async def metadata_propagation(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that labels and annotations of the template are propagated to existing Machines."""
     machines = await _machines(fixture)
     marked = {"labels": {_MARK: "one"}, "annotations": {_MARK: "two"}}
-    await fixture.patch(_nested(ControlPlane.machine_metadata.path(fixture.kind.contract), marked))
+    await fixture.patch(
+        _nested_patch(ControlPlane.machine_metadata.path(fixture.kind.contract), marked)
+    )
     for part in marked:
         missing = await _wait_for_machines(
             fixture, machines, lambda value, part=part: _MARK in (value["metadata"].get(part) or {})
         )
-        for finding in _unchanged(fixture, missing, f"metadata.{part}", "the same in the template"):
+        for finding in _unchanged_findings(
+            fixture, missing, f"metadata.{part}", "the same in the template"
+        ):
             yield finding
 
 
@@ -125,7 +129,7 @@ async def machines_in_place(fixture: Fixture) -> AsyncIterator[Finding]:
     machines = await _machines(fixture)
     path = ControlPlane.node_drain_timeout.path(fixture.kind.contract)
     old = fixture.kind.contract is Version.V1BETA1
-    await fixture.patch(_nested(path, f"{_SECONDS}s" if old else _SECONDS))
+    await fixture.patch(_nested_patch(path, f"{_SECONDS}s" if old else _SECONDS))
     missing = await _wait_for_machines(
         fixture,
         machines,
@@ -134,11 +138,11 @@ async def machines_in_place(fixture: Fixture) -> AsyncIterator[Finding]:
         ),
     )
     field = "spec.deletion.nodeDrainTimeoutSeconds"
-    for finding in _unchanged(fixture, missing, field, path):
+    for finding in _unchanged_findings(fixture, missing, field, path):
         yield finding
 
 
-def _unchanged(
+def _unchanged_findings(
     fixture: Fixture, missing: list[tuple[Document, bool]], field: str, source: str
 ) -> list[Finding]:
     remedy = "patch the Machines that are there; do not compare it when a rollout is decided about"
@@ -240,10 +244,10 @@ def _created_machines(fixture: Fixture) -> list[Document]:
     ]
 
 
-def _nested(path: str, value: Any) -> Document:
+def _nested_patch(path: str, value: Any) -> Document:
     """Return a patch that sets the field at a path."""
     first, _, rest = path.partition(".")
-    return {first: _nested(rest, value) if rest else value}
+    return {first: _nested_patch(rest, value) if rest else value}
 
 
 def _of_machine(

@@ -50,7 +50,7 @@ async def paused_condition(fixture: Fixture) -> AsyncIterator[Finding]:
     for paused in (True, False):
         await setup.pause(fixture, paused=paused)
         if await fixture.wait_for(_says(str(paused))) is None:
-            result = _paused((await fixture.read()) or {}) or "not there"
+            result = _pause_error((await fixture.read()) or {}) or "not there"
             yield fixture.finding(
                 "status.conditions[Paused]",
                 f"spec.paused of the Cluster is {str(paused).lower()}, the condition is {result}",
@@ -60,10 +60,10 @@ async def paused_condition(fixture: Fixture) -> AsyncIterator[Finding]:
 
 
 def _says(wanted: str) -> Callable[[Document], bool]:
-    return lambda value: _paused(value) == wanted
+    return lambda value: _pause_error(value) == wanted
 
 
-def _paused(document: Document) -> str:
+def _pause_error(document: Document) -> str:
     conditions = (document.get("status") or {}).get("conditions") or ()
     return next(
         (str(item.get("status")) for item in conditions if item.get("type") == "Paused"), ""

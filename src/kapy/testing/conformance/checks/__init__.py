@@ -63,7 +63,7 @@ def _all_resources(role: Role) -> Iterator[tuple[str, Check[Any]]]:
     yield "template-list", definitions.list_kind(of_templates, nothing)
 
 
-def _declared(role: Role, view: type[View]) -> Iterator[tuple[str, Check[Any]]]:
+def _declared_checks(role: Role, view: type[View]) -> Iterator[tuple[str, Check[Any]]]:
     """Yield the checks of the rules that the fields of a contract declare."""
     kinds = definitions.mains_of(role)
     by_rule: dict[FieldRule, list[Field[Any]]] = {}
@@ -84,12 +84,12 @@ def _types(values: Sequence[Field[Any]], version: Version) -> Types:
 
 
 def _infra_cluster() -> Iterator[tuple[str, Check[Any]]]:
-    yield from _declared(_CLUSTER, InfraCluster)
+    yield from _declared_checks(_CLUSTER, InfraCluster)
     yield "template", classes.template_of_class(_CLUSTER)
 
 
 def _infra_machine() -> Iterator[tuple[str, Check[Any]]]:
-    yield from _declared(_MACHINE, InfraMachine)
+    yield from _declared_checks(_MACHINE, InfraMachine)
     yield "autoscaling", schemas.optional(definitions.templates_of(_MACHINE), _FROM_ZERO)
 
 
@@ -103,7 +103,7 @@ _FROM_ZERO: Final = {
 
 def _infra_machine_pool() -> Iterator[tuple[str, Check[Any]]]:
     kinds = definitions.mains_of(_POOL)
-    yield from _declared(_POOL, InfraMachinePool)
+    yield from _declared_checks(_POOL, InfraMachinePool)
     # Core reads neither.
     for rule, path, kind in (
         ("instances-status", "status.instances", "array"),
@@ -116,7 +116,7 @@ def _infra_machine_pool() -> Iterator[tuple[str, Check[Any]]]:
 
 def _control_plane() -> Iterator[tuple[str, Check[Any]]]:
     kinds = definitions.mains_of(_CONTROL_PLANE)
-    yield from _declared(_CONTROL_PLANE, ControlPlane)
+    yield from _declared_checks(_CONTROL_PLANE, ControlPlane)
     yield "scale", schemas.scale(kinds, ControlPlane.replicas.path())
     # Of objects of the v1beta1 contract core does not read it.
     after = ("spec.rollout.after", "spec.rolloutAfter")
@@ -176,7 +176,7 @@ def _checks() -> dict[str, Check[Any]]:
         (_CLUSTER, _infra_cluster()),
         (_MACHINE, _infra_machine()),
         (_POOL, _infra_machine_pool()),
-        (_BOOTSTRAP, _declared(_BOOTSTRAP, BootstrapConfig)),
+        (_BOOTSTRAP, _declared_checks(_BOOTSTRAP, BootstrapConfig)),
         (_CONTROL_PLANE, _control_plane()),
         (_IPAM, _ipam()),
     ):

@@ -37,7 +37,7 @@ def _definitions(release: Release) -> list[Object]:
     ]
 
 
-def _misnamed(value: Object) -> Iterator[Finding]:
+def _misnamed_findings(value: Object) -> Iterator[Finding]:
     expected = f"clusterclass-{value.name}.yaml"
     if "${" in value.name:
         if value.file.startswith("clusterclass-"):
@@ -52,7 +52,9 @@ def _misnamed(value: Object) -> Iterator[Finding]:
         )
 
 
-NAMES: Final = Check(_definitions, _misnamed, "it is no release with files of ClusterClasses")
+NAMES: Final = Check(
+    _definitions, _misnamed_findings, "it is no release with files of ClusterClasses"
+)
 NAMESPACE: Final = Check(_files, namespaces_in, _NONE)
 
 
@@ -99,7 +101,7 @@ def _all_objects(release: Release) -> Iterator[_Shared]:
             yield _Shared(obj, first if shared else None)
 
 
-def _shared(judged: _Shared) -> Iterator[Finding]:
+def _shared_findings(judged: _Shared) -> Iterator[Finding]:
     if judged.first is not None:
         yield fault(
             judged.one,
@@ -109,7 +111,7 @@ def _shared(judged: _Shared) -> Iterator[Finding]:
         )
 
 
-SHARING: Final = Check(_all_objects, _shared, "there are not several ClusterClass files")
+SHARING: Final = Check(_all_objects, _shared_findings, "there are not several ClusterClass files")
 
 
 @dataclass(frozen=True)
@@ -157,14 +159,14 @@ def _names_of(release: Release) -> set[str]:
     return {cluster_class.name for cluster_class in release.classes}
 
 
-def _namespaced(judged: Reference) -> Iterator[Finding]:
+def _namespaced_findings(judged: Reference) -> Iterator[Finding]:
     namespace = judged.value.get("namespace")
     if namespace:
         remedy = "leave it out: templates are in the namespace of their class"
         yield fault(judged.owner, f"{judged.path}.namespace", f"is {namespace}", remedy)
 
 
-REFERENCES: Final = Check(_with_files, _namespaced, _NONE)
+REFERENCES: Final = Check(_with_files, _namespaced_findings, _NONE)
 
 USES: Final = {
     "infra-cluster": ".infrastructure",

@@ -48,14 +48,16 @@ def _of_known_type(release: Release) -> list[tuple[str, list[str]]]:
     return [(release.type.components_file, names)] if names and release.type else []
 
 
-def _misnamed(judged: tuple[str, list[str]]) -> Iterator[Finding]:
+def _misnamed_findings(judged: tuple[str, list[str]]) -> Iterator[Finding]:
     expected, names = judged
     if expected not in names:
         yield Finding(names[0], "", "", f"is not called {expected}", f"publish it as {expected}")
 
 
 COMPONENTS_NAME: Final = Check(
-    _of_known_type, _misnamed, "there is no components file of a provider whose type is known"
+    _of_known_type,
+    _misnamed_findings,
+    "there is no components file of a provider whose type is known",
 )
 
 
@@ -154,7 +156,7 @@ def _short_images(file: File) -> Iterator[Finding]:
 IMAGES: Final = Check(components, _short_images, _NONE)
 
 
-def _unlabelled(release: Release) -> Iterator[Finding]:
+def _unlabelled_findings(release: Release) -> Iterator[Finding]:
     for file in release.whole_components:
         wrong = [obj for obj in file.objects if not _is_labelled(obj, release.label)]
         if wrong:
@@ -173,7 +175,7 @@ def _is_labelled(value: Object, label: str) -> bool:
     return bool(label) and value.labels.get(PROVIDER_LABEL) == label
 
 
-LABELS: Final = Check(_with_whole, _unlabelled, _NONE)
+LABELS: Final = Check(_with_whole, _unlabelled_findings, _NONE)
 
 
 def _with_variables(release: Release) -> list[tuple[File, str]]:

@@ -214,10 +214,10 @@ def _label_versions(definition: Definition) -> Iterator[Finding]:
                 f"names {', '.join(missing)}; versions of the CRD: {has}",
                 "name only versions that the CRD has, or drop the label",
             )
-    yield from _served(definition)
+    yield from _served_findings(definition)
 
 
-def _served(definition: Definition) -> Iterator[Finding]:
+def _served_findings(definition: Definition) -> Iterator[Finding]:
     label = next(
         (contract for contract in reversed(CONTRACTS) if contract in definition.contract_labels), ""
     )

@@ -49,7 +49,7 @@ def roles_of(release: Release, deployment: Object) -> list[Object]:
     bound = [
         item for item in release.installed if item.kind == "ClusterRole" and item.name in names
     ]
-    more = [element for item in bound for element in _aggregated(release, item)]
+    more = [element for item in bound for element in _aggregated_roles(release, item)]
     return [*bound, *more]
 
 
@@ -61,7 +61,7 @@ def _is(provider: dict[str, Any], account: Any, namespace: str) -> bool:
     )
 
 
-def _aggregated(release: Release, role: Object) -> Iterator[Object]:
+def _aggregated_roles(release: Release, role: Object) -> Iterator[Object]:
     for selector in role.items("aggregationRule.clusterRoleSelectors"):
         wanted = selector.get("matchLabels")
         if isinstance(wanted, dict):

@@ -86,11 +86,11 @@ def _documents(release: Release) -> list[tuple[File, Any]]:
         raise ConformanceError(str(error)) from None
 
 
-def _expected(field: str, wanted: str) -> Callable[[tuple[File, Any]], Iterator[Finding]]:
-    return partial(_unexpected, field, wanted)
+def _expected_value(field: str, wanted: str) -> Callable[[tuple[File, Any]], Iterator[Finding]]:
+    return partial(_unexpected_findings, field, wanted)
 
 
-def _unexpected(field: str, wanted: str, judged: tuple[File, Any]) -> Iterator[Finding]:
+def _unexpected_findings(field: str, wanted: str, judged: tuple[File, Any]) -> Iterator[Finding]:
     file, document = judged
     result = value_at(document, (field,))
     if result != wanted:
@@ -100,9 +100,9 @@ def _unexpected(field: str, wanted: str, judged: tuple[File, Any]) -> Iterator[F
 
 _NO_METADATA: Final = "there is no metadata.yaml"
 METADATA_VERSION: Final = Check(
-    _documents, _expected("apiVersion", INVENTORY_VERSION), _NO_METADATA
+    _documents, _expected_value("apiVersion", INVENTORY_VERSION), _NO_METADATA
 )
-METADATA_KIND: Final = Check(_documents, _expected("kind", "Metadata"), _NO_METADATA)
+METADATA_KIND: Final = Check(_documents, _expected_value("kind", "Metadata"), _NO_METADATA)
 
 
 def _series(judged: tuple[File, Any]) -> Iterator[Finding]:
@@ -157,13 +157,13 @@ RELEASE_IN_SERIES: Final = Check(_with_metadata, _in_series, _NO_METADATA)
 def contract(role: Role) -> Check[tuple[Definition, str]]:
     """Check that CRDs declare the contract that metadata.yaml lists for the release."""
     return Check(
-        partial(_declared, role),
-        _undeclared,
+        partial(_declared_contracts, role),
+        _undeclared_findings,
         "there is no metadata.yaml, or no CRD of such a kind with a label for a contract",
     )
 
 
-def _declared(role: Role, release: Release) -> Iterator[tuple[Definition, str]]:
+def _declared_contracts(role: Role, release: Release) -> Iterator[tuple[Definition, str]]:
     labelled = [definition for definition in mains_of(role)(release) if definition.contract_labels]
     if not labelled:
         return
@@ -175,7 +175,7 @@ def _declared(role: Role, release: Release) -> Iterator[tuple[Definition, str]]:
         yield from ((definition, wanted) for definition in labelled)
 
 
-def _undeclared(judged: tuple[Definition, str]) -> Iterator[Finding]:
+def _undeclared_findings(judged: tuple[Definition, str]) -> Iterator[Finding]:
     definition, wanted = judged
     label = f"cluster.x-k8s.io/{wanted}"
     if label not in definition.contract_labels:

@@ -30,7 +30,7 @@ def _with_clusters(release: Release) -> list[tuple[File, bool]]:
     return [*named, *others]
 
 
-def _misnamed(judged: tuple[File, bool]) -> Iterator[Finding]:
+def _misnamed_findings(judged: tuple[File, bool]) -> Iterator[Finding]:
     file, named = judged
     if not named:
         cluster = file.of_kind(_CLUSTER, CORE_GROUP)[0]
@@ -38,7 +38,9 @@ def _misnamed(judged: tuple[File, bool]) -> Iterator[Finding]:
         yield fault(cluster, "", "a Cluster, in a file that is not called as templates are", remedy)
 
 
-NAMES: Final = Check(_with_clusters, _misnamed, "it is no release with Clusters in its files")
+NAMES: Final = Check(
+    _with_clusters, _misnamed_findings, "it is no release with Clusters in its files"
+)
 
 
 def namespaces_in(file: File) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ def _lines(report: Report) -> Iterator[str]:
     for level in Level:
         for result in broken:
             if result.rule.level is level:
-                yield from _broken(result)
+                yield from _failure_lines(result)
     unknown = [item for item in report.with_state(State.NOT_RUN) if item.reason != UNSEEN]
     for result in unknown:
         yield ""
@@ -34,7 +34,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"  {_summary(report)}"
 
 
-def _broken(result: Result) -> Iterator[str]:
+def _failure_lines(result: Result) -> Iterator[str]:
     rule = result.rule
     yield ""
     yield f"  {rule.level.value}  {rule.id}: {rule.says}"

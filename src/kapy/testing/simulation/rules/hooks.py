@@ -16,7 +16,7 @@ _FOLLOWERS: Final = {
 }
 
 
-def _held(scene: Scene, write: Write) -> Iterator[str]:
+def _unallowed_steps(scene: Scene, write: Write) -> Iterator[str]:
     """No step is taken before an extension has allowed it."""
     extension = scene.world.extension
     if extension is None or extension.asked is None:
@@ -24,12 +24,12 @@ def _held(scene: Scene, write: Write) -> Iterator[str]:
     if _TOPOLOGY not in (write.document["metadata"].get("labels") or {}):
         return
     cluster = cluster_name_of(write.document)
-    for hook, version in _needed(scene, write, cluster):
+    for hook, version in _hooks_before(scene, write, cluster):
         if (hook, cluster, version) not in extension.allowed:
             yield f"{write.kind} {write.name} was written before {hook} {version} allowed it"
 
 
-def _needed(scene: Scene, write: Write, cluster: str) -> Iterator[tuple[str, str]]:
+def _hooks_before(scene: Scene, write: Write, cluster: str) -> Iterator[tuple[str, str]]:
     """Return the hooks that must have allowed a write, each with its version."""
     if write.kind == "KubeadmControlPlane":
         before = None if write.old is None else write.old["spec"]["version"]
@@ -52,7 +52,7 @@ def _needed(scene: Scene, write: Write, cluster: str) -> Iterator[tuple[str, str
 _DELETED: Final = ("KubeadmControlPlane", "MachineDeployment", "DevCluster")
 
 
-def _called(scene: Scene) -> Iterator[str]:
+def _uncalled_hooks(scene: Scene) -> Iterator[str]:
     """In the end every hook that follows a step was called."""
     extension = scene.world.extension
     if extension is None or extension.asked is None:
@@ -83,5 +83,10 @@ def _updates(scene: Scene, write: Write) -> Iterator[str]:
 
 HOOK_RULES: Final = (
     Rule("in-place", "An update in place ends when the extension says so.", _updates),
-    Rule("hooks", "Each step waits for its hook, and each hook is called.", _held, _called),
+    Rule(
+        "hooks",
+        "Each step waits for its hook, and each hook is called.",
+        _unallowed_steps,
+        _uncalled_hooks,
+    ),
 )

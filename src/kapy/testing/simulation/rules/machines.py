@@ -32,7 +32,7 @@ def _remember_replicas(scene: Scene, write: Write) -> None:
     history.append((scene.world.now(), replicas_of(write.new)))
 
 
-def _allowed(scene: Scene, owner: Document) -> int:
+def _largest_desired(scene: Scene, owner: Document) -> int:
     """Return the largest number of replicas that was desired a moment ago."""
     history = scene.memory.get(("replicas", owner["metadata"]["uid"]), [])
     assert isinstance(history, list)
@@ -51,12 +51,12 @@ def _one_for_each_slot(scene: Scene, write: Write) -> Iterator[str]:
     machine = write.document
     if (owner := scene.owner(machine, "MachineSet")) is not None:
         count = sum(not is_deleting(one) for one in scene.owned("Machine", owner))
-        if count > (most := _allowed(scene, owner)):
+        if count > (most := _largest_desired(scene, owner)):
             name = owner["metadata"]["name"]
             yield f"MachineSet {name} has {count} Machines where {most} are desired"
     if (owner := scene.owner(machine, "KubeadmControlPlane")) is not None:
         count = len(scene.owned("Machine", owner))
-        if count > (most := _allowed(scene, owner) + _surge(owner)):
+        if count > (most := _largest_desired(scene, owner) + _surge(owner)):
             name = owner["metadata"]["name"]
             yield f"KubeadmControlPlane {name} has {count} Machines, more than {most}"
 
@@ -70,7 +70,7 @@ def _one_for_each_instance(scene: Scene, write: Write) -> Iterator[str]:
     mine = _pool_version(write.document)
     alike = [one for one in scene.owned("DevMachine", owner) if _pool_version(one) == mine]
     count = sum(not is_deleting(one) for one in alike)
-    if count > (most := _allowed(scene, pool)):
+    if count > (most := _largest_desired(scene, pool)):
         name = pool["metadata"]["name"]
         yield f"MachinePool {name} has {count} machines of {mine}, more than {most}"
 
@@ -129,7 +129,7 @@ def _rollout_limits(scene: Scene, write: Write) -> Iterator[str]:
     ]
     name = deployment["metadata"]["name"]
     if write.is_new:
-        most = _allowed(scene, deployment) + _limit(deployment, "maxSurge", 1, up=True)
+        most = _largest_desired(scene, deployment) + _limit(deployment, "maxSurge", 1, up=True)
         if len(machines) > most:
             yield f"MachineDeployment {name} has {len(machines)} Machines, more than {most}"
     if write.begins_deletion and write.old is not None and _counts(write.old):

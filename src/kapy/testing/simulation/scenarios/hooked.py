@@ -72,7 +72,7 @@ async def _in_place(user: User) -> None:
     await user.apply([another_template(SECOND)])
     template = {"spec": {"infrastructureRef": {"name": SECOND}}}
     await user.patch("MachineDeployment", WORKERS, {"spec": {"template": template}})
-    await user.until("the workers are updated", _updated(before, available_with(1, 2), 2))
+    await user.until("the workers are updated", _update_goal(before, available_with(1, 2), 2))
 
 
 async def _in_place_control_plane(user: User) -> None:
@@ -82,14 +82,14 @@ async def _in_place_control_plane(user: User) -> None:
     template = {"spec": {"infrastructureRef": {"name": SECOND}}}
     await user.patch("KubeadmControlPlane", CONTROL_PLANE, {"spec": {"machineTemplate": template}})
     # A machine that makes room is created first, and goes in the end.
-    await user.until("the machines are updated", _updated(before, available_with(3, 0), 2))
+    await user.until("the machines are updated", _update_goal(before, available_with(3, 0), 2))
 
 
 def _machines(view: View) -> set[str]:
     return {str(one["metadata"]["uid"]) for one in view.machines()}
 
 
-def _updated(before: set[str], goal: Goal, least: int) -> Goal:
+def _update_goal(before: set[str], goal: Goal, least: int) -> Goal:
     """Return the goal that all machines are of the second template; at least so many stay."""
 
     def holds(view: View) -> bool:

@@ -47,7 +47,7 @@ def _pool_with(replicas: int, version: str = "") -> Goal:
     return holds
 
 
-async def _pooled(user: User) -> None:
+async def _create_pool(user: User) -> None:
     await user.apply(
         [
             *(one for one in plain_cluster() if one["metadata"]["name"] != "meadow-md"),
@@ -111,8 +111,8 @@ async def _volumes(user: User) -> None:
 
 
 SHAPES: Final = (
-    Scenario("pool", "A MachinePool: 2, 3, another version, 1.", _pool, _pooled, 40, share=4),
-    Scenario("delete-pool", "A cluster with a MachinePool is deleted.", _delete_pool, _pooled),
+    Scenario("pool", "A MachinePool: 2, 3, another version, 1.", _pool, _create_pool, 40, share=4),
+    Scenario("delete-pool", "A cluster with a MachinePool is deleted.", _delete_pool, _create_pool),
     Scenario(
         "external-etcd",
         "A control plane with an etcd of others is upgraded, then shrinks.",

@@ -96,20 +96,20 @@ def _refuse(what: str, errors: list[str], warnings: list[str]) -> None:
 
 def merged(first: Document, second: Document) -> Document:
     """Two Ignition configs as one: lists follow each other, single values are the second's."""
-    result = {name: _merged(first[name], second[name]) for name in first}
+    result = {name: _merge_values(first[name], second[name]) for name in first}
     result["ignition"] = {
         "config": second["ignition"]["config"],
-        "security": _merged(first["ignition"]["security"], second["ignition"]["security"]),
-        "timeouts": _merged(first["ignition"]["timeouts"], second["ignition"]["timeouts"]),
+        "security": _merge_values(first["ignition"]["security"], second["ignition"]["security"]),
+        "timeouts": _merge_values(first["ignition"]["timeouts"], second["ignition"]["timeouts"]),
         "version": first["ignition"]["version"],
     }
     return result
 
 
-def _merged(first: Any, second: Any) -> Any:
+def _merge_values(first: Any, second: Any) -> Any:
     if isinstance(first, dict) and isinstance(second, dict):
         names = sorted({*first, *second})
-        return {name: _merged(first.get(name), second.get(name)) for name in names}
+        return {name: _merge_values(first.get(name), second.get(name)) for name in names}
     if isinstance(first, list) and isinstance(second, list):
         return [*first, *second]
     return first if second is None else second

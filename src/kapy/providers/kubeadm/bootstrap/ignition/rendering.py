@@ -107,18 +107,18 @@ def container_linux_config(setup: MachineSetup, subcommand: str, configuration: 
     parts += [*map(_sudoers, setup.users), _password_logins(setup.users)]
     parts += [*map(_file, setup.files), _script(setup, subcommand)]
     parts.append(f"\n    - path: {KUBEADM_FILE}\n      mode: 0600\n      contents:")
-    parts.append(f"\n        inline: |\n          ---\n          {_indented(configuration)}")
+    parts.append(f"\n        inline: |\n          ---\n          {_indent(configuration)}")
     if _uses_ntp(setup) and (servers := (setup.ntp or {}).get("servers")):
         lines = "".join(f"\n          server {server}" for server in servers)
         parts.append(_NTP_FILE.format(servers=lines))
     return "".join(parts) + "\n"
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return text.replace("\n", "\n          ")
 
 
-def _printed(value: Any) -> str:
+def _go_text(value: Any) -> str:
     """A value as Go's templates print it."""
     if value is None:
         return "<nil>"
@@ -182,7 +182,7 @@ def _disks(setup: Document) -> Iterator[str]:
 def _partition(partition: Document) -> str:
     text = f"\n    - device: {partition.get('device', '')}"
     if (overwrite := partition.get("overwrite")) is not None:
-        text += f"\n      wipe_table: {_printed(overwrite)}"
+        text += f"\n      wipe_table: {_go_text(overwrite)}"
     if partition.get("layout") is not None:
         text += "\n      partitions:\n      - {}"
     return text
@@ -195,7 +195,7 @@ def _filesystem(filesystem: Document) -> str:
         "      mount:",
         f"        device: {filesystem.get('device', '')}",
         f"        format: {filesystem.get('filesystem', '')}",
-        f"        wipe_filesystem: {_printed(filesystem.get('overwrite'))}",
+        f"        wipe_filesystem: {_go_text(filesystem.get('overwrite'))}",
         f"        label: {label}",
     ]
     if options := filesystem.get("extraOpts"):
@@ -229,7 +229,7 @@ def _file(file: Document) -> str:
             f"group:\n        name: {group}" if group is not None else "",
             "\n      # Owner\n      ",
             f"mode: {permissions}\n      " if permissions else "",
-            f"contents:\n        {inline}\n          {_indented(file.get('content', ''))}",
+            f"contents:\n        {inline}\n          {_indent(file.get('content', ''))}",
         )
     )
 
@@ -241,8 +241,8 @@ def _owner(owner: str) -> tuple[str | None, str | None]:
 
 
 def _script(setup: MachineSetup, subcommand: str) -> str:
-    before = "".join(f"\n          {_indented(command)}" for command in setup.pre_kubeadm_commands)
-    after = "".join(f"\n          {_indented(command)}" for command in setup.post_kubeadm_commands)
+    before = "".join(f"\n          {_indent(command)}" for command in setup.pre_kubeadm_commands)
+    after = "".join(f"\n          {_indent(command)}" for command in setup.post_kubeadm_commands)
     lines = [
         "\n    - path: /etc/kubeadm.sh",
         "      mode: 0700",
