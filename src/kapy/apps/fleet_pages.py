@@ -40,7 +40,7 @@ def fleet_pages(server: Server, clock: Clock, settings: Pages) -> FleetPages:
 
 @asynccontextmanager
 async def local_pages(
-    client: Client, *, clock: Clock, port: int, namespace: str, flags: str, plan: Planner | None
+    client: Client, *, clock: Clock, port: int, namespace: str, plan: Planner | None
 ) -> AsyncIterator[tuple[FleetPages, str]]:
     """Serve the pages on 127.0.0.1 with the rights of a client; yields them and their URL.
 
@@ -59,7 +59,6 @@ async def local_pages(
             cookie=f"kapy-ui-{bound}",  # cookies do not know ports
             namespaces=lambda: [namespace],
             plan=plan,
-            flags=flags,
         )
         pages = FleetPages(lambda _: client, clock=clock, options=options)
         site.pages = pages

@@ -57,7 +57,8 @@ def top(
     """Show all clusters and what they wait for, live, until Ctrl-C.
 
     SEARCH restricts the clusters as on the page of `kapy ui`: parts of names, labels, versions,
-    states and reasons, or `ns:`, `class:`, `version:`, `label:`, `state:` and `why:` with one.
+    states and reasons, or `ns:`, `class:`, `version:`, `label:`, `state:`, `phase:` and `why:` with
+    one.
     """
     from kapy.ui.query import SORT_KEYS, FleetQuery
 

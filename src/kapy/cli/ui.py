@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -91,16 +90,24 @@ async def open_pages(
     """
     async with open_async_client(*place) as connected:
         server = kubeconfig_of(place[0], place[1]).server.rstrip("/")
-        path = None if local else await login_path(connected.client, link)
+        path = None if local else await login_path(connected.client, link, place)
         if path is not None:
             _open(f"{server}{path}", no_browser=no_browser)
             return
         await _serve(connected, place, port, link, no_browser=no_browser)
 
 
-async def login_path(client: Client, link: Link) -> str | None:
-    """The path of a new one-time link of a plane; None if the server is no plane with a page."""
-    body: dict[str, Any] = {"allowActions": link.allow_actions}
+async def login_path(
+    client: Client, link: Link, place: tuple[str, str, str] = ("", "", "")
+) -> str | None:
+    """The path of a new one-time link of a plane; None if the server is no plane with a page.
+
+    place: kubeconfig, context and namespace.
+    """
+    body: dict[str, Any] = {
+        "allowActions": link.allow_actions,
+        "kubeconfig": place[:2],
+    }
     if link.plan:
         draft = {"text": link.plan, "namespace": link.namespace, "deletes": link.deletes}
         body["draft"] = draft
@@ -126,13 +133,8 @@ async def _serve(
     from kapy.apps.fleet_pages import LOCAL_USER, local_pages
     from kapy.cli.planning import PagePlanner
     from kapy.cli.signals import handle_stop_signals
-    from kapy.ui.sessions import Draft
+    from kapy.ui.sessions import ChosenKubeconfig, Draft
 
-    flags = "".join(
-        f" {name} {shlex.quote(value)}"
-        for name, value in (("--kubeconfig", place[0]), ("--kubeconfig-context", place[1]))
-        if value
-    )
     try:
         with handle_stop_signals() as stop:
             async with local_pages(
@@ -140,12 +142,15 @@ async def _serve(
                 clock=system_clock,
                 port=port,
                 namespace=connected.namespace,
-                flags=flags,
                 plan=PagePlanner(),
             ) as (pages, url):
                 draft = Draft(link.plan, link.namespace, link.deletes) if link.plan else None
-                allow_actions = link.allow_actions
-                path = pages.login_path(LOCAL_USER, allow_actions=allow_actions, draft=draft)
+                path = pages.login_path(
+                    LOCAL_USER,
+                    allow_actions=link.allow_actions,
+                    draft=draft,
+                    kubeconfig=ChosenKubeconfig(*place[:2]),
+                )
                 _open(f"{url}{path}", no_browser=no_browser)
                 click.echo("The page is served until you press Ctrl-C.")
                 await stop.wait()

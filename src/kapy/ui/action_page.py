@@ -50,7 +50,7 @@ async def preview_action(context: PageContext, namespace: str, name: str) -> Web
         plan=document,
         plan_text=text,
         problem=problem,
-        command=action.command(number, context.options.flags),
+        command=action.command(number, context.session.kubeconfig.flags("--context")),
     )
 
 

@@ -27,7 +27,7 @@ from kapy.ui.page import PageContext, PageOptions, error_page
 from kapy.ui.plan_page import show_plan, show_plan_form
 from kapy.ui.providers_page import show_providers
 from kapy.ui.rendering import compute
-from kapy.ui.sessions import Draft, LinkUnusable, Session, Sessions
+from kapy.ui.sessions import ChosenKubeconfig, Draft, LinkUnusable, Session, Sessions
 from kapy.ui.viewers import Connect, Viewers
 from kapy.ui.web import PREFIX, WebError, WebRequest, WebResponse
 
@@ -60,10 +60,11 @@ ROUTES: Final[Mapping[tuple[str, str], tuple[Handler, int]]] = {
 
 class LinkRequest(msgspec.Struct, rename="camel"):
     """The body of a request for a link. draft: what the link shows the plan of, None for the
-    fleet."""
+    fleet. kubeconfig: with which the user reaches this server."""
 
     allow_actions: bool = False
     draft: Draft | None = None
+    kubeconfig: ChosenKubeconfig = ChosenKubeconfig()
 
 
 def _status_of(error: Exception, request: WebRequest) -> tuple[int, str]:
@@ -118,11 +119,9 @@ class FleetPages:
         for task in list(self._streams):
             task.cancel()
 
-    def login_path(
-        self, user: User, *, allow_actions: bool = False, draft: Draft | None = None
-    ) -> str:
-        """The path of a new one-time link for a user."""
-        token = self.sessions.make_link(user, allow_actions=allow_actions, draft=draft)
+    def login_path(self, user: User, **properties: Any) -> str:
+        """The path of a new one-time link for a user. properties: of its Session."""
+        token = self.sessions.make_link(user, **properties)
         return f"{PREFIX}/login?token={token}"
 
     async def __call__(
@@ -204,7 +203,7 @@ class FleetPages:
             wanted = msgspec.convert(decode_json(body or b"{}"), LinkRequest)
         except (BadJson, msgspec.MsgspecError) as error:
             raise WebError(400, f"the body is no request for a link: {error}") from None
-        path = self.login_path(user, allow_actions=wanted.allow_actions, draft=wanted.draft)
+        path = self.login_path(user, **msgspec.structs.asdict(wanted))
         return WebResponse(201, json.dumps({"path": path}).encode(), "application/json")
 
     def _log_in(self, request: WebRequest) -> WebResponse:

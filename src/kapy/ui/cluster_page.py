@@ -62,7 +62,9 @@ async def show_cluster(context: PageContext, namespace: str, name: str) -> WebRe
         url_of=object_url,
         show_all=show_all,
         actions=await allowed_actions(context, objects),
-        kubeconfig_command=kubeconfig_command(key, context.options.flags),
+        kubeconfig_command=kubeconfig_command(
+            key, context.session.kubeconfig.flags("--kubeconfig-context")
+        ),
     )
 
 

@@ -39,7 +39,7 @@ class PageOptions:
 
     secure: pages are served over TLS. hosts: the accepted Host headers, empty for any. cookie: the
     name of the session's cookie. namespaces: tried for viewers who may not list namespaces. plan:
-    None where plans cannot be computed. flags: the flags of printed commands (`--context kapy`).
+    None where plans cannot be computed.
     """
 
     secure: bool = True
@@ -47,7 +47,6 @@ class PageOptions:
     cookie: str = "kapy-ui"
     namespaces: Callable[[], Sequence[str]] = tuple
     plan: Planner | None = None
-    flags: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ SORT_KEYS: Final[Mapping[str, Callable[[ClusterRow], Any]]] = {
     "name": lambda row: (row.key.name, row.key.namespace),
     "namespace": lambda row: row.key,
     "state": lambda row: (STATES.index(row.state), row.key),
+    "phase": lambda row: (row.phase, row.key),
     "version": lambda row: (natural_order(row.version), row.key),
     "class": lambda row: (row.class_name, row.key),
     "control-plane": lambda row: (_missing(row.control_plane), row.control_plane, row.key),
@@ -142,7 +143,7 @@ def search_rows(rows: Iterable[ClusterRow], search: str) -> list[ClusterRow]:
     """Return the rows that match every word of a search.
 
     A word is a part of a name, label (`key=value`), version, state or reason; `name:`, `ns:`,
-    `class:`, `version:`, `label:` and `why:` before a word restrict it to that column.
+    `class:`, `version:`, `label:`, `phase:` and `why:` before a word restrict it to that column.
     """
     tests = [_test_of(word) for word in search.lower().split()]
     if not tests:
@@ -158,6 +159,7 @@ _COLUMNS: Final[Mapping[str, Callable[[ClusterRow], str]]] = {
     "version": lambda row: row.version,
     "state": lambda row: row.state,
     "label": lambda row: "\n".join(f"{k}={v}" for k, v in row.labels.items()),
+    "phase": lambda row: row.phase,
     "why": lambda row: row.why,
 }
 

@@ -58,11 +58,13 @@ def row_of(cluster: Document) -> ClusterRow:
     key, labels = Key.of(cluster), part(cluster, "metadata", "labels")
     state, version = state_of(cluster), text_at(cluster, "spec", "topology", "version")
     class_name = text_at(cluster, "spec", "topology", "classRef", "name")
-    words = (*key, state, version, class_name, *(f"{k}={v}" for k, v in labels.items()), why)
+    phase = text_at(cluster, "status", "phase") or "Pending"
+    pairs = (f"{name}={value}" for name, value in labels.items())
+    words = (*key, state, phase, version, class_name, *pairs, why)
     return ClusterRow(
         key=key,
         state=state,
-        phase=text_at(cluster, "status", "phase") or "Pending",
+        phase=phase,
         version=version,
         class_name=class_name,
         control_plane=_replicas(cluster, "controlPlane"),

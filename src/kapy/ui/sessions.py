@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import shlex
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias
+
+import msgspec
 
 from kapy._aio.clock import Clock
 from kapy.kube.errors import KapyError
@@ -36,18 +39,37 @@ class Draft:
     deletes: bool = False
 
 
+Flag: TypeAlias = Annotated[str, msgspec.Meta(max_length=4096)]
+
+
+class ChosenKubeconfig(NamedTuple):
+    """The kubeconfig and context that the user named to `kapy ui`, "" for the usual ones."""
+
+    file: Flag = ""
+    context: Flag = ""
+
+    def flags(self, context_flag: str) -> str:
+        """The flags with which a printed command reaches the same server."""
+        chosen = (("--kubeconfig", self.file), (context_flag, self.context))
+        return "".join(f" {flag} {shlex.quote(value)}" for flag, value in chosen if value)
+
+
+USUAL_KUBECONFIG: Final = ChosenKubeconfig()
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """A browser that is logged in, or a link that logs one in.
 
-    allow_actions: it may change objects. draft: the change whose plan it shows first. csrf: the
-    token that each of its forms sends, "" for a link.
+    allow_actions: it may change objects. draft: the change whose plan it shows first. kubeconfig:
+    for the commands that pages print. csrf: the token that each of its forms sends, "" for a link.
     """
 
     user: User
     ends: datetime
     allow_actions: bool = False
     draft: Draft | None = None
+    kubeconfig: ChosenKubeconfig = USUAL_KUBECONFIG
     csrf: str = ""
 
     def accepts(self, token: str) -> bool:
@@ -93,12 +115,10 @@ class Sessions:
         self._links = _Tokens(MOST_LINKS)
         self._sessions = _Tokens(MOST_SESSIONS)
 
-    def make_link(
-        self, user: User, *, allow_actions: bool = False, draft: Draft | None = None
-    ) -> str:
-        """Return the token of a new one-time link."""
+    def make_link(self, user: User, **properties: Any) -> str:
+        """Return the token of a new one-time link. properties: of its Session."""
         now = self._clock()
-        return self._links.add(Session(user, now + LINK_LIFE, allow_actions, draft), now)
+        return self._links.add(Session(user, now + LINK_LIFE, **properties), now)
 
     def log_in(self, token: str) -> str:
         """Use a link; return the token of the new session. Raises LinkUnusable."""
