@@ -9,6 +9,7 @@ from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from kapy._aio.clock import system_clock
@@ -27,6 +28,7 @@ from kapy.apps.settings import (
     Settings,
 )
 from kapy.cli.planning import PagePlanner
+from kapy.client.kubeconfig import with_context
 from kapy.conditions import is_true
 from kapy.hooks import (
     BEFORE_CLUSTER_UPGRADE,
@@ -37,6 +39,7 @@ from kapy.hooks import (
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN, User
 from kapy.kube.names import Resource
+from kapy.kube.yaml import dump
 from kapy.testing.extension import InProcess
 
 T = TypeVar("T")
@@ -63,12 +66,17 @@ class Farm:
         """End the plane."""
         self._loop.call_soon_threadsafe(self.stopped.set)
 
-    def link(self, user: User = ADMIN, *, allow_actions: bool = False) -> str:
-        """A one-time link."""
+    def link(self, user: User = ADMIN, **properties: Any) -> str:
+        """A one-time link. properties: of its Session."""
         assert self.plane.kubeconfig is not None
         assert self.plane.pages is not None
-        path = self.plane.pages.login_path(user, allow_actions=allow_actions)
+        path = self.plane.pages.login_path(user, **properties)
         return f"{self.plane.kubeconfig.server}{path}"
+
+    def write_kubeconfig(self, path: Path) -> None:
+        """Write the administrator's kubeconfig, with the context `farm`."""
+        assert self.plane.kubeconfig is not None
+        path.write_text(dump(with_context({}, "farm", self.plane.kubeconfig)))
 
     @property
     def url(self) -> str:
@@ -95,14 +103,15 @@ class Farm:
 
 
 @contextmanager
-def run_farm() -> Iterator[Farm]:
-    """Run a plane in a thread while the context is open, with its clusters in their states."""
+def run_farm(herd: int = HERD) -> Iterator[Farm]:
+    """Run a plane in a thread while the context is open, with its clusters in their states. herd:
+    how many of them are paused."""
     started: list[Farm | BaseException] = []
     ready = threading.Event()
 
     async def main() -> None:
         async with _plane() as plane:
-            await _fill(plane)
+            await _fill(plane, herd)
             farm = Farm(plane)
             started.append(farm)
             ready.set()
@@ -146,7 +155,7 @@ def _plane() -> Any:
     return management_plane(settings, clock=system_clock, post=InProcess(gate=extension))
 
 
-async def _fill(plane: ManagementPlane) -> None:
+async def _fill(plane: ManagementPlane, herd: int) -> None:
     client = plane.client
     await client.create(ExtensionConfig.RESOURCE, extension_config("gate", "https://gate", b""))
     for name in ("north", "south"):
@@ -155,11 +164,11 @@ async def _fill(plane: ManagementPlane) -> None:
     await apply_manifests(client, class_sample())
     await apply_manifests(client, [managed("heron"), *_without_infrastructure("otter")])
     await apply_manifests(client, _slow_workers("ibis"))
-    for number in range(HERD):
+    for number in range(herd):
         namespace = "north" if number % 2 else "south"
         await client.create(Cluster.RESOURCE, herd_member(f"goat-{number:03}", namespace))
     await _grant(plane)
-    await _until_available(plane, "capybara", "heron")
+    await until_available(plane, "capybara", "heron")
     upgrade = {"spec": {"topology": {"version": "v1.35.0"}}}
     await client.patch(Cluster, Key("default", "heron"), upgrade)
     await _add_hostile(plane)
@@ -239,7 +248,8 @@ async def _add_hostile(plane: ManagementPlane) -> None:
     await plane.client.create(EVENTS, event)
 
 
-async def _until_available(plane: ManagementPlane, *names: str) -> None:
+async def until_available(plane: ManagementPlane, *names: str) -> None:
+    """Wait until clusters are available."""
     async with asyncio.timeout(STARTING):
         for name in names:
             while True:

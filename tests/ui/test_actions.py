@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+import json
 import re
 from collections.abc import Sequence
 
@@ -19,13 +20,17 @@ from kapy.cli.planning import PagePlanner
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN, User
+from kapy.kube.meta import written
 from kapy.kube.names import Resource
 from kapy.kube.yaml import dump_all
 from kapy.testing import on_virtual_time
+from kapy.ui.documents import worker_groups
 from tests.ui.visitor import Answer, Visitor, visiting
 
 CAPYBARA = Key("default", "capybara")
 PAGE = "/actions/default/capybara"
+DEFER = "topology.cluster.x-k8s.io/defer-upgrade"
+PRE_DRAIN = "pre-drain.delete.hook.machine.cluster.x-k8s.io/wait"
 HOLD = "before-upgrade.hook.cluster.cluster.x-k8s.io/window"
 BINDINGS = Resource(
     "rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False
@@ -118,22 +123,28 @@ async def test_what_is_not_allowed_is_neither_offered_nor_done() -> None:
             {"apiVersion": BINDINGS.api_version, "kind": BINDINGS.kind,
              "metadata": {"name": "look"}, "subjects": [subject], "roleRef": role},
         )  # fmt: skip
+        await _hold_all(plane)
         async with visiting(plane.server, clock, settings=Pages(plan=_Planner())) as visitor:
-            read_only = await visitor.get(f"{PAGE}?action=pause")
             page = await visitor.get("/clusters/default/capybara")
+            assert (await visitor.get(f"{PAGE}?action=pause")).status == 403
             await visitor.log_in(allow_actions=True)
-            shown = await visitor.get(f"{PAGE}?action=pause")
-            form = _form(shown)
+            offered = await visitor.get("/clusters/default/capybara")
+            actions = re.findall(r'name="action" value="([^"]+)"', offered.text)
+            forms = [_form(await visitor.get(f"{PAGE}?action={one}&number=2")) for one in actions]
             await visitor.log_in(viewer, allow_actions=True)
             looker = await visitor.get("/clusters/default/capybara")
-            refused = await visitor.get(f"{PAGE}?action=pause")
-            done = await visitor.submit(PAGE, {**form, "csrf": "x"})
-        cluster = await plane.client.get(Cluster, CAPYBARA)
-    assert (read_only.status, refused.status, done.status) == (403, 403, 403)
-    assert "Pause…" not in page.text
+            refused = [await visitor.get(f"{PAGE}?action={one}&number=2") for one in actions]
+            before = await _versions(plane)
+            done = [await visitor.submit(PAGE, form) for form in forms]
+            after = await _versions(plane)
+    kinds = {action.partition(".")[0] for action in actions}
+    assert kinds == {"pause", "approve", "approve-workers", "scale-control-plane", "scale-workers",
+                     "roll-out", "delete", "skip-drain"}  # fmt: skip
+    assert {one.status for one in (*refused, *done)} == {403}
     assert looker.status == 200
-    assert "Pause…" not in looker.text
-    assert not cluster.spec.paused
+    for text in (page.text, looker.text):
+        assert 'name="action"' not in text
+    assert before == after
 
 
 @on_virtual_time
@@ -156,6 +167,27 @@ async def test_a_change_meanwhile_and_odd_values_are_refused() -> None:
     assert statuses == {
         "changed": 409, "replaced": 409, "number": 400, "large": 400, "unknown": 409,
     }  # fmt: skip
+
+
+async def _hold_all(plane: ManagementPlane) -> None:
+    """Give the cluster all that actions are for: held upgrades, and a Machine that is drained."""
+    cluster = await plane.client.get(Cluster, CAPYBARA)
+    (group,) = worker_groups(written(cluster), "machineDeployments")
+    held = {**group, "metadata": {"annotations": {DEFER: ""}}}
+    topology = {"workers": {"machineDeployments": [held]}}
+    patch = {"metadata": {"annotations": {HOLD: ""}}, "spec": {"topology": topology}}
+    await plane.client.patch(Cluster, CAPYBARA, patch)
+    machines = (await plane.client.list(Machine)).items
+    key = next(Key.of(written(one)) for one in machines if "md-0" in one.metadata.name)
+    await plane.client.patch(Machine, key, {"metadata": {"annotations": {PRE_DRAIN: ""}}})
+    await plane.client.delete(Machine, key)
+    await asyncio.sleep(10)
+
+
+async def _versions(plane: ManagementPlane) -> list[str]:
+    """The objects that actions change, with their versions."""
+    listed = [*(await plane.client.list(Machine)).items, *(await plane.client.list(Cluster)).items]
+    return [f"{one.metadata.name} {one.metadata.resource_version}" for one in listed]
 
 
 @pytest.mark.sockets
@@ -192,6 +224,28 @@ async def test_a_link_can_bring_a_change_to_plan() -> None:
         await visitor.get("/plan")
     assert logged_in.headers["refresh"] == "0; url=/ui/plan"
     assert planner.asked == [("kind: Cluster", False)]
+
+
+@on_virtual_time
+async def test_printed_commands_name_the_kubeconfig_of_the_link() -> None:
+    clock = loop_clock()
+    async with (
+        management_plane(Settings(), clock=clock) as plane,
+        visiting(plane.server, clock, settings=Pages(plan=_Planner())) as visitor,
+    ):
+        await _ready(plane)
+        body = b'{"allowActions": true, "kubeconfig": ["my $(farm)", "farm"]}'
+        made = await visitor.send("POST", "/links", body, user=ADMIN)
+        logged_in = await visitor.get(json.loads(made.text)["path"].removeprefix("/ui"))
+        visitor.cookie = logged_in.headers["set-cookie"].partition(";")[0]
+        page = await visitor.get("/clusters/default/capybara")
+        action = await visitor.get(f"{PAGE}?action=pause")
+        long = b'{"kubeconfig": ["' + b"a" * 5000 + b'", ""]}'
+        refused = await visitor.send("POST", "/links", long, user=ADMIN)
+    file = "--kubeconfig 'my $(farm)'"
+    assert f"capybara -n default {file} --kubeconfig-context farm" in html.unescape(page.text)
+    assert f"{file} --context farm" in html.unescape(action.text)
+    assert refused.status == 400
 
 
 @on_virtual_time

@@ -61,7 +61,7 @@ class Action:
         key, kind = self.key, f"{self.resource.plural}.{self.resource.group}"
         place = [kind, key.name, "-n", key.namespace]
         if self.is_deletion:
-            return f"{shlex.join(['kubectl', 'delete', *place])}{flags}"
+            return f"{shlex.join(['kubectl', 'delete', *place, '--wait=false'])}{flags}"
         patch = json.dumps(self.patch_for(number), separators=(",", ":"))
         words = ["kubectl", "patch", *place, "--type", "merge", "-p", patch]
         return f"{shlex.join(words)}{flags}"

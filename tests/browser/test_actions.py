@@ -1,0 +1,193 @@
+"""Each action in Chromium: its plan and its command are shown, and then either of them does it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.kube import Key
+from kapy.kube.names import SECRETS
+from kapy.ui.sessions import ChosenKubeconfig
+from tests.absent import has_kubectl
+from tests.browser.conftest import log_in
+from tests.browser.farm import Farm, managed, run_farm, until_available
+from tests.waiting import LIMIT
+
+pytestmark = pytest.mark.sockets
+
+HOLD: Final = "before-upgrade.hook.cluster.cluster.x-k8s.io/window"
+DEFER: Final = "topology.cluster.x-k8s.io/defer-upgrade"
+NEW: Final = "v1.35.0"
+
+
+@pytest.fixture(scope="module")
+def farm() -> Iterator[Farm]:
+    """A plane without a herd."""
+    with run_farm(herd=0) as running:
+        yield running
+
+
+@dataclass
+class Operator:
+    """Somebody who changes one cluster. does: carries out what the page previews."""
+
+    farm: Farm
+    page: Page
+    name: str
+    does: Callable[[Page], None]
+
+    @property
+    def key(self) -> Key:
+        """The cluster."""
+        return Key("default", self.name)
+
+    def act(self, title: str, *commands: str, number: int | None = None) -> None:
+        """Choose an action on the cluster's page, look at its plan and command, and do it."""
+        self.page.goto(f"{self.farm.url}clusters/default/{self.name}")
+        self.page.get_by_text("Actions", exact=True).click()
+        if number is not None:
+            self.page.get_by_label(f"{title}: replicas").fill(str(number))
+        self.page.get_by_role("button", name=f"{title}…").click()
+        expect(self.page.get_by_role("heading", level=1)).to_contain_text(title)
+        expect(self.page.get_by_label("The plan", exact=True)).to_contain_text("to change")
+        for words in commands:
+            expect(self.page.locator("#command")).to_contain_text(words)
+        self.does(self.page)
+
+    def cluster(self) -> Cluster:
+        """The cluster as it is."""
+        return self.farm.do(self.farm.plane.client.get(Cluster, self.key))
+
+    def machines(self) -> list[Machine]:
+        """Its machines that are no control plane."""
+        items = self.farm.do(self.farm.plane.client.list(Machine, "default")).items
+        return [one for one in items if one.metadata.name.startswith(f"{self.name}-md-0")]
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds."""
+        deadline = time.monotonic() + LIMIT
+        while not holds():
+            assert time.monotonic() < deadline, [one.metadata.name for one in self.machines()]
+            time.sleep(0.1)
+
+
+def _submit(page: Page) -> None:
+    page.locator("main form button").click()
+    page.wait_for_url("**/clusters/default/*")
+
+
+def _run(command: Sequence[str] | str) -> str:
+    """Run a command as a user types it: in a shell, without an environment that helps."""
+    environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+    done = subprocess.run(
+        command, shell=isinstance(command, str), env=environment, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _type_command(page: Page) -> None:
+    _run(page.locator("#command").inner_text())
+
+
+@pytest.fixture(params=["page", "command"])
+def operator(
+    request: pytest.FixtureRequest, context: BrowserContext, farm: Farm, tmp_path: Path
+) -> Operator:
+    """Somebody who does actions with the page, or types the commands that it prints."""
+    is_page = request.param == "page"
+    if not is_page and not has_kubectl() and os.environ.get("CI") != "true":
+        pytest.skip("kubectl is not on PATH")
+    farm.write_kubeconfig(tmp_path / "a farm")
+    name, page = f"ox-{request.param}", context.new_page()
+    chosen = ChosenKubeconfig(str(tmp_path / "a farm"), "farm")
+    log_in(page, farm.link(allow_actions=True, kubeconfig=chosen))
+    farm.apply([managed(name)])
+    farm.do(until_available(farm.plane, name))
+    return Operator(farm, page, name, _submit if is_page else _type_command)
+
+
+def test_each_action_is_previewed_and_then_done(operator: Operator, tmp_path: Path) -> None:
+    operator.act("Pause", "kubectl patch", '"paused":true')
+    operator.until(lambda: bool(operator.cluster().spec.paused))
+    operator.act("Resume", "kubectl patch", '"paused":null')
+    operator.until(lambda: not operator.cluster().spec.paused)
+    operator.act("Scale workers md-0", "kubectl patch", number=3)
+    operator.until(lambda: len(operator.machines()) == 3)
+    _roll_out(operator)
+    _approve_upgrades(operator)
+    if has_kubectl():
+        _delete_machine_without_drain(operator, tmp_path / "workload")
+
+
+def _roll_out(operator: Operator) -> None:
+    before = {one.metadata.name for one in operator.machines()}
+    deployment = next(one.metadata.labels["cluster.x-k8s.io/deployment-name"]
+                      for one in operator.machines())  # fmt: skip
+    operator.act(f"Roll out {deployment} anew", "kubectl patch machinedeployments", '"after":')
+
+    def are_new() -> bool:
+        names = {one.metadata.name for one in operator.machines()}
+        return len(names) == 3 and not names & before
+
+    operator.until(are_new)
+
+
+def _approve_upgrades(operator: Operator) -> None:
+    """Of the cluster, and then of its workers, both held by an annotation."""
+    groups = [{"class": "grazer", "name": "md-0", "replicas": 3,
+               "metadata": {"annotations": {DEFER: ""}}}]  # fmt: skip
+    topology = {"version": NEW, "workers": {"machineDeployments": groups}}
+    held = {"metadata": {"annotations": {HOLD: ""}}, "spec": {"topology": topology}}
+    operator.farm.patch(operator.name, held)
+    operator.page.goto(f"{operator.farm.url}clusters/default/{operator.name}")
+    holds = operator.page.locator("section.waits")
+    expect(holds).to_contain_text("upgrade held by an annotation")
+    expect(holds).to_contain_text("hooks are blocking")
+    assert {one.spec.version for one in operator.machines()} == {"v1.34.0"}
+    operator.act(f"Approve the upgrade: remove {HOLD}", "kubectl patch clusters", HOLD)
+    operator.page.goto(f"{operator.farm.url}clusters/default/{operator.name}")
+    expect(
+        operator.page.locator("table.rollouts tr", has_text="KubeadmControlPlane")
+    ).to_contain_text(NEW)
+    expect(holds).to_contain_text("deferred")
+    assert {one.spec.version for one in operator.machines()} == {"v1.34.0"}
+    operator.act("Approve the upgrade of workers md-0", "kubectl patch clusters")
+    operator.until(lambda: [one.spec.version for one in operator.machines()] == [NEW] * 3)
+
+
+def _delete_machine_without_drain(operator: Operator, path: Path) -> None:
+    """The drain of the machine waits for a Pod that a budget protects, until it is skipped."""
+    secret = Key("default", f"{operator.name}-kubeconfig")
+    path.write_bytes(_kubeconfig(operator, secret))
+    workload = ["kubectl", "--kubeconfig", str(path)]
+    _run([*workload, "create", "deployment", "web", "--image=web"])
+    _run([*workload, "create", "pdb", "web", "--selector=app=web", "--min-available=1"])
+    _run([*workload, "wait", "--for=condition=Available", "deployment/web", "--timeout=60s"])
+    place = "{.items[0].spec.nodeName}"
+    node = _run([*workload, "get", "pods", "-l", "app=web", "-o", f"jsonpath={place}"])
+    nodes = {one.status.node_ref and one.status.node_ref.name: one for one in operator.machines()}
+    name = nodes[node].metadata.name
+    operator.act(f"Delete Machine {name}", "kubectl delete machines")
+    operator.page.goto(f"{operator.farm.url}clusters/default/{operator.name}")
+    expect(operator.page.locator("section.waits")).to_contain_text("disruption budget")
+    assert name in {one.metadata.name for one in operator.machines()}
+    operator.act(f"Skip the drain of Machine {name}", "kubectl patch machines")
+    operator.until(lambda: name not in {one.metadata.name for one in operator.machines()})
+
+
+def _kubeconfig(operator: Operator, secret: Key) -> bytes:
+    document = operator.farm.do(operator.farm.plane.client.get(SECRETS, secret))
+    return b64decode(document["data"]["value"])
