@@ -124,7 +124,8 @@ def test_a_limited_viewer_sees_only_their_namespace(context: BrowserContext, far
 def test_a_lost_connection_is_told_and_mended(context: BrowserContext, farm: Farm) -> None:
     page = context.new_page()  # without the fixture, which fails on errors of the network
     log_in(page, farm.link())
-    _open(page, farm, "?search=name:camel")
+    with page.expect_response("**/live-fleet*"):  # what is not connected yet cannot be lost
+        _open(page, farm, "?search=name:camel")
     context.set_offline(True)
     farm.cut()
     expect(page.locator("#lost")).to_be_visible()
