@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
+import tarfile
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,26 +18,26 @@ from kapy.kube import Key
 from kapy.providers.docker.containers import WORKER, Wanted
 from kapy.providers.docker.host import Host as ContainerHost
 from tests.real_clusters import images
-from tests.real_clusters.parts import HERE, NEW, OLD, Release, debian_file_system, kubernetes
+from tests.real_clusters.parts import (
+    HERE,
+    NEW,
+    OLD,
+    Release,
+    debian_file_system,
+    kubernetes,
+    root_file_system,
+)
 
-SSH: Final = "openssh-server"
-_LIBRARIES: Final = (
-    "crypt wrap audit pam systemd selinux gssapi_krb5 krb5 k5crypto krb5support com_err keyutils "
-    "crypto z cap-ng nsl tirpc"
-)
-_PATTERNS: Final = (
-    "./usr/sbin/sshd",
-    "./usr/bin/ssh-keygen",
-    "./usr/lib/openssh",
-    "./etc/ssh",
-    *(f"./usr/lib/x86_64-linux-gnu/lib{name}[.-]*" for name in _LIBRARIES.split()),
-    *(f"./lib/x86_64-linux-gnu/lib{name}[.-]*" for name in _LIBRARIES.split()),
-)
+PACKAGES: Final = "openssh-server,sudo,curl"
+_LEFT_OUT: Final = ("./var/", "./usr/share/doc/", "./usr/share/locale/", "./usr/share/man/")
+KUBEADM: Final = HERE / "host-kubeadm"
+"""kubeadm of a host. It runs the kubelet at KUBELET, whose program is all of Kubernetes."""
+KUBELET: Final = "/usr/bin/kubelet"
 
 
 def ssh_file_system() -> Path:
     """The archive of a file system with OpenSSH, made if the cache has it not."""
-    return debian_file_system("ssh", SSH)
+    return debian_file_system("ssh", PACKAGES)
 
 
 async def ensure_image(engine: Engine, release: Release) -> str:
@@ -51,6 +52,7 @@ async def ensure_image(engine: Engine, release: Release) -> str:
         ssh_file_system().name,
         images.node_image(release),
         (HERE / "prepare-host").read_text(),
+        KUBEADM.read_text(),
         kubernetes(release).name,
         "" if more is None else kubernetes(more).name,
     )
@@ -74,17 +76,32 @@ def _files(more: Release | None, folder: Path) -> Mapping[str, Path]:
 
 
 def _files_of_ssh(folder: Path) -> Mapping[str, Path]:
+    """The files of the packages that a node lacks, and what prepares the image."""
     target = folder / "ssh"
     target.mkdir()
+    names = _names(ssh_file_system()) - _names(root_file_system())
+    wanted = sorted(name for name in names if not name.startswith(_LEFT_OUT))
+    (folder / "names").write_text("".join(f"{name}\n" for name in wanted))
     subprocess.run(
-        ["tar", "xf", ssh_file_system(), "-C", target, "--wildcards", *_PATTERNS],
-        check=False,
+        [
+            *("tar", "xpf", ssh_file_system(), "-C", target, "--no-recursion"),
+            "-T",
+            folder / "names",
+        ],
+        check=True,
         capture_output=True,
     )
-    found = {
-        str(one.relative_to(target)): one for one in sorted(target.rglob("*")) if one.is_file()
+    files = {
+        str(path.relative_to(target)): path
+        for path in sorted(target.rglob("*"))
+        if path.is_symlink() or path.is_file()
     }
-    return {**found, "opt/prepare": HERE / "prepare-host"}
+    return {**files, "opt/prepare": HERE / "prepare-host", "opt/kubeadm": KUBEADM}
+
+
+def _names(archive: Path) -> set[str]:
+    listed = subprocess.run(["tar", "tf", archive], check=True, capture_output=True, text=True)
+    return set(listed.stdout.splitlines())
 
 
 async def start_hosts(
@@ -130,6 +147,31 @@ ip -o link | grep -oE '(veth[0-9a-f]{8}|cni0)' | head -n 3
 ctr -n k8s.io containers ls -q
 true"""
     return (await engine.run(name, ["/bin/sh", "-c", script])).stdout.strip()
+
+
+async def import_image(engine: Engine, name: str, archive: Path) -> None:
+    """Give a host an image that it cannot pull."""
+    docker = Docker(engine.address)
+    try:
+        with tarfile.open(archive.with_suffix(".wrapped"), "w") as target:
+            target.add(archive, "opt/image.tar")
+        await images._put(docker, name, archive.with_suffix(".wrapped"))
+    finally:
+        await docker.close()
+    command = ["ctr", "-n", "k8s.io", "images", "import", "/opt/image.tar"]
+    done = await engine.run(name, command)
+    assert not done.exit_code, done
+
+
+async def holder(engine: Engine, names: Sequence[str], address: str) -> str:
+    """Return the name of the one host that has an address on its network interface."""
+    found = []
+    for name in names:
+        done = await engine.run(name, ["ip", "-4", "-o", "address", "show", "dev", "eth0"])
+        if f" {address}/" in done.stdout:
+            found.append(name)
+    [single] = found
+    return single
 
 
 async def set_cable(engine: Engine, name: str, state: str) -> None:

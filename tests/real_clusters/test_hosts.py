@@ -2,186 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from base64 import b64decode, b64encode
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+import os
 from pathlib import Path
-from typing import Any
+from typing import Final
 
-import asyncssh
 import pytest
-from kapy_hosts import PROVIDER
-from kapy_hosts.kinds import Host
+from kapy_hosts.kinds import Host, KubeVIP
 
-from kapy._aio.clock import system_clock
-from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
-from kapy.api.names import ConditionType
-from kapy.apps.all_in_one import management_plane
-from kapy.apps.settings import Serving, Settings
-from kapy.client.client import Client
-from kapy.client.https import ApiTransport
-from kapy.client.kubeconfig import parse
-from kapy.conditions import is_true
-from kapy.containers import Engine
-from kapy.kube import Document, Key
-from kapy.kube.errors import KapyError
-from kapy.kube.names import CONFIG_MAPS, NODES, SECRETS
-from kapy.testing.planes import RunningPlane
-from tests.real_clusters.engine import container_engine
-from tests.real_clusters.growing import network
-from tests.real_clusters.host_containers import set_cable, start_hosts, traces
+from tests.real_clusters.host_containers import holder, import_image, set_cable, traces
+from tests.real_clusters.host_scene import LONG, Scene, named, scene
+from tests.real_clusters.image_archive import Start, layer, write_image
 from tests.real_clusters.life import PATIENCE
-from tests.real_clusters.parts import HERE, NEW, OLD, Release, tell
+from tests.real_clusters.parts import NEW, OLD
 
 pytestmark = pytest.mark.sockets
-LONG = 2 * PATIENCE
-KEY = asyncssh.generate_private_key("ssh-ed25519")
-
-
-class Scene:
-    """A plane, an engine, and hosts."""
-
-    def __init__(self, plane: RunningPlane, engine: Engine, addresses: Mapping[str, str]) -> None:
-        self.plane = plane
-        self.engine = engine
-        self.addresses = addresses
-        self._begun = time.monotonic()
-
-    def done(self, step: str) -> None:
-        """Say how long a step took."""
-        now = time.monotonic()
-        tell(f"{step}: {now - self._begun:.0f} s")
-        self._begun = now
-
-    async def create(self, name: str, **values: str) -> None:
-        """Create a cluster, and wait until it is Available."""
-        text = (HERE / "hosts_cluster.yaml").read_text()
-        known = {
-            "NAME": name,
-            "VERSION": OLD.version,
-            "ETCD": OLD.etcd,
-            "COREDNS": OLD.coredns,
-            "INSTALL": "null",
-            **values,
-        }
-        for key, value in known.items():
-            text = text.replace(f"@{key}@", value)
-        await self.plane.apply(text)
-        await self.plane.until(
-            Cluster,
-            name,
-            lambda one: is_true(one.status.conditions, ConditionType.AVAILABLE),
-            within=PATIENCE,
-        )
-        self.done(f"{name} is Available")
-
-    @asynccontextmanager
-    async def workload(self, name: str) -> AsyncIterator[Client]:
-        """A client of a cluster."""
-        secret = await self.plane.client.get(SECRETS, Key("default", f"{name}-kubeconfig"))
-        transport = ApiTransport(parse(b64decode(secret["data"]["value"])))
-        try:
-            yield Client(transport)
-        finally:
-            await transport.aclose()
-
-    async def nodes(self, name: str) -> list[Document]:
-        """The Nodes of a cluster."""
-        async with self.workload(name) as client:
-            return list((await client.list(NODES)).items)
-
-    async def host(self, name: str) -> Host:
-        """The Host of that name."""
-        return await self.plane.client.get(Host, Key("default", name))
-
-    async def runs(self, name: str, release: Release, nodes: int) -> None:
-        """Wait until that many Nodes, each of a Machine and no others, are ready in a version."""
-        seen: object = None
-        deadline = time.monotonic() + LONG
-        while time.monotonic() < deadline:
-            machines = {
-                one.status.node_ref.name if one.status.node_ref else None
-                for one in await self.plane.all(Machine)
-            }
-            with suppress(KapyError):
-                found = {
-                    one["metadata"]["name"]: (
-                        one["status"]["nodeInfo"]["kubeletVersion"],
-                        {each["type"]: each["status"] for each in one["status"]["conditions"]},
-                    )
-                    for one in await self.nodes(name)
-                }
-                seen = machines, found
-                if (
-                    len(found) == nodes
-                    and set(found) == machines
-                    and all(
-                        version == release.version and known["Ready"] == "True"
-                        for version, known in found.values()
-                    )
-                ):
-                    self.done(f"{name} has {nodes} nodes of {release.version}")
-                    return
-            await asyncio.sleep(1)
-        raise AssertionError(f"{name} has other nodes: {seen}")
-
-    async def delete(self, name: str) -> None:
-        """Delete a cluster; all hosts come back clean."""
-        await self.plane.client.delete(Cluster, Key("default", name))
-        await self.plane.until_gone(Cluster, name, within=PATIENCE)
-        for host in self.addresses:
-            await self.plane.until(
-                Host, host, lambda one: one.status.state == "Free", within=PATIENCE
-            )
-            assert await traces(self.engine, host) == ""
-        self.done(f"{name} is deleted, and all hosts are clean")
-
-
-@asynccontextmanager
-async def scene(folder: Path, names: list[str]) -> AsyncIterator[Scene]:
-    """A plane with hosts that are free. Those whose names begin with cp have the label role=cp."""
-    async with container_engine(folder) as engine:
-        addresses = await start_hosts(engine, names, KEY.export_public_key().decode().strip())
-        settings = Settings(serving=Serving(), inventory=True, providers=(PROVIDER,))
-        async with management_plane(settings, clock=system_clock) as running:
-            plane = RunningPlane(running)
-            found = Scene(plane, engine, addresses)
-            data = {"ssh-privatekey": b64encode(KEY.export_private_key()).decode()}
-            secret = {"apiVersion": "v1", "kind": "Secret", "metadata": _named("key"), "data": data}
-            await plane.apply(
-                [secret, *(_host(name, address) for name, address in addresses.items())]
-            )
-            await plane.client.create(CONFIG_MAPS, network())
-            for name in names:
-                await plane.until(
-                    Host, name, lambda one: one.status.state == "Free", within=PATIENCE
-                )
-            found.done(f"{len(names)} hosts are free")
-            yield found
-
-
-def _host(name: str, address: str) -> Document:
-    spec: dict[str, Any] = {
-        "address": address,
-        "privateKeySecretRef": {"name": "key"},
-        "ignoredChecks": ["swap"],
-    }
-    metadata = _named(name) | {"labels": {"role": name.rstrip("0123456789-")}}
-    return {
-        "apiVersion": Host.RESOURCE.api_version,
-        "kind": "Host",
-        "metadata": metadata,
-        "spec": spec,
-    }
-
-
-def _named(name: str) -> Document:
-    return {"name": name, "namespace": "default"}
 
 
 async def test_three_hosts_carry_two_clusters_one_after_the_other(tmp_path: Path) -> None:
@@ -252,12 +89,48 @@ async def test_seven_hosts_carry_a_cluster_through_its_life_and_then_another(
         await hosts.delete("green")
 
 
+KUBE_VIP: Final = os.environ.get("KAPY_KUBE_VIP", "")
+"""A program of kube-vip, which no module proxy has: `CGO_ENABLED=0 go build` in its repository."""
+
+
+@pytest.mark.skipif(not KUBE_VIP, reason="KAPY_KUBE_VIP names no program of kube-vip")
+async def test_kube_vip_moves_the_address_of_the_control_plane(tmp_path: Path) -> None:
+    names = ["cp-1", "cp-2", "cp-3"]
+    async with scene(tmp_path, names) as hosts:
+        image = KubeVIP().image
+        archive = tmp_path / "kube-vip.tar"
+        with archive.open("wb") as target:
+            write_image(target, image, [layer({"kube-vip": Path(KUBE_VIP)})], Start(("/kube-vip",)))
+        for name in names:
+            await import_image(hosts.engine, name, archive)
+        address = f"{hosts.addresses['cp-1'].rpartition('.')[0]}.200"
+        given = f"controlPlaneEndpoint: {{host: {address}, port: 6443}}"
+        await hosts.create(
+            "blue",
+            ENDPOINT=f"{{{given}, kubeVIP: {{}}}}",
+            CONTROL_PLANES="3",
+            WORKERS="0",
+            CONTROL_PLANE_LABELS="{role: cp}",
+            WORKER_LABELS="{role: worker}",
+        )
+        await hosts.runs("blue", OLD, 3)
+        first = await holder(hosts.engine, names, address)
+        await set_cable(hosts.engine, first, "down")
+        await hosts.until_answers("blue")
+        others = [name for name in names if name != first]
+        assert await holder(hosts.engine, others, address) in others
+        hosts.done(f"{first} was cut off, and another host has {address}")
+        await set_cable(hosts.engine, first, "up")
+        await hosts.runs("blue", OLD, 3)
+        await hosts.delete("blue")
+
+
 async def _lose_a_host(hosts: Scene) -> None:
     """A worker whose host is cut off is replaced on the spare one; the host comes back clean."""
     check = {
         "apiVersion": "cluster.x-k8s.io/v1beta2",
         "kind": "MachineHealthCheck",
-        "metadata": _named("workers"),
+        "metadata": named("workers"),
         "spec": {
             "clusterName": "blue",
             "selector": {"matchLabels": {"role": "worker"}},

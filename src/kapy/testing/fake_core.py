@@ -14,6 +14,8 @@ from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS, Resource
 
+KUBERNETES_VERSION: Final = "v1.34.0"
+"""The version of Kubernetes of machines, unless somebody asks for another one."""
 _NOBODY: Final = "infrastructure.cluster.x-k8s.io"
 
 
@@ -25,10 +27,15 @@ class FakeCore:
     """
 
     def __init__(
-        self, client: Client, namespace: str, resource_of: Callable[[Document], Resource]
+        self,
+        client: Client,
+        namespace: str,
+        resource_of: Callable[[Document], Resource],
+        version: str = KUBERNETES_VERSION,
     ) -> None:
         self.client = client
         self.namespace = namespace
+        self.version = version
         self._resource_of = resource_of
         self.labels: dict[str, str] = {}
 
@@ -62,14 +69,15 @@ class FakeCore:
         infra: Document,
         *,
         control_plane: bool = False,
-        version: str = "v1.34.0",
+        version: str = "",
         bootstrap_data: bytes | None = None,
         owner: Document | None = None,
         **spec: Any,
     ) -> Document:
         """Create a Machine and its infrastructure, which gets the Machine's name.
 
-        owner: the owner of the Machine, where that matters.
+        owner: the owner of the Machine, where that matters. version: of Kubernetes; that of all
+        machines if it is empty.
         """
         labels = {Label.CLUSTER_NAME: cluster}
         if control_plane:
@@ -77,7 +85,7 @@ class FakeCore:
         infra = {**infra, "metadata": {**infra.get("metadata", {}), "name": name}}
         spec = {
             "clusterName": cluster,
-            "version": version,
+            "version": version or self.version,
             "bootstrap": _bootstrapped_by(name),
             "infrastructureRef": reference(infra),
             **spec,
@@ -102,7 +110,7 @@ class FakeCore:
         labels = {Label.CLUSTER_NAME: cluster, Label.CONTROL_PLANE: ""}
         spec = {
             "clusterName": cluster,
-            "version": "v1.34.0",
+            "version": self.version,
             "bootstrap": {"configRef": reference(config)},
             "infrastructureRef": {"apiGroup": _NOBODY, "kind": "NobodysMachine", "name": name},
         }
@@ -132,7 +140,7 @@ class FakeCore:
         """Create a MachinePool and its infrastructure, which gets the pool's name."""
         infra = {**infra, "metadata": {**infra.get("metadata", {}), "name": name}}
         labels = {Label.CLUSTER_NAME: cluster}
-        template: Document = {"clusterName": cluster, "version": "v1.34.0"}
+        template: Document = {"clusterName": cluster, "version": self.version}
         template |= {"bootstrap": _bootstrapped_by(name), "infrastructureRef": reference(infra)}
         spec = {
             "clusterName": cluster,

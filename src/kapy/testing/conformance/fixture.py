@@ -97,7 +97,9 @@ class Fixture:
         self.cluster = cluster
         self.client = session.client
         self.timeouts = session.timeouts
-        self.core = FakeCore(self.client, namespace, session.resource_of)
+        self.core = FakeCore(
+            self.client, namespace, session.resource_of, session.provider.kubernetes_version
+        )
         self.start_position = len(session.environment.write_log.writes)
 
     @property

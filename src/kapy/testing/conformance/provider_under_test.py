@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kapy.contract.fields import CURRENT, Version
 from kapy.kube import Document
 from kapy.kube.names import Resource
+from kapy.testing.fake_core import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
     from kapy.apiserver.admission.plugin import Admission
@@ -100,7 +101,7 @@ class ProviderUnderTest:
 
     definitions: CRDs and other objects that are installed first; kinds without a CRD get one that
     accepts every field. extras: objects such as Secrets that its examples need. user: its user
-    name, "" for an administrator.
+    name, "" for an administrator. kubernetes_version: of all machines.
     """
 
     name: str
@@ -112,6 +113,7 @@ class ProviderUnderTest:
     admission: Sequence[Admission] = ()
     kinds_without_example: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unreached: bool = False
+    kubernetes_version: str = KUBERNETES_VERSION
 
     def kinds_of_role(self, role: str) -> list[Kind]:
         """Return its kinds with a role."""

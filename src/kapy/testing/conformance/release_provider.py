@@ -23,11 +23,12 @@ from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.files import File
 from kapy.testing.conformance.provider_under_test import Kind, Launcher, ProviderUnderTest
 from kapy.testing.conformance.release import Release
+from kapy.testing.fake_core import KUBERNETES_VERSION
 
 DEFAULTS: Final[Mapping[str, str]] = {
     "CLUSTER_NAME": "example",
     "NAMESPACE": "default",
-    "KUBERNETES_VERSION": "v1.34.0",
+    "KUBERNETES_VERSION": KUBERNETES_VERSION,
     "CONTROL_PLANE_MACHINE_COUNT": "1",
     "WORKER_MACHINE_COUNT": "1",
 }
@@ -50,8 +51,9 @@ def provider_of_release(
 ) -> ProviderUnderTest:
     """Return the provider of a release, with a launcher.
 
-    variables: of its files. given: files with more examples, which take precedence. Raises
-    ConformanceError if files cannot be read or if there is nothing to check.
+    variables: of its files; KUBERNETES_VERSION is also the version of all machines. given: files
+    with more examples, which take precedence. Raises ConformanceError if files cannot be read or
+    if there is nothing to check.
     """
     values = {**DEFAULTS, **variables}
     installed = [obj for file in release.components for obj in _objects(file, values)]
@@ -85,6 +87,7 @@ def provider_of_release(
         _account(installed),
         kinds_without_example=unseen,
         unreached=any(item["kind"].endswith("WebhookConfiguration") for item in installed),
+        kubernetes_version=values["KUBERNETES_VERSION"],
     )
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from kapy.api.machine import Machine
 from kapy.kube import Document
 from kapy.sdk import Runtime, add_ipam
 from kapy.testing.conformance.behaviour import BEHAVIOUR
@@ -92,6 +93,22 @@ async def test_providers_of_addresses_are_run_though_no_label_names_a_contract()
     assert {"ipam/watch", "ipam/unique", "ipam/release", "clusterctl/namespace-flag"} <= passed
     assert {item.rule.id for item in report.with_state(State.NOT_RUN)} == set()
     assert report.leftovers == ()
+
+
+async def test_all_machines_have_the_version_that_the_user_names() -> None:
+    versions = set()
+
+    def watch(runtime: Runtime) -> None:
+        add(runtime)
+        machines = runtime.cache.informer(Machine.RESOURCE)
+        machines.subscribe(lambda change: versions.add(change.document["spec"]["version"]))
+
+    texts = {name: "\n---\n".join(map(json.dumps, obj)) for name, obj in files().items()}
+    release = Release("plain", tuple(File(name, text) for name, text in texts.items()))
+    values = {"SIZE": "3", "KUBERNETES_VERSION": "v1.36.2"}
+    provider = provider_of_release(release, InProcess(watch), values)
+    await run_checks(provider, BEHAVIOUR, light=True)
+    assert versions == {"v1.36.2"}
 
 
 def test_a_template_with_variables_that_nobody_needs_is_left_out() -> None:
