@@ -25,8 +25,9 @@ from tests.real_clusters.subjects import Subject, subject
 pytestmark = pytest.mark.sockets
 
 LONG: Final = 240.0
-ASLEEP: Final = 25.0
-"""Seconds for which everything is frozen: longer than the Lease of a manager lasts."""
+ASLEEP: Final = float(os.environ.get("KAPY_REAL_SLEEP") or 25)
+"""Seconds for which everything is frozen: longer than the Lease of a manager lasts. More than an
+hour is longer than the token of its ServiceAccount lasts."""
 _UID: Final = "io.kubernetes.pod.uid"
 
 
