@@ -55,6 +55,17 @@ def test_planes_are_listed_with_what_is_known_of_them(
     assert second.split() == ["b", "running", "6443", PRESENCE.started, "1.2", str(running.path)]
 
 
+@pytest.mark.parametrize("command", ["status", "down", "logs"])
+def test_a_command_for_no_plane_names_those_that_run(
+    command: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stopped(home, "a")
+    running = Folder(home / "b")
+    with claim(running), announce(running, PRESENCE):
+        assert run([command]) == 1
+    assert capsys.readouterr().err.endswith(" (there are others: --name b)\n")
+
+
 def test_a_plane_is_deleted_and_what_is_not_its_own_stays(home: Path) -> None:
     folder = stopped(home, "a")
     assert size_of(folder) >= 1000

@@ -116,7 +116,10 @@ def _confirm_delete(folder: Folder) -> None:
 
 
 def _stop(folder: Folder) -> None:
-    pid = terminate(folder)
+    try:
+        pid = terminate(folder)
+    except NoPlane as error:
+        raise NoPlane(f"{error}{_running_elsewhere()}") from None
     deadline = time.monotonic() + STOP_TIMEOUT
     while is_claimed(folder):
         if time.monotonic() > deadline:
@@ -181,7 +184,7 @@ def status(name: str, data_dir: str, output: str | None) -> None:
         raise click.exceptions.Exit(0 if record else 1)
     if record is None:
         starting = " (one is starting)" if is_claimed(folder) else ""
-        raise NoPlane(f"no management plane runs in {folder.path}{starting}")
+        raise NoPlane(f"no management plane runs in {folder.path}{starting}{_running_elsewhere()}")
     click.echo(f"a management plane runs at {record.server} since {record.started}")
     click.echo(f"  process     {record.pid}")
     click.echo(f"  folder      {folder.path}")
@@ -191,6 +194,16 @@ def status(name: str, data_dir: str, output: str | None) -> None:
     if trouble := _disk(folder):
         click.echo(f"  disk        {trouble}")
     _print_pods(_pods(record, folder))
+
+
+def _running_elsewhere() -> str:
+    """A remark about the planes of this user that run, with their flags; "" for none."""
+    from kapy.apps.planes import planes_in
+    from kapy.apps.settings import base_of_planes
+
+    base = base_of_planes(os.environ, Path.home())
+    flags = [f"--name {state.name}" for state in planes_in(base) if state.state == "running"]
+    return f" (there are others: {', '.join(flags)})" if flags else ""
 
 
 def _disk(folder: Folder) -> str:
@@ -273,6 +286,9 @@ LOGS = LazyGroup(
 
 def _print_log(folder: Folder, *, follow: bool) -> None:
     if not folder.log.exists():
-        raise NoPlane(f"there is no log at {folder.log}: no plane ran in the background there")
+        raise NoPlane(
+            f"there is no log at {folder.log}: no plane ran in the background there"
+            f"{_running_elsewhere()}"
+        )
     for line in read_log(folder.log, lambda: follow and is_claimed(folder)):
         click.echo(line, nl=False)
