@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 
-_ON_REQUEST = {"KAPY_REAL_UPSTREAM": "test_upstream.py", "KAPY_REAL_HOSTS": "test_hosts*.py"}
+_ON_REQUEST = {
+    "KAPY_REAL_UPSTREAM": "test_upstream.py",
+    "KAPY_REAL_HOSTS": "test_hosts*.py",
+    "KAPY_REAL_CONFORMANCE": "test_conformance.py",
+}
 collect_ignore_glob = [files for name, files in _ON_REQUEST.items() if not os.environ.get(name)]
 if not os.environ.get("KAPY_REAL_CLUSTERS"):
     collect_ignore_glob = ["test_*.py"]

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import sys
-import time
 from base64 import b64encode
 from pathlib import Path
 from typing import Final
@@ -17,51 +13,24 @@ from kapy_hosts.kinds import HostCluster, HostMachine, HostMachinePool
 from kapy.apps.provider.release import write_release
 from kapy.kube import Document
 from kapy.kube.names import Resource
-from kapy.kube.yaml import dump
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.host_containers import start_hosts, traces
 from tests.real_clusters.host_scene import KEY, host_document, public_key
-from tests.real_clusters.parts import OLD, ROOT, tell
+from tests.real_clusters.judge import judge
 
 pytestmark = pytest.mark.sockets
 
 HOSTS: Final = tuple(f"host-{number}" for number in range(1, 7))
-FAULTS: Final = os.environ.get("KAPY_REAL_FAULTS") or "2"
-"""Number of runs with injected faults."""
-LIMIT: Final = 5400.0
 
 
 async def test_the_contracts_are_kept_with_real_hosts(tmp_path: Path) -> None:
     release = write_release(PROVIDER, "v0.1.0", tmp_path)
     async with container_engine(tmp_path) as engine:
         addresses = await start_hosts(engine, HOSTS, public_key())
-        examples = tmp_path / "examples.yaml"
-        examples.write_text("---\n".join(map(dump, _examples(addresses))))
-        options = ["--examples", str(examples), "--parallel", "1", "--within", "120"]
-        options += ["--variable", f"KUBERNETES_VERSION={OLD.version}"]
-        options += ["--variable", f"CONTROL_PLANE_ENDPOINT_HOST={addresses['host-1']}"]
-        options += ["--faults", FAULTS, "--fail-on", "SHOULD"]
-        began = time.monotonic()
-        code, said = await _judge(str(release), *options)
-        tell(f"conformance with real hosts: {time.monotonic() - began:.0f} s\n{said}")
-        assert code == 0
-        assert "was never" not in said
+        variables = {"CONTROL_PLANE_ENDPOINT_HOST": addresses["host-1"]}
+        await judge(release, ["kapy_hosts"], _examples(addresses), variables, {})
         for name in HOSTS:
             assert await traces(engine, name) == ""
-
-
-async def _judge(*words: str) -> tuple[int | None, str]:
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "providers" / "hosts")])
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "kapy", "conformance", "run", *words),
-        *("--", sys.executable, "-m", "kapy_hosts"),
-        env={**os.environ, "PYTHONPATH": path},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    async with asyncio.timeout(LIMIT):
-        data, _ = await process.communicate()
-    return process.returncode, data.decode()
 
 
 def _examples(addresses: dict[str, str]) -> list[Document]:
