@@ -8,6 +8,7 @@ _ON_REQUEST = {
     "KAPY_REAL_UPSTREAM": "test_upstream.py",
     "KAPY_REAL_HOSTS": "test_hosts*.py",
     "KAPY_REAL_CONFORMANCE": "test_conformance.py",
+    "KAPY_REAL_NESTED": "test_nested.py",
 }
 collect_ignore_glob = [files for name, files in _ON_REQUEST.items() if not os.environ.get(name)]
 if not os.environ.get("KAPY_REAL_CLUSTERS"):

@@ -29,22 +29,27 @@ CLUSTER: Final = "capybara"
 
 
 async def test_the_tutorial_leads_from_nothing_to_a_pod(tmp_path: Path) -> None:
+    async with container_engine(tmp_path, network=False) as engine:
+        await follow(engine, tmp_path)
+
+
+async def follow(engine: Engine, folder: Path) -> None:
+    """Type all commands of the tutorial; nothing of it is left in the engine."""
     first, *others = BLOCK.findall(TUTORIAL.read_text(encoding="utf-8"))
     assert len(others) == 3
-    async with container_engine(tmp_path, network=False) as engine:
-        async with _typed(_with_version_and_port(first), engine, tmp_path) as quickstart:
-            await _until(quickstart, "is Available")
-            await _provide_images(engine, re.findall(r"--image (\S+)", "".join(others)))
-            for number, block in enumerate(others, 1):
-                began = time.monotonic()
-                async with _typed(block, engine, tmp_path) as commands:
-                    message = await _end(commands)
-                    assert commands.returncode == 0, message
-                    tell(f"block {number} of the tutorial: {time.monotonic() - began:.0f} s")
-            quickstart.send_signal(signal.SIGINT)
-            message = await _end(quickstart)
-            assert "containers are gone" in message, message
-        assert await leftovers(engine) == []
+    async with _typed(_with_version_and_port(first), engine, folder) as quickstart:
+        await _until(quickstart, "is Available")
+        await _provide_images(engine, re.findall(r"--image (\S+)", "".join(others)))
+        for number, block in enumerate(others, 1):
+            began = time.monotonic()
+            async with _typed(block, engine, folder) as commands:
+                message = await _end(commands)
+                assert commands.returncode == 0, message
+                tell(f"block {number} of the tutorial: {time.monotonic() - began:.0f} s")
+        quickstart.send_signal(signal.SIGINT)
+        message = await _end(quickstart)
+        assert "containers are gone" in message, message
+    assert await leftovers(engine) == []
 
 
 def _with_version_and_port(command: str) -> str:
