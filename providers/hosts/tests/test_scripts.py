@@ -73,6 +73,13 @@ async def test_a_host_boots_and_comes_back_as_it_was(host: PaperHost) -> None:
     assert "kubeadm reset --force" in host.calls
 
 
+async def test_boot_data_without_steps_are_finished_at_once(host: PaperHost) -> None:
+    shell = PaperShell(host)
+    await remote.claim(shell, "u1", "plane", "default/one")
+    await remote.start_boot(shell, "u1", archive([]))
+    assert (await remote.progress(shell, "u1")).state == "finished"
+
+
 async def test_one_claim_wins_and_only_its_owner_can_act(host: PaperHost) -> None:
     shell = PaperShell(host)
     await remote.claim(shell, "u1", "p1", "default/one")

@@ -8,6 +8,7 @@ export HOME=/root BOOT_UNDO="$PWD/undo" PATH="${PATH:-/usr/bin}:/usr/local/sbin:
 [ -e failed ] && exit 1
 fail() { printf '%s %s\n' "$1" "$2" > failed.new && mv failed.new failed; exit 1; }
 for step in steps/*.sh; do
+    [ -e "$step" ] || break  # boot data may have no steps
     name=${step#steps/}
     name=${name%.sh}
     [ -e "done/$name" ] && continue
