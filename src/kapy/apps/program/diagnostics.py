@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kapy._aio.asgi import Receive, Scope, Send, read_body, run_lifespan, send_reply
 from kapy.client.client import Client
@@ -22,6 +23,9 @@ from kapy.kube.digits import parse_digits
 from kapy.kube.errors import KapyError
 from kapy.kube.prometheus import text_of
 
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+
 _TEXT: Final = b"text/plain; charset=utf-8"
 _METRICS: Final = b"text/plain; version=0.0.4; charset=utf-8"
 _LEVEL: Final = "/debug/flags/v"
@@ -29,6 +33,13 @@ _DENIALS: Final = {401: b"Unauthorized", 403: b"Forbidden", 500: b"Authenticatio
 _CACHE_SECONDS: Final = 60.0
 """Seconds that an answer about a token counts, as controller-runtime's. A timer: nothing tells that
 a token was taken back."""
+
+
+def _process_families() -> Iterable[Metric]:
+    """The metrics of this process; imported late, as a manager starts without them."""
+    from prometheus_client import ProcessCollector
+
+    return ProcessCollector(registry=None).collect()
 
 
 class Diagnostics:
@@ -52,7 +63,7 @@ class Diagnostics:
         if code:
             await send_reply(send, code, _TEXT, _DENIALS[code])
         elif path == "/metrics" and method == "GET":
-            families = list(self._runtime.metrics.registry.collect())
+            families = [*self._runtime.metrics.registry.collect(), *_process_families()]
             loop = asyncio.get_running_loop()
             text = await loop.run_in_executor(None, text_of, families)
             await send_reply(send, 200, _METRICS, text)
