@@ -121,8 +121,14 @@ async def until_ready_is(port: int, right: Callable[[str], bool]) -> None:
     raise AssertionError(page)
 
 
-async def seen(diagnostics: Diagnostics, path: str, token: str = "", put: bytes = b"") -> int:
-    """The status of an answer."""
+async def seen(
+    diagnostics: Diagnostics,
+    path: str,
+    token: str = "",
+    put: bytes = b"",
+    body: bytearray | None = None,
+) -> int:
+    """The status of an answer. body: receives its content."""
     statuses: list[int] = []
     method = "PUT" if put else "GET"
     headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
@@ -130,9 +136,11 @@ async def seen(diagnostics: Diagnostics, path: str, token: str = "", put: bytes 
     async def receive() -> dict[str, object]:
         return {"type": "http.request", "body": put}
 
-    async def send(event: dict[str, object]) -> None:
+    async def send(event: dict[str, Any]) -> None:
         if event["type"] == "http.response.start":
             statuses.append(int(str(event["status"])))
+        elif body is not None:
+            body.extend(event.get("body") or b"")
 
     scope = {"type": "http", "method": method, "path": path, "headers": headers}
     await diagnostics(scope, receive, send)
@@ -321,7 +329,10 @@ async def test_diagnostics_are_for_those_who_may_see_them() -> None:
             nobody = ApiTransport(Kubeconfig("http://127.0.0.1:9"))
             assert await seen(Diagnostics(runtime, Client(nobody)), "/metrics", "scraper") == 500
             await nobody.aclose()
-            assert await seen(diagnostics, "/metrics", "scraper") == 200
+            metrics = bytearray()
+            assert await seen(diagnostics, "/metrics", "scraper", body=metrics) == 200
+            assert b"\nprocess_cpu_seconds_total " in metrics
+            assert b"\nprocess_resident_memory_bytes " in metrics
             assert await seen(diagnostics, "/debug/flags/v", "scraper", b"5") == 403
             assert await seen(diagnostics, "/debug/flags/v", "root", b"loud") == 400
             assert await seen(diagnostics, "/debug/flags/v", "root", b"2") == 200
