@@ -9,8 +9,10 @@ from typing import Final
 import pytest
 
 from kapy.api.machine import Machine
-from kapy.kube import Document
-from kapy.sdk import Runtime, add_ipam
+from kapy.kube import Document, Key
+from kapy.kube.names import SECRETS
+from kapy.sdk import DONE, Controller, Result, Runtime, add_ipam
+from kapy.sdk.controllers import own_key
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.files import File
@@ -109,6 +111,31 @@ async def test_all_machines_have_the_version_that_the_user_names() -> None:
     provider = provider_of_release(release, InProcess(watch), values)
     await run_checks(provider, BEHAVIOUR, light=True)
     assert versions == {"v1.36.2"}
+
+
+async def test_a_provider_may_write_to_its_inventory_beside_a_cluster_of_others() -> None:
+    def keep_inventory(runtime: Runtime) -> None:
+        Plain(runtime, "infra-cluster")
+        secrets = runtime.cache.informer(SECRETS)
+
+        async def mark(key: Key) -> Result:
+            if (secrets.get(key) or {}).get("type") == "inventory":
+                patch = {"metadata": {"annotations": {"example.com/seen": "true"}}}
+                await runtime.client.patch(SECRETS, key, patch)
+            return DONE
+
+        controller = Controller("inventory", mark)
+        controller.watch(secrets, own_key)
+        runtime.add(controller, secrets)
+
+    texts = {name: "\n---\n".join(map(json.dumps, obj)) for name, obj in files().items()}
+    release = Release("plain", tuple(File(name, text) for name, text in texts.items()))
+    inventory = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "inventory"}}
+    given = (File("inventory.yaml", json.dumps(inventory | {"type": "inventory"})),)
+    way = InProcess(keep_inventory)
+    report = await run_checks(provider_of_release(release, way, {"SIZE": "3"}, given), BEHAVIOUR)
+    rule = "infra-cluster/externally-managed"
+    assert rule in {item.rule.id for item in report.with_state(State.PASSED)}
 
 
 def test_a_template_with_variables_that_nobody_needs_is_left_out() -> None:
