@@ -28,7 +28,7 @@ async def documents() -> list[Row]:
     from kapy.api import convert
     from kapy.api.documents import default, validate
     from kapy.api.machine import Machine
-    from kapy.kube.meta import read, written
+    from kapy.kube.meta import read, to_document
 
     machine = _machine()
     older = convert(machine, "cluster.x-k8s.io/v1beta1", reference_version=lambda _: "g/v1beta2")
@@ -36,7 +36,7 @@ async def documents() -> list[Row]:
     def whole() -> None:
         filled = default(machine)
         validate(filled)
-        written(read(filled, Machine))
+        to_document(read(filled, Machine))
 
     rows = [
         _timed("Machine: decode, default, validate, encode", whole),
@@ -67,7 +67,7 @@ def _largest_class() -> list[Row]:
     """The largest ClusterClass of upstream's samples, where they are on this machine."""
     from kapy.api.documents import default, validate
     from kapy.api.kinds import BY_GROUP_KIND
-    from kapy.kube.meta import read, written
+    from kapy.kube.meta import read, to_document
     from kapy.kube.names import GroupKind
 
     kind = BY_GROUP_KIND.get(GroupKind("cluster.x-k8s.io", "ClusterClass"))
@@ -84,7 +84,7 @@ def _largest_class() -> list[Row]:
     def whole() -> None:
         filled = default(largest)
         validate(filled)
-        written(read(filled, kind.type_of()))
+        to_document(read(filled, kind.type_of()))
 
     name = largest["metadata"]["name"]
     return [_timed(f"ClusterClass {name}: decode, default, validate, encode", whole, 100)]

@@ -12,9 +12,9 @@ from kapy.hooks import (
     GeneratePatchesResponse,
     Response,
 )
-from kapy.hooks.catalog import shipped
+from kapy.hooks.catalog import own_catalog
 from kapy.hooks.hook import AnyHook
-from kapy.hooks.mutation import Template, patched
+from kapy.hooks.mutation import Template, patch_templates
 from kapy.kube import Document
 
 _ADDED: Final = {"patched": "yes"}
@@ -25,7 +25,7 @@ extension = Extension()
 @extension.handles(GENERATE_PATCHES, name="generate-patches")
 async def generate(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
     """A patch of every template, some of them of what its variables say."""
-    return patched(request, _patch)
+    return patch_templates(request, _patch)
 
 
 def _patch(template: Template) -> None:
@@ -50,7 +50,7 @@ def _also(hook: AnyHook) -> None:
         return answer
 
 
-for _one in shipped():
+for _one in own_catalog():
     if not _one.singleton and _one.name != GENERATE_PATCHES.name:
         _also(_one)
 

@@ -18,7 +18,7 @@ from kapy.hooks import (
     GenerateUpgradePlanResponse,
     HookFailed,
 )
-from kapy.hooks.mutation import Template, patched
+from kapy.hooks.mutation import Template, patch_templates
 
 extension = Extension()
 
@@ -37,7 +37,7 @@ async def discover_variables(_: DiscoverVariablesRequest) -> DiscoverVariablesRe
 
 @extension.handles(GENERATE_PATCHES, name="generate-patches")
 async def generate_patches(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
-    return patched(request, set_up_control_plane)
+    return patch_templates(request, set_up_control_plane)
 
 
 def set_up_control_plane(template: Template) -> None:

@@ -15,7 +15,7 @@ from kapy.hooks import (
     ValidateTopologyRequest,
     ValidateTopologyResponse,
 )
-from kapy.hooks.mutation import Template, Variables, patched, templates
+from kapy.hooks.mutation import Template, Variables, patch_templates, templates
 
 CONTROL_PLANE = "controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate"
 WORKERS = "bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"
@@ -43,7 +43,7 @@ async def variables(_: DiscoverVariablesRequest) -> DiscoverVariablesResponse:
 
 @extension.handles(GENERATE_PATCHES, name="platform-patches")
 async def patches(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
-    return patched(request, set_up)
+    return patch_templates(request, set_up)
 
 
 def set_up(template: Template) -> None:

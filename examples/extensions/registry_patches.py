@@ -12,7 +12,7 @@ from kapy.hooks import (
     ValidateTopologyRequest,
     ValidateTopologyResponse,
 )
-from kapy.hooks.mutation import Template, patched, templates
+from kapy.hooks.mutation import Template, patch_templates, templates
 
 GROUP = "infrastructure.cluster.x-k8s.io"
 KIND = "DevMachineTemplate"
@@ -35,7 +35,7 @@ async def variables(_: DiscoverVariablesRequest) -> DiscoverVariablesResponse:
 
 @extension.handles(GENERATE_PATCHES, name="registry-patches")
 async def patches(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
-    return patched(request, set_registry)
+    return patch_templates(request, set_registry)
 
 
 def set_registry(template: Template) -> None:

@@ -13,7 +13,7 @@ from kapy.api.dev_machine import DevMachine
 from kapy.api.machine import Machine
 from kapy.api.machine_status import MachineNodeReference
 from kapy.kube import Document
-from kapy.kube.meta import read, written
+from kapy.kube.meta import read, to_document
 
 REF = {"apiGroup": "g.example.com", "kind": "Thing", "name": "one"}
 
@@ -39,7 +39,7 @@ def a_machine(**more: Any) -> Document:
 )
 def test_what_was_read_is_written_again(status: Document) -> None:
     document = a_machine(status=status)
-    assert written(read(document, Machine)) == document
+    assert to_document(read(document, Machine)) == document
 
 
 def test_a_machine_without_status_can_be_asked_for_its_conditions() -> None:
@@ -50,9 +50,9 @@ def test_a_machine_without_status_can_be_asked_for_its_conditions() -> None:
 
 def test_an_empty_status_and_empty_parts_stay_off_the_wire() -> None:
     machine = read(a_machine(status={"initialization": {}, "addresses": []}), Machine)
-    assert written(machine) == a_machine()
+    assert to_document(machine) == a_machine()
     machine.status.node_ref = MachineNodeReference(name="n")
-    assert written(machine)["status"] == {"nodeRef": {"name": "n"}}
+    assert to_document(machine)["status"] == {"nodeRef": {"name": "n"}}
 
 
 def test_an_object_that_says_something_by_being_empty_stays() -> None:
@@ -62,20 +62,20 @@ def test_an_object_that_says_something_by_being_empty_stays() -> None:
         "metadata": {"name": "c"},
         "spec": {"backend": {"inMemory": {}}},
     }
-    assert written(read(document, DevCluster)) == document
+    assert to_document(read(document, DevCluster)) == document
 
 
 def test_zero_and_false_are_not_absent() -> None:
     document = a_machine()
     document["spec"] = {**document["spec"], "minReadySeconds": 0}
-    assert written(read(document, Machine))["spec"]["minReadySeconds"] == 0
+    assert to_document(read(document, Machine))["spec"]["minReadySeconds"] == 0
     cluster = {
         "apiVersion": Cluster.RESOURCE.api_version,
         "kind": "Cluster",
         "metadata": {"name": "c"},
         "spec": {"paused": False},
     }
-    assert written(read(cluster, Cluster)) == cluster
+    assert to_document(read(cluster, Cluster)) == cluster
 
 
 def test_empty_parts_of_list_members_stay_off_the_wire_too() -> None:
@@ -83,7 +83,7 @@ def test_empty_parts_of_list_members_stay_off_the_wire_too() -> None:
     cluster = read(
         {"metadata": {"name": "c"}, "spec": {}, "status": {"failureDomains": domains}}, Cluster
     )
-    assert written(cluster)["status"] == {
+    assert to_document(cluster)["status"] == {
         "failureDomains": [{"name": "a"}, {"name": "b", "controlPlane": True}]
     }
 
@@ -93,7 +93,7 @@ def test_names_on_the_wire_are_upstreams() -> None:
     document["spec"] = {**document["spec"], "providerID": "in-memory:///m"}
     machine = read(document, Machine)
     assert machine.spec.provider_id == "in-memory:///m"
-    assert written(machine)["spec"]["providerID"] == "in-memory:///m"
+    assert to_document(machine)["spec"]["providerID"] == "in-memory:///m"
 
 
 def test_what_this_version_does_not_know_still_decodes() -> None:

@@ -326,7 +326,7 @@ def test_impersonation_needs_all_rights(
 ) -> None:
     def authorize(attributes: Attributes) -> str:
         if (attributes.verb, attributes.resource) not in rights:
-            raise attributes.forbidden()
+            raise attributes.forbidden_error()
         return ""
 
     wish = _wish(("user", "bob"), ("group", "g"))

@@ -117,7 +117,7 @@ async def test_what_a_changed_definition_makes_of_stored_objects_is_what_is_list
         assert [item["spec"]["size"] for item in listed["items"]] == ["small"]
         assert (await asking.get(f"{GIZMOS}/a"))["spec"]["size"] == "small"
         await asking.merge(f"{CRDS}/gizmos.example.dev", {"spec": GIZMO["spec"]})
-        await server.store.committed()
+        await server.store.wait_for_commit()
         server.close()
 
 

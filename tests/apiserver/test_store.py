@@ -49,7 +49,7 @@ async def test_readers_see_a_write_only_when_it_is_safe(tmp_path: Path) -> None:
         store, table = asking.server.store, asking.server.store.table("configmaps")
         store.put(table, "default", "a", config_map("a", uid="u"))
         staged = (table.latest("default", "a") is not None, table.get("default", "a"))
-        await store.committed()
+        await store.wait_for_commit()
         assert staged == (True, None)
         assert table.get("default", "a") is not None
 
@@ -238,7 +238,7 @@ async def test_who_waits_for_a_write_is_woken_in_the_next_turn_and_cancelled_alo
 
     async def write(name: str) -> None:
         store.put(table, "n", name, {"metadata": {"name": name}})
-        await store.committed()
+        await store.wait_for_commit()
         turns.append(name)
 
     async with asyncio.TaskGroup() as group:

@@ -36,7 +36,7 @@ async def test_fifty_thousand_updates_of_ten_objects(tmp_path: Path) -> None:
     for turn in range(50_000 // 50):
         for number in range(50):
             store.put(table, "default", f"a{number % 10}", note(number % 10, 2 * KIB + turn))
-        await store.committed()
+        await store.wait_for_commit()
         largest = max(largest, files(tmp_path))
     assert store.revision > 50_000
     assert largest < sqlite._WAL_LIMIT + 1 * MIB

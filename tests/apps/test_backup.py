@@ -106,7 +106,7 @@ async def _stored(folder: Folder, names: tuple[str, ...]) -> None:
     for name in names:
         table = store.table("configmaps")
         store.put(table, "default", name, config_map(name, namespace="default"))
-    await store.committed()
+    await store.wait_for_commit()
     store.close()
 
 

@@ -25,7 +25,7 @@ from kapy.conditions.v1beta1 import (
     true,
     unknown,
 )
-from kapy.kube.meta import written
+from kapy.kube.meta import to_document
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)
@@ -41,7 +41,7 @@ def test_they_are_kept_in_the_deprecated_part_of_a_status_ready_first() -> None:
     value = machine()
     for type_ in ("NodeHealthy", "Ready", "BootstrapReady"):
         set_condition(conditions_of(value), true(type_), NOW)
-    kept = written(value)["status"]["deprecated"]["v1beta1"]["conditions"]
+    kept = to_document(value)["status"]["deprecated"]["v1beta1"]["conditions"]
     assert [item["type"] for item in kept] == ["Ready", "BootstrapReady", "NodeHealthy"]
     assert kept[0] == {
         "type": "Ready",

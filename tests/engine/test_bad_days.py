@@ -58,7 +58,7 @@ class Copier:
     def __init__(self, runtime: Runtime) -> None:
         self.client = runtime.client
         self.maps = runtime.cache.informer(ConfigMap)
-        self.events = runtime.events.named("copier")
+        self.events = runtime.events.for_component("copier")
         controller = runtime.add(Controller("copier", self.reconcile, concurrency=3))
         controller.watch(self.maps, source_of)
 
@@ -198,7 +198,7 @@ async def test_the_same_seed_is_the_same_day() -> None:
 async def test_a_quiet_server_sees_no_needless_request() -> None:
     async with a_day(2) as day:
         day.faults.calm()
-        await day.runtime.cache.synced()
+        await day.runtime.cache.wait_for_sync()
         labels = {"app": "source"}
         metadata = ObjectMeta(name="a", namespace="default", labels=labels)
         await day.people.create(ConfigMap(metadata=metadata, data={"x": "1"}))

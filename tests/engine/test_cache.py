@@ -43,7 +43,7 @@ async def test_an_informer_shows_the_list_and_then_every_change() -> None:
     async with running() as here:
         here.server.put(widget("b"))
         here.server.put(widget("a"))
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         assert here.names == ["a", "b"]
         here.server.put(widget("c"))
         here.server.remove("a")
@@ -60,7 +60,7 @@ async def test_lists_of_a_namespace_are_its_own() -> None:
         for namespace in ("a", "ab", "a-b", "b"):
             here.server.put(widget("one", namespace))
             here.server.put(widget("two", namespace))
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         for namespace in ("a", "ab", "a-b", "b"):
             keys = [Key.of(document) for document in here.widgets.list(namespace)]
             assert keys == [Key(namespace, "one"), Key(namespace, "two")]
@@ -73,22 +73,24 @@ async def test_an_index_follows_the_objects() -> None:
 
     async with running() as here:
         here.server.put(widget("a", spec={"colour": "red"}))
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         here.widgets.add_index("colour", colour)
         here.widgets.add_index("colour", lambda document: ["never asked"])
         here.server.put(widget("b", spec={"colour": "red"}))
         await asyncio.sleep(1)
-        assert [Key.of(document).name for document in here.widgets.indexed("colour", "red")] == [
+        assert [
+            Key.of(document).name for document in here.widgets.list_by_index("colour", "red")
+        ] == [
             "a",
             "b",
         ]
         here.server.put(widget("a", spec={"colour": "blue"}))
         here.server.remove("b")
         await asyncio.sleep(1)
-        assert here.widgets.indexed("colour", "red") == []
-        assert [Key.of(document).name for document in here.widgets.indexed("colour", "blue")] == [
-            "a"
-        ]
+        assert here.widgets.list_by_index("colour", "red") == []
+        assert [
+            Key.of(document).name for document in here.widgets.list_by_index("colour", "blue")
+        ] == ["a"]
 
 
 async def test_handlers_hear_of_each_object_once_and_in_order() -> None:
@@ -102,7 +104,7 @@ async def test_handlers_hear_of_each_object_once_and_in_order() -> None:
         here.server.put(widget("b"))
         here.server.put(widget("a"))
         undo_early = here.widgets.subscribe(note)
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         assert heard == ["+a!", "+b!"]
         undo_early()
         heard.clear()
@@ -139,7 +141,7 @@ async def test_a_handler_that_fails_stops_nobody() -> None:
 async def test_a_write_is_read_back_at_once_and_heard_once() -> None:
     heard: list[Change] = []
     async with running() as here:
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         here.widgets.subscribe(heard.append)
         await here.client.create(WIDGETS, widget("a"))
         assert here.names == ["a"]
@@ -154,7 +156,7 @@ async def test_a_write_is_read_back_at_once_and_heard_once() -> None:
 async def test_what_was_deleted_is_gone_at_once_and_a_late_answer_does_not_bring_it_back() -> None:
     async with running() as here:
         late = here.server.put(widget("a"))
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         await here.client.delete(WIDGETS, Key("default", "a"))
         assert here.names == []
         here.cache.observe(WIDGETS, late)
@@ -168,7 +170,7 @@ async def test_what_was_deleted_is_gone_at_once_and_a_late_answer_does_not_bring
 async def test_removing_the_last_finalizer_of_a_deleted_object_is_its_end() -> None:
     async with running() as here:
         here.server.put(widget("a", metadata={"finalizers": ["x/y"]}))
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         await here.client.delete(WIDGETS, Key("default", "a"))
         assert here.names == ["a"]
         await here.client.patch(WIDGETS, Key("default", "a"), {"metadata": {"finalizers": None}})
@@ -177,7 +179,7 @@ async def test_removing_the_last_finalizer_of_a_deleted_object_is_its_end() -> N
 
 async def test_a_broken_watch_is_resumed_without_a_list() -> None:
     async with running() as here:
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         await asyncio.sleep(60)
         here.server.break_watches()
         here.server.put(widget("a"))
@@ -192,7 +194,7 @@ async def test_a_broken_watch_is_resumed_without_a_list() -> None:
 
 async def test_a_bookmark_moves_the_point_of_resumption() -> None:
     async with running() as here:
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         await asyncio.sleep(60)
         here.server.bookmark()
         await asyncio.sleep(1)
@@ -211,7 +213,7 @@ async def test_a_watch_that_is_too_old_lists_again_and_finds_what_it_missed() ->
     async with running() as here:
         here.server.put(widget("a"))
         here.server.put(widget("b"))
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         await asyncio.sleep(60)
         here.widgets.subscribe(
             lambda change: heard.append(f"{change.new is not None} {Key.of(change.document).name}")
@@ -232,7 +234,7 @@ async def test_a_watch_that_is_too_old_lists_again_and_finds_what_it_missed() ->
 async def test_a_stale_list_takes_nothing_back() -> None:
     async with running() as here:
         here.server.put(widget("a", spec={"size": 1}))
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         await asyncio.sleep(60)
         stale = dict(here.server.objects)
         here.server.put(widget("a", spec={"size": 2}))
@@ -259,7 +261,7 @@ async def test_a_server_that_was_restored_from_a_backup_is_believed_after_a_whil
         here.server.put(widget("a"))
         backup, version = dict(here.server.objects), here.server.version
         here.server.put(widget("b"))
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         await asyncio.sleep(60)
         here.server.objects, here.server.version = backup, version
         here.server.forget_history()
@@ -277,7 +279,7 @@ async def test_a_server_that_counts_anew_and_lets_watches_go_on_is_found_out() -
     async with running() as here:
         here.server.version = 500
         here.server.put(widget("a"))
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         await asyncio.sleep(60)
         here.server.break_watches()
         here.server.objects.clear()
@@ -298,7 +300,7 @@ async def test_an_object_made_anew_under_its_old_name_is_a_removal_and_an_arriva
     heard: list[tuple[bool, bool]] = []
     async with running() as here:
         here.server.put(widget("a"))
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         await asyncio.sleep(60)
         here.widgets.subscribe(
             lambda change: heard.append((change.old is not None, change.new is not None))
@@ -347,7 +349,7 @@ async def test_a_watch_that_is_refused_at_once_each_time_does_not_spin() -> None
 
 async def test_a_watch_that_ends_at_once_each_time_does_not_spin() -> None:
     async with running() as here:
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         for _ in range(6000):
             here.server.break_watches()
             await asyncio.sleep(0.01)
@@ -365,7 +367,7 @@ async def test_retry_after_is_honoured() -> None:
 
 async def test_a_document_that_cannot_be_read_is_answered_with_a_new_list() -> None:
     async with running() as here:
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         await asyncio.sleep(60)
         here.server.break_watches({"type": "ADDED", "object": {"nothing": True}})
         here.server.put(widget("a"))
@@ -376,12 +378,12 @@ async def test_a_document_that_cannot_be_read_is_answered_with_a_new_list() -> N
 async def test_an_informer_asked_for_while_running_starts_at_once() -> None:
     async with running() as here:
         here.server.put(widget("a", metadata={"labels": {"app": "x"}}))
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         labelled = here.cache.informer(WIDGETS, labels="app=x")
         assert labelled is here.cache.informer(WIDGETS, labels="app=x")
         assert labelled is not here.widgets
         assert not labelled.is_synced
-        await labelled.synced()
+        await labelled.wait_for_sync()
         assert [Key.of(document).name for document in labelled.list()] == ["a"]
         here.cache.observe(WIDGETS, here.server.put(widget("b")))
         assert [Key.of(document).name for document in labelled.list()] == ["a"]
@@ -389,7 +391,7 @@ async def test_an_informer_asked_for_while_running_starts_at_once() -> None:
 
 async def test_nothing_is_left_when_the_cache_ends() -> None:
     async with running() as here:
-        await here.cache.synced()
+        await here.cache.wait_for_sync()
         await asyncio.sleep(1)
         assert here.server.watches == 1
     assert here.server.watches == 0
@@ -401,7 +403,7 @@ async def test_who_asks_for_a_kind_while_the_cache_ends_gets_an_empty_one() -> N
     cache.informer(WIDGETS)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(cache.run())
-        await cache.synced()
+        await cache.wait_for_sync()
         task.cancel()
         await asyncio.sleep(0)
         assert not task.done()

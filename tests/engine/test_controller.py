@@ -291,7 +291,7 @@ async def test_changes_that_are_only_summed_up_are_gathered() -> None:
     widgets = cache.informer(WIDGETS)
     async with asyncio.TaskGroup() as group, running(work) as controller:
         task = group.create_task(cache.run())
-        await cache.synced()
+        await cache.wait_for_sync()
         controller.watch(widgets, lambda change: (A,), debounce=0.5)
         for number in range(10):
             cache.observe(WIDGETS, server.put(widget(f"w{number}")))
@@ -313,7 +313,7 @@ async def test_what_is_gone_is_not_gathered_for_long() -> None:
     async with asyncio.TaskGroup() as group, running(work) as controller:
         server.put(widget("w"))
         task = group.create_task(cache.run())
-        await cache.synced()
+        await cache.wait_for_sync()
         await asyncio.sleep(1)
         controller.watch(widgets, lambda change: () if change.new else (A,), debounce=5)
         server.remove("w")
@@ -328,7 +328,7 @@ async def test_more_is_gathered_for_a_key_with_more_to_sum_up() -> None:
     widgets = cache.informer(WIDGETS)
     async with asyncio.TaskGroup() as group, running(work) as controller:
         task = group.create_task(cache.run())
-        await cache.synced()
+        await cache.wait_for_sync()
         seconds = {A: 1.0, B: 20.0}
         controller.watch(widgets, lambda change: (A, B), debounce=seconds.__getitem__)
         server.put(widget("w"))
@@ -346,7 +346,7 @@ async def test_a_slow_controller_gathers_for_longer() -> None:
     widgets = cache.informer(WIDGETS)
     async with asyncio.TaskGroup() as group, running(work) as controller:
         task = group.create_task(cache.run())
-        await cache.synced()
+        await cache.wait_for_sync()
         controller.enqueue(B)
         await asyncio.sleep(40)
         work.done.clear()

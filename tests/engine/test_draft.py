@@ -260,7 +260,7 @@ async def test_writers_of_one_program_take_turns_and_are_not_refused() -> None:
     drafts = [Draft(runtime.client, Widget, document) for _ in range(5)]
     async with asyncio.TaskGroup() as group:
         running = group.create_task(runtime.run())
-        await runtime.cache.synced()
+        await runtime.cache.wait_for_sync()
         async with asyncio.TaskGroup() as writers:
             for number, draft in enumerate(drafts):
                 draft.object.status.conditions.append(Condition(f"T{number}", "True"))

@@ -64,7 +64,9 @@ async def recording() -> AsyncIterator[tuple[Recorder, EventServer]]:
 
 async def test_an_event_has_the_form_that_client_go_gives_it() -> None:
     async with recording() as (recorder, server):
-        recorder.named("machine-controller").normal(MACHINE, "SuccessfulSetNodeRef", "node-1")
+        recorder.for_component("machine-controller").normal(
+            MACHINE, "SuccessfulSetNodeRef", "node-1"
+        )
         await asyncio.sleep(1)
         ((name, event),) = server.events.items()
     assert event == {
@@ -97,7 +99,7 @@ async def test_equal_events_are_counted_and_others_are_not() -> None:
             recorder.warning(MACHINE, "Failed", "no")
             await asyncio.sleep(60)
         recorder.normal(MACHINE, "Failed", "no")
-        recorder.named("other").warning(MACHINE, "Failed", "no")
+        recorder.for_component("other").warning(MACHINE, "Failed", "no")
         await asyncio.sleep(1)
         assert server.shown == [("no", 3), ("no", 1), ("no", 1)]
         (first, *_) = server.events.values()

@@ -245,7 +245,7 @@ async def test_what_one_kind_shows_to_be_over_is_over_for_all() -> None:
         informers = [
             here.runtime.cache.informer(resource) for resource in (SECRETS, WIDGETS, CRDS, NODES)
         ]
-        await here.runtime.cache.synced()
+        await here.runtime.cache.wait_for_sync()
         here.wire.breaks(failing)
         await asyncio.sleep(600)
         here.wire.works()
@@ -395,7 +395,7 @@ async def test_nobody_keeps_what_nobody_reads() -> None:
         metadata = cache.informer(SECRETS, metadata=True)
         ours = cache.informer(SECRETS, fields="type=example.com/ours")
         definitions, maps = cache.informer(CRDS), cache.informer(CONFIG_MAPS)
-        await cache.synced()
+        await cache.wait_for_sync()
         document = metadata.raw(Key("default", "s"))
         assert document is not None
         assert document.keys() == {"apiVersion", "kind", "metadata"}

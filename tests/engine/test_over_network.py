@@ -62,7 +62,7 @@ async def test_a_runtime_outlives_its_server() -> None:
             runtime = Runtime.on(transport, clock=system_clock)
             runtime.add(Controller("maps", reconcile)).watch(runtime.cache.informer(CONFIG_MAPS))
             running = asyncio.Task(runtime.run())
-            await runtime.cache.synced()
+            await runtime.cache.wait_for_sync()
             await runtime.client.create(CONFIG_MAPS, config_map("before"))
             await until(lambda: "before" in seen)
         with pytest.raises(Unreachable):

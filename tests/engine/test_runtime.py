@@ -134,7 +134,7 @@ async def test_what_a_controller_wrote_it_reads_at_once_and_events_are_not_in_it
 
     runtime.add(Controller("widgets", reconcile)).watch(informer)
     async with running(runtime):
-        await runtime.cache.synced()
+        await runtime.cache.wait_for_sync()
         server.put(widget("a"))
         await asyncio.sleep(10)
     assert stale == [False] * 21

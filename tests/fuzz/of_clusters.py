@@ -22,7 +22,7 @@ from kapy.clusterctl.repository.web import HttpResponse as WebAnswer
 from kapy.clusterctl.repository.web import ServerUnreached, documented_errors, refusal
 from kapy.hooks.application import Application
 from kapy.hooks.call import CallFailed, _response
-from kapy.hooks.catalog import shipped
+from kapy.hooks.catalog import own_catalog
 from kapy.hooks.discovery import validate_handlers
 from kapy.hooks.errors import HookError
 from kapy.hooks.extension import Extension
@@ -71,14 +71,14 @@ def _reply(data: bytes) -> None:
 
 
 def _hook_answer(data: bytes) -> None:
-    for hook in shipped():
+    for hook in own_catalog():
         try:
             response = _response(hook, Answer(200, data))
         except CallFailed:
             continue
         if hook is DISCOVERY:
             try:
-                validate_handlers(response.handlers, shipped())
+                validate_handlers(response.handlers, own_catalog())
             except HookError:
                 continue
 
@@ -86,17 +86,17 @@ def _hook_answer(data: bytes) -> None:
 def _hook_seeds() -> tuple[bytes, ...]:
     return tuple(
         jsonified({**msgspec.to_builtins(hook.response()), "status": "Success"})
-        for hook in shipped()
+        for hook in own_catalog()
     )
 
 
 @lru_cache(maxsize=1)
 def _application() -> Application:
-    return Application(Extension(shipped()))
+    return Application(Extension(own_catalog()))
 
 
 def _hook_request(data: bytes) -> bytes:
-    for hook in shipped():
+    for hook in own_catalog():
         try:
             hook.decode_request(data)
         except HookError:
@@ -133,13 +133,13 @@ def _conversion(data: bytes) -> None:
 
 
 def _decoded_cluster(data: bytes) -> None:
-    from kapy.kube.meta import read, written
+    from kapy.kube.meta import read, to_document
 
     document = document_of(data)
     if not isinstance(document, dict):
         raise NoInput("no object")
-    again = written(read(document, Cluster))
-    assert written(read(again, Cluster)) == again
+    again = to_document(read(document, Cluster))
+    assert to_document(read(again, Cluster)) == again
 
 
 def _variable_path(data: bytes) -> None:

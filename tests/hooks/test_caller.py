@@ -13,7 +13,7 @@ from kapy.client.client import Client
 from kapy.engine.cache import Cache, Change
 from kapy.hooks.breaker import FAILURE_THRESHOLD
 from kapy.hooks.caller import MAX_CONCURRENT_CALLS, Caller, Subject
-from kapy.hooks.catalog import Catalog, shipped
+from kapy.hooks.catalog import Catalog, own_catalog
 from kapy.hooks.errors import HookError
 from kapy.hooks.hook import AnyHook, Conversion, Hook
 from kapy.hooks.messages.before_cluster_create import (
@@ -51,7 +51,7 @@ class Plane:
         meadow = {"name": "meadow", "resourceVersion": "1", "labels": {"grows": "grass"}}
         cache.observe(NAMESPACES, {"metadata": meadow})
         self.woken: list[Key] = []
-        catalog = Catalog([*shipped(), *hooks])
+        catalog = Catalog([*own_catalog(), *hooks])
         self.caller = Caller(
             self.registry, catalog, namespaces, Network(**extensions), random=Random(0)
         )

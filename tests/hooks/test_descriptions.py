@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from msgspec import inspect
 
 from kapy.api.descriptions import extra_schema, structs_in
-from kapy.hooks.catalog import shipped
+from kapy.hooks.catalog import own_catalog
 from tests.api.descriptions.sentences import problems
 
 
 def messages() -> Iterator[inspect.StructType]:
     """The Structs of all messages and of their parts."""
     seen: set[type] = set()
-    for hook in shipped():
+    for hook in own_catalog():
         for info in inspect.multi_type_info([hook.request, hook.response]):
             yield from structs_in(info, seen)
 
@@ -37,7 +37,7 @@ def test_messages_are_found() -> None:
 
 
 def test_every_hook_is_described_in_sentences() -> None:
-    for hook in shipped():
+    for hook in own_catalog():
         assert hook.summary.startswith("Cluster API "), hook.name
         assert hook.description.endswith("."), hook.name
         assert ";" not in hook.description, hook.name

@@ -11,9 +11,9 @@ from msgspec.structs import replace as changed
 
 from kapy import CLUSTER_API
 from kapy.hooks import BEFORE_CLUSTER_CREATE, BEFORE_CLUSTER_UPGRADE, RetryResponse
-from kapy.hooks.catalog import Catalog, shipped
+from kapy.hooks.catalog import Catalog, own_catalog
 from kapy.hooks.conversions import sample
-from kapy.hooks.evolution import released, snapshot, violations
+from kapy.hooks.evolution import read_snapshot, snapshot, violations
 from kapy.hooks.hook import AnyHook, Conversion, Deprecation, Hook
 from kapy.hooks.openapi.document import openapi
 from kapy.kube import Document
@@ -23,16 +23,16 @@ HOW_TO: Final = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-hook-vers
 
 
 def test_what_was_released_still_holds() -> None:
-    assert violations(shipped(), released("v1.14.0"), release=NEXT) == []
+    assert violations(own_catalog(), read_snapshot("v1.14.0"), release=NEXT) == []
 
 
 def test_the_snapshot_of_this_release_is_what_it_has() -> None:
-    assert snapshot(shipped(), CLUSTER_API) == released(CLUSTER_API)
+    assert snapshot(own_catalog(), CLUSTER_API) == read_snapshot(CLUSTER_API)
 
 
 def before(edit: Any) -> Document:
     """The snapshot of a release that had something more, or something else."""
-    document = released("v1.14.0")
+    document = read_snapshot("v1.14.0")
     edit(document["schemas"])
     return document
 
@@ -81,7 +81,7 @@ REQUEST = "runtime.hooks.v1alpha1.BeforeClusterUpgradeRequest"
     ],
 )
 def test_a_released_version_does_not_change(edit: Any, sentence: str) -> None:
-    results = violations(shipped(), before(edit), release=NEXT)
+    results = violations(own_catalog(), before(edit), release=NEXT)
     assert any(sentence in text for text in results), results
     assert all("a new version of the hook can change that" in text for text in results)
 
@@ -90,15 +90,15 @@ def test_a_field_that_is_new_and_optional_breaks_nothing() -> None:
     def edit(schemas: Document) -> None:
         del schemas[f"sigs.k8s.io.cluster-api.api.{REQUEST}"]["properties"]["workersUpgrades"]
 
-    assert violations(shipped(), before(edit), release=NEXT) == []
+    assert violations(own_catalog(), before(edit), release=NEXT) == []
 
 
 def without(name: str) -> Catalog:
-    return Catalog(hook for hook in shipped() if hook.name != name)
+    return Catalog(hook for hook in own_catalog() if hook.name != name)
 
 
 def test_a_hook_goes_only_after_its_time() -> None:
-    document = released("v1.14.0")
+    document = read_snapshot("v1.14.0")
     promised = next(hook for hook in document["hooks"] if hook["hook"] == "BeforeClusterCreate")
     assert "was removed" in violations(without("BeforeClusterCreate"), document, release=NEXT)[0]
     promised["lastRelease"] = "v1.15"
@@ -136,10 +136,10 @@ def breaks(_: object) -> object:
     ],
 )
 def test_versions_convert_into_each_other(newer: dict[str, Any], sentence: str) -> None:
-    catalog = shipped()
+    catalog = own_catalog()
     conversion = as_it_is(BEFORE_CLUSTER_CREATE, **newer) if newer else None
     catalog.add(version("v1alpha2", conversion=conversion))
-    (text,) = violations(catalog, released("v1.14.0"), release=NEXT)
+    (text,) = violations(catalog, read_snapshot("v1.14.0"), release=NEXT)
     assert text.endswith(sentence.partition(" of v1alpha2")[2] or sentence)
 
 
@@ -183,10 +183,10 @@ def test_a_new_version_is_one_module_as_the_how_to_says() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(compile(code, HOW_TO.name, "exec", dont_inherit=True), module)
     newest: AnyHook = module["BEFORE_CLUSTER_UPGRADE_V2"]
-    catalog = shipped()
+    catalog = own_catalog()
     catalog.add(newest)
 
-    assert violations(catalog, released("v1.14.0"), release=NEXT) == []
+    assert violations(catalog, read_snapshot("v1.14.0"), release=NEXT) == []
     assert catalog.newest(BEFORE_CLUSTER_UPGRADE) is newest
     document = openapi(catalog, NEXT)
     assert newest.path("{name}") in document["paths"]

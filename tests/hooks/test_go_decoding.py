@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from kapy.api.cluster_class_variables import ClusterClassVariable
-from kapy.hooks.catalog import shipped
+from kapy.hooks.catalog import own_catalog
 from kapy.hooks.go_decoding import go_document
 from kapy.hooks.go_types import struct_of
 from kapy.hooks.hook import AnyHook
@@ -27,7 +27,7 @@ from tests.hooks.go_bodies import FIELDS
 from tests.oracle.recorded import ROOT
 
 RECORDED: Final = ROOT / "tests" / "data" / "go_decoding.jsonl"
-HOOKS: Final[dict[str, AnyHook]] = {hook.name: hook for hook in shipped()}
+HOOKS: Final[dict[str, AnyHook]] = {hook.name: hook for hook in own_catalog()}
 
 
 def recorded() -> list[Document]:

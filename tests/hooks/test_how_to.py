@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kapy.hooks import BEFORE_CLUSTER_UPGRADE, GENERATE_PATCHES, BeforeClusterUpgradeRequest
-from kapy.hooks.catalog import shipped
+from kapy.hooks.catalog import own_catalog
 from kapy.hooks.openapi.pages import pages
 from kapy.testing.extension import ask, check_idempotent, made
 
@@ -58,4 +58,4 @@ async def test_its_patches_are_patches(module: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", ["hooks.md", "runtime-sdk-openapi.yaml"])
 def test_the_reference_is_the_one_that_is_printed(name: str) -> None:
-    assert (DOCS / "reference" / name).read_text() == pages(shipped())[name]
+    assert (DOCS / "reference" / name).read_text() == pages(own_catalog())[name]

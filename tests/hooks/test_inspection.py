@@ -20,10 +20,10 @@ from kapy.hooks import (
     GeneratePatchesResponse,
     RetryResponse,
 )
-from kapy.hooks.catalog import shipped
+from kapy.hooks.catalog import own_catalog
 from kapy.hooks.errors import HookError
 from kapy.hooks.inspection import call_handler, list_handlers
-from kapy.hooks.mutation import Template, patched
+from kapy.hooks.mutation import Template, patch_templates
 from kapy.hooks.transport import Answer, NoAnswer
 from kapy.kube import Document
 from kapy.kube.meta import read
@@ -86,7 +86,7 @@ def extension() -> Extension:
 
     @extension.handles(GENERATE_PATCHES, name="patches")
     async def patches(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
-        return patched(request, signed)
+        return patch_templates(request, signed)
 
     return extension
 
@@ -120,15 +120,15 @@ async def test_all_handlers_are_listed_and_what_is_wrong() -> None:
 
 
 async def test_a_handler_answers_a_made_or_a_recorded_request() -> None:
-    handler = await call_handler(CLIENT, Posting(), shipped(), "quota.herd", None)
+    handler = await call_handler(CLIENT, Posting(), own_catalog(), "quota.herd", None)
     assert (handler["message"], handler["retryAfterSeconds"]) == ("sample: 3 at most", 30)
     given: Document = {"cluster": {"metadata": {"name": "mine"}}}
-    recorded = await call_handler(CLIENT, Posting(), shipped(), "quota.herd", given)
+    recorded = await call_handler(CLIENT, Posting(), own_catalog(), "quota.herd", given)
     assert recorded["message"] == "mine: 3 at most"
 
 
 async def test_patches_are_readable_and_secrets_are_not() -> None:
-    handler = await call_handler(CLIENT, Posting(), shipped(), "patches.herd", None)
+    handler = await call_handler(CLIENT, Posting(), own_catalog(), "patches.herd", None)
     assert [item["patch"] for item in handler["items"]] == [
         {"spec": {"adminPassword": "(not shown)", "size": "small"}}
     ]
@@ -146,7 +146,7 @@ async def test_patches_are_readable_and_secrets_are_not() -> None:
 )
 async def test_a_handler_that_is_not_there_is_told(name: str, sentence: str) -> None:
     with pytest.raises(HookError) as refused:
-        await call_handler(CLIENT, Posting(), shipped(), name, None)
+        await call_handler(CLIENT, Posting(), own_catalog(), name, None)
     assert sentence in str(refused.value)
 
 
@@ -161,5 +161,5 @@ class Deaf(Posting):
 async def test_a_handler_has_the_time_that_it_has_for_a_plane() -> None:
     began = asyncio.get_running_loop().time()
     with pytest.raises(NoAnswer, match="no answer within 5s, which is the handler's timeout"):
-        await call_handler(CLIENT, Deaf(), shipped(), "quota.herd", None)
+        await call_handler(CLIENT, Deaf(), own_catalog(), "quota.herd", None)
     assert asyncio.get_running_loop().time() - began == 5

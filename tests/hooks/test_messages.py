@@ -15,7 +15,7 @@ from kapy.hooks import (
     DiscoverVariablesResponse,
     RetryResponse,
 )
-from kapy.hooks.catalog import Catalog, shipped
+from kapy.hooks.catalog import Catalog, own_catalog
 from kapy.hooks.errors import BadMessage
 from kapy.hooks.hook import GROUP, Hook
 
@@ -96,7 +96,7 @@ def hook(version: str) -> Hook[BeforeClusterUpgradeRequest, RetryResponse]:
 
 def test_a_provider_can_have_hooks_of_its_own() -> None:
     own = Hook("Own", BeforeClusterUpgradeRequest, RetryResponse, "", "", group="hooks.example.com")
-    catalog = shipped()
+    catalog = own_catalog()
     catalog.add(own)
     assert catalog.get("hooks.example.com/v1alpha1", "Own") is own
     assert own.path("Mine") == "/hooks.example.com/v1alpha1/own/mine"

@@ -16,7 +16,7 @@ from kapy.hooks import (
     ValidateTopologyRequest,
     ValidateTopologyResponse,
 )
-from kapy.hooks.mutation import Template, patched, templates
+from kapy.hooks.mutation import Template, patch_templates, templates
 from kapy.kube import Document
 from kapy.testing.extension import ask, check_deterministic, check_idempotent
 
@@ -73,11 +73,13 @@ def extension() -> Extension:
 
     @extension.handles(GENERATE_PATCHES, name="registry")
     async def registry(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
-        return patched(request, mirror)
+        return patch_templates(request, mirror)
 
     @extension.handles(GENERATE_PATCHES, name="growing")
     async def growing(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
-        return patched(request, lambda value: value.spec.setdefault("disks", []).append("b"))
+        return patch_templates(
+            request, lambda value: value.spec.setdefault("disks", []).append("b")
+        )
 
     @extension.handles(VALIDATE_TOPOLOGY, name="check")
     async def check(request: ValidateTopologyRequest) -> ValidateTopologyResponse:

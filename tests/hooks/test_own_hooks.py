@@ -14,8 +14,8 @@ import pytest
 
 from kapy.api.extension_config import ClientConfig, ExtensionConfig
 from kapy.hooks import BEFORE_CLUSTER_CREATE, Extension, RetryResponse, catalog
-from kapy.hooks.catalog import BadHooks, installed
-from kapy.hooks.evolution import released, violations
+from kapy.hooks.catalog import BadHooks, full_catalog
+from kapy.hooks.evolution import read_snapshot, violations
 from kapy.hooks.hook import Hook
 from kapy.hooks.transport import Answer
 from kapy.kube import Key
@@ -97,8 +97,8 @@ async def test_a_hook_of_a_provider_is_discovered_and_called(acme: Any) -> None:
 
 
 def test_hooks_of_others_change_nothing_of_ours(acme: Any) -> None:
-    assert violations(installed(), released("v1.14.0"), release="v1.15.0") == []
-    assert installed().get("hooks.acme.example.com/v1alpha1", "BeforeMilking") is not None
+    assert violations(full_catalog(), read_snapshot("v1.14.0"), release="v1.15.0") == []
+    assert full_catalog().get("hooks.acme.example.com/v1alpha1", "BeforeMilking") is not None
 
 
 @pytest.mark.parametrize(
@@ -123,6 +123,6 @@ def test_what_packages_cannot_have(
     install(monkeypatch, module)
     if sentence:
         with pytest.raises(BadHooks, match=re.escape(sentence)):
-            installed()
+            full_catalog()
     else:
-        assert [item.name for item in installed()].count(hook.name) == 1
+        assert [item.name for item in full_catalog()].count(hook.name) == 1

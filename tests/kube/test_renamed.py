@@ -12,8 +12,12 @@ from typing import Any
 
 import pytest
 
+import kapy.api
 import kapy.sdk
+from kapy.api.machine import Machine
+from kapy.engine.cache import Informer
 from kapy.engine.controller import Controller
+from kapy.engine.events import Recorder
 from kapy.engine.result import Result
 from kapy.kube import Key
 from kapy.kube.renamed import RenamedMember, RenamedMethods
@@ -44,6 +48,33 @@ def test_a_former_name_of_the_sdk_is_the_present_one(old: str) -> None:
     assert len(warned) == 1
     assert warned[0].filename == __file__
     assert value is (getattr(import_module(PRIVATE[new]), new) if new in PRIVATE else PUBLIC[new])
+
+
+def test_a_former_function_is_called_under_its_present_name() -> None:
+    spec = {
+        "clusterName": "c",
+        "bootstrap": {},
+        "infrastructureRef": {"kind": "K", "name": "n", "apiGroup": "g"},
+    }
+    machine = kapy.api.read({"metadata": {"name": "one"}, "spec": spec}, Machine)
+    written = vars(import_module("kapy.kube.meta"))["written"]
+    assert kapy.api.written is written
+    with pytest.warns(DeprecationWarning, match=r"kapy\.kube\.meta\.written is now called to_doc"):
+        assert written(machine) == kapy.api.to_document(machine)
+
+
+@pytest.mark.parametrize(
+    ("owner", "old", "new"),
+    [
+        (Informer, "indexed", "list_by_index"),
+        (Informer, "shared", "decode_shared"),
+        (Informer, "synced", "wait_for_sync"),
+        (Recorder, "named", "for_component"),
+    ],
+)
+def test_a_former_method_is_the_present_one(owner: type, old: str, new: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"{owner.__name__}.{old} is now called {new}"):
+        assert getattr(owner, old) is getattr(owner, new)
 
 
 def test_a_moved_name_is_public_in_its_module() -> None:

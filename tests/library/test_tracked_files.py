@@ -26,7 +26,7 @@ RECORDINGS = (".jsonl.gz", ".json.gz", ".yaml.gz")
 
 
 def foreign_kind(path: str, start: bytes) -> str | None:
-    """What a tracked file is, where it does not belong in the repository; None where it does."""
+    """The kind of a file that does not belong in the repository, None for one that does."""
     if path.startswith("tests/data/") and path.endswith(RECORDINGS):
         return None
     return next((kind for magic, kind in FOREIGN.items() if start.startswith(magic)), None)

@@ -23,7 +23,7 @@ MACHINE_SETS: Final = (
     Mutation(
         "clones of other MachineSets are taken for our own",
         "core/machineset/orphans.py",
-        "informer.indexed(BY_OWNER, scope.machine_set.metadata.uid)",
+        "informer.list_by_index(BY_OWNER, scope.machine_set.metadata.uid)",
         "informer.list()",
         ("tests/core/machineset/test_creation.py",),
     ),

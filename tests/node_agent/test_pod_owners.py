@@ -100,8 +100,8 @@ class LateSets:
         self._released = False
         self._handlers: list[Callable[[Change], None]] = []
 
-    async def synced(self) -> None:
-        await self._sets.synced()
+    async def wait_for_sync(self) -> None:
+        await self._sets.wait_for_sync()
 
     def raw(self, key: Key) -> Document | None:
         document: Document | None = self._sets.raw(key) if self._released else None

@@ -12,7 +12,7 @@ import msgspec
 
 from kapy.api.extension_config import ClientConfig
 from kapy.hooks.aggregate import aggregate_responses
-from kapy.hooks.catalog import shipped
+from kapy.hooks.catalog import own_catalog
 from kapy.hooks.discovery import validate_handlers, with_defaults
 from kapy.hooks.errors import BadAddress, BadDiscovery
 from kapy.hooks.hook import GROUP, AnyHook
@@ -22,7 +22,7 @@ from kapy.hooks.urls import handler_url
 from kapy.kube.model import encode
 from tests.oracle.topic import Check, Record, compared
 
-CATALOG = shipped()
+CATALOG = own_catalog()
 
 
 def hook(name: str) -> AnyHook:

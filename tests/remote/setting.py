@@ -116,7 +116,7 @@ async def running(*, probing: bool = True) -> AsyncIterator[Setting]:
             group.create_task(here.runtime.run()),
             group.create_task(here.connections.run()),
         ]
-        await here.runtime.cache.synced()
+        await here.runtime.cache.wait_for_sync()
         yield here
         for task in tasks:
             task.cancel()

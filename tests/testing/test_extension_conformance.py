@@ -19,8 +19,8 @@ from kapy.hooks import (
     GeneratePatchesResponse,
     RetryResponse,
 )
-from kapy.hooks.catalog import shipped
-from kapy.hooks.mutation import patched
+from kapy.hooks.catalog import own_catalog
+from kapy.hooks.mutation import patch_templates
 from kapy.hooks.transport import Answer, NoAnswer
 from kapy.testing.extension_conformance import judged
 
@@ -44,7 +44,7 @@ def good() -> Extension:
 
     @extension.handles(GENERATE_PATCHES, name="labels")
     async def labels(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
-        return patched(request, lambda template: template.object.update(labeled=True))
+        return patch_templates(request, lambda template: template.object.update(labeled=True))
 
     return extension
 
@@ -76,7 +76,7 @@ def edited(answer: Answer, **fields: Any) -> Answer:
 
 
 async def test_a_good_extension_keeps_every_rule() -> None:
-    findings = await judged(asking(as_it_is), shipped())
+    findings = await judged(asking(as_it_is), own_catalog())
     assert [finding for finding in findings if not finding.kept] == []
     assert sorted({finding.handler for finding in findings}) == ["", "labels", "quota"]
     assert len(findings) == 11
@@ -139,24 +139,24 @@ FOREIGN_PATCH = {"uid": "other", "patchType": "JSONPatch", "patch": "W10="}
 async def test_a_bad_one_breaks_its_rule(wrong: Wrong, rule: str, why: str) -> None:
     results = {
         finding.rule: finding.why
-        for finding in await judged(asking(wrong), shipped())
+        for finding in await judged(asking(wrong), own_catalog())
         if not finding.kept
     }
     assert why in results[rule], results
 
 
 async def test_an_answer_after_its_time_is_none() -> None:
-    findings = await judged(asking(as_it_is, delay=3), shipped())
+    findings = await judged(asking(as_it_is, delay=3), own_catalog())
     broken = [(finding.rule, finding.why) for finding in findings if not finding.kept]
     assert broken == [(ANSWERED, "there is no answer in the 2 s that it says itself")]
 
 
 async def test_who_never_answers_is_not_waited_for() -> None:
     with pytest.raises(NoAnswer, match="there is no answer within 30 s"):
-        await judged(lambda _, __: asyncio.sleep(3600, Answer(200, b"")), shipped())
+        await judged(lambda _, __: asyncio.sleep(3600, Answer(200, b"")), own_catalog())
     broken = [
         finding
-        for finding in await judged(asking(as_it_is, delay=3600), shipped())
+        for finding in await judged(asking(as_it_is, delay=3600), own_catalog())
         if not finding.kept
     ]
     assert {(finding.rule, finding.handler) for finding in broken} == {

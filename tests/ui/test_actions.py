@@ -20,7 +20,7 @@ from kapy.cli.planning import PagePlanner
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN, User
-from kapy.kube.meta import written
+from kapy.kube.meta import to_document
 from kapy.kube.names import Resource
 from kapy.kube.yaml import dump_all
 from kapy.testing import on_virtual_time
@@ -172,13 +172,13 @@ async def test_a_change_meanwhile_and_odd_values_are_refused() -> None:
 async def _hold_all(plane: ManagementPlane) -> None:
     """Give the cluster all that actions are for: held upgrades, and a Machine that is drained."""
     cluster = await plane.client.get(Cluster, CAPYBARA)
-    (group,) = worker_groups(written(cluster), "machineDeployments")
+    (group,) = worker_groups(to_document(cluster), "machineDeployments")
     held = {**group, "metadata": {"annotations": {DEFER: ""}}}
     topology = {"workers": {"machineDeployments": [held]}}
     patch = {"metadata": {"annotations": {HOLD: ""}}, "spec": {"topology": topology}}
     await plane.client.patch(Cluster, CAPYBARA, patch)
     machines = (await plane.client.list(Machine)).items
-    key = next(Key.of(written(one)) for one in machines if "md-0" in one.metadata.name)
+    key = next(Key.of(to_document(one)) for one in machines if "md-0" in one.metadata.name)
     await plane.client.patch(Machine, key, {"metadata": {"annotations": {PRE_DRAIN: ""}}})
     await plane.client.delete(Machine, key)
     await asyncio.sleep(10)

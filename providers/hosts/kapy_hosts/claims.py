@@ -54,7 +54,7 @@ class HostClaims:
 
     def of(self, uid: str) -> Host | None:
         """Return the Host that a claim has."""
-        found = self.hosts.indexed(BY_CLAIM, uid)
+        found = self.hosts.list_by_index(BY_CLAIM, uid)
         return next((one for one in found if one.spec.claim and not one.spec.claim.released), None)
 
     async def every(self, namespace: str, uid: str) -> Sequence[Host]:
@@ -64,7 +64,7 @@ class HostClaims:
 
     def of_cluster(self, cluster: Key) -> Sequence[Host]:
         """Return the Hosts that a Cluster uses."""
-        found = self.hosts.indexed(BY_CLUSTER, str(cluster))
+        found = self.hosts.list_by_index(BY_CLUSTER, str(cluster))
         return [one for one in found if one.spec.claim and not one.spec.claim.released]
 
     async def take(self, request: Request, now: float) -> Host:

@@ -120,7 +120,7 @@ class Endpoints(ControlPlaneLoadBalancer[HostCluster]):
 
     async def sync(self, cluster: Key) -> None:
         """Let haproxy know all control plane machines of a Cluster. Raises HostFailure."""
-        found = next(iter(self._clusters.indexed("hosts/owner", str(cluster))), None)
+        found = next(iter(self._clusters.list_by_index("hosts/owner", str(cluster))), None)
         host = self._balancer(cluster)
         if found is not None and found.spec.haproxy is not None and host is not None:
             await self._serve(cluster, host, found.spec.haproxy.port)
@@ -138,7 +138,7 @@ class Endpoints(ControlPlaneLoadBalancer[HostCluster]):
         self, cluster: Key, steps: Sequence[BootStep], plan: BootPlan, version: str
     ) -> Sequence[BootStep]:
         """Return the steps of a control plane machine with the static Pod of kube-vip."""
-        found = next(iter(self._clusters.indexed("hosts/owner", str(cluster))), None)
+        found = next(iter(self._clusters.list_by_index("hosts/owner", str(cluster))), None)
         if found is None or found.spec.kube_vip is None:
             return steps
         first = any(isinstance(one, WriteFile) and one.path == _INIT_FILE for one in plan.steps)

@@ -39,7 +39,7 @@ class HostController:
         self._runtime = runtime
         self._access = access
         self._claims = claims
-        self._events = runtime.events.named("host-controller")
+        self._events = runtime.events.for_component("host-controller")
         self.controller = Controller("host", self.reconcile, concurrency=CONCURRENCY)
         self.controller.watch(claims.hosts, _unless_status)
         runtime.add(self.controller, claims.hosts)

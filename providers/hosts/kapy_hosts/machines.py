@@ -61,7 +61,7 @@ class Machines(InfraMachineProvider[HostMachine]):
         self._endpoints = endpoints
         self._machines = runtime.cache.informer(HostMachine.RESOURCE)
         self._steps: dict[str, Mapping[str, str]] = {}
-        self._events = runtime.events.named("hostmachine-controller")
+        self._events = runtime.events.for_component("hostmachine-controller")
 
     def wake(self, controller: Controller) -> None:
         """Enqueue a machine when its Host changes, and those without one when a Host becomes free."""

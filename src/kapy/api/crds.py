@@ -90,7 +90,7 @@ def for_kubernetes(crd: Document) -> Document:
     return _with_spec(crd, conversion={"strategy": "Webhook", "webhook": webhook})
 
 
-def stored_only(crd: Document) -> Document:
+def drop_older_versions(crd: Document) -> Document:
     """Return the CRD without the older versions, so that nothing has to convert."""
     versions = [version for version in crd["spec"]["versions"] if version["storage"]]
     return _with_spec(crd, versions=versions)

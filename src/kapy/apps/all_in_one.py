@@ -326,7 +326,7 @@ def _serve_calls(server: Server, calls: ObservableTransport) -> None:
 
 def _add_health_checks(server: Server, runtime: Runtime) -> None:
     def informers() -> str | None:
-        waiting = runtime.cache.unsynced()
+        waiting = runtime.cache.unsynced_resources()
         names = ", ".join(sorted(item.group_resource for item in waiting))
         return f"{len(waiting)} informers not started yet: {names}" if waiting else None
 

@@ -76,7 +76,7 @@ async def wait_until_working(runtime: Runtime) -> None:
 def unread_resources(runtime: Runtime) -> list[str]:
     """Return the resources that were not read yet, each with the reason and the remedy."""
     failures = dict(runtime.cache.failures())
-    names = sorted(runtime.cache.unsynced(), key=lambda resource: resource.group_resource)
+    names = sorted(runtime.cache.unsynced_resources(), key=lambda resource: resource.group_resource)
     return [_unread_message(name.group_resource, failures.get(name)) for name in names]
 
 

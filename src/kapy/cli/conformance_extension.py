@@ -46,7 +46,7 @@ def extension(url: str, ca: Path | None) -> int:
 
 async def _run_checks(url: str, authority: str) -> list[Finding]:
     from kapy.api.extension_config import ClientConfig
-    from kapy.hooks.catalog import installed
+    from kapy.hooks.catalog import full_catalog
     from kapy.hooks.https import HttpsTransport
     from kapy.hooks.transport import Answer
     from kapy.testing.extension_conformance import judged
@@ -57,6 +57,6 @@ async def _run_checks(url: str, authority: str) -> list[Finding]:
         return await post(client, url.rstrip("/") + path, body)
 
     try:
-        return await judged(ask, installed())
+        return await judged(ask, full_catalog())
     finally:
         await post.aclose()

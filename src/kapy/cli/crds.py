@@ -32,7 +32,7 @@ def crds(names: Sequence[str], output: str, *, stored_only: bool) -> None:
     """
     from kapy.api import crds as definitions
 
-    shape = definitions.stored_only if stored_only else definitions.for_kubernetes
+    shape = definitions.drop_older_versions if stored_only else definitions.for_kubernetes
     shapes = [shape(item) for item in _select(definitions.crds(), names)]
     click.echo(_print_crds(shapes, output), nl=False)
 

@@ -26,10 +26,10 @@ from kapy.kube import Document
 def openapi(output: str) -> None:
     """Print the OpenAPI v3 document of all hooks, to generate servers from in any language."""
     from kapy import CLUSTER_API
-    from kapy.hooks.catalog import installed
+    from kapy.hooks.catalog import full_catalog
     from kapy.hooks.openapi.document import openapi as document
 
-    result = document(installed(), CLUSTER_API)
+    result = document(full_catalog(), CLUSTER_API)
     if output == "json":
         import json
 
@@ -111,14 +111,14 @@ async def _call(
     services: Mapping[tuple[str, str, int], str],
     place: tuple[str, str, str],
 ) -> Document:
-    from kapy.hooks.catalog import installed
+    from kapy.hooks.catalog import full_catalog
     from kapy.hooks.https import HttpsTransport
     from kapy.hooks.inspection import call_handler
 
     post = HttpsTransport(services or None)
     try:
         async with open_async_client(*place) as there:
-            return await call_handler(there.client, post, installed(), handler, request)
+            return await call_handler(there.client, post, full_catalog(), handler, request)
     finally:
         await post.aclose()
 

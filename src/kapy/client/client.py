@@ -23,7 +23,7 @@ from kapy.client.write_locks import WriteLocks
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, Expired, ServerError, TooManyRequests
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Request, Transport
-from kapy.kube.meta import Object, read, written
+from kapy.kube.meta import Object, read, to_document
 from kapy.kube.names import Resource
 
 O = TypeVar("O", bound=Object)  # noqa: E741
@@ -364,7 +364,7 @@ def _resource(kind: Any) -> Resource:
 
 def _body(kind: Any, document: Document | None) -> tuple[Resource, Document]:
     if isinstance(kind, Object):
-        return kind.RESOURCE, written(kind)
+        return kind.RESOURCE, to_document(kind)
     assert document is not None
     return kind, document
 

@@ -27,11 +27,11 @@ _OTHERS: Final = {
 
 def summary_line(condition: Condition) -> str:
     """Return one condition's part of a summary's message: its message, or else its reason."""
-    said = indented(condition.message) if condition.message else f" {condition.reason}"
+    said = indent_message(condition.message) if condition.message else f" {condition.reason}"
     return f"* {condition.type}:{said}"
 
 
-def indented(message: str) -> str:
+def indent_message(message: str) -> str:
     """Return a message after a colon: on the same line, or as an indented list if it has several
     lines.
     """
@@ -63,7 +63,7 @@ def aggregate_message(
     lines: list[str] = []
     left = SHOWN_MESSAGES
     for kind in sorted(digest.names_by_message):
-        ranked = digest.ranked(kind)
+        ranked = digest.rank_messages(kind)
         lines += [digest.line(kind, message) for message in ranked[:left]]
         lines += digest.others(kind, ranked[left:])
         left -= min(left, len(ranked))
@@ -91,7 +91,7 @@ class _Digest:
             self.of_control_plane.add(message)
             self.control_plane.add(owner.name)
 
-    def ranked(self, kind: str) -> list[str]:
+    def rank_messages(self, kind: str) -> list[str]:
         """Return the messages of a kind's objects, the most important first."""
 
         def rank(message: str) -> tuple[bool, Priority, int, str]:
@@ -115,7 +115,7 @@ class _Digest:
         who = f"{kind if len(names) == 1 else plural(kind)} {', '.join(shown)}"
         if more > 0:
             who += f", ... ({more} more)"
-        return f"* {who}:{indented(message)}"
+        return f"* {who}:{indent_message(message)}"
 
     def others(self, kind: str, messages: list[str]) -> Iterator[str]:
         """Return the number of objects whose messages were left out."""

@@ -73,7 +73,7 @@ def mirror_foreign(
     return condition
 
 
-def provided(document: Document, target: str, *, done: bool, field: str) -> Condition:
+def mirror_ready(document: Document, target: str, *, done: bool, field: str) -> Condition:
     """Return the Ready condition of a provider's object as condition `target` of its owner.
 
     done: the state to report if there are no conditions, from `field`.

@@ -67,7 +67,7 @@ async def run_command(
     privileged: bool = True,
 ) -> CommandResult:
     """Run a command and wait for its end."""
-    from kapy.containers.frames import framed
+    from kapy.containers.frames import frame_stream
 
     source = io.BytesIO(stdin) if isinstance(stdin, bytes) else stdin
     size = _size(source)
@@ -77,7 +77,7 @@ async def run_command(
         list(command), stdin=size > 0, privileged=privileged, environment=environment or None
     )
     outputs = {1: Tail(), 2: Tail()}
-    async with framed(process.start()) as stream:
+    async with frame_stream(process.start()) as stream:
         try:
             async with asyncio.TaskGroup() as group:
                 feeding = group.create_task(_feed(stream, source))

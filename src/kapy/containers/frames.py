@@ -82,6 +82,6 @@ class FramedStream(Stream):
             protocol.set_parser(FrameParser(self._queue, bytes(parser._buf)), self._queue)
 
 
-def framed(stream: Stream) -> FramedStream:
+def frame_stream(stream: Stream) -> FramedStream:
     """Return the stream of a session with its input and outputs; `async with` opens it."""
     return FramedStream(stream.docker, stream._setup, stream._timeout)

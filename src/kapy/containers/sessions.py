@@ -43,7 +43,7 @@ class Session:
 
 async def run_session(container: DockerContainer, command: Sequence[str], session: Session) -> int:
     """Run a command with the client's streams to its end; answers its exit code."""
-    from kapy.containers.frames import framed
+    from kapy.containers.frames import frame_stream
 
     process = await container.exec(
         list(command),
@@ -51,17 +51,19 @@ async def run_session(container: DockerContainer, command: Sequence[str], sessio
         tty=session.tty,
         privileged=session.privileged,
     )
-    async with framed(process.start()) as stream:
+    async with frame_stream(process.start()) as stream:
         await _pass_on(stream, session, process)
     return await exit_code_of(process, command[0])
 
 
 async def attach_session(container: DockerContainer, session: Session) -> None:
     """Pass on the streams of a container's first process, until it ends."""
-    from kapy.containers.frames import framed
+    from kapy.containers.frames import frame_stream
 
     wants_input = session.input is not None
-    async with framed(container.attach(stdout=True, stderr=True, stdin=wants_input)) as stream:
+    async with frame_stream(
+        container.attach(stdout=True, stderr=True, stdin=wants_input)
+    ) as stream:
         await _pass_on(stream, session, container)
 
 
@@ -107,10 +109,10 @@ async def follow_output(
     container: DockerContainer, command: Sequence[str]
 ) -> AsyncGenerator[bytes, None]:
     """The output of a command, until it ends or the reader stops, which ends the command, too."""
-    from kapy.containers.frames import framed
+    from kapy.containers.frames import frame_stream
 
     process = await container.exec([*WHILE_CONNECTED, *command], stdin=True, privileged=True)
-    async with framed(process.start()) as stream:
+    async with frame_stream(process.start()) as stream:
         while (message := await stream.read_out()) is not None:
             yield message.data
 

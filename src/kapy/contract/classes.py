@@ -23,7 +23,7 @@ def clusters_of_class(cache: Cache) -> Callable[[Key], list[Key]]:
     clusters.add_index(BY_CLASS, _class_of)
 
     def find(key: Key) -> list[Key]:
-        return [Key.of(item) for item in clusters.indexed(BY_CLASS, str(key))]
+        return [Key.of(item) for item in clusters.list_by_index(BY_CLASS, str(key))]
 
     return find
 
@@ -43,7 +43,10 @@ def template_refs(cluster_class: ClusterClass) -> list[ClusterClassTemplateRefer
 
 def of_template(cache: Cache) -> Callable[[Change], Iterable[Key]]:
     """Return a mapper from a template to the classes that refer to it, in any version."""
-    classes, typed = cache.informer(ClusterClass.RESOURCE), cache.informer(ClusterClass).shared
+    classes, typed = (
+        cache.informer(ClusterClass.RESOURCE),
+        cache.informer(ClusterClass).decode_shared,
+    )
 
     def values(document: Document) -> Iterable[str]:
         namespace = document["metadata"].get("namespace", "")
@@ -56,7 +59,7 @@ def of_template(cache: Cache) -> Callable[[Change], Iterable[Key]]:
         metadata = template["metadata"]
         namespace, name = metadata.get("namespace", ""), metadata["name"]
         value = _value(namespace, template["apiVersion"], template["kind"], name)
-        return [Key.of(item) for item in classes.indexed(BY_TEMPLATE, value)]
+        return [Key.of(item) for item in classes.list_by_index(BY_TEMPLATE, value)]
 
     classes.add_index(BY_TEMPLATE, values)
     return keys

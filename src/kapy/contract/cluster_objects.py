@@ -30,32 +30,32 @@ class ClusterObjects:
         self.machines.add_index(BY_NODE, _by_node)
         self.machines.add_index(BY_PROVIDER_ID, _by_provider_id)
         # Typed, and shared too: read only.
-        self.machine_of = cache.informer(Machine).shared
-        self.machine_set_of = cache.informer(MachineSet).shared
-        self.deployment_of = cache.informer(MachineDeployment).shared
+        self.machine_of = cache.informer(Machine).decode_shared
+        self.machine_set_of = cache.informer(MachineSet).decode_shared
+        self.deployment_of = cache.informer(MachineDeployment).decode_shared
         self.machine_sets = _indexed_informer(cache, MachineSet.RESOURCE)
         self.deployments = _indexed_informer(cache, MachineDeployment.RESOURCE)
         self.pools = _indexed_informer(cache, MachinePool.RESOURCE)
 
     def machines_of(self, cluster: Key) -> Sequence[Document]:
         """Return the Machines of a Cluster, by name."""
-        return self.machines.indexed(BY_CLUSTER, str(cluster))
+        return self.machines.list_by_index(BY_CLUSTER, str(cluster))
 
     def machines_with(self, cluster: Key, provider_id: str) -> Sequence[Document]:
         """Return the Machines of a Cluster with a provider ID; normally one."""
-        return self.machines.indexed(BY_PROVIDER_ID, f"{cluster} {provider_id}")
+        return self.machines.list_by_index(BY_PROVIDER_ID, f"{cluster} {provider_id}")
 
     def machine_sets_of(self, cluster: Key) -> Sequence[Document]:
         """Return the MachineSets of a Cluster, by name."""
-        return self.machine_sets.indexed(BY_CLUSTER, str(cluster))
+        return self.machine_sets.list_by_index(BY_CLUSTER, str(cluster))
 
     def deployments_of(self, cluster: Key) -> Sequence[Document]:
         """Return the MachineDeployments of a Cluster, by name."""
-        return self.deployments.indexed(BY_CLUSTER, str(cluster))
+        return self.deployments.list_by_index(BY_CLUSTER, str(cluster))
 
     def pools_of(self, cluster: Key) -> Sequence[Document]:
         """Return the MachinePools of a Cluster, by name."""
-        return self.pools.indexed(BY_CLUSTER, str(cluster))
+        return self.pools.list_by_index(BY_CLUSTER, str(cluster))
 
 
 def cluster_of(document: Document) -> Key | None:
@@ -112,7 +112,7 @@ def by_reference(informer: Informer[Document], *paths: Path) -> Callable[[Change
         metadata, group = document["metadata"], document["apiVersion"].partition("/")[0]
         namespace, name = metadata.get("namespace", ""), metadata["name"]
         value = f"{namespace}/{group}/{document['kind']}/{name}"
-        return (Key.of(item) for item in informer.indexed(index, value))
+        return (Key.of(item) for item in informer.list_by_index(index, value))
 
     informer.add_index(index, values)
     return keys

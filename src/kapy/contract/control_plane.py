@@ -11,11 +11,11 @@ from kapy.contract.fields import (
     Version,
     View,
     boolean,
+    field_types,
     integer,
     items,
     seconds,
     text,
-    typed,
 )
 from kapy.contract.infra_cluster import endpoint_rule
 from kapy.contract.rule import FieldRule, Level
@@ -61,7 +61,7 @@ class ControlPlane(View):
         "spec.controlPlaneEndpoint",
         values.endpoint,
         rule=endpoint_rule("ControlPlane: endpoint"),
-        types=typed(host="string", port="integer"),
+        types=field_types(host="string", port="integer"),
     )
     version = text(
         "spec.version",
@@ -77,7 +77,10 @@ class ControlPlane(View):
     rollout_after = Field("spec.rollout.after", values.time)
 
     machine_metadata = Field(
-        f"{_TEMPLATE}.metadata", values.template_meta, rule=_MACHINE_TEMPLATE, types=typed("object")
+        f"{_TEMPLATE}.metadata",
+        values.template_meta,
+        rule=_MACHINE_TEMPLATE,
+        types=field_types("object"),
     )
     infrastructure_ref = Field(
         f"{_TEMPLATE}.spec.infrastructureRef",
@@ -85,7 +88,7 @@ class ControlPlane(View):
         v1beta1=f"{_TEMPLATE}.infrastructureRef",
         decode_v1beta1=values.versioned_reference,
         rule=_MACHINE_TEMPLATE,
-        types=typed("object"),
+        types=field_types("object"),
     )
     node_drain_timeout = seconds(
         f"{_TEMPLATE}.spec.deletion.nodeDrainTimeoutSeconds",
@@ -135,7 +138,7 @@ class ControlPlane(View):
         "status.versions",
         items(values.status_version),
         rule=_STATUS_VERSION,
-        types=typed("array"),
+        types=field_types("array"),
     )
     status_version = text("status.version", rule=_STATUS_VERSION)
     status_replicas = integer("status.replicas", rule=_REPLICAS)

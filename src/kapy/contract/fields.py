@@ -166,7 +166,7 @@ def fields_of(view: type[View]) -> dict[str, Field[Any]]:
     }
 
 
-def typed(type_: str = "", **members: str) -> Mapping[Version, Types]:
+def field_types(type_: str = "", **members: str) -> Mapping[Version, Types]:
     """Return the types of a field and of its members in both contracts.
 
     type_: "" if only the members have one. Members of a list are those of its items.
@@ -185,7 +185,7 @@ def boolean(
     rule: FieldRule | None = None,
 ) -> Field[bool]:
     """Return a boolean field."""
-    types = typed("boolean")
+    types = field_types("boolean")
     return Field(path, _boolean, v1beta1=v1beta1, mandatory=mandatory, rule=rule, types=types)
 
 
@@ -198,13 +198,13 @@ def text(
 ) -> Field[str]:
     """Return a string field. longest: in characters, if its owner copies it."""
 
-    def limited(value: Any) -> str:
+    def read_text(value: Any) -> str:
         result = _text(value)
         if longest is not None and (problem := too_long(result, longest)) is not None:
             raise TypeError(problem)
         return result
 
-    return Field(path, limited, mandatory=mandatory, rule=rule, types=typed("string"))
+    return Field(path, read_text, mandatory=mandatory, rule=rule, types=field_types("string"))
 
 
 def integer(

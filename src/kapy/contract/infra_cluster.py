@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.contract.fields import Field, Version, View, boolean, text, typed
+from kapy.contract.fields import Field, Version, View, boolean, field_types, text
 from kapy.contract.rule import FieldRule
 from kapy.contract.values import endpoint, failure_domain_map, failure_domains
 
@@ -33,7 +33,7 @@ class InfraCluster(View):
         "spec.controlPlaneEndpoint",
         endpoint,
         rule=endpoint_rule("InfraCluster: control plane endpoint"),
-        types=typed(host="string", port="integer"),
+        types=field_types(host="string", port="integer"),
     )
     provisioned = boolean(
         "status.initialization.provisioned",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.contract.fields import Field, View, boolean, items, text, typed
+from kapy.contract.fields import Field, View, boolean, field_types, items, text
 from kapy.contract.infra_cluster import PROVISIONED
 from kapy.contract.rule import FieldRule, Level
 from kapy.contract.values import address
@@ -56,7 +56,7 @@ class InfraMachine(View):
             when="the provider tells addresses",
             shown="status.addresses",
         ),
-        types=typed("array", type="string", address="string"),
+        types=field_types("array", type="string", address="string"),
     )
     interruptible = boolean("status.interruptible")
     failure_reason = text("status.failureReason")

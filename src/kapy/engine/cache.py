@@ -38,6 +38,10 @@ class Informer(Generic[T]):
 
     __slots__ = ("__weakref__", "_read", "_shared", "_store", "resource")
 
+    indexed = RenamedMember("list_by_index")
+    shared = RenamedMember("decode_shared")
+    synced = RenamedMember("wait_for_sync")
+
     def __init__(self, kind: Any, store: Store) -> None:
         foreign = isinstance(kind, Resource)
         self.resource: Resource = kind if foreign else kind.RESOURCE
@@ -54,7 +58,7 @@ class Informer(Generic[T]):
         """Return the shared document, or None."""
         return self._store.objects.get(key)
 
-    def shared(self, document: Document) -> T:
+    def decode_shared(self, document: Document) -> T:
         """Return one of this informer's documents as its type, decoded once for all readers.
 
         Do not change it. It is meant for callers that read many objects of which few have changed.
@@ -88,9 +92,9 @@ class Informer(Generic[T]):
         """Keep an index; adding the same name again is allowed and does nothing."""
         self._store.add_index(name, values)
 
-    def indexed(self, name: str, value: str) -> Sequence[T]:
+    def list_by_index(self, name: str, value: str) -> Sequence[T]:
         """Return the objects that have `value` in the index, ordered by key."""
-        return self._these(self._store.indexed(name, value))
+        return self._these(self._store.list_by_index(name, value))
 
     def subscribe(self, handler: Handler) -> Callable[[], None]:
         """Call `handler` for each existing object and for each later change; return a function that
@@ -98,9 +102,9 @@ class Informer(Generic[T]):
         """
         return self._store.subscribe(handler)
 
-    async def synced(self) -> None:
+    async def wait_for_sync(self) -> None:
         """Wait until the first list has arrived."""
-        await self._store.synced()
+        await self._store.wait_for_sync()
 
     @property
     def is_synced(self) -> bool:
@@ -183,11 +187,11 @@ class Cache:
                 return obj
         return None
 
-    async def synced(self) -> None:
+    async def wait_for_sync(self) -> None:
         """Wait until every requested informer has its first list."""
         for stores in tuple(self._stores.values()):
             for store in tuple(stores.values()):
-                await store.synced()
+                await store.wait_for_sync()
 
     async def wait_for_first_attempt(self, resource: Resource) -> None:
         """Wait until all selections of a resource have their first list or an error.
@@ -199,7 +203,7 @@ class Cache:
                 if reflector.resource == resource:
                     await reflector.wait_for_first_attempt()
 
-    def unsynced(self) -> list[Resource]:
+    def unsynced_resources(self) -> list[Resource]:
         """Return the resources without a first list."""
         value = self._stores.items()
         return [what for what, stores in value if not all(s.is_synced for s in stores.values())]

@@ -19,6 +19,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, KapyError, NotFound, ServerError, TooManyRequests
 from kapy.kube.meta import Object
 from kapy.kube.names import EVENTS
+from kapy.kube.renamed import RenamedMember
 
 log = logging.getLogger(__name__)
 
@@ -144,11 +145,13 @@ class Recorder:
 
     __slots__ = ("_component", "_journal")
 
+    named = RenamedMember("for_component")
+
     def __init__(self, journal: EventWriter, component: str) -> None:
         self._journal = journal
         self._component = component
 
-    def named(self, component: str) -> Recorder:
+    def for_component(self, component: str) -> Recorder:
         """Return a recorder for one controller (`machine-controller`) with the same queue."""
         return Recorder(self._journal, component)
 

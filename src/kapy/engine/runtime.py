@@ -169,7 +169,7 @@ class Runtime:
         )
 
     async def _work(self) -> None:
-        await self.cache.synced()
+        await self.cache.wait_for_sync()
         await self.leader_gate(self._run_controllers)
 
     async def _run_controllers(self) -> None:

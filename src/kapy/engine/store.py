@@ -121,7 +121,7 @@ class Store:
         """Whether the first list has arrived."""
         return self._synced is True
 
-    async def synced(self) -> None:
+    async def wait_for_sync(self) -> None:
         """Wait until the first list has arrived."""
         while self._synced is not True:
             if self._synced is False:
@@ -265,7 +265,7 @@ class Store:
         for key, document in self.objects.items():
             index.change(key, None, document)
 
-    def indexed(self, name: str, value: str) -> Sequence[Key]:
+    def list_by_index(self, name: str, value: str) -> Sequence[Key]:
         """Return the keys that have `value` in the index, in order."""
         return self._indexes[name].keys(value)
 

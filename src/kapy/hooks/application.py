@@ -49,7 +49,7 @@ class Application:
         body: at most one byte more than `MAX_BODY` has to be read.
         """
         if method == "GET":
-            return self._looked_up(path)
+            return self._built_in_reply(path)
         if method != "POST":
             return 405, _JSON, _failure_status(f"hooks are called with POST, not with {method}")
         answered = self.extension.answer_at_once(path, body)
@@ -71,7 +71,7 @@ class Application:
         self._note(answered, now() - started)
         return 200, _JSON, answered.body
 
-    def _looked_up(self, path: str) -> Answer:
+    def _built_in_reply(self, path: str) -> Answer:
         if path == "/healthz":
             return 200, _TEXT, b"ok"
         if path == "/readyz":

@@ -1,10 +1,10 @@
 """The known hooks in all versions, and the conversion of messages between versions.
 
-    catalog = shipped()                                   # every hook of kapy.hooks.messages
+    catalog = own_catalog()                               # every hook of kapy.hooks.messages
     hook = catalog.get("hooks.runtime.cluster.x-k8s.io/v1alpha1", "BeforeClusterCreate")
     older = catalog.request_for(hook, request, newest)    # for an extension that knows only `hook`
 
-Add other hooks by `shipped().add(MY_HOOK)`, or name their module as an entry point of the group
+Add other hooks by `own_catalog().add(MY_HOOK)`, or name their module as an entry point of the group
 `kapy.hooks`, so that every program in the same environment knows them.
 """
 
@@ -100,14 +100,14 @@ def _own_hooks() -> tuple[AnyHook, ...]:
     return tuple(result.values())
 
 
-def shipped() -> Catalog:
+def own_catalog() -> Catalog:
     """Return a catalog of all hooks of kapy."""
     return Catalog(_own_hooks())
 
 
 @cache
 def _installed_hooks() -> tuple[AnyHook, ...]:
-    catalog = shipped()
+    catalog = own_catalog()
     for point in entry_points(group=ENTRY_POINTS):
         try:
             for hook in dict.fromkeys(_hooks_in(point.load())):
@@ -117,7 +117,7 @@ def _installed_hooks() -> tuple[AnyHook, ...]:
     return tuple(catalog)
 
 
-def installed() -> Catalog:
+def full_catalog() -> Catalog:
     """Return a catalog of all hooks of kapy and of installed packages. Raises BadHooks."""
     return Catalog(_installed_hooks())
 

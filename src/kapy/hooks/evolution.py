@@ -5,7 +5,7 @@
 3. A version is deprecated only in favour of one that is at least as stable.
 4. After that it is supported for 12 months and 3 releases if it is stable, 6 and 2 if it is a beta.
 
-    violations(catalog, released("v1.14.0"), release="v1.15.0")     # sentences; none is good
+    violations(catalog, read_snapshot("v1.14.0"), release="v1.15.0")     # sentences; none is good
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kapy.hooks.catalog import Catalog, shipped, stability
+from kapy.hooks.catalog import Catalog, own_catalog, stability
 from kapy.hooks.conversions import conversion_losses
 from kapy.hooks.deprecated import minor_of
 from kapy.hooks.hook import AnyHook, Deprecation
@@ -45,7 +45,7 @@ def snapshot(catalog: Catalog, release: str) -> Document:
     }
 
 
-def released(release: str) -> Document:
+def read_snapshot(release: str) -> Document:
     """Return the snapshot of a release. Raises FileNotFoundError if there is none."""
     text = files("kapy.hooks").joinpath("released", f"{release}.json").read_text()
     result: Document = msgspec.json.decode(text)
@@ -58,7 +58,7 @@ def violations(catalog: Catalog, before: Document, *, release: str) -> list[str]
     before: the snapshot of the last release. release: the one that will contain the catalog.
     """
     return [
-        *_removed_or_changed(catalog, before, release),
+        *_incompatible_changes(catalog, before, release),
         *(line for hook in catalog for line in conversion_losses(hook, catalog)),
         *(line for hook in catalog for line in _badly_deprecated(hook, catalog)),
     ]
@@ -75,7 +75,7 @@ def _hook_promise(hook: AnyHook) -> Document:
     }
 
 
-def _removed_or_changed(catalog: Catalog, before: Document, release: str) -> Iterator[str]:
+def _incompatible_changes(catalog: Catalog, before: Document, release: str) -> Iterator[str]:
     after = snapshot(catalog, release)
     for hook in before["hooks"]:
         name = f"{hook['hook']} of {hook['apiVersion']}"
@@ -130,7 +130,7 @@ def _without_prose(node: Any) -> Any:
 
 def main(release: str) -> None:
     """Print the snapshot of a release, for `kapy/hooks/released`."""
-    result = msgspec.json.encode(snapshot(shipped(), release), order="sorted")
+    result = msgspec.json.encode(snapshot(own_catalog(), release), order="sorted")
     sys.stdout.write(f"{msgspec.json.format(result, indent=1).decode()}\n")
 
 

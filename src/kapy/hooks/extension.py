@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeAlias
 
-from kapy.hooks.catalog import Catalog, installed
+from kapy.hooks.catalog import Catalog, full_catalog
 from kapy.hooks.discovery import validate_handlers
 from kapy.hooks.errors import BadDiscovery, HookError
 from kapy.hooks.hook import Hook, Req, Resp
@@ -62,12 +62,12 @@ class Route(Generic[Req, Resp]):
             result, wanted = type(answer).__name__, self.hook.response.__name__
             raise TypeError(f"it answered with {result}, and not with {wanted}")
         except HookError as error:
-            return self.failed(str(error))
+            return self.failure_response(str(error))
         except (Exception, SystemExit):  # who answers one request does not end the server
             _log.exception("the handler %s of %s failed", self.name, self.hook.name)
-            return self.failed("internal error: see the log of the extension")
+            return self.failure_response("internal error: see the log of the extension")
 
-    def failed(self, message: str) -> Resp:
+    def failure_response(self, message: str) -> Resp:
         """Return a response that describes a failure."""
         return self.hook.response(status=FAILURE, message=message)
 
@@ -102,7 +102,7 @@ class Extension:
     """
 
     def __init__(self, catalog: Catalog | None = None) -> None:
-        self._catalog = installed() if catalog is None else catalog
+        self._catalog = full_catalog() if catalog is None else catalog
         self._routes: dict[str, AnyRoute] = {}
         self._discovered = b""
         self._add(Route(DISCOVERY, "", self._discover, DEFAULT_TIMEOUT_SECONDS, "Fail"))
@@ -156,7 +156,7 @@ class Extension:
         try:
             response = await route.respond(_decode_request(route, body))
         except HookError as error:
-            response = route.failed(str(error))
+            response = route.failure_response(str(error))
         return AnsweredRequest(route, response.status, route.hook.encode_response(response))
 
     def answer_at_once(self, path: str, body: bytes) -> AnsweredRequest | None:
@@ -170,7 +170,7 @@ class Extension:
         try:
             _decode_request(route, body)
         except HookError as error:
-            response = route.failed(str(error))
+            response = route.failure_response(str(error))
             return AnsweredRequest(route, response.status, DISCOVERY.encode_response(response))
         if not self._discovered:
             self._discovered = DISCOVERY.encode_response(self._discovery())

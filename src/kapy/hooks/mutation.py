@@ -2,7 +2,7 @@
 
     @extension.handles(GENERATE_PATCHES, name="registry")
     async def registry(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
-        return patched(request, mirror)
+        return patch_templates(request, mirror)
 
     def mirror(template: Template) -> None:
         if template.is_a("infrastructure.cluster.x-k8s.io", "DevMachineTemplate"):
@@ -31,6 +31,7 @@ from kapy.hooks.messages.validate_topology import ValidateTopologyRequest
 from kapy.kube import Document
 from kapy.kube.names import split_api_version
 from kapy.kube.patch import merge_patch
+from kapy.kube.renamed import renamed_function
 
 _BUILTIN: Final = "builtin"
 T = TypeVar("T")
@@ -115,7 +116,7 @@ class Template:
         return self.holder.kind == kind and field_path in ("", self.holder.field_path)
 
 
-def patched(
+def patch_templates(
     request: GeneratePatchesRequest, change: Callable[[Template], None]
 ) -> GeneratePatchesResponse:
     """Call a function with each template; return its changes as the response. HookFailed is raised
@@ -129,6 +130,9 @@ def patched(
         if changes := template.changes:
             items.append(GeneratePatchesResponseItem.merge_patch(item.uid, changes))
     return GeneratePatchesResponse(items=items)
+
+
+patched = renamed_function(patch_templates, "patched")
 
 
 def templates(request: ValidateTopologyRequest | GeneratePatchesRequest) -> Iterator[Template]:

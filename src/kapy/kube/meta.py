@@ -9,6 +9,7 @@ from msgspec import field
 from kapy.kube import Document, Key
 from kapy.kube.model import Model, decode, encode
 from kapy.kube.names import Resource
+from kapy.kube.renamed import renamed_function
 
 
 class OwnerReference(Model):
@@ -68,10 +69,13 @@ def read(document: Document, kind: type[O]) -> O:
     return decode(document, kind)
 
 
-def written(obj: Object) -> Document:
+def to_document(obj: Object) -> Document:
     """Return the document of a typed object, with `apiVersion` and `kind`."""
     resource = obj.RESOURCE
     return {"apiVersion": resource.api_version, "kind": resource.kind, **encode(obj)}
+
+
+written = renamed_function(to_document, "written")
 
 
 def owner_reference(

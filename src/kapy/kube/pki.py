@@ -120,7 +120,7 @@ def new_ca(
             x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(ski), critical=False
         )
     )
-    return KeyPair(_signed_with_serial_zero(builder, private), key or _key_pem(private))
+    return KeyPair(_sign_with_serial_zero(builder, private), key or _key_pem(private))
 
 
 def issue(
@@ -405,7 +405,7 @@ def _key_digest(key: PrivateKey) -> Any:
     return hashes.SHA384() if key.key_size == 384 else hashes.SHA256()
 
 
-def _signed_with_serial_zero(builder: CertificateBuilder, key: PrivateKey) -> bytes:
+def _sign_with_serial_zero(builder: CertificateBuilder, key: PrivateKey) -> bytes:
     """Return a certificate, built with serial number 1, signed again with serial number 0."""
     from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 

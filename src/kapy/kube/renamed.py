@@ -11,6 +11,8 @@ class Waiting: ...
 
 class Provider(RenamedMethods):          # a subclass may still define `converge`
     RENAMED = {"converge": "reconcile_normal"}
+
+written = renamed_function(to_document, "written")
 """
 
 from __future__ import annotations
@@ -81,6 +83,18 @@ def renamed_fields(**names: str) -> Callable[[type[T]], type[T]]:
         return cls
 
     return decorate
+
+
+def renamed_function(function: Callable[P, T], old: str) -> Callable[P, T]:
+    """Return a function with a former name."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        _warn(f"{function.__module__}.{old}", function.__name__)
+        return function(*args, **kwargs)
+
+    call.__module__ = __name__  # no public name of the function's module
+    return call
 
 
 class RenamedMethods:

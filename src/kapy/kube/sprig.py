@@ -68,12 +68,12 @@ def _of_whole_numbers(function: Function) -> Function:
     """Wrap a function so that it converts "3.7" to 3, like sprig."""
 
     @wraps(function)
-    def called(*arguments: Any) -> Any:
+    def call(*arguments: Any) -> Any:
         return function(
             *(_whole(argument) if isinstance(argument, str) else argument for argument in arguments)
         )
 
-    return called
+    return call
 
 
 def _whole(text: str) -> str:
@@ -87,10 +87,10 @@ def _with_nil(function: Function) -> Function:
     from gotpl.runtime.values import UNTYPED_NIL
 
     @wraps(function)
-    def called(*arguments: Any) -> Any:
+    def call(*arguments: Any) -> Any:
         return function(*(None if argument is UNTYPED_NIL else argument for argument in arguments))
 
-    return called
+    return call
 
 
 class _Moment(datetime):
@@ -112,10 +112,10 @@ def _moment(when: datetime) -> _Moment:
 
 def _moment_of(function: Function) -> Function:
     @wraps(function)
-    def called(*arguments: Any) -> Any:
+    def call(*arguments: Any) -> Any:
         return _moment(function(*arguments))
 
-    return called
+    return call
 
 
 def _must_to_date(layout: str, value: str) -> _Moment:

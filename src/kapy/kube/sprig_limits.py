@@ -127,7 +127,7 @@ def limit_work(name: str, function: Function) -> Function:
     makes, parses, extra = _MAKES.get(name), name in _PARSING, _COSTS.get(name, 2)
 
     @wraps(function)
-    def called(*arguments: Any) -> Any:
+    def call(*arguments: Any) -> Any:
         work = current()
         work.charge(extra)
         work.read(*arguments)
@@ -142,14 +142,14 @@ def limit_work(name: str, function: Function) -> Function:
         work.read(getattr(result, "value", result))
         return result
 
-    return called
+    return call
 
 
 def limit_counts(name: str, function: Function) -> Function:
     """Wrap a function so that repeat counts are limited."""
 
     @wraps(function)
-    def called(*arguments: Any) -> Any:
+    def call(*arguments: Any) -> Any:
         if any(
             isinstance(argument, (int, float)) and abs(argument) > MAX_REPEAT
             for argument in arguments
@@ -157,4 +157,4 @@ def limit_counts(name: str, function: Function) -> Function:
             raise ValueError(f"{name} of more than {MAX_REPEAT} is too much")
         return function(*arguments)
 
-    return called
+    return call

@@ -63,12 +63,12 @@ def _shuffle(_: dict[str, Function]) -> Function:
 def _bcrypt(originals: dict[str, Function]) -> Function:
     real = originals["bcrypt"]
 
-    def hashed(value: str) -> str:
+    def compute_hash(value: str) -> str:
         if len(value.encode()) > _HASHED:
             return str(real(value))  # says that it is too long, at once
         return "$2a$10$" + "AB"[current().world] * 53
 
-    return hashed
+    return compute_hash
 
 
 def _htpasswd(originals: dict[str, Function]) -> Function:
@@ -92,11 +92,11 @@ def _entropy(count: int) -> bytes:
 def _private_key(originals: dict[str, Function]) -> Function:
     real = originals["genPrivateKey"]
 
-    def generated(kind: str) -> str:
+    def generate(kind: str) -> str:
         current().charge(_KEY)
         return _key(kind, current().world) or str(real(kind))
 
-    return generated
+    return generate
 
 
 @cache
@@ -134,12 +134,12 @@ def _certificate(name: str, at: int) -> Callable[[dict[str, Function]], Function
     def make(originals: dict[str, Function]) -> Function:
         signed = originals[f"{name}WithKey"]
 
-        def generated(*arguments: Any) -> Any:
+        def generate(*arguments: Any) -> Any:
             current().charge(_CERTIFICATE + _KEY)
             key = _key("rsa", current().world)
             return signed(*arguments[:at], key, *arguments[at:], clock=_clock)
 
-        return generated
+        return generate
 
     return make
 
@@ -148,11 +148,11 @@ def _certificate_with_key(name: str) -> Callable[[dict[str, Function]], Function
     def make(originals: dict[str, Function]) -> Function:
         signed = originals[name]
 
-        def generated(*arguments: Any) -> Any:
+        def generate(*arguments: Any) -> Any:
             current().charge(_CERTIFICATE)
             return signed(*arguments, clock=_clock)
 
-        return generated
+        return generate
 
     return make
 

@@ -102,8 +102,8 @@ class NodeAgent:
         self._refresh_programs()
         await self._register()
         async with run_services(cache=self._cache.run, programs=self._follow_files):
-            await self._pods.synced()
-            await self._sets.synced()
+            await self._pods.wait_for_sync()
+            await self._sets.wait_for_sync()
             self._remove_unknown()
             try:
                 await self._run_pods()
@@ -269,7 +269,7 @@ class NodeAgent:
 
     async def _read(self, namespace: str) -> None:
         for kind in (SECRETS, CONFIG_MAPS):
-            await self._informer(kind, namespace).synced()
+            await self._informer(kind, namespace).wait_for_sync()
 
     def _sources_of(self, pod: Document) -> Sources:
         namespace = pod["metadata"]["namespace"]

@@ -251,7 +251,7 @@ class ClusterCache:
                 self._group = group
                 # Thousands of handshakes would keep what there is from being read, and nobody can
                 # work with a cluster before it is.
-                await self._runtime.cache.synced()
+                await self._runtime.cache.wait_for_sync()
                 await self.controller.run()
         finally:
             self._group = None

@@ -20,7 +20,7 @@ def provider_id_of(node: Document) -> str:
 def nodes_with(nodes: Informer[Document], provider_id: str) -> Sequence[Document]:
     """Return the Nodes that have a provider ID: normally one."""
     nodes.add_index(BY_PROVIDER_ID, _provider_ids)
-    return nodes.indexed(BY_PROVIDER_ID, provider_id)
+    return nodes.list_by_index(BY_PROVIDER_ID, provider_id)
 
 
 def _provider_ids(node: Document) -> Iterable[str]:

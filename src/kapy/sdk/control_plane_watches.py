@@ -62,7 +62,7 @@ class ControlPlaneWatches:
     def workers(self, cluster: Key) -> list[str]:
         """Return the cluster's worker Machines and its pools."""
         result = (
-            item for kind in self._machines for item in kind.indexed(BY_CLUSTER, str(cluster))
+            item for kind in self._machines for item in kind.list_by_index(BY_CLUSTER, str(cluster))
         )
         return sorted(
             f"{item['kind']} {item['metadata']['name']}"

@@ -6,7 +6,7 @@
 
 A reconcile reads an object of the informer, changes a `Draft` of it, and saves the draft.
 `BY_CLUSTER` is an index of the objects of `add_infra_machine` and `add_infra_machine_pool` by their
-Cluster: `informer.indexed(BY_CLUSTER, str(cluster))`.
+Cluster: `informer.list_by_index(BY_CLUSTER, str(cluster))`.
 """
 
 from kapy._aio.clock import Clock

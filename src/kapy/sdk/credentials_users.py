@@ -50,12 +50,12 @@ class Usage:
 
     def direct_users(self, key: Key) -> list[Document]:
         """Return the objects that refer to a Secret or an identity."""
-        return list(self.infra.indexed(BY_CREDENTIAL, str(key)))
+        return list(self.infra.list_by_index(BY_CREDENTIAL, str(key)))
 
     def identities_of(self, secret: Key) -> list[Document]:
         """Return the identities of a Secret."""
         known = self.identities
-        return [] if known is None else list(known.indexed(BY_SECRET, str(secret)))
+        return [] if known is None else list(known.list_by_index(BY_SECRET, str(secret)))
 
     def attach(self, controller: Controller, users: Users) -> None:
         """Enqueue `users` of every changed object."""

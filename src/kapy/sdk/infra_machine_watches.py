@@ -84,12 +84,14 @@ class InfraMachineWatches:
         if is_update(change, start_conditions):
             return ()
         cluster = Key.of(change.document)
-        return [Key.of(item) for item in self._infra.indexed(BY_CLUSTER, str(cluster))]
+        return [Key.of(item) for item in self._infra.list_by_index(BY_CLUSTER, str(cluster))]
 
     def of_infra_cluster(self, infra: Key) -> Iterable[Key]:
         """Return the machines of the Cluster whose infrastructure has this key."""
-        clusters = map(Key.of, self._clusters.indexed(BY_INFRA, str(infra)))
-        result = [item for key in clusters for item in self._infra.indexed(BY_CLUSTER, str(key))]
+        clusters = map(Key.of, self._clusters.list_by_index(BY_INFRA, str(infra)))
+        result = [
+            item for key in clusters for item in self._infra.list_by_index(BY_CLUSTER, str(key))
+        ]
         return [Key.of(item) for item in result]
 
     def of_secret(self, change: Change) -> Iterable[Key]:
@@ -97,7 +99,7 @@ class InfraMachineWatches:
         if change.old is not None:
             return ()
         secret = Key.of(change.document)
-        machines = self._machines.indexed(BY_BOOTSTRAP_DATA, str(secret))
+        machines = self._machines.list_by_index(BY_BOOTSTRAP_DATA, str(secret))
         return [key for machine in machines for key in self._infra_of(machine)]
 
     def _infra_of(self, machine: Document) -> Iterable[Key]:

@@ -58,7 +58,7 @@ class Addresses:
             for claim, (where, allocated) in self._intended.items()
             if where == pool and claim != besides
         }
-        for item in self.informer.indexed(BY_POOL, pool):
+        for item in self.informer.list_by_index(BY_POOL, pool):
             claim = Key(item.metadata.namespace, item.spec.claim_ref.name)
             if claim != besides:
                 result[ip_address(item.spec.address)] = claim

@@ -59,7 +59,7 @@ class AddressPools(Generic[P]):
         self._addresses = addresses
         self._known = runtime.cache.informer(self._resource)
         self._turns = WriteLocks()
-        self._events = runtime.events.named(f"{self.kind.lower()}-controller")
+        self._events = runtime.events.for_component(f"{self.kind.lower()}-controller")
 
     def attach(self) -> Controller:
         """Add a controller for the pools."""

@@ -64,10 +64,10 @@ class ClaimWatches:
         ):
             return ()
         key = Key.of(change.document)
-        return [Key.of(item) for item in self._claims.indexed(BY_CLUSTER, str(key))]
+        return [Key.of(item) for item in self._claims.list_by_index(BY_CLUSTER, str(key))]
 
     def _waiting(self, pool: str) -> list[Key]:
-        results = self._claims.indexed(BY_POOL, pool)
+        results = self._claims.list_by_index(BY_POOL, pool)
         return [
             Key.of(item) for item in results if not (item.get("status") or {}).get("addressRef")
         ]

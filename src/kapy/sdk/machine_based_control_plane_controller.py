@@ -232,7 +232,7 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         self, plane: MachineControlPlaneContractObject, cluster: Key
     ) -> list[Draft[Machine]]:
         """Return the control plane's Machines, by age. Raises MixedManagement."""
-        machines = self._machines.indexed(BY_CLUSTER, str(cluster))
+        machines = self._machines.list_by_index(BY_CLUSTER, str(cluster))
         results = control_plane_machines(machines, plane.metadata.uid)
         if results.foreign and not plane.deleting:
             names = sorted(item["metadata"]["name"] for item in results.foreign)

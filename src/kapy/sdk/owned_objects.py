@@ -93,7 +93,7 @@ class OwnedObjects:
 
     def find(self, kind: Resource) -> Sequence[Document]:
         """Return objects as `OwningContext.list_owned` does."""
-        return self._kinds.informer(kind).indexed(BY_OWNER, self._owner["metadata"]["uid"])
+        return self._kinds.informer(kind).list_by_index(BY_OWNER, self._owner["metadata"]["uid"])
 
     async def delete(self, kind: Resource, name: str = "") -> int:
         """Delete objects as `OwningContext.delete_owned` does."""

@@ -71,14 +71,18 @@ class PoolMachines:
 
         def of_pool(change: Change) -> Iterable[Key]:
             values = _pool_index(change.document)
-            return {Key.of(item) for value in values for item in pools.indexed(BY_POOL, value)}
+            return {
+                Key.of(item) for value in values for item in pools.list_by_index(BY_POOL, value)
+            }
 
         controller.watch(self._objects, of_pool, debounce=STATUS_DEBOUNCE)
 
     def of(self, context: MachinePoolContext[Any]) -> Sequence[Document]:
         """Return the existing objects, by name."""
         name = "" if context.pool is None else context.pool.metadata.name
-        return self._objects.indexed(BY_POOL, _index_value(context.cluster, label_value(name)))
+        return self._objects.list_by_index(
+            BY_POOL, _index_value(context.cluster, label_value(name))
+        )
 
     async def ensure(
         self,

@@ -42,7 +42,7 @@ class ProviderReconciler(Generic[L]):
         self._contract_type = contract_object_of(resource, contract)
         self._finalizer = finalizer
         self._runtime = runtime
-        self._events = runtime.events.named(f"{resource.kind.lower()}-controller")
+        self._events = runtime.events.for_component(f"{resource.kind.lower()}-controller")
         self._objects = runtime.cache.informer(resource)
         self._clusters = runtime.cache.informer(Cluster)
         self._delayed_statuses = StatusDelay()

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from kapy.api.extension_config import ClientConfig
-from kapy.hooks.catalog import shipped
+from kapy.hooks.catalog import own_catalog
 from kapy.hooks.conversions import sample
 from kapy.hooks.extension import Extension
 from kapy.hooks.hook import Hook, Req, Resp
@@ -81,7 +81,7 @@ async def check_rules(extension: Extension) -> None:
     async def post(path: str, body: bytes) -> Answer:
         return await way(ClientConfig(), f"https://extension{path}", body)
 
-    broken = [finding for finding in await judged(post, shipped()) if not finding.kept]
+    broken = [finding for finding in await judged(post, own_catalog()) if not finding.kept]
     result = "\n".join(
         f"{finding.handler or 'the extension'}: {finding.rule}: {finding.why}" for finding in broken
     )

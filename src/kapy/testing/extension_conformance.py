@@ -1,6 +1,6 @@
 """Judging a running extension, in whatever language it is written: it is called like kapy calls it.
 
-    findings = await judged(post, shipped())
+    findings = await judged(post, own_catalog())
     broken = [one for one in findings if not one.kept]
 
 Handlers are called with made requests: whoever judges an extension whose answers do something must

@@ -54,7 +54,7 @@ class ProviderBench(FakeCore):
         failure: BaseException | None = None
         async with asyncio.TaskGroup() as group:
             task = group.create_task(self.runtime.run())
-            await self.runtime.cache.synced()
+            await self.runtime.cache.wait_for_sync()
             try:
                 yield
             except Exception as error:

@@ -105,7 +105,7 @@ def value_errors(
             for error in errors
         ]
     if unknown := [
-        f"variableValue{item}" if item[0] == "[" else item for item in checked.unknown(value)
+        f"variableValue{item}" if item[0] == "[" else item for item in checked.unknown_fields(value)
     ]:
         problem = (
             f'failed validation: "{",".join(unknown)}" field(s) are not specified in the variable '

@@ -241,7 +241,7 @@ def test_a_condition_asks_the_authorizer(expression: str, asked: Attributes) -> 
     def authorize(attributes: Attributes) -> str:
         questions.append(attributes)
         if len(questions) == 2:
-            raise attributes.forbidden("RBAC: nobody may")
+            raise attributes.forbidden_error("RBAC: nobody may")
         return "RBAC: allowed by x"
 
     may = Condition.compile(f"{expression}.allowed() && !{expression}.allowed()")

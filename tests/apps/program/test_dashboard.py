@@ -25,7 +25,7 @@ from kapy.client.client import Client
 from kapy.engine.leadership import LeaderElectionConfig, LeaderElector
 from kapy.engine.shards import Shards
 from kapy.hooks.call_metrics import CallMetrics
-from kapy.hooks.catalog import shipped
+from kapy.hooks.catalog import own_catalog
 from kapy.kube import Document, Key, yaml
 from kapy.testing import on_virtual_time
 from tests.apps.program.promql import labels_of
@@ -82,7 +82,7 @@ def alerts() -> Iterator[Query]:
 async def families() -> dict[str, set[str]]:
     """Every metric that managers and planes export, with its labels."""
     calls = CallMetrics()
-    calls.count_call("host", next(iter(shipped())), "200", "Success", 0.1)
+    calls.count_call("host", next(iter(own_catalog())), "200", "Success", 0.1)
     reviews = Webhooks(AdmissionRules(FeatureGates()), lambda _: None).metrics
     with reviews.measure("/convert"):
         reviews.count_response("/convert", 200)

@@ -183,7 +183,7 @@ async def test_a_server_that_is_too_old_is_waited_for(monkeypatch: pytest.Monkey
     async with ground() as here, run_process(here.manager(), add, system_clock) as runtime:
         told = "it is Kubernetes v1.19.16+kapy, which is too old: v1.20.0 or newer is needed"
         await until(lambda: told in Readiness(runtime).missing)
-        assert runtime.cache.unsynced()
+        assert runtime.cache.unsynced_resources()
         monkeypatch.setattr(non_resource_paths, "KUBERNETES", "v1.20.0")
         await until(lambda: runtime.working.is_set())
         assert Readiness(runtime).missing == ""

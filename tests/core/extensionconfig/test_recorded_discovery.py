@@ -10,7 +10,7 @@ import msgspec
 from kapy.api.extension_config import ExtensionConfig
 from kapy.conditions.lookup import get
 from kapy.kube import Document, yaml
-from kapy.kube.meta import written
+from kapy.kube.meta import to_document
 from tests.hooks.extension import Extension
 from tests.oracle.recorded import SAMPLES
 from tests.oracle.topic import compared
@@ -80,7 +80,7 @@ async def discovery_endings(recorded: Sequence[Document]) -> dict[str, list[str]
     return {
         case["case"]: list(
             compared(
-                told(case["extension_config"]["status"]), told(written(configs[name])["status"])
+                told(case["extension_config"]["status"]), told(to_document(configs[name])["status"])
             )
         )
         for name, case in there.items()

@@ -9,7 +9,7 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.core.machinedeployment.forecast import Forecast, forecast
 from kapy.kube import Document
-from kapy.kube.meta import read, written
+from kapy.kube.meta import read, to_document
 from kapy.kube.patch import merge_patch
 from tests.core.machinedeployment.test_stories import complete, started
 from tests.core.stage import CONFIG_TEMPLATES, INFRA_TEMPLATES, Stage, reference, templates
@@ -41,7 +41,7 @@ async def foretold(plane: Stage, patch: Document) -> Forecast:
     """Return the forecast of the MachineDeployment with a patch of its spec."""
     current = await plane.story.get(MachineDeployment, "md")
     assert current is not None
-    wanted = read(merge_patch.apply(written(current), {"spec": patch}), MachineDeployment)
+    wanted = read(merge_patch.apply(to_document(current), {"spec": patch}), MachineDeployment)
     sets, machines = await plane.story.all(MachineSet), await plane.story.all(Machine)
     return forecast(wanted, sets, machines, plane.clock())
 

@@ -111,7 +111,7 @@ def test_a_key_that_is_left_out_is_its_default(one: Any, two: Any) -> None:
     assert len(port) == len(keys(port))
 
 
-DEDUCED = Tracker({"x.dev/v1": Types.deduced()})
+DEDUCED = Tracker({"x.dev/v1": Types.deduce()})
 LEAF = st.one_of(WORD, st.integers(0, 2), st.booleans(), st.lists(WORD, max_size=2))
 TREE = st.dictionaries(
     st.sampled_from("abc"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kapy.contract.fields import Version
 from kapy.kube import Document
-from kapy.kube.meta import Object, written
+from kapy.kube.meta import Object, to_document
 from kapy.topology.desired import CannotCompute
 from kapy.topology.state import ClusterState
 from tests.topology.managed import (
@@ -47,7 +47,9 @@ def everything(state: ClusterState) -> list[Document]:
     for mp in state.machine_pools.values():
         parts += [mp.object, mp.bootstrap_object, mp.infrastructure_machine_pool_object]
     return [
-        written(part) if isinstance(part, Object) else part for part in parts if part is not None
+        to_document(part) if isinstance(part, Object) else part
+        for part in parts
+        if part is not None
     ]
 
 

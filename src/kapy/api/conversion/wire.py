@@ -156,7 +156,7 @@ def _form_setter(
     forms: by field, its name in documents, its value when it is absent, and the form.
     """
 
-    def formed(model: Model) -> None:
+    def set_forms(model: Model) -> None:
         for name, (field, absent, form) in forms.items():
             if (value := getattr(model, name)) != absent:
                 try:
@@ -164,7 +164,7 @@ def _form_setter(
                 except ValueError as error:
                     raise InvalidForm(field, str(error)) from None
 
-    return formed
+    return set_forms
 
 
 Tidier: TypeAlias = Callable[[Any], None]

@@ -55,7 +55,7 @@ class _Member(NamedTuple):
     def parts(self, found: Any) -> Any:
         return found if self.many is list else found.values() if self.many is dict else (found,)
 
-    def known(self, whole: Document | None) -> Document | None:
+    def memory_of_part(self, whole: Document | None) -> Document | None:
         """Return what is remembered of a part. Rows find items of lists and maps by their keys."""
         return None if whole is None or self.many else whole.get(self.name) or {}
 
@@ -89,7 +89,7 @@ def _upgrading(rows: list[Upgrade], members: list[_Member]) -> Upgrade:
     def upgrade(part: Document, known: Document | None, place: Place) -> None:
         for member in members:
             if (result := part.get(member.name)) is not None:
-                inner, known_inner = place.of(member.name), member.known(known)
+                inner, known_inner = place.of(member.name), member.memory_of_part(known)
                 for item in member.parts(result):
                     member.inner.upgrade(item, known_inner, inner)
         for row in rows:

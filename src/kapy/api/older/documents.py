@@ -34,7 +34,7 @@ def put_at(document: Document, path: Sequence[str], value: Any) -> None:
     put(document, name, value)
 
 
-def taken_at(document: Document, path: Sequence[str]) -> Any:
+def pop_at(document: Document, path: Sequence[str]) -> Any:
     """Remove the value at a path and return it; None if there is none."""
     *parents, name = path
     parent = value_at(document, *parents)

@@ -12,7 +12,7 @@ import msgspec
 
 from kapy.api.older import fields as shapes
 from kapy.api.older.difference import Downgrade, Place, Row, Upgrade
-from kapy.api.older.documents import bool_to_pointer, int_to_pointer, put, put_at, taken_at
+from kapy.api.older.documents import bool_to_pointer, int_to_pointer, pop_at, put, put_at
 from kapy.api.older.fields import Field, Fields, camel_case, optional_field, plain, without_none
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
@@ -129,7 +129,7 @@ def move(target: str, codec: Codec = SAME, **hints: Any) -> Row:
         put_at(part, path, None if value is None else codec.upgrade(value))
 
     def downgrade(part: Document, _: Place) -> None:
-        if (value := taken_at(part, path)) is not None:
+        if (value := pop_at(part, path)) is not None:
             part[new.encoded] = codec.downgrade(value)
 
     return Row(lambda fields: fields | {name: new}, lambda _: (upgrade, downgrade))
@@ -143,21 +143,21 @@ def custom(upgrade: Upgrade | None, downgrade: Downgrade | None, *, restores: bo
 def retype(**hints: Any) -> Row:
     """The older version has other types or rules. Required fields stay required."""
 
-    def exchanged(name: str, one: Field) -> Field:
+    def exchange_type(name: str, one: Field) -> Field:
         field = optional_field(one.encoded, hints[name])
         return Field(field.encoded, field.hint) if one.required else field
 
-    return Row(lambda fields: _each(fields, hints, exchanged))
+    return Row(lambda fields: _each(fields, hints, exchange_type))
 
 
 def pointers(*names: str) -> Row:
     """The older version tells absent and zero apart."""
 
-    def pointed(_: str, one: Field) -> Field:
+    def add_pointer(_: str, one: Field) -> Field:
         hint = shapes.with_type(one.hint, plain(one.hint) | None)
         return Field(one.encoded, hint, default=None)
 
-    return Row(lambda fields: _each(fields, names, pointed))
+    return Row(lambda fields: _each(fields, names, add_pointer))
 
 
 def values(*names: str) -> Row:
@@ -182,11 +182,11 @@ def _to_pointer(one: Field) -> Callable[[Any, Any], Any]:
 def plain_values(*names: str) -> Row:
     """Like `values`, but another row converts the field, or none does."""
 
-    def valued(_: str, one: Field) -> Field:
+    def remove_pointer(_: str, one: Field) -> Field:
         hint = shapes.with_type(one.hint, without_none(plain(one.hint)))
         return optional_field(one.encoded, hint)
 
-    return Row(lambda fields: _each(fields, names, valued))
+    return Row(lambda fields: _each(fields, names, remove_pointer))
 
 
 def make_optional(*names: str) -> Row:
@@ -216,12 +216,12 @@ def _rule_row(names: tuple[str, ...], rule: msgspec.Meta) -> Row:
 def loosen(*names: str) -> Row:
     """The older version has no lower bound of a list, no bounds of a number, no atomic list."""
 
-    def loosened(one: Field) -> Field:
+    def loosen_field(one: Field) -> Field:
         atomic = shapes.rule(one.hint, "x-kubernetes-list-type") == "atomic"
         keys = _BOUNDS if atomic else _BOUNDS[:-1]
         return one._replace(hint=shapes.without_rules(one.hint, *keys))
 
-    return _change_each(names, loosened)
+    return _change_each(names, loosen_field)
 
 
 def _change_each(names: tuple[str, ...], change: Callable[[Field], Field]) -> Row:

@@ -11,7 +11,7 @@ from typing import Final
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden
-from kapy.kube.meta import written
+from kapy.kube.meta import to_document
 from kapy.kube.patch.merge_patch import difference
 
 _CONFIG: Final = "spec.kubeadmConfigSpec"
@@ -86,7 +86,7 @@ _ALLOWED: Final = frozenset(
 
 def forbidden_changes(old: KubeadmControlPlane, new: KubeadmControlPlane) -> list[FieldError]:
     """Return an error for each changed field that is immutable."""
-    changed = _disallowed_paths("", difference(written(old), written(new)))
+    changed = _disallowed_paths("", difference(to_document(old), to_document(new)))
     return [forbidden(path, "cannot be modified") for path in sorted(changed)]
 
 

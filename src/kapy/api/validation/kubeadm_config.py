@@ -120,10 +120,10 @@ def _ignition_errors(
             problem = f'must be set to "{IGNITION}" if spec.ignition is set'
             yield invalid(f"{path}.format", spec.format, problem)
     else:
-        yield from _unsupported_by_ignition(spec, path)
+        yield from _errors_with_ignition(spec, path)
 
 
-def _unsupported_by_ignition(spec: KubeadmConfigSpec, path: str) -> Iterator[FieldError]:
+def _errors_with_ignition(spec: KubeadmConfigSpec, path: str) -> Iterator[FieldError]:
     for number, user in enumerate(spec.users):
         if user.inactive:
             yield forbidden(f"{path}.users[{number}].inactive", _NOT_WITH_IGNITION)

@@ -41,7 +41,7 @@ class Attributes(NamedTuple):
     def is_resource(self) -> bool:
         return self.path is None
 
-    def forbidden(self, why: str = "") -> Forbidden:
+    def forbidden_error(self, why: str = "") -> Forbidden:
         """Return kube-apiserver's error for a user without the right."""
         why = f": {why}" if why else ""
         result = f"{self._denial().translate(_AS_HTML)}{why}"

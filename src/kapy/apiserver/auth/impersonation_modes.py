@@ -187,10 +187,10 @@ def _group_attributes(mode: Mode, wish: ImpersonationRequest, user: User) -> lis
     """
     if mode.name and "" in wish.groups:
         refused = _attributes(mode, user, "groups", "")
-        raise refused.forbidden("impersonating the empty string group is not allowed")
+        raise refused.forbidden_error("impersonating the empty string group is not allowed")
     if mode.name and SUPERUSERS in wish.groups:
         refused = _attributes(mode, user, "groups", SUPERUSERS)
-        raise refused.forbidden("impersonating the system:masters group is not allowed")
+        raise refused.forbidden_error("impersonating the system:masters group is not allowed")
     return [_attributes(mode, user, "groups", group) for group in wish.groups]
 
 
@@ -199,7 +199,7 @@ def _extra_attributes(mode: Mode, wish: ImpersonationRequest, user: User) -> lis
     wanted = _attributes(mode, user, "userextras", "", group=_GROUP)
     if mode.name:
         for wrong in _extra_problems(wish):
-            raise wanted.forbidden(wrong)
+            raise wanted.forbidden_error(wrong)
     return [
         wanted._replace(subresource=key, name=value)
         for key, values in sorted(wish.extra.items())

@@ -68,12 +68,12 @@ def _matcher(
         return None if labels.everything else labels.selects
     selectable = kind.selectable
 
-    def selected(document: Document) -> bool:
+    def matches(document: Document) -> bool:
         return labels.selects(document) and fields.matches(
             lambda field: field_value(document, field, selectable)
         )
 
-    return selected
+    return matches
 
 
 def field_value(document: Document, field: str, selectable: Mapping[str, tuple[str, ...]]) -> str:

@@ -9,7 +9,7 @@ from kapy.apiserver.resources.structs import (
     MalformedValue,
     WrongType,
     decoder,
-    sorted_by_name,
+    sort_by_name,
 )
 from kapy.kube import Document
 from kapy.kube.apply import Tracker
@@ -255,11 +255,11 @@ def _read_metadata(values: Any, settled: Document, unknown: list[str]) -> Docume
         metadata: Document = _metadata(values, None, misplaced)
     except WrongType:
         # kube-apiserver sorts metadata by name and reports the first error.
-        _metadata(sorted_by_name(values), None, [])
+        _metadata(sort_by_name(values), None, [])
         raise
     if len(misplaced) > 1:
         misplaced.clear()
-        _metadata(sorted_by_name(values), None, misplaced)
+        _metadata(sort_by_name(values), None, misplaced)
     unknown.extend(f"metadata.{path}" for path in misplaced)
     if values is whole:
         return metadata

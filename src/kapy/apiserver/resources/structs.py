@@ -125,12 +125,12 @@ def field_type(kind: str, field: str) -> str:
     return "" if fact is None else str(fact["t"])
 
 
-def sorted_by_name(value: Any) -> Any:
+def sort_by_name(value: Any) -> Any:
     """Return JSON data with the fields of all objects sorted."""
     if isinstance(value, dict):
-        return {key: sorted_by_name(value[key]) for key in sorted(value)}
+        return {key: sort_by_name(value[key]) for key in sorted(value)}
     if isinstance(value, list):
-        return [sorted_by_name(item) for item in value]
+        return [sort_by_name(item) for item in value]
     return value
 
 

@@ -177,21 +177,21 @@ class ConnectionLimit:
             self._told, self._ended = now, 0
         return True
 
-    def _unauthenticated_by_source(self) -> list[dict[Connection, None]]:
+    def _group_unauthenticated_by_source(self) -> list[dict[Connection, None]]:
         """Return the unauthenticated connections by address, the address with most of them
         first.
         """
         return sorted(self._unknown.values(), key=len, reverse=True)
 
     def _idle_unauthenticated(self) -> Iterable[Connection]:
-        for connections in self._unauthenticated_by_source():
+        for connections in self._group_unauthenticated_by_source():
             yield from (
                 connection for connection in connections if not connection.has_received_request
             )
             yield from (connection for connection in connections if not connection.is_busy)
 
     def _busy_unauthenticated(self) -> Iterable[Connection]:
-        for connections in self._unauthenticated_by_source():
+        for connections in self._group_unauthenticated_by_source():
             yield from connections
 
     def _idle_users(self) -> Iterable[Connection]:

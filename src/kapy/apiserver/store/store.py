@@ -223,7 +223,7 @@ class Store:
         if event.before is not None:
             event.before.drop_document()
 
-    async def committed(self) -> None:
+    async def wait_for_commit(self) -> None:
         """Wait until all staged writes are on disk. Raises StoreError if they could not be
         written.
         """

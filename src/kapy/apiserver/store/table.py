@@ -173,7 +173,7 @@ class Table:
                 else:
                     yield namespace, name, document["metadata"]
 
-    def encoded(self, document: Document) -> bytes:
+    def find_encoding(self, document: Document) -> bytes:
         """Return the JSON of a current document of this table, b"" if it is not kept."""
         metadata = document["metadata"]
         objects = self.namespaces.get(metadata.get("namespace", ""))

@@ -137,7 +137,7 @@ def decode_metadata_only(
     kind, version = document["kind"], document.get("apiVersion") or ""
     resource, number = context.kind.resource, split_api_version(version)[1]
 
-    def refused(why: str) -> ApiError:
+    def refusal(why: str) -> ApiError:
         if patched is not None:
             return patched.invalid_error(why)
         result = f'{kind} in version "{number}" cannot be handled as a {resource.kind}'
@@ -147,12 +147,12 @@ def decode_metadata_only(
     try:
         document = context.kind.schema.decode_metadata(document, unknown)
     except WrongType as error:
-        raise refused(str(error)) from None
+        raise refusal(str(error)) from None
     group = split_api_version(version)[0]
     ours = (group, kind) == (resource.group, resource.kind)
     if ours and version not in context.kind.schema.tracker.versions:
         unknown.extend(sorted(document.keys() - {"apiVersion", "kind", "metadata"}))
-    checks.report(context, unknown, refused)
+    checks.report(context, unknown, refusal)
     return {**document, "metadata": document.get("metadata") or {}}
 
 

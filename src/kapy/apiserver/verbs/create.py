@@ -171,7 +171,7 @@ async def _check_free(
             await to_requested_version(server, context, live)
         except StorageFailure:
             return
-    await server.store.committed()  # a read after this error must find the object
+    await server.store.wait_for_commit()  # a read after this error must find the object
     if meta.get("generateName"):
         raise name_not_unique(kind, meta["name"])
     raise already_exists(kind, meta["name"], ending=bool(live["metadata"].get("deletionTimestamp")))
@@ -211,7 +211,7 @@ async def store_object(server: ServerContext, table: Table, document: Document) 
     kept = server.store.put(
         table, meta.get("namespace", ""), meta["name"], document, most=MOST_STORED
     )
-    await server.store.committed()
+    await server.store.wait_for_commit()
     return kept
 
 

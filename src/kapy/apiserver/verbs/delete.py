@@ -328,7 +328,7 @@ async def delete_or_mark(
     """
     result = stage_deletion(server, context.kind, document, options)
     if not options.dry_run:
-        await server.store.committed()
+        await server.store.wait_for_commit()
     return result
 
 

@@ -229,7 +229,7 @@ async def _apply(
         check_identity(context, meta)
         if meta.get("namespace", "") != context.namespace:
             set_namespace(context, merged)
-        return _applied_for_webhooks(
+        return _object_for_webhooks(
             server, context, decode_object(context, merged, checks, applied=applied), merged
         )
 
@@ -244,7 +244,7 @@ async def _apply(
                 raise conflict(context.kind, context.name, _NO_OBJECT.format(uid=uid))
             check_identity(context, meta)
             set_namespace(context, merged)
-            return _applied_for_webhooks(
+            return _object_for_webhooks(
                 server, context, decode_object(context, merged, checks, applied=applied), merged
             )
 
@@ -270,7 +270,7 @@ def _changes_ownership_only(live: Document, merged: Document) -> bool:
     )
 
 
-def _applied_for_webhooks(
+def _object_for_webhooks(
     server: ServerContext, context: RequestContext, document: Document, merged: Document
 ) -> Document:
     """Return an applied object as webhooks see it: a custom one with its empty metadata fields."""

@@ -173,7 +173,7 @@ async def _write_change(
 ) -> Reply:
     paths = _replicas_paths(server, context)
 
-    def scaled(live: Document) -> Document:
+    def set_replicas(live: Document) -> Document:
         before = _lenient_scale(context, live)
         wanted = change(before)
         document = _set_scale(context, live, wanted)
@@ -181,7 +181,7 @@ async def _write_change(
             document, managers_after_write(context, live, before, wanted, paths)
         )
 
-    reply = await write_change(server, context, scaled, dry_run=dry_run, applied=True)
+    reply = await write_change(server, context, set_replicas, dry_run=dry_run, applied=True)
     document: Any = reply.body
     return _reply(server, context, scale_of_request(context, document), reply.status)
 

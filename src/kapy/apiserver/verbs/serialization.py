@@ -124,7 +124,7 @@ def _list_items(
     request = context.request
     if not isinstance(request.body, bytes) or "yaml" in request.headers.get("accept", ""):
         return documents
-    encoded = server.table(context.kind).encoded
+    encoded = server.table(context.kind).find_encoding
     return [Raw(result) if (result := encoded(document)) else document for document in documents]
 
 

@@ -120,7 +120,7 @@ async def write_change(
             )
         except Conflict:
             # A read after this answer must find the write that caused the conflict.
-            await server.store.committed()
+            await server.store.wait_for_commit()
             raise
         if context.is_large:
             await context.compute(partial(check_size, document, dry_run=dry_run))
@@ -360,7 +360,7 @@ async def _store_update(
         server.store.put(table, context.namespace, context.name, document, most=MOST_STORED)
         if context.was_defaulted:
             server.undefaulted.add(table.name, document)
-    await server.store.committed()
+    await server.store.wait_for_commit()
 
 
 def _is_finalized(context: RequestContext, document: Document) -> bool:

@@ -297,7 +297,7 @@ class WatchStream:
             if happening.after.encoded:
                 return _event(notice.type, happening.after.encoded)
         elif plain and notice.type == "ADDED" and notice.document["apiVersion"] == self._version:
-            encoded = self._table.encoded(notice.document)
+            encoded = self._table.find_encoding(notice.document)
             if encoded:
                 return _event("ADDED", encoded)
         line = _encode({"type": notice.type, "object": await self._to_object(notice)}) + b"\n"

@@ -18,7 +18,7 @@ from kapy.apps.extensions.variables import Variables
 from kapy.engine.runtime import Runtime
 from kapy.hooks.call_stream import ObservableTransport
 from kapy.hooks.caller import Caller
-from kapy.hooks.catalog import installed
+from kapy.hooks.catalog import full_catalog
 from kapy.hooks.registry import Registry
 from kapy.hooks.transport import HookTransport
 from kapy.kube import Key
@@ -47,7 +47,7 @@ def extensions(runtime: Runtime, post: HookTransport, *, max_timeout: int) -> Ex
 
     max_timeout: the maximum seconds of any handler.
     """
-    catalog, registry = installed(), Registry(longest=max_timeout)
+    catalog, registry = full_catalog(), Registry(longest=max_timeout)
     # Before any controller watches them: who is woken by a change finds it registered.
     configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
     configs.subscribe(registry.observe)

@@ -20,7 +20,7 @@ from kapy.client.client import Client
 from kapy.core.extensionconfig.authority import bundle_of
 from kapy.core.extensionconfig.status import registered_handlers
 from kapy.hooks.call import Calls, discover
-from kapy.hooks.catalog import installed
+from kapy.hooks.catalog import full_catalog
 from kapy.hooks.deprecated import deprecations
 from kapy.hooks.transport import HookTransport
 from kapy.kube.errors import KapyError
@@ -40,7 +40,7 @@ async def deprecation_warnings(
 
     post: connects to extensions; None to use only the status.
     """
-    catalog = installed()
+    catalog = full_catalog()
     if all(hook.deprecation is None for hook in catalog):
         return []
     handlers: Sequence[ExtensionHandler] = new.status.handlers
@@ -63,7 +63,7 @@ async def _discover_handlers(
         async with asyncio.timeout(seconds):
             trusting = await _with_ca(config, client)
             return registered_handlers(
-                config, await discover(trusting, installed(), calls, seconds)
+                config, await discover(trusting, full_catalog(), calls, seconds)
             )
     except (KapyError, TimeoutError):
         return []

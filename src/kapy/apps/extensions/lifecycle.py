@@ -21,7 +21,7 @@ from kapy.hooks.messages.cluster_request import steps_of
 from kapy.hooks.messages.generate_upgrade_plan import GENERATE_UPGRADE_PLAN
 from kapy.hooks.messages.message import Request, RetryResponse
 from kapy.kube.errors import KapyError
-from kapy.kube.meta import written
+from kapy.kube.meta import to_document
 from kapy.topology.hooks import Answer, Hook, HookError, UpgradePlans, UpgradeSteps
 
 KIND: Final = Cluster.RESOURCE.kind
@@ -56,7 +56,7 @@ class Lifecycle:
         steps: UpgradeSteps,
     ) -> Answer:
         request = hook.request(
-            cluster=written(cluster),
+            cluster=to_document(cluster),
             from_kubernetes_version=versions[0],
             to_kubernetes_version=versions[1],
             control_plane_upgrades=steps_of(steps.control_plane),
@@ -68,7 +68,7 @@ class Lifecycle:
         self, hook: AnyHook, cluster: Cluster, version: str, steps: UpgradeSteps
     ) -> Answer:
         request = hook.request(
-            cluster=written(cluster),
+            cluster=to_document(cluster),
             kubernetes_version=version,
             control_plane_upgrades=steps_of(steps.control_plane),
             workers_upgrades=steps_of(steps.workers),
@@ -77,11 +77,11 @@ class Lifecycle:
 
     async def before_cluster_create(self, cluster: Cluster) -> Answer:
         hook = BEFORE_CLUSTER_CREATE
-        return await self._call(hook, cluster, hook.request(cluster=written(cluster)))
+        return await self._call(hook, cluster, hook.request(cluster=to_document(cluster)))
 
     async def after_control_plane_initialized(self, cluster: Cluster) -> Answer:
         hook = AFTER_CONTROL_PLANE_INITIALIZED
-        return await self._call(hook, cluster, hook.request(cluster=written(cluster)))
+        return await self._call(hook, cluster, hook.request(cluster=to_document(cluster)))
 
     async def before_cluster_upgrade(
         self, cluster: Cluster, start: str, target: str, steps: UpgradeSteps
@@ -110,18 +110,18 @@ class Lifecycle:
 
     async def after_cluster_upgrade(self, cluster: Cluster, version: str) -> Answer:
         hook = AFTER_CLUSTER_UPGRADE
-        request = hook.request(cluster=written(cluster), kubernetes_version=version)
+        request = hook.request(cluster=to_document(cluster), kubernetes_version=version)
         return await self._call(hook, cluster, request)
 
     async def before_cluster_delete(self, cluster: Cluster) -> Answer:
         hook = BEFORE_CLUSTER_DELETE
-        return await self._call(hook, cluster, hook.request(cluster=written(cluster)))
+        return await self._call(hook, cluster, hook.request(cluster=to_document(cluster)))
 
     async def generate_upgrade_plan(
         self, extension: str, cluster: Cluster, control_plane: str, workers: str, target: str
     ) -> UpgradePlans:
         request = GENERATE_UPGRADE_PLAN.request(
-            cluster=written(cluster),
+            cluster=to_document(cluster),
             from_control_plane_kubernetes_version=control_plane,
             from_workers_kubernetes_version=workers,
             to_kubernetes_version=target,

@@ -82,10 +82,10 @@ def _metadata() -> Document:
 
 def _additional_files(name: str) -> dict[str, str]:
     if name == "core":
-        from kapy.hooks.catalog import installed  # all hooks: only this needs them
+        from kapy.hooks.catalog import full_catalog  # all hooks: only this needs them
         from kapy.hooks.openapi.document import openapi
 
-        return {"runtime-sdk-openapi.yaml": dump(openapi(installed(), CLUSTER_API))}
+        return {"runtime-sdk-openapi.yaml": dump(openapi(full_catalog(), CLUSTER_API))}
     if name == "infrastructure-dev":
         return {**_templates(), f"clusterclass-{CLASS}.yaml": dump_all(_class())}
     return {}

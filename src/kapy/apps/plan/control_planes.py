@@ -22,7 +22,7 @@ from kapy.apps.plan.post_rollout_state import (
 from kapy.apps.plan.snapshot import Name
 from kapy.conditions.paused import is_paused
 from kapy.kube import Key
-from kapy.kube.meta import ObjectMeta, written
+from kapy.kube.meta import ObjectMeta, to_document
 from kapy.kube.model import encode
 from kapy.kube.names import GroupKind
 from kapy.providers.kubeadm.controlplane import forecast
@@ -45,7 +45,7 @@ def kubeadm_control_planes(objects: Objects, now: datetime) -> Iterator[Outcome]
             leaving = {step.deletes for step in result.steps if step.deletes}
             yield Outcome(
                 _rollout(objects, kcp, result),
-                [*map(written, new), written(after)],
+                [*map(to_document, new), to_document(after)],
                 objects.with_owned(
                     objects.snapshot[name_of(machine)]
                     for machine in machines

@@ -23,7 +23,7 @@ from kapy.conditions.paused import is_paused
 from kapy.core.machinedeployment.forecast import MAX_STEPS, Forecast, Step, forecast
 from kapy.core.machineset.deletion_order import deletion_order
 from kapy.kube import Document, Key
-from kapy.kube.meta import written
+from kapy.kube.meta import to_document
 from kapy.kube.model import encode
 
 
@@ -87,7 +87,7 @@ def _outcome(
     ]
     return Outcome(
         rollout,
-        [*kept, *map(written, (*new, after))],
+        [*kept, *map(to_document, (*new, after))],
         [*objects.with_owned(leaving), *finished],
     )
 
@@ -102,7 +102,7 @@ def _cleanup(prediction: Forecast, now: datetime) -> tuple[list[Document], list[
     kept: list[Document] = []
     finished: list[Document] = []
     for machine_set in prediction.sets:
-        document = written(machine_set)
+        document = to_document(machine_set)
         if machine_set.metadata.name in prediction.olds and not machine_set.spec.replicas and done:
             held = without_outside_finalizers(document, now)
             (finished if held is None else kept).append(held or document)

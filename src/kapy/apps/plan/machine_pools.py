@@ -11,7 +11,7 @@ from kapy.apps.plan.objects import Objects, name_of
 from kapy.apps.plan.outcome import Outcome, Rollout
 from kapy.conditions.paused import is_paused
 from kapy.kube import Key
-from kapy.kube.meta import written
+from kapy.kube.meta import to_document
 from kapy.kube.model import copy_model
 
 
@@ -28,4 +28,4 @@ def machine_pools(objects: Objects, nodes: AssumedNodes) -> Iterator[Outcome]:
             # Somebody has to look again: its status says when its provider was done.
             after = copy_model(pool)
             after.status.observed_generation = pool.metadata.generation
-            yield Outcome(Rollout(name_of(pool), by_provider=True), [written(after)])
+            yield Outcome(Rollout(name_of(pool), by_provider=True), [to_document(after)])

@@ -83,7 +83,7 @@ class Sandbox:
             )
             key = Key.of(stored)
             plane.store.put(plane.table(kind), key.namespace, key.name, _with_metadata(stored))
-        await plane.store.committed()
+        await plane.store.wait_for_commit()
 
     async def remove(self, documents: Iterable[Document]) -> None:
         """Remove objects regardless of their finalizers."""
@@ -93,7 +93,7 @@ class Sandbox:
             table = plane.table(self.kind_of(document))
             if table.get(key.namespace, key.name) is not None:
                 plane.store.delete(table, key.namespace, key.name, document)
-        await plane.store.committed()
+        await plane.store.wait_for_commit()
 
     def kind_of(self, document: Document) -> Kind:
         """Return the served kind of an object. Raises UnknownSandboxKind."""

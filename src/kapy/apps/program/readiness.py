@@ -68,7 +68,7 @@ class Readiness:
         failures = dict(self._runtime.cache.failures())
         waiting = sorted(
             resource.group_resource
-            for resource in self._runtime.cache.unsynced()
+            for resource in self._runtime.cache.unsynced_resources()
             if not (
                 self._converts
                 and resource in failures

@@ -45,7 +45,7 @@ def _runtime_of(provider: Provider) -> Runtime:
 
 
 def _informer_resources(runtime: Runtime) -> list[Resource]:
-    watched = set(runtime.cache.unsynced())
+    watched = set(runtime.cache.unsynced_resources())
     later = {pool for resource, pool in _WATCHED_ON_DEMAND.items() if resource in watched}
     return sorted(watched | later, key=lambda resource: (resource.group, resource.plural))
 

@@ -87,7 +87,7 @@ def _released_calls(release: str) -> Calls:
     """The hooks that a later release still calls by its deprecation policy."""
     from kapy.hooks import catalog, deprecated  # all hooks: most management clusters need none
 
-    known = catalog.shipped()
+    known = catalog.own_catalog()
 
     def calls(api_version: str, name: str) -> bool:
         hook = known.get(api_version, name)

@@ -52,7 +52,7 @@ def add_to(
         remote=remote,
         fleet=objects,
         classes=classes,
-        events=runtime.events.named("cluster-controller"),
+        events=runtime.events.for_component("cluster-controller"),
         clock=runtime.clock,
         keys=runtime.private_keys,
         grace=grace,

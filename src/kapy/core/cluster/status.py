@@ -126,7 +126,7 @@ def control_plane_initialized(scope: ClusterScope) -> Condition:
     of, cluster = ConditionType.CONTROL_PLANE_INITIALIZED, scope.cluster
     ref = cluster.spec.control_plane_ref
     if ref is None:
-        return _initialized_by_machines(scope)
+        return _initialization_without_provider(scope)
     match scope.control_plane:
         case Found(view):
             try:
@@ -140,7 +140,7 @@ def control_plane_initialized(scope: ClusterScope) -> Condition:
     return unknown(of, Reason.OBJECT_DOES_NOT_EXIST, f"{ref.kind} does not exist")
 
 
-def _initialized_by_machines(scope: ClusterScope) -> Condition:
+def _initialization_without_provider(scope: ClusterScope) -> Condition:
     of, cluster = ConditionType.CONTROL_PLANE_INITIALIZED, scope.cluster
     if cluster.spec.topology is not None:
         message = "" if cluster.deleting else WAITING_FOR_TOPOLOGY

@@ -104,7 +104,9 @@ def _control_plane_initialized(scope: ClusterScope) -> V1Beta1Condition | None:
     of, cluster = V1Beta1Type.CONTROL_PLANE_INITIALIZED, scope.cluster
     if cluster.spec.control_plane_ref is None:
         return (
-            None if cluster.deleting or scope.awaits_topology else _initialized_by_machines(scope)
+            None
+            if cluster.deleting or scope.awaits_topology
+            else _initialization_without_provider(scope)
         )
     if not isinstance(scope.control_plane, Found) or scope.control_plane.view.deleting:
         return None
@@ -118,7 +120,7 @@ def _control_plane_initialized(scope: ClusterScope) -> V1Beta1Condition | None:
     return false(of, reason, INFO, NOT_INITIALIZED)
 
 
-def _initialized_by_machines(scope: ClusterScope) -> V1Beta1Condition:
+def _initialization_without_provider(scope: ClusterScope) -> V1Beta1Condition:
     of = V1Beta1Type.CONTROL_PLANE_INITIALIZED
     active = [machine for machine in scope.descendants.control_plane if not machine.deleting]
     if any(machine.status.node_ref is not None for machine in active):

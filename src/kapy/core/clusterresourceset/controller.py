@@ -90,7 +90,8 @@ class _Mapping:
         if new is None or (old is not None and _content(old) == _content(new)):
             return ()
         return (
-            Key.of(item) for item in self._sets.indexed(BY_SOURCE, f"{new['kind']} {Key.of(new)}")
+            Key.of(item)
+            for item in self._sets.list_by_index(BY_SOURCE, f"{new['kind']} {Key.of(new)}")
         )
 
     def _sets_selecting(self, cluster: Document) -> Iterable[Key]:

@@ -85,7 +85,7 @@ def is_settled(scope: SetScope, cluster: Key) -> bool:
 def _binding_of(scope: SetScope, cluster: Key) -> ClusterResourceSetBinding | None:
     """Return the Cluster's binding; shared, read only."""
     document = scope.tools.bindings.raw(cluster)
-    return None if document is None else scope.tools.bindings.shared(document)
+    return None if document is None else scope.tools.bindings.decode_shared(document)
 
 
 def _due_sources(

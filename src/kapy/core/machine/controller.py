@@ -54,7 +54,7 @@ def add_to(
         external=external,
         remote=remote,
         fleet=objects,
-        events=runtime.events.named("machine-controller"),
+        events=runtime.events.for_component("machine-controller"),
         clock=runtime.clock,
         node_keys=mapping.of_node,
         drain_rules=runtime.cache.informer(MachineDrainRule),
@@ -109,7 +109,7 @@ class _Mapping:
         name = change.document["metadata"]["name"]
         cluster = cluster_of(change.document)
         machines = self._fleet.machines_of(cluster) if cluster else ()
-        return [Key.of(machine) for machine in machines if _owned_by_set(machine, name)]
+        return [Key.of(machine) for machine in machines if _is_owned_by_set(machine, name)]
 
     def of_deployment(self, change: Change) -> Iterable[Key]:
         if not _template_changed(change):
@@ -139,7 +139,7 @@ class _Mapping:
         if provider_id := (node.get("spec") or {}).get("providerID"):
             names.append(f"{cluster}/{provider_id}")
         for name in names:
-            results = self._machines.indexed(BY_NODE, name)
+            results = self._machines.list_by_index(BY_NODE, name)
             if len(results) == 1:
                 return (Key.of(results[0]),)
         return ()
@@ -183,6 +183,6 @@ def _compared_fields(owner: Document) -> object:
     )
 
 
-def _owned_by_set(machine: Document, name: str) -> bool:
+def _is_owned_by_set(machine: Document, name: str) -> bool:
     owners = machine["metadata"].get("ownerReferences") or ()
     return any(owner["kind"] == "MachineSet" and owner["name"] == name for owner in owners)

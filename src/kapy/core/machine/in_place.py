@@ -22,7 +22,7 @@ from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
-from kapy.kube.meta import written
+from kapy.kube.meta import to_document
 
 IN_PROGRESS: Final = "In-place update in progress"
 GATE_CLOSED: Final = (
@@ -68,7 +68,7 @@ def _desired_objects(scope: MachineScope) -> Document | None:
         message = "In-place update not possible: InfraMachine not found"
         scope.updating = Reason.IN_PLACE_UPDATE_FAILED, message
         raise NotYet("in-place update failed: InfraMachine not found")
-    desired = {"machine": written(scope.machine)}
+    desired = {"machine": to_document(scope.machine)}
     for field, observed in (
         ("infrastructureMachine", scope.infrastructure),
         ("bootstrapConfig", scope.bootstrap),

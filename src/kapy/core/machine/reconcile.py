@@ -51,7 +51,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     result = clusters.raw(Key(key.namespace, machine.spec.cluster_name))
     if result is None:
         return DONE
-    cluster = clusters.shared(result)
+    cluster = clusters.decode_shared(result)
     fresh = not machine.deleting and Finalizer.MACHINE not in machine.metadata.finalizers
     if fresh:
         machine.metadata.finalizers.append(Finalizer.MACHINE)

@@ -18,7 +18,7 @@ from kapy.api.times import moment, stamp
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import TRUE, false, get, is_true, message_of, true, unknown
 from kapy.conditions.merge import Merge, reasons
-from kapy.conditions.mirror import provided
+from kapy.conditions.mirror import mirror_ready
 from kapy.conditions.paused import paused_condition
 from kapy.conditions.priority import Priority, by_polarity
 from kapy.conditions.stale import drain_delays
@@ -78,7 +78,7 @@ def bootstrap_ready(machine: Machine, bootstrap: Observed[View]) -> Condition:
             return unknown(of, Reason.INTERNAL_ERROR, contract_violation(bootstrap))
         case Found(view):
             field = "status.initialization.dataSecretCreated"
-            return provided(view.document, of, done=created, field=field)
+            return mirror_ready(view.document, of, done=created, field=field)
         case Unreadable():
             return unknown(of, Reason.INTERNAL_ERROR, contract_violation(bootstrap))
     if machine.deleting and created:
@@ -95,7 +95,7 @@ def infrastructure_ready(machine: Machine, infrastructure: Observed[View]) -> Co
             return unknown(of, Reason.INTERNAL_ERROR, contract_violation(infrastructure))
         case Found(view):
             field = "status.initialization.provisioned"
-            return provided(view.document, of, done=provisioned, field=field)
+            return mirror_ready(view.document, of, done=provisioned, field=field)
         case Unreadable():
             return unknown(of, Reason.INTERNAL_ERROR, contract_violation(infrastructure))
     if not provisioned:

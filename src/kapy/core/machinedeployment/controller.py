@@ -46,7 +46,7 @@ def add_to(
         client=runtime.client,
         external=external,
         fleet=objects,
-        events=runtime.events.named("machinedeployment-controller"),
+        events=runtime.events.for_component("machinedeployment-controller"),
         clock=runtime.clock,
         applied=runtime.metrics.remember(SSACache("machinedeployment")),
         updates=updates,

@@ -21,7 +21,7 @@ from kapy.kube import Document
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 from kapy.kube.errors import KapyError
 from kapy.kube.generated_names import LENGTH, MAX_NAME_LENGTH, suffix
-from kapy.kube.meta import ObjectMeta, owner_reference, written
+from kapy.kube.meta import ObjectMeta, owner_reference, to_document
 from kapy.kube.model import copy_model, encode
 
 MANAGER: Final = "capi-machinedeployment"
@@ -95,7 +95,7 @@ def update_set(deployment: MachineDeployment, current: MachineSet, *, old: bool)
 
 def intent_of(machine_set: MachineSet) -> Document:
     """Return the apply configuration of a desired set."""
-    document = written(machine_set)
+    document = to_document(machine_set)
     document.pop("status", None)
     for name in ("creationTimestamp", "deletionTimestamp", "generation"):
         document["metadata"].pop(name, None)

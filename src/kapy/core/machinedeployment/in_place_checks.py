@@ -12,7 +12,7 @@ from kapy.contract.templates import Template
 from kapy.core.machinedeployment.in_place import candidates
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
-from kapy.kube.meta import written
+from kapy.kube.meta import to_document
 
 if TYPE_CHECKING:
     from kapy.core.machinedeployment.rollout import Rollout
@@ -72,7 +72,7 @@ async def _can_update(
 async def _objects(scope: MachineDeploymentScope, machine_set: MachineSet) -> Document | None:
     """Return a set with its templates; None if one of them does not exist."""
     spec = machine_set.spec.template.spec
-    objects = {"machineSet": written(machine_set)}
+    objects = {"machineSet": to_document(machine_set)}
     for field, ref in (
         ("infrastructureMachineTemplate", spec.infrastructure_ref),
         ("bootstrapConfigTemplate", spec.bootstrap.config_ref),

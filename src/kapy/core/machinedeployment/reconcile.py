@@ -50,7 +50,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     result = clusters.raw(Key(key.namespace, deployment.spec.cluster_name))
     if result is None:
         return DONE
-    cluster = clusters.shared(result)
+    cluster = clusters.decode_shared(result)
     finalizers = deployment.metadata.finalizers
     if not deployment.deleting and Finalizer.MACHINE_DEPLOYMENT not in finalizers:
         finalizers.append(Finalizer.MACHINE_DEPLOYMENT)

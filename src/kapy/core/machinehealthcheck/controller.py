@@ -38,7 +38,7 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
         remote=remote,
         fleet=objects,
         checks=checks,
-        events=runtime.events.named("machinehealthcheck-controller"),
+        events=runtime.events.for_component("machinehealthcheck-controller"),
         clock=runtime.clock,
         node_keys=mapping.of_node,
         template_keys=mapping.of_template,
@@ -107,7 +107,7 @@ class _Mapping:
         if old is not None and new is not None and _states(old) == _states(new):
             return
         name = change.document["metadata"]["name"]
-        for machine in self._machines.indexed(BY_NODE, f"{cluster}/{name}"):
+        for machine in self._machines.list_by_index(BY_NODE, f"{cluster}/{name}"):
             yield from self.of_machine(Change(None, machine))
 
     def of_template(self, change: Change) -> Iterable[Key]:
@@ -133,7 +133,7 @@ class _Mapping:
                     yield Key.of(check)
 
     def _of(self, cluster: Key) -> Sequence[Document]:
-        return self._checks.indexed(BY_CLUSTER, str(cluster))
+        return self._checks.list_by_index(BY_CLUSTER, str(cluster))
 
 
 def _watches(check: Document, machine: Document) -> bool:

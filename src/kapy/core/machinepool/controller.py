@@ -47,7 +47,7 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
         external=external,
         remote=remote,
         fleet=objects,
-        events=runtime.events.named("machinepool-controller"),
+        events=runtime.events.for_component("machinepool-controller"),
         clock=runtime.clock,
         node_keys=mapping.of_node,
         infra_machine_keys=unblocking_only(mapping.of_infra_machine),
@@ -98,14 +98,14 @@ class _Mapping:
         return [
             Key.of(item)
             for label in pool_labels(change.document)
-            for item in self._fleet.pools.indexed(BY_LABEL, label)
+            for item in self._fleet.pools.list_by_index(BY_LABEL, label)
         ]
 
     def of_node(self, cluster: Key, change: Change) -> Iterable[Key]:
         """Map a Node to its pool, by name, or by provider ID if it is new."""
         node = change.document
         for name in (node["metadata"]["name"], provider_id_of(node)):
-            results = self._fleet.pools.indexed(BY_NODE, f"{cluster}/{name}") if name else ()
+            results = self._fleet.pools.list_by_index(BY_NODE, f"{cluster}/{name}") if name else ()
             if len(results) == 1:
                 return (Key.of(results[0]),)
         return ()

@@ -43,7 +43,7 @@ def pool_labels(document: Document) -> Iterable[str]:
 def _machines_of(scope: MachinePoolScope, informer: Informer[Document]) -> Sequence[Document]:
     labels = labels_of(scope.pool)
     cluster, pool = labels[Label.CLUSTER_NAME], labels[Label.POOL_NAME]
-    return informer.indexed(BY_POOL, f"{scope.namespace}/{cluster}/{pool}")
+    return informer.list_by_index(BY_POOL, f"{scope.namespace}/{cluster}/{pool}")
 
 
 async def reconcile_machines(scope: MachinePoolScope) -> Result:

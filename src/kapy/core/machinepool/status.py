@@ -16,7 +16,7 @@ from kapy.api.names import ConditionType, Reason
 from kapy.api.versions import sum_by_version, versions_of
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import false, is_true, true, unknown
-from kapy.conditions.mirror import provided
+from kapy.conditions.mirror import mirror_ready
 from kapy.conditions.paused import paused_condition
 from kapy.contract.fields import View
 from kapy.contract.observed import Found, Observed, Unreadable, contract_violation
@@ -89,7 +89,7 @@ def _mirror_observed(
         return unknown(of, Reason.INTERNAL_ERROR, problem)
     match observed:
         case Found(view):
-            return provided(view.document, of, done=done, field=field)
+            return mirror_ready(view.document, of, done=done, field=field)
         case Unreadable(error):
             return unknown(of, Reason.INTERNAL_ERROR, str(error))
     if done:

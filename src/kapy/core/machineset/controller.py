@@ -46,7 +46,7 @@ def add_to(
         cache=runtime.cache,
         external=external,
         fleet=objects,
-        events=runtime.events.named("machineset-controller"),
+        events=runtime.events.for_component("machineset-controller"),
         clock=runtime.clock,
         preflight=frozenset(preflight),
         applied=runtime.metrics.remember(SSACache("machineset")),

@@ -33,7 +33,7 @@ async def find_orphans(scope: MachineSetScope) -> list[Clone]:
         kind = GroupKind(ref.api_group, ref.kind.removesuffix(SUFFIX))
         resource = (await scope.tools.external.resolve(kind)).resource
         informer = _watch(scope, resource)
-        for document in informer.indexed(BY_OWNER, scope.machine_set.metadata.uid):
+        for document in informer.list_by_index(BY_OWNER, scope.machine_set.metadata.uid):
             if not document["metadata"].get("deletionTimestamp"):
                 result.append((resource, document))
     if not result:

@@ -50,7 +50,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     result = clusters.raw(Key(key.namespace, machine_set.spec.cluster_name))
     if result is None:
         return DONE
-    cluster = clusters.shared(result)
+    cluster = clusters.decode_shared(result)
     fresh = (
         not machine_set.deleting and Finalizer.MACHINE_SET not in machine_set.metadata.finalizers
     )

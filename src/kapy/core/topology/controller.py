@@ -61,7 +61,7 @@ def add_to(
         classes=classes,
         health_checks=health_checks,
         planner=Planner(runtime.client, external, applied),
-        events=runtime.events.named("topology/cluster-controller"),
+        events=runtime.events.for_component("topology/cluster-controller"),
         clock=runtime.clock,
         hooks=hooks,
         patches=patches,

@@ -17,7 +17,7 @@ from kapy.core.topology.planned import Parts, Plan, Planned, PlannedDeletion
 from kapy.core.topology.scope import Tools
 from kapy.engine.cache import Informer
 from kapy.kube import Document
-from kapy.kube.meta import Object, written
+from kapy.kube.meta import Object, to_document
 from kapy.kube.model import encode
 from kapy.kube.names import Resource
 from kapy.kube.nested import with_values
@@ -166,7 +166,7 @@ class _PlanBuilder:
         )
         parts.dependencies = [infrastructure, bootstrap]
         wanted = with_values(
-            written(desired.object),
+            to_document(desired.object),
             {
                 _INFRASTRUCTURE_NAME: infrastructure.intent["metadata"]["name"],
                 _BOOTSTRAP_NAME: bootstrap.intent["metadata"]["name"],
@@ -209,7 +209,9 @@ class _PlanBuilder:
                     current.bootstrap_object if current else None, bootstrap
                 ),
             ],
-            object=await self._planner.own(MachinePool.RESOURCE, there, written(desired.object)),
+            object=await self._planner.own(
+                MachinePool.RESOURCE, there, to_document(desired.object)
+            ),
         )
 
     def deletions(self) -> list[Parts]:
@@ -236,7 +238,7 @@ class _PlanBuilder:
         if desired is None:
             return self._health_check_deletion(current)
         there = _raw(self._tools.health_checks, current)
-        return await self._planner.own(MachineHealthCheck.RESOURCE, there, written(desired))
+        return await self._planner.own(MachineHealthCheck.RESOURCE, there, to_document(desired))
 
     def _health_check_deletion(self, current: MachineHealthCheck | None) -> PlannedDeletion | None:
         if current is None:

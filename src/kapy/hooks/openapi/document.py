@@ -39,7 +39,7 @@ def openapi(catalog: Catalog, version: str) -> Document:
     }
 
 
-def described(hook: AnyHook) -> Document:
+def describe_hook(hook: AnyHook) -> Document:
     """Describe a hook briefly: its version, paths, messages and purpose."""
     return {
         "group": hook.group,

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.inspect import Field, Metadata, StructType, type_info
 
 from kapy import CLUSTER_API
-from kapy.hooks.catalog import Catalog, shipped
+from kapy.hooks.catalog import Catalog, own_catalog
 from kapy.hooks.hook import AnyHook
 from kapy.hooks.openapi.document import openapi
 from kapy.kube.yaml import dump
@@ -73,7 +73,7 @@ def _words(field: Field) -> str:
 
 def main(folder: Path) -> None:
     """Write the pages into a folder."""
-    for name, text in pages(shipped()).items():
+    for name, text in pages(own_catalog()).items():
         (folder / name).write_text(text)
 
 

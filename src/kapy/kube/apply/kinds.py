@@ -47,6 +47,6 @@ class Types:
         return cls(MapType({**map_type.members, **_OBJECT}), typed=True, zero=zero)
 
     @classmethod
-    def deduced(cls) -> Types:
+    def deduce(cls) -> Types:
         """Build types without a schema: maps merge by key, lists are one field."""
         return cls(MapType(_OBJECT, DEDUCED), typed=True)

@@ -116,14 +116,14 @@ class Tracker:
         """
         check_applied(self._types[write.api_version], applied)
         try:
-            result = self._applied_over(live, applied, write, force=force)
+            result = self._apply_over(live, applied, write, force=force)
         except _Unconvertible as error:
             raise apply_failed(str(error)) from None
         except Conflicts as conflicts:
             raise conflicts.error() from None
         return last_applied.refresh_annotation(result, applied) if _by_kubectl(write) else result
 
-    def _applied_over(
+    def _apply_over(
         self, live: Document | None, applied: Document, write: Write, *, force: bool
     ) -> Document:
         """Apply an object; fields that kubectl applied client-side before are no conflicts."""

@@ -47,7 +47,7 @@ def _double(value: Any) -> Any:
 
 
 def _read_with(read: Reading) -> Reading:
-    def converted(value: Any) -> Any:
+    def convert(value: Any) -> Any:
         if not isinstance(value, str):
             return value
         try:
@@ -55,7 +55,7 @@ def _read_with(read: Reading) -> Reading:
         except (EvaluationError, ValueError):
             return value  # the rule fails on its type, and says so
 
-    return converted
+    return convert
 
 
 _READINGS: Final[dict[str, Reading]] = {

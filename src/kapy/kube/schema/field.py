@@ -44,7 +44,7 @@ class FieldSchema:
             _FIELD, ABSENT
         )
 
-    def unknown(self, value: Any) -> list[str]:
+    def unknown_fields(self, value: Any) -> list[str]:
         """Return the sorted paths of unknown fields in a value."""
         pruning = Pruning()
         pruning.prune(self._node, value, "")

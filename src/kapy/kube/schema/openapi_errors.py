@@ -126,7 +126,7 @@ def _unsupported_errors(
 ) -> Iterator[FieldError]:
     path, kind = place.path, schema.get("type") or ""
     if demands.valid_types and kind and kind not in TYPES:
-        yield _unknown(f"{path}.type", kind, TYPES)
+        yield _not_supported_error(f"{path}.type", kind, TYPES)
     if schema.get("default") is not None and place.no_default is not None:
         yield forbidden(f"{path}.default", f"must not be set {place.no_default}")
     for name in ("id", "additionalItems", "patternProperties", "definitions", "dependencies"):
@@ -143,7 +143,7 @@ def _unsupported_errors(
         yield forbidden(f"{path}.{_EMBEDDED}", "must not be used inside of resource meta")
 
 
-def _unknown(path: str, value: Any, supported: tuple[str, ...]) -> FieldError:
+def _not_supported_error(path: str, value: Any, supported: tuple[str, ...]) -> FieldError:
     words = ", ".join(json.dumps(item) for item in supported)
     return FieldError("FieldValueNotSupported", path, f"supported values: {words}", value)
 
@@ -160,7 +160,7 @@ def _map_type_errors(schema: Document, path: str) -> Iterator[FieldError]:
     if schema.get("type") != "object":
         yield _wrong_type(schema, path, "object", _MAP)
     if kind not in ("atomic", "granular"):
-        yield _unknown(f"{path}.{_MAP}", kind, ("atomic", "granular"))
+        yield _not_supported_error(f"{path}.{_MAP}", kind, ("atomic", "granular"))
 
 
 def _list_type_errors(schema: Document, path: str, demands: Strictness) -> Iterator[FieldError]:
@@ -172,7 +172,7 @@ def _list_type_errors(schema: Document, path: str, demands: Strictness) -> Itera
         text = f"must be atomic as item of a list with {_LIST}=set"
         yield invalid(f"{path}.items.{field}", schema["items"].get(_LIST), text)
     if kind is not None and kind not in ("atomic", "set", "map"):
-        yield _unknown(f"{path}.{_LIST}", kind, ("atomic", "set", "map"))
+        yield _not_supported_error(f"{path}.{_LIST}", kind, ("atomic", "set", "map"))
     if keys and kind != "map":
         text = f"must be map if {_KEYS} is non-empty"
         where = f"{path}.{_LIST}"
@@ -234,7 +234,7 @@ def _rule_errors(schema: Document, rule: Document, path: str) -> Iterator[FieldE
         yield required(f"{path}.messageExpression", text)
     reason = rule.get("reason")
     if reason is not None and reason not in _REASONS:
-        yield _unknown(f"{path}.reason", reason, _REASONS)
+        yield _not_supported_error(f"{path}.reason", reason, _REASONS)
     field = rule.get("fieldPath") or ""
     if field and not field.strip():
         yield invalid(f"{path}.fieldPath", field, "must be non-empty if specified")

@@ -88,7 +88,9 @@ class MachineBoot:
             ),
         )
         if plan.ignored:
-            events = self._events.named(f"{context.object.RESOURCE.kind.lower()}-controller")
+            events = self._events.for_component(
+                f"{context.object.RESOURCE.kind.lower()}-controller"
+            )
             events.warning(context.object, told.BOOT_DATA_IGNORED, told.ignored(plan.ignored))
         return booting(engine, name, plan)
 

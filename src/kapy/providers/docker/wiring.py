@@ -102,7 +102,7 @@ def _watch_nodes(
     informer = runtime.cache.informer(kind.RESOURCE)
 
     def of_cluster(cluster: Key) -> Iterable[Key]:
-        results = informer.indexed(BY_CLUSTER, str(cluster))
+        results = informer.list_by_index(BY_CLUSTER, str(cluster))
         return [Key.of(item) for item in results if machines.serves(item)]
 
     def of_node(cluster: Key, change: Change) -> Iterable[Key]:
@@ -110,7 +110,7 @@ def _watch_nodes(
         if change.new is None or node_patches(change.new, "", ()) == (None, None):
             return
         name = change.document["metadata"]["name"]
-        for item in informer.indexed(BY_CLUSTER, str(cluster)):
+        for item in informer.list_by_index(BY_CLUSTER, str(cluster)):
             provider_id = (item.get("spec") or {}).get("providerID", "")
             if provider_id.rpartition("/")[2] == name:
                 yield Key.of(item)

@@ -82,7 +82,7 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         if workload is None:
             return ()
         text = _endpoint_text(*workload.endpoint)
-        return [Key.of(item) for item in self._infra.indexed(BY_ENDPOINT, text)]
+        return [Key.of(item) for item in self._infra.list_by_index(BY_ENDPOINT, text)]
 
     def _forget(self, change: Change) -> None:
         """Drop a DevCluster that vanished without its deletion steps: it was moved to another
@@ -111,7 +111,9 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         return self._in_memory.free_endpoint(
             context.cluster,
             context.uid,
-            lambda endpoint: bool(self._infra.indexed(BY_ENDPOINT, _endpoint_text(*endpoint))),
+            lambda endpoint: bool(
+                self._infra.list_by_index(BY_ENDPOINT, _endpoint_text(*endpoint))
+            ),
         )
 
 

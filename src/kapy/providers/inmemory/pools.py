@@ -49,7 +49,7 @@ class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
     ) -> None:
         self._in_memory = in_memory
         self._machines = machines
-        self._typed = runtime.cache.informer(DevMachine).shared  # read only
+        self._typed = runtime.cache.informer(DevMachine).decode_shared  # read only
 
     def serves(self, document: Document) -> bool:
         if is_in_memory(document):

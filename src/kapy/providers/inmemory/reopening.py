@@ -45,7 +45,7 @@ class PoolTokens:
         workload = self._in_memory.get(cluster)
         if workload is None:
             return
-        for pool in self._pools.indexed(_BY_CLUSTER, str(cluster)):
+        for pool in self._pools.list_by_index(_BY_CLUSTER, str(cluster)):
             template = pool["spec"]["template"]["spec"]
             name = template.get("bootstrap", {}).get("dataSecretName")
             secret = self._secrets.raw(Key(cluster.namespace, name)) if name else None

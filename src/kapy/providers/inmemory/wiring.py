@@ -39,14 +39,14 @@ def add_to(
     secrets = runtime.cache.informer(SECRETS, labels=Label.CLUSTER_NAME)
 
     def machines_of(cluster: Key) -> Iterable[Key]:
-        return [Key.of(item) for item in machines.indexed(BY_CLUSTER, str(cluster))]
+        return [Key.of(item) for item in machines.list_by_index(BY_CLUSTER, str(cluster))]
 
     def opened(cluster: Key) -> None:
         for key in machines_of(cluster):
             machine_controller.enqueue(key)
         if pools is not None:
             tokens.restore(cluster)
-            for item in pool_objects.indexed(BY_CLUSTER, str(cluster)):
+            for item in pool_objects.list_by_index(BY_CLUSTER, str(cluster)):
                 pools.enqueue(Key.of(item))
 
     clusters = DevClusters(runtime, in_memory, opened)

@@ -40,7 +40,7 @@ class WatchLog:
         if resource not in self._followed:
             self._followed.add(resource)
             informer.subscribe(lambda change: self._record(resource, change))
-        await informer.synced()
+        await informer.wait_for_sync()
 
     def states(self, resource: Resource, key: Key) -> list[Document]:
         """Return all states of an object, the oldest first."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from kapy.api.extension_config import ClientConfig
-from kapy.hooks.catalog import shipped
+from kapy.hooks.catalog import own_catalog
 from kapy.hooks.extension import Extension
 from kapy.hooks.hook import AnyHook
 from kapy.hooks.messages.can_update_machine import CAN_UPDATE_MACHINE
@@ -61,7 +61,7 @@ def holding_extension() -> SimulatedExtension:
     """Return an extension that holds up each step once, and updates Machines in place."""
     extension = Extension()
     result = SimulatedExtension(extension, set())
-    for hook in shipped():
+    for hook in own_catalog():
         if hook.tags == LIFECYCLE and issubclass(hook.response, RetryResponse):
             _add_gate(result, hook)
         elif hook.tags == LIFECYCLE:

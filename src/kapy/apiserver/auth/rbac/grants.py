@@ -87,7 +87,7 @@ class RBACAuthorizer:
                 self._decided[key] = results
         allowed, why = results
         if not allowed:
-            raise wanted.forbidden(why)
+            raise wanted.forbidden_error(why)
         return why
 
     def _decide(self, wanted: Attributes) -> tuple[bool, str]:

@@ -24,7 +24,7 @@ def reconcile_deployment(here: Workloads, document: Document) -> None:
     """Scale the newest ReplicaSet up and the old ones down as new Pods become ready."""
     spec = document["spec"]
     wanted, template = spec.get("replicas", 1), spec["template"]
-    sets = here.owned("replicasets.apps", document)
+    sets = here.controlled_objects("replicasets.apps", document)
     digest = hash_of(template)
     new = next(
         (
@@ -39,7 +39,7 @@ def reconcile_deployment(here: Workloads, document: Document) -> None:
         _scale(here, old[-1:], wanted)
     else:
         _roll_out(here, document, new, old)
-    sets = here.owned("replicasets.apps", document)
+    sets = here.controlled_objects("replicasets.apps", document)
     number = _last_revision(sets)
     notes = {**(document["metadata"].get("annotations") or {}), REVISION: str(max(number, 1))}
     latest = {**document, "metadata": {**document["metadata"], "annotations": notes}}
@@ -63,7 +63,9 @@ def _roll_out(
         _scale(here, old, 0)
     grown = wanted
     if first_down:
-        grown = max(wanted - sum(len(here.owned("pods", element)) for element in old), 0)
+        grown = max(
+            wanted - sum(len(here.controlled_objects("pods", element)) for element in old), 0
+        )
     if new is None:
         number = _last_revision(sets) + 1
         new = _create_replica_set(here, document, hash_of(spec["template"]), grown, number=number)
@@ -210,7 +212,7 @@ def _availability(here: Workloads, sets: Sequence[Document], *, available: bool)
     pods = (
         pod
         for machine_set in reversed(sets)
-        for pod in here.owned("pods", machine_set)
+        for pod in here.controlled_objects("pods", machine_set)
         if is_active(pod)
     )
     why = next(filter(None, map(not_ready_reason, pods)), "")

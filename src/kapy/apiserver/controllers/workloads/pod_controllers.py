@@ -21,7 +21,7 @@ def reconcile_replica_set(here: Workloads, document: Document) -> None:
     """Create or delete Pods until the ReplicaSet has the desired number."""
     spec, meta = document["spec"], document["metadata"]
     wanted = spec.get("replicas", 1)
-    pods = [item for item in here.owned("pods", document) if is_active(item)]
+    pods = [item for item in here.controlled_objects("pods", document) if is_active(item)]
     for _ in range(wanted - len(pods)):
         if here.add_pod(document, spec["template"], here.random_name(meta["name"])) is None:
             break
@@ -30,7 +30,7 @@ def reconcile_replica_set(here: Workloads, document: Document) -> None:
         : max(len(pods) - wanted, 0)
     ]:
         here.delete("pods", pod)
-    pods = [item for item in here.owned("pods", document) if is_active(item)]
+    pods = [item for item in here.controlled_objects("pods", document) if is_active(item)]
     ready = sum(map(is_ready, pods))
     available = here.count_available(pods, document)
     status = {
@@ -59,7 +59,7 @@ def reconcile_daemon_set(here: Workloads, document: Document) -> None:
     ]
     replaces = (spec.get("updateStrategy") or {}).get("type") != "OnDelete"
     there = set[str]()
-    for item in here.owned("pods", document):
+    for item in here.controlled_objects("pods", document):
         node = item["spec"].get("nodeName", "")
         is_old = item["metadata"]["labels"].get(REVISION_HASH) != digest
         if node not in nodes or node in there or (is_old and replaces):
@@ -72,7 +72,7 @@ def reconcile_daemon_set(here: Workloads, document: Document) -> None:
             pod = here.add_pod(document, template, name, **{REVISION_HASH: digest})
             if pod is not None:
                 here.bind(pod, node)
-    pods = [element for element in here.owned("pods", document) if is_active(element)]
+    pods = [element for element in here.controlled_objects("pods", document) if is_active(element)]
     ready = sum(map(is_ready, pods))
     available = here.count_available(pods, document)
     updated = sum(element["metadata"]["labels"].get(REVISION_HASH) == digest for element in pods)
@@ -99,7 +99,10 @@ def reconcile_stateful_set(here: Workloads, document: Document) -> None:
     first = (spec.get("ordinals") or {}).get("start", 0)
     names = {f"{meta['name']}-{number}": number for number in range(first, first + wanted)}
     replaces = (spec.get("updateStrategy") or {}).get("type") != "OnDelete"
-    pods = {element["metadata"]["name"]: element for element in here.owned("pods", document)}
+    pods = {
+        element["metadata"]["name"]: element
+        for element in here.controlled_objects("pods", document)
+    }
     for name, item in sorted(pods.items(), reverse=True):
         is_old = item["metadata"]["labels"].get(REVISION_HASH) != digest
         if name not in names or (is_old and replaces) or not is_active(item):
@@ -113,7 +116,9 @@ def reconcile_stateful_set(here: Workloads, document: Document) -> None:
             }
             if here.add_pod(document, template, name, **labels) is None:
                 break
-    result = [element for element in here.owned("pods", document) if is_active(element)]
+    result = [
+        element for element in here.controlled_objects("pods", document) if is_active(element)
+    ]
     ready = sum(map(is_ready, result))
     updated = sum(not _is_outdated(element, digest) for element in result)
     status = {
@@ -143,7 +148,7 @@ def reconcile_job(here: Workloads, document: Document) -> None:
         return
     parallel = spec.get("parallelism", 1)
     wanted = spec.get("completions", 1 if "parallelism" not in spec else parallel)
-    pods = here.owned("pods", document)
+    pods = here.controlled_objects("pods", document)
     phases = [(pod.get("status") or {}).get("phase") for pod in pods]
     done, failed = phases.count("Succeeded"), phases.count("Failed")
     active = sum(map(is_active, pods))

@@ -177,7 +177,7 @@ class Workloads:
         result = self.context.table(self._kind(table))
         return result.latest(metadata.get("namespace", ""), metadata["name"])
 
-    def owned(self, table: str, owner: Document) -> list[Document]:
+    def controlled_objects(self, table: str, owner: Document) -> list[Document]:
         """Return the objects of a table that an object controls, oldest first."""
         result = self._owned.get((table, owner["metadata"]["uid"]), {})
         return sorted(result.values(), key=lambda value: value["metadata"]["creationTimestamp"])

@@ -16,7 +16,7 @@ from kapy.kube.names import Resource
 def _tracker(resource: Resource) -> Tracker:
     struct = struct_of(resource.group, resource.version, resource.kind)
     if not struct:
-        return Tracker({resource.api_version: Types.deduced()})
+        return Tracker({resource.api_version: Types.deduce()})
     zero = decoder(struct)({}, None, [])
     types = Types.of_struct(facts()["structs"], struct, zero=zero)
     return Tracker({resource.api_version: types})

@@ -25,7 +25,9 @@ def priority_class_errors(document: Document, old: Document | None) -> Iterator[
         return
     name, value = document["metadata"].get("name", ""), document.get("value", 0)
     if name.startswith(_PREFIX):
-        if why := _unknown(name, value, default=bool(document.get("globalDefault"))):
+        if why := _reason_against_system_class(
+            name, value, default=bool(document.get("globalDefault"))
+        ):
             text = "priority class names with 'system-' prefix are reserved for system use only."
             yield forbidden("metadata.name", f"{text} error: {why}")
     elif value > _HIGHEST:
@@ -39,7 +41,7 @@ def priority_class_errors(document: Document, old: Document | None) -> Iterator[
         yield FieldError("FieldValueNotSupported", "preemptionPolicy", text, FixedText.of(policy))
 
 
-def _unknown(name: str, value: int, *, default: bool) -> str:
+def _reason_against_system_class(name: str, value: int, *, default: bool) -> str:
     """Return the reason why a class is not a valid system class, "" if it is."""
     if name not in _SYSTEM:
         return f"{name} is not a known system priority class"

@@ -59,10 +59,10 @@ def binding_errors(document: Document, old: Document | None) -> list[FieldError]
     cluster = document.get("kind") == "ClusterRoleBinding"
     errors: list[FieldError] = FieldErrors()
     if role.get("apiGroup") != _GROUP:
-        errors.append(_unknown("roleRef.apiGroup", role.get("apiGroup", ""), _GROUP))
+        errors.append(_not_supported_error("roleRef.apiGroup", role.get("apiGroup", ""), _GROUP))
     kinds = ("ClusterRole",) if cluster else ("Role", "ClusterRole")
     if role.get("kind", "") not in kinds:
-        errors.append(_unknown("roleRef.kind", role.get("kind", ""), *kinds))
+        errors.append(_not_supported_error("roleRef.kind", role.get("kind", ""), *kinds))
     name = role.get("name", "")
     if not name:
         errors.append(required("roleRef.name"))
@@ -99,17 +99,19 @@ def _subject_errors(subject: Document, path: str, *, cluster: bool) -> list[Fiel
                     invalid(f"{path}.name", name, error) for error in dns_subdomain_errors(name)
                 ]
             if group:
-                errors.append(_unknown(f"{path}.apiGroup", group, ""))
+                errors.append(_not_supported_error(f"{path}.apiGroup", group, ""))
             if cluster and not subject.get("namespace"):
                 errors.append(required(f"{path}.namespace"))
         case "User" | "Group":
             if group != _GROUP:
-                errors.append(_unknown(f"{path}.apiGroup", group, _GROUP))
+                errors.append(_not_supported_error(f"{path}.apiGroup", group, _GROUP))
         case kind:
-            errors.append(_unknown(f"{path}.kind", kind, "ServiceAccount", "User", "Group"))
+            errors.append(
+                _not_supported_error(f"{path}.kind", kind, "ServiceAccount", "User", "Group")
+            )
     return errors
 
 
-def _unknown(field: str, value: str, *supported: str) -> FieldError:
+def _not_supported_error(field: str, value: str, *supported: str) -> FieldError:
     words = ", ".join(json.dumps(item) for item in supported)
     return FieldError("FieldValueNotSupported", field, f"supported values: {words}", value)

@@ -25,7 +25,7 @@ def _with_pattern(function: Callable[..., Any]) -> Function:
     """Wrap a function of a text and a pattern so that it raises CEL evaluation errors."""
 
     @wraps(function)
-    def called(text: str, pattern: str, *arguments: Any) -> Any:
+    def call(text: str, pattern: str, *arguments: Any) -> Any:
         try:
             return function(compile_pattern(pattern), text, *arguments)
         except BadPattern as error:
@@ -33,7 +33,7 @@ def _with_pattern(function: Callable[..., Any]) -> Function:
         except TooCostly:
             raise CostExceeded from None
 
-    return called
+    return call
 
 
 def _matches(text: str, pattern: str) -> bool:

@@ -56,7 +56,7 @@ def add_to(
     configs.add_index(_BY_CLUSTER, _cluster_of)
 
     def of_cluster(cluster: Key) -> Iterable[Key]:
-        results = configs.indexed(_BY_CLUSTER, str(cluster))
+        results = configs.list_by_index(_BY_CLUSTER, str(cluster))
         return [Key.of(config) for config in results]
 
     def of_changed_cluster(change: Change) -> Iterable[Key]:

@@ -111,7 +111,7 @@ async def _ignition(scope: Scope, setup: MachineSetup, *configuration: str) -> s
         return await ignition.user_data(setup, additions, *configuration)
     except (ignition.CannotRender, ignition.CannotTranslate) as error:
         # The conditions are upstream's, which do not say why.
-        recorder = scope.dependencies.runtime.events.named("kubeadmconfig-controller")
+        recorder = scope.dependencies.runtime.events.for_component("kubeadmconfig-controller")
         recorder.warning(scope.config, "BootstrapDataFailed", str(error))
         raise
 

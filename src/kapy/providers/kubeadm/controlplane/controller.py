@@ -68,7 +68,7 @@ def add_to(
         kubeconfigs=Kubeconfigs(runtime, certificates),
         external=external,
         etcd_dial=etcd_dial,
-        recorder=runtime.events.named("kubeadmcontrolplane-controller"),
+        recorder=runtime.events.for_component("kubeadmcontrolplane-controller"),
         certificate_expiry=certificate_expiry,
         factory=MachineFactory(
             runtime, external, KubeadmControlPlane.RESOURCE, KubeadmConfig.RESOURCE

@@ -78,9 +78,9 @@ def _workers(dependencies: Dependencies, plane: ControlPlane) -> list[str]:
     """The cluster's MachinePools, and its Machines that the control plane does not own."""
     cache, cluster = dependencies.runtime.cache, str(plane.cluster.key)
     ours = {machine.metadata.uid for machine in plane.machines}
-    machines = cache.informer(Machine.RESOURCE).indexed(BY_CLUSTER, cluster)
+    machines = cache.informer(Machine.RESOURCE).list_by_index(BY_CLUSTER, cluster)
     result = {
-        "MachinePools": cache.informer(MachinePool.RESOURCE).indexed(BY_CLUSTER, cluster),
+        "MachinePools": cache.informer(MachinePool.RESOURCE).list_by_index(BY_CLUSTER, cluster),
         "Machines": [machine for machine in machines if machine["metadata"]["uid"] not in ours],
     }
     return [

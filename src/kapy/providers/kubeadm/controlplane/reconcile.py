@@ -150,7 +150,7 @@ class Reconciler:
         provisioned = plane.cluster.status.initialization.infrastructure_provisioned
         if not (provisioned and endpoint_of(plane.cluster)):
             return []
-        machines = self._machines.indexed(BY_CLUSTER, str(plane.cluster.key))
+        machines = self._machines.list_by_index(BY_CLUSTER, str(plane.cluster.key))
         results = control_plane_machines(machines, plane.kcp.metadata.uid)
         client = self.dependencies.runtime.client
         plane.drafts += [Draft(client, Machine, document) for document in results.own]
