@@ -152,7 +152,7 @@ def going(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = Catalog([replace(BEFORE_CLUSTER_CREATE, deprecation=GOING)])
     modules = ("hooks.catalog", "apps.extensions", "apps.extensions.deprecations")
     for module in modules:
-        monkeypatch.setattr(f"kapy.{module}.installed", lambda: catalog)
+        monkeypatch.setattr(f"kapy.{module}.full_catalog", lambda: catalog)
 
 
 WARNED = "handler quota.ext answers BeforeClusterCreate"

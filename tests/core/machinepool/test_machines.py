@@ -36,7 +36,7 @@ async def test_machines_of_another_controller_are_left_out() -> None:
         machine("nobodys", owner="other"),
         machine("anothers", controller="other"),
     ]
-    informer = SimpleNamespace(indexed=lambda *_: machines)
+    informer = SimpleNamespace(list_by_index=lambda *_: machines)
     scope = SimpleNamespace(
         pool=read(document, MachinePool),
         namespace="default",
