@@ -28,6 +28,7 @@ FACTS = {
     "writable": "yes",
     "ports": "0016",
 }
+SILENT = HostFailure("NoAnswer", "it did not answer within 15 s")
 
 
 @dataclass
@@ -35,7 +36,8 @@ class MemoryHost:
     """One host. failure: how it does not answer. cut: whether the connection is lost `before` or
     `after` the next command, by its number. boots: the claims that have booted, and `clean` for each
     release. left: what a release cannot remove. outcome: what the boot comes to. delay: seconds
-    that each command takes. full: the scripts for which the disk has no room.
+    that each command takes. full: the scripts for which the disk has no room. lost: the scripts
+    whose next answer is lost, after which the host is silent.
     """
 
     address: str
@@ -55,6 +57,7 @@ class MemoryHost:
     commands: int = 0
     delay: float = 0.0
     full: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
     async def run(self, text: str, *arguments: str, stdin: bytes = b"", seconds: float = 30.0) -> Output:
         if self.failure is not None:
@@ -68,6 +71,9 @@ class MemoryHost:
         if cut == "before":
             raise HostFailure("NoAnswer", "the connection was lost")
         output = self._answer(text, list(arguments), stdin)
+        if any(text == script(name) for name in self.lost):
+            self.lost, self.failure = (), SILENT
+            raise SILENT
         if cut == "after":
             raise HostFailure("NoAnswer", "the connection was lost")
         return output

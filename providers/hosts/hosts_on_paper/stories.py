@@ -21,10 +21,12 @@ BOOT_DATA = b"#cloud-config\nruncmd:\n- kubeadm join --config /run/kubeadm/join.
 
 @dataclass
 class Scene:
-    """One plane, and the hosts that it reaches."""
+    """One plane, and the hosts that it reaches. version, boot_data: of its machines."""
 
     plane: RunningPlane
     dialer: MemoryDialer
+    version: str = "v1.34.0"
+    boot_data: bytes = BOOT_DATA
     hosts: dict[str, MemoryHost] = field(default_factory=dict)
 
     async def add_host(self, name: str, **spec: Any) -> MemoryHost:
@@ -45,7 +47,7 @@ class Scene:
             "apiVersion": "v1",
             "kind": "Secret",
             "metadata": named(f"{name}-data") | {"labels": labels},
-            "data": {"value": b64encode(BOOT_DATA).decode()},
+            "data": {"value": b64encode(self.boot_data).decode()},
         }
         machine = {
             "apiVersion": "cluster.x-k8s.io/v1beta2",
@@ -53,7 +55,7 @@ class Scene:
             "metadata": named(name) | {"labels": labels},
             "spec": {
                 "clusterName": "blue",
-                "version": "v1.34.0",
+                "version": self.version,
                 "bootstrap": {"dataSecretName": f"{name}-data"},
                 "infrastructureRef": reference("HostMachine", name),
             },

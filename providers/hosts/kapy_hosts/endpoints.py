@@ -260,12 +260,14 @@ def kube_vip_pod(settings: KubeVIP, address: str, port: int, version: str, *, fi
         "vip_retryperiod": "2",
         "address": address,
     }
+    # Nodes are told apart by their names: several hosts may have the same one.
+    node = {"name": "vip_nodename", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
     container = {
         "name": "kube-vip",
         "image": settings.image,
         "imagePullPolicy": "IfNotPresent",
         "args": ["manager"],
-        "env": [{"name": name, "value": value} for name, value in environment.items() if value],
+        "env": [node, *({"name": name, "value": value} for name, value in environment.items() if value)],
         "securityContext": {"capabilities": {"add": ["NET_ADMIN", "NET_RAW"], "drop": ["ALL"]}},
         "volumeMounts": [{"name": "kubeconfig", "mountPath": "/etc/kubernetes/admin.conf"}],
     }

@@ -32,12 +32,13 @@ from kapy_hosts.endpoints import Endpoints
 from kapy_hosts.hosts import REACHABLE
 from kapy_hosts.install import install_steps
 from kapy_hosts.kinds import Claim, Host, HostMachine
-from kapy_hosts.shell import HostFailure, Shell
+from kapy_hosts.shell import BROKEN, HostFailure, Shell
 
 PREFIX: Final = "hosts://"
 CLAIMED: Final = "HostClaimed"
 BOOTED: Final = "BootCompleted"
 HOST_REACHABLE: Final = "HostReachable"
+START: Final = timedelta(milliseconds=100)
 POLL: Final = timedelta(seconds=2)
 RETRY: Final = timedelta(seconds=10)
 NO_HOST_RETRY: Final = timedelta(seconds=60)
@@ -125,15 +126,16 @@ class Machines(InfraMachineProvider[HostMachine]):
         uid = claim_id(context)
         shell = await self._access.shell(host)
         progress = await remote.progress(shell, uid)
-        waiting = None
-        if progress.state == "absent":
-            waiting = await self._check_host(context, host, shell)
-        if waiting is not None:
-            return waiting
+        if progress.state == "absent" and not _may_boot(context, host):
+            return await self._check_host(context, host, shell)
         if progress.state in ("absent", "stopped"):
             steps = await self._boot_steps(context, host)
             packed = archive(steps) if progress.state == "absent" else b""
-            await remote.start_boot(shell, uid, packed)
+            try:
+                await remote.start_boot(shell, uid, packed)
+            except HostFailure as failure:
+                has_begun = failure.reason != BROKEN or (await remote.progress(shell, uid)).state != "absent"
+                return await self._report_failure(context, host, failure, has_begun=has_begun)
             progress = await remote.progress(shell, uid)
         if progress.state == "finished":
             return await self._finish_boot(context, host, shell)
@@ -148,8 +150,10 @@ class Machines(InfraMachineProvider[HostMachine]):
         message = f"running {entry or 'the first step'} (of {len(names)} steps)"
         return _waiting(conditions.false(BOOTED, "Running", message), host.metadata.name, POLL)
 
-    async def _check_host(self, context: Context, host: Host, shell: Shell) -> Waiting | None:
-        """Claim the host itself and check it, before anything is changed on it."""
+    async def _check_host(self, context: Context, host: Host, shell: Shell) -> Waiting:
+        """Claim the host itself and check it, before anything is changed on it. That a boot may have
+        begun is stored before it can, so that no lost answer gives one machine two hosts.
+        """
         uid, ignored = claim_id(context), host.spec.ignored_checks
         owner = f"{context.key.namespace}/{context.key.name}"
         await remote.claim(shell, uid, await self._access.plane(), owner)
@@ -158,7 +162,8 @@ class Machines(InfraMachineProvider[HostMachine]):
             seen, context.object.spec, context.version, ignored, control_plane=context.control_plane
         )
         if not problems:
-            return None
+            told = conditions.false(BOOTED, "Starting", "the host is checked")
+            return _waiting(told, host.metadata.name, START)
         await remote.unclaim(shell, uid)
         message = "; ".join(map(str, problems))
         return await self._passed_over(context, host, message)
@@ -170,12 +175,16 @@ class Machines(InfraMachineProvider[HostMachine]):
         self._events.warning(context.object, "HostPassedOver", told)
         return _waiting(conditions.false(CLAIMED, "PassedOver", told), None, timedelta(seconds=1))
 
-    async def _report_failure(self, context: Context, host: Host, failure: HostFailure) -> Waiting:
-        """Report a failure; a host with which nothing was done yet is left for another one."""
+    async def _report_failure(
+        self, context: Context, host: Host, failure: HostFailure, *, has_begun: bool | None = None
+    ) -> Waiting:
+        """Report a failure; a host with which nothing was done yet is left for another one. has_begun:
+        whether the boot may have begun; None if its status tells it.
+        """
         if isinstance(failure, remote.HeldByAnother):
             return await self._passed_over(context, host, str(failure))
         name = host.metadata.name
-        if not context.object.status.host:
+        if not (_may_boot(context, host) if has_begun is None else has_begun):
             # Whether the host has stored the claim is unknown: it is cleaned before it is free.
             self._claims.pass_over(claim_id(context), host, str(failure), self._now())
             await self._claims.release(self._claims.hosts.get(host.key) or host)
@@ -247,6 +256,11 @@ class Machines(InfraMachineProvider[HostMachine]):
             conditions=list(known.values()),
             status={"host": None if host is None else host.metadata.name},
         )
+
+
+def _may_boot(context: Context, host: Host) -> bool:
+    """Return whether a boot of the machine on a host may have begun, as its status tells."""
+    return context.object.status.host == host.metadata.name
 
 
 def _labels(host: Document | None) -> object:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Final, NamedTuple
 
 from kapy_hosts.checks import Observed, observed
-from kapy_hosts.shell import HostFailure, Output, Shell
+from kapy_hosts.shell import BROKEN, HostFailure, Output, Shell
 
 _SECRETS: Final = re.compile(r"\b[a-z0-9]{6}\.[a-z0-9]{16}\b|\b[0-9a-f]{64}\b")
 _HELD: Final = 91
@@ -113,4 +113,4 @@ def _check_output(output: Output, name: str) -> Output:
     if output.code == _HELD:
         raise HeldByAnother("another claim")
     said = without_secrets(output.last_lines) or "it wrote nothing"
-    raise HostFailure("Broken", f"the script {name} ended with {output.code}: {said}")
+    raise HostFailure(BROKEN, f"the script {name} ended with {output.code}: {said}")

@@ -7,9 +7,11 @@ visible in the list of processes of the host.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from kapy.client import KapyError
+
+BROKEN: Final = "Broken"
 
 
 class HostFailure(KapyError):

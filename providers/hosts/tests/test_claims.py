@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 from random import Random
 
@@ -207,6 +208,29 @@ async def test_a_slow_host_holds_up_no_other_one() -> None:
         await blue.add_machine("patient")
         assert (await blue.provisioned("patient")).status.host == "a-slow"
         assert len(slow.boots) == 1
+
+
+@pytest.mark.parametrize("script", ["progress", "claim", "facts", "boot"])
+@on_virtual_time
+async def test_a_machine_is_carried_out_by_one_host_though_the_answer_is_lost(script: str) -> None:
+    """A host that is silent before the boot can begin is left; afterwards it may run the machine."""
+    async with scene() as blue:
+        first = await blue.add_host("a-first")
+        await blue.state("a-first", "Free")
+        second = await blue.add_host("b-second")
+        await blue.state("b-second", "Free")
+        first.lost = (script,)
+        await blue.add_machine("worker")
+        if script == "boot":
+            told = await blue.plane.until(
+                HostMachine, "worker", lambda one: message(one, "HostReachable").startswith("NoAnswer")
+            )
+            assert told.status.host == "a-first"
+            await asyncio.sleep(3600)
+            first.failure = None
+        machine = await blue.provisioned("worker")
+        assert machine.status.host == ("a-first" if script == "boot" else "b-second")
+        assert [*first.boots, *second.boots] == [machine.metadata.uid]
 
 
 @pytest.mark.parametrize("step", ["claim", "boot"])

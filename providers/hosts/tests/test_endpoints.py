@@ -79,7 +79,8 @@ def test_kube_vip_has_the_rights_that_there_are(version: str, first: bool, file:
     pod = json.loads(kube_vip_pod(KubeVIP(interface="eth1"), "10.0.0.9", 6443, version, first=first))
     [volume] = pod["spec"]["volumes"]
     assert volume["hostPath"]["path"] == f"/etc/kubernetes/{file}"
-    environment = {one["name"]: one["value"] for one in pod["spec"]["containers"][0]["env"]}
+    environment = {one["name"]: one.get("value") or one["valueFrom"] for one in pod["spec"]["containers"][0]["env"]}
+    assert environment["vip_nodename"] == {"fieldRef": {"fieldPath": "spec.nodeName"}}
     assert (environment["address"], environment["vip_interface"], environment["vip_subnet"]) == (
         "10.0.0.9",
         "eth1",
