@@ -105,6 +105,8 @@ def readable(text: str | bytes) -> str | bytes:
     return text
 
 
+_TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
+"""The problem that libyaml reports if its scanner, which reads ahead, is beyond its own limit."""
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 _MAX_DIRECTIVES = 100
 _DIRECTIVES = re.compile("[\n\r\x85\u2028\u2029]%TAG")
@@ -117,6 +119,8 @@ def errors_of(source: str) -> Generator[None, None, None]:
     try:
         yield
     except yaml.MarkedYAMLError as error:
+        if error.problem == _TOO_DEEP_FOR_LIBYAML:
+            raise _too_deep(source) from None
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}: " if mark else ""
         what = error.problem or error.context or "cannot be read"
@@ -124,12 +128,16 @@ def errors_of(source: str) -> Generator[None, None, None]:
         result = f"yaml: {'' if decoded else _line_in_go(error)}{what}"
         raise YamlError(f"{_where(source)}{line}{what}", result) from None
     except RecursionError:
-        raise YamlError(f"{_where(source)}exceeded max depth", "yaml: exceeded max depth") from None
+        raise _too_deep(source) from None
     except UnsupportedValue as error:
         raise YamlError(f"{_where(source)}{error}", str(error)) from None
     except (yaml.YAMLError, ValueError) as error:
         result = " ".join(str(error).split())
         raise YamlError(f"{_where(source)}{result}", f"yaml: {result}") from None
+
+
+def _too_deep(source: str) -> YamlError:
+    return YamlError(f"{_where(source)}exceeded max depth", "yaml: exceeded max depth")
 
 
 def _line_in_go(error: yaml.MarkedYAMLError) -> str:
