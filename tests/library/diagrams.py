@@ -62,7 +62,7 @@ ORDER: Final = (
     "MachineDeployment controller",
     "MachineSet controller",
 )
-LAST: Final = ("MachineSet controller", "reconcile")
+LAST: Final = ("MachineSet controller", "begin")
 
 FONT: Final = 'font-family="sans-serif" fill="#1a1a1a"'
 WIDTH: Final = 1180
@@ -187,7 +187,7 @@ class _Trace:
         function = frame.f_code.co_name
         if not callee or not caller or callee == caller or function.startswith(("<", "__")):
             return
-        pair = caller, callee, function == "reconcile"  # its mapper comes earlier
+        pair = caller, callee, function == "begin"  # its mapper comes earlier
         if pair not in self._pairs:
             self._pairs.add(pair)
             self.calls.append(Call(caller, callee, function))

@@ -60,15 +60,15 @@ RESTRAINT: Final = (
     Mutation(
         "a paused MachineSet goes on",
         "core/machineset/reconcile.py",
-        "if is_paused(machine_set, cluster):",
-        "if False:",
+        "return report_pause(scope.machine_set, scope.cluster, scope.now)",
+        "return False",
         UNDISTURBED,
     ),
     Mutation(
         "a paused Machine is deleted",
         "core/machine/reconcile.py",
-        "if is_paused(machine, cluster):",
-        "if False:",
+        "return report_pause(scope.machine, scope.cluster, scope.now)",
+        "return False",
         UNDISTURBED,
     ),
     Mutation(
@@ -90,9 +90,9 @@ OWNERSHIP: Final = (
     ),
     Mutation(
         "a machine is not deleted in the cloud",
-        "sdk/infra_machine_controller.py",
-        "if machine_key(draft.object.metadata) is not None:",
-        "if False:",
+        "sdk/provider_reconciler.py",
+        "        if scope.owned:\n",
+        "        if False:\n",
         UNDISTURBED,
     ),
     Mutation(

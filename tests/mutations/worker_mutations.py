@@ -95,10 +95,10 @@ MACHINE_SETS: Final = (
         SETS,
     ),
     Mutation(
-        "the finalizer of a new MachineSet is not written first",
-        "core/machineset/reconcile.py",
-        "if fresh:\n        # Before",
-        "if False:\n        # Before",
+        "the finalizer of a new object is not written first",
+        "engine/reconciler.py",
+        "if added and self.saves_finalizer_first:",
+        "if False:",
         SETS,
     ),
     Mutation(

@@ -23,14 +23,18 @@ class HasConditions(Protocol):
     conditions: list[Condition]
 
 
-class Conditioned(Protocol):
-    """A typed object whose status has conditions."""
+class HasMetadata(Protocol):
+    """A typed object."""
 
     @property
     def RESOURCE(self) -> Resource: ...  # noqa: N802
 
     @property
     def metadata(self) -> ObjectMeta: ...
+
+
+class Conditioned(HasMetadata, Protocol):
+    """A typed object whose status has conditions."""
 
     @property
     def status(self) -> HasConditions: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
@@ -12,6 +12,7 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.kube import Document, Key
+from kapy.kube.meta import ObjectMeta
 from kapy.kube.names import Resource
 
 BY_CLUSTER = "cluster"
@@ -19,6 +20,20 @@ BY_PROVIDER_ID = "providerID"
 BY_NODE = "node"
 BY_REFERENCE = "reference"
 Path = tuple[str, ...]
+
+
+class _NamesCluster(Protocol):
+    cluster_name: str
+
+
+class BelongsToCluster(Protocol):
+    """A typed object whose spec names its Cluster."""
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+    @property
+    def spec(self) -> _NamesCluster: ...
 
 
 class ClusterObjects:
@@ -36,6 +51,13 @@ class ClusterObjects:
         self.machine_sets = _indexed_informer(cache, MachineSet.RESOURCE)
         self.deployments = _indexed_informer(cache, MachineDeployment.RESOURCE)
         self.pools = _indexed_informer(cache, MachinePool.RESOURCE)
+
+    def cluster_of(self, obj: BelongsToCluster) -> Cluster | None:
+        """Return the Cluster that an object names, shared with other readers; None if it does not
+        exist.
+        """
+        document = self.clusters.raw(Key(obj.metadata.namespace, obj.spec.cluster_name))
+        return None if document is None else self.clusters.decode_shared(document)
 
     def machines_of(self, cluster: Key) -> Sequence[Document]:
         """Return the Machines of a Cluster, by name."""

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
@@ -26,7 +25,6 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.machines import is_control_plane
 from kapy.api.names import ConditionType, Reason
 from kapy.conditions import false, is_true, set_condition, true
-from kapy.conditions.paused import is_paused
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.result import DONE, Result, requeue_if
@@ -49,9 +47,9 @@ from kapy.sdk.ownership import (
     machine_key,
     pool_key,
 )
-from kapy.sdk.provider_reconciler import ProviderReconciler
+from kapy.sdk.provider_reconciler import ProviderReconciler, ProviderScope
 from kapy.sdk.readiness import report_v1beta1
-from kapy.sdk.results import BootstrapData, Failed, Unchanged, Waiting
+from kapy.sdk.results import BootstrapData, Failed, Released, Unchanged, Waiting
 
 T = TypeVar("T")
 
@@ -88,7 +86,12 @@ def add_bootstrap(
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject], Generic[T]):
+Scope: TypeAlias = ProviderScope[BootstrapConfigContractObject, BootstrapContext[T]]
+
+
+class BootstrapConfigReconciler(
+    ProviderReconciler[BootstrapConfigContractObject, BootstrapContext[T]], Generic[T]
+):
     """Reconciles the bootstrap configurations of one kind."""
 
     def __init__(
@@ -107,40 +110,29 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
         self._certificates = ClusterCertificates.of(runtime)
         self._data = BootstrapSecrets(runtime)
 
-    async def reconcile(self, key: Key) -> Result:
-        """Reconcile one bootstrap configuration."""
-        document = self._objects.raw(key)
-        if document is None:
-            return DONE
-        draft = Draft(self._runtime.client, self._contract_type, document)
+    def _scope(self, draft: Draft[BootstrapConfigContractObject]) -> Scope[T] | None:
         if is_externally_managed(draft.object.metadata):
-            return DONE
+            return None
         context = self._context(draft)
-        if draft.object.deleting:
-            owned = machine_key(draft.object.metadata) or pool_key(draft.object.metadata)
-            release = partial(self._provider.reconcile_delete, context) if owned else None
-            return await self._delete_then_remove_finalizer(draft, context.owner, release)
-        if context.machine is None and context.pool is None:
-            return DONE  # core sets the owner reference, which changes the object
-        cluster = context.owner
-        if cluster is None or not self._provider.serves(document):
-            return DONE
-        if self._finalizer and self._finalizer not in draft.object.metadata.finalizers:
-            draft.object.metadata.finalizers.append(self._finalizer)
-            await draft.save()
-        result = DONE
-        if not is_paused(draft.object, cluster):
-            async with self._report_errors(draft, cluster, "FailedBootstrapData"):
-                result = await self._reconcile_normal(draft, context, cluster)
-        await self._save(draft, cluster)
-        return result
+        if not draft.object.deleting:
+            if (context.machine is None and context.pool is None) or context.owner is None:
+                return None  # core sets the owner reference, which changes the object
+            if not self._provider.serves(draft.before):
+                return None
+        owned = machine_key(draft.object.metadata) or pool_key(draft.object.metadata)
+        now = self._runtime.clock()
+        return ProviderScope(draft, now, context, context.owner, owned=owned is not None)
 
-    async def _reconcile_normal(
-        self,
-        draft: Draft[BootstrapConfigContractObject],
-        context: BootstrapContext[T],
-        cluster: Cluster,
-    ) -> Result:
+    async def _call_delete(self, scope: Scope[T]) -> Released | Waiting:
+        return await self._provider.reconcile_delete(scope.context)
+
+    async def _reconcile_normal(self, scope: Scope[T]) -> Result:
+        async with self._report_errors(scope.draft, "FailedBootstrapData"):
+            return await self._ensure_data(scope)
+
+    async def _ensure_data(self, scope: Scope[T]) -> Result:
+        draft, context, cluster = scope.draft, scope.context, scope.cluster
+        assert cluster is not None
         await self._data.keep_owned(draft.object)
         if self._is_failed(draft):
             return DONE
@@ -257,14 +249,14 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
         self._report(draft, (missing, *answer.conditions), None)
         return requeue_if(after=answer.requeue_after, because=because)
 
-    def _report_error(self, draft: Draft[BootstrapConfigContractObject], error: Exception) -> bool:
+    def _report_error(self, draft: Draft[BootstrapConfigContractObject], error: Exception) -> None:
         status = draft.object.status
         if status.initialization.data_secret_created or draft.object.deleting:
-            return super()._report_error(draft, error)
+            super()._report_error(draft, error)
+            return
         condition = failure_condition(error, ConditionType.DATA_SECRET_AVAILABLE)
         if condition is not None:
             self._report(draft, (condition,), None)
-        return condition is not None
 
     def _report(
         self,
@@ -278,7 +270,7 @@ class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject
         report_v1beta1(draft.object, legacy, types, self._runtime.clock(), counted=False)
 
     def _context(self, draft: Draft[BootstrapConfigContractObject]) -> BootstrapContext[T]:
-        contract, kind = draft.object, self._kind
+        contract, kind = draft.object, self._provider_kind
         machine, pool = self._machine(contract), self._pool(contract)
         owner = labelled_cluster(contract.metadata) or Key(contract.metadata.namespace, "")
         for item in (machine, pool):

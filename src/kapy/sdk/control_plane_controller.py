@@ -18,7 +18,7 @@ from kapy.kube.names import Resource
 from kapy.kube.version import InvalidVersion, parse_tolerant
 from kapy.sdk.control_plane import ControlPlaneContext, ControlPlaneProvider
 from kapy.sdk.control_plane_kinds import ControlPlaneContractObject, ControlPlaneStatus
-from kapy.sdk.control_plane_reconciler import ControlPlaneReconciler, unavailable
+from kapy.sdk.control_plane_reconciler import ControlPlaneReconciler, Scope, unavailable
 from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.results import ControlPlaneProvisioned, Failed, Released, Waiting
 
@@ -63,21 +63,16 @@ class HostedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         super().__init__(runtime, kind, provider, finalizer)
         self._provider = provider
 
-    async def _reconcile_normal(
-        self, draft: Draft[ControlPlaneContractObject], context: ControlPlaneContext[T]
-    ) -> Result:
-        answer = await self._provider.reconcile_normal(context)
+    async def _reconcile_control_plane(self, scope: Scope[T]) -> Result:
+        answer = await self._provider.reconcile_normal(scope.context)
         if isinstance(answer, Waiting):
-            return self._set_waiting(draft, answer, Reason.NOT_AVAILABLE)
+            return self._set_waiting(scope.draft, answer, Reason.NOT_AVAILABLE)
         if isinstance(answer, Failed):
-            return self._set_failed(draft, answer)
-        return await self._set_provisioned(draft, context, answer)
+            return self._set_failed(scope.draft, answer)
+        return await self._set_provisioned(scope.draft, scope.context, answer)
 
-    async def _call_delete(
-        self, draft: Draft[ControlPlaneContractObject], context: ControlPlaneContext[T]
-    ) -> Released | Waiting:
-        del draft
-        return await self._provider.reconcile_delete(context)
+    async def _delete_control_plane(self, scope: Scope[T]) -> Released | Waiting:
+        return await self._provider.reconcile_delete(scope.context)
 
     async def _set_provisioned(
         self,

@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
@@ -26,7 +26,6 @@ from kapy.api.embedded import APIEndpoint
 from kapy.api.names import ConditionType, Reason
 from kapy.api.wording import shorten
 from kapy.conditions import false
-from kapy.conditions.paused import is_paused
 from kapy.engine.draft import Draft
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
@@ -41,14 +40,19 @@ from kapy.sdk.control_plane_kinds import ControlPlaneContractObject
 from kapy.sdk.control_plane_watches import ControlPlaneWatches
 from kapy.sdk.kubeconfigs import Kubeconfigs
 from kapy.sdk.ownership import cluster_key, endpoint_of, is_externally_managed
-from kapy.sdk.provider_reconciler import ProviderReconciler
+from kapy.sdk.provider_reconciler import ProviderReconciler, ProviderScope
 from kapy.sdk.readiness import report_v1beta1
 from kapy.sdk.results import Endpoint, Released, Waiting
 
 T = TypeVar("T")
 
 
-class ControlPlaneReconciler(ProviderReconciler[ControlPlaneContractObject], Generic[T]):
+Scope: TypeAlias = ProviderScope[ControlPlaneContractObject, ControlPlaneContext[T]]
+
+
+class ControlPlaneReconciler(
+    ProviderReconciler[ControlPlaneContractObject, ControlPlaneContext[T]], Generic[T]
+):
     """Reconciles the control planes of one kind."""
 
     summary_condition: ClassVar[str] = ConditionType.AVAILABLE
@@ -65,80 +69,53 @@ class ControlPlaneReconciler(ProviderReconciler[ControlPlaneContractObject], Gen
         self._settings = provider
         self._certificates = ClusterCertificates.of(runtime)
         self._kubeconfigs = Kubeconfigs(runtime, self._certificates)
-        self.watches = ControlPlaneWatches(runtime, self._contract_type.RESOURCE)
+        self.watches = ControlPlaneWatches(runtime, self.kind.RESOURCE)
 
     @abstractmethod
-    async def _reconcile_normal(
-        self, draft: Draft[ControlPlaneContractObject], context: ControlPlaneContext[T]
-    ) -> Result:
+    async def _reconcile_control_plane(self, scope: Scope[T]) -> Result:
         """Reconcile a control plane whose preconditions are met."""
 
     @abstractmethod
-    async def _call_delete(
-        self, draft: Draft[ControlPlaneContractObject], context: ControlPlaneContext[T]
-    ) -> Released | Waiting:
+    async def _delete_control_plane(self, scope: Scope[T]) -> Released | Waiting:
         """Delete a control plane whose workers are gone."""
 
-    async def reconcile(self, key: Key) -> Result:
-        """Reconcile one control plane."""
-        document = self._objects.raw(key)
-        if document is None:
-            return DONE
-        draft = Draft(self._runtime.client, self._contract_type, document)
+    def _scope(self, draft: Draft[ControlPlaneContractObject]) -> Scope[T] | None:
         if is_externally_managed(draft.object.metadata):
-            return DONE
+            return None
         owner = cluster_key(draft.object.metadata)
         cluster = None if owner is None else self._clusters.get(owner)
-        if draft.object.deleting:
-            return await self._reconcile_delete(draft, owner, cluster)
-        if cluster is None or not self._settings.serves(document):
-            return DONE  # core sets the owner reference, which changes the object
-        if self._finalizer not in draft.object.metadata.finalizers:
-            draft.object.metadata.finalizers.append(self._finalizer)
-            await draft.save()
-        result = DONE
-        if not is_paused(draft.object, cluster):
-            async with self._report_errors(draft, cluster, "FailedConverge"):
-                result = await self._check_preconditions(draft, cluster)
-        await self._save(draft, cluster)
-        return result
+        serves = draft.object.deleting or self._settings.serves(draft.before)
+        if not serves or (cluster is None and not draft.object.deleting):
+            return None  # core sets the owner reference, which changes the object
+        context = self._context(draft, owner or Key("", ""), cluster)
+        owned = owner is not None
+        return ProviderScope(draft, self._runtime.clock(), context, cluster, owned=owned)
 
-    async def _check_preconditions(
-        self, draft: Draft[ControlPlaneContractObject], cluster: Cluster
-    ) -> Result:
+    async def _reconcile_normal(self, scope: Scope[T]) -> Result:
+        draft, cluster = scope.draft, scope.cluster
+        assert cluster is not None
         if self._is_failed(draft):
             return DONE
-        context = self._context(draft, cluster.key, cluster)
         infrastructure = cluster.status.initialization.infrastructure_provisioned
         if self._settings.needs_infrastructure and not infrastructure:
             return self._wait_for_watched(draft, "Waiting for the Cluster's infrastructure")
-        if not self._settings.provides_endpoint and context.endpoint is None:
+        if not self._settings.provides_endpoint and scope.context.endpoint is None:
             return self._wait_for_watched(
                 draft, "Waiting for Cluster spec.controlPlaneEndpoint to be set"
             )
-        return await self._reconcile_normal(draft, context)
+        async with self._report_errors(draft, "FailedConverge"):
+            return await self._reconcile_control_plane(scope)
 
     def _wait_for_watched(self, draft: Draft[ControlPlaneContractObject], message: str) -> Result:
         """Wait for an object that is watched, without a timer."""
         answer = Waiting(message=message, requeue_after=None)
         return self._set_waiting(draft, answer, Reason.NOT_AVAILABLE)
 
-    async def _reconcile_delete(
-        self, draft: Draft[ControlPlaneContractObject], owner: Key | None, cluster: Cluster | None
-    ) -> Result:
-        if owner is None:
-            return await self._delete_then_remove_finalizer(draft, cluster, None)
-        context = self._context(draft, owner, cluster)
-
-        async def release() -> Released | Waiting:
-            if workers := self.watches.workers(owner):
-                names = shorten(workers, 5)
-                return Waiting(
-                    message=f"Waiting for workers to be gone: {names}", requeue_after=None
-                )
-            return await self._call_delete(draft, context)
-
-        return await self._delete_then_remove_finalizer(draft, cluster, release)
+    async def _call_delete(self, scope: Scope[T]) -> Released | Waiting:
+        if workers := self.watches.workers(scope.context.cluster):
+            names = shorten(workers, 5)
+            return Waiting(message=f"Waiting for workers to be gone: {names}", requeue_after=None)
+        return await self._delete_control_plane(scope)
 
     async def _set_endpoint(
         self, draft: Draft[ControlPlaneContractObject], endpoint: Endpoint | None
@@ -190,7 +167,7 @@ class ControlPlaneReconciler(ProviderReconciler[ControlPlaneContractObject], Gen
     def _context(
         self, draft: Draft[ControlPlaneContractObject], owner: Key, cluster: Cluster | None
     ) -> ControlPlaneContext[T]:
-        contract, kind = draft.object, self._kind
+        contract, kind = draft.object, self._provider_kind
         obj: Any = draft.before if isinstance(kind, Resource) else read(draft.before, kind)
         mine = owner_reference(contract, controller=True, block_deletion=True)
         return ControlPlaneContext(

@@ -16,15 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
 from kapy.api.embedded import APIEndpoint
 from kapy.api.names import ConditionType, Reason
 from kapy.conditions import true
-from kapy.conditions.paused import is_paused
 from kapy.engine.cache import Change
 from kapy.engine.controller import Controller, own_key
 from kapy.engine.draft import Draft
@@ -41,6 +39,7 @@ from kapy.sdk.infra_cluster import ClusterContext, InfraClusterProvider
 from kapy.sdk.infra_reconciler import ControllerOptions, InfraReconciler
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer
 from kapy.sdk.ownership import cluster_key, is_externally_managed
+from kapy.sdk.provider_reconciler import ProviderScope
 from kapy.sdk.readiness import report_v1beta1
 from kapy.sdk.results import ClusterProvisioned, Endpoint, Failed, Released, Waiting
 
@@ -97,7 +96,12 @@ def add_infra_cluster(
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraClusterReconciler(InfraReconciler[InfraClusterContractObject], Generic[T]):
+Scope: TypeAlias = ProviderScope[InfraClusterContractObject, ClusterContext[T]]
+
+
+class InfraClusterReconciler(
+    InfraReconciler[InfraClusterContractObject, ClusterContext[T]], Generic[T]
+):
     """Reconciles the cluster infrastructure of one kind."""
 
     def __init__(
@@ -113,37 +117,23 @@ class InfraClusterReconciler(InfraReconciler[InfraClusterContractObject], Generi
         self._provider = provider
         self._load_balancer = load_balancer
 
-    async def reconcile(self, key: Key) -> Result:
-        """Reconcile the infrastructure of one cluster."""
-        document = self._objects.raw(key)
-        if document is None:
-            return DONE
-        if not self._provider.serves(document):
-            return DONE
-        draft = Draft(self._runtime.client, self._contract_type, document)
-        if is_externally_managed(draft.object.metadata):
-            return DONE
+    def _scope(self, draft: Draft[InfraClusterContractObject]) -> Scope[T] | None:
+        if not self._provider.serves(draft.before) or is_externally_managed(draft.object.metadata):
+            return None
         owner = cluster_key(draft.object.metadata)
         cluster = None if owner is None else self._clusters.get(owner)
-        if draft.object.deleting:
-            return await self._reconcile_delete(draft, owner, cluster)
-        if cluster is None:
-            return DONE  # core sets the owner reference, which changes the object
-        if (refused := await self._ensure_finalizer(draft, cluster)) is not None:
-            return refused
-        result = DONE
-        if not is_paused(draft.object, cluster):
-            result = await self._reconcile_normal(draft, cluster)
-        await self._save(draft, cluster)
-        return result
+        if cluster is None and not draft.object.deleting:
+            return None  # core sets the owner reference, which changes the object
+        context = self._context(draft.before, owner or Key("", ""), cluster)
+        owned = owner is not None
+        return ProviderScope(draft, self._runtime.clock(), context, cluster, owned=owned)
 
-    async def _reconcile_normal(
-        self, draft: Draft[InfraClusterContractObject], cluster: Cluster
-    ) -> Result:
+    async def _reconcile_normal(self, scope: Scope[T]) -> Result:
+        draft = scope.draft
         if self._is_failed(draft):
             return DONE
-        async with self._report_errors(draft, cluster, "FailedConverge"):
-            answer = await self._call_provider(draft, cluster)
+        async with self._report_errors(draft, "FailedConverge"):
+            answer = await self._call_provider(scope)
             self._set_status_fields(draft, answer.status)
         if isinstance(answer, Waiting):
             return self._set_waiting(draft, answer, Reason.NOT_READY)
@@ -152,14 +142,12 @@ class InfraClusterReconciler(InfraReconciler[InfraClusterContractObject], Generi
         await self._set_provisioned(draft, answer)
         return DONE
 
-    async def _call_provider(
-        self, draft: Draft[InfraClusterContractObject], cluster: Cluster
-    ) -> ClusterProvisioned | Failed | Waiting:
+    async def _call_provider(self, scope: Scope[T]) -> ClusterProvisioned | Failed | Waiting:
         try:
-            credential = await self._credential(draft, cluster)
+            credential = await self._credential(scope.draft, scope.cluster)
         except CredentialRefused as refusal:
             return refusal.result
-        context = replace(self._context(draft.before, cluster.key, cluster), credential=credential)
+        context = replace(scope.context, credential=credential)
         if self._load_balancer is None:
             return await self._provider.reconcile_normal(context)
         endpoint = await self._load_balancer.endpoint(context)
@@ -199,22 +187,13 @@ class InfraClusterReconciler(InfraReconciler[InfraClusterContractObject], Generi
         now, counted = self._runtime.clock(), not draft.object.deleting
         report_v1beta1(draft.object, legacy, types, now, counted=counted)
 
-    async def _reconcile_delete(
-        self, draft: Draft[InfraClusterContractObject], owner: Key | None, cluster: Cluster | None
-    ) -> Result:
-        release = None
-        if owner is not None:
-            release = partial(self._call_delete, draft, owner, cluster)
-        return await self._delete_then_remove_finalizer(draft, cluster, release)
-
-    async def _call_delete(
-        self, draft: Draft[InfraClusterContractObject], owner: Key, cluster: Cluster | None
-    ) -> Released | Waiting:
+    async def _call_delete(self, scope: Scope[T]) -> Released | Waiting:
+        draft = scope.draft
         try:
-            credential = await self._credential(draft, cluster)
+            credential = await self._credential(draft, scope.cluster)
         except CredentialRefused as refusal:
             return refusal.result
-        context = replace(self._context(draft.before, owner, cluster), credential=credential)
+        context = replace(scope.context, credential=credential)
         answer = await self._provider.reconcile_delete(context)
         if isinstance(answer, Released) and self._credentials is not None:
             await self._credentials.release(draft.before)
@@ -223,8 +202,8 @@ class InfraClusterReconciler(InfraReconciler[InfraClusterContractObject], Generi
     def _context(
         self, document: Document, owner: Key, cluster: Cluster | None
     ) -> ClusterContext[T]:
-        kind = self._kind
-        contract = read(document, self._contract_type)
+        kind = self._provider_kind
+        contract = read(document, self.kind)
         endpoint = contract.spec.control_plane_endpoint
         obj: Any = document if isinstance(kind, Resource) else read(document, kind)
         return ClusterContext(

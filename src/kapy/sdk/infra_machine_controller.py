@@ -20,8 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
@@ -29,7 +28,6 @@ from kapy.api.embedded import MachineAddress
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType, Label, Reason
 from kapy.conditions import false, is_true, true
-from kapy.conditions.paused import is_paused
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
@@ -50,6 +48,7 @@ from kapy.sdk.infra_reconciler import ControllerOptions, InfraReconciler
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Membership
 from kapy.sdk.ownership import cached_owner, labelled_cluster, machine_key
 from kapy.sdk.pools import Pools
+from kapy.sdk.provider_reconciler import ProviderScope
 from kapy.sdk.readiness import report, report_v1beta1
 from kapy.sdk.results import Failed, Provisioned, Released, Waiting
 
@@ -99,7 +98,12 @@ def add_infra_machine(
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generic[T]):
+Scope: TypeAlias = ProviderScope[InfraMachineContractObject, MachineContext[T]]
+
+
+class InfraMachineReconciler(
+    InfraReconciler[InfraMachineContractObject, MachineContext[T]], Generic[T]
+):
     """Reconciles the infrastructure machines of one kind."""
 
     def __init__(
@@ -119,60 +123,40 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
         self._members = members
         self._pools = Pools(runtime)
 
-    async def reconcile(self, key: Key) -> Result:
-        """Reconcile one infrastructure machine."""
-        document = self._objects.raw(key)
-        if document is None:
-            return DONE
-        if not self._provider.serves(document):
-            return DONE
-        draft = Draft(self._runtime.client, self._contract_type, document)
+    def _scope(self, draft: Draft[InfraMachineContractObject]) -> Scope[T] | None:
+        if not self._provider.serves(draft.before):
+            return None
         machine = self._machine(draft.object)
         cluster = self._cluster(draft.object, machine)
-        if draft.object.deleting:
-            return await self._reconcile_delete(draft, machine, cluster)
-        if machine is None or cluster is None:
-            return DONE  # core sets the owner reference, which changes the object
-        if (refused := await self._ensure_finalizer(draft, cluster)) is not None:
-            return refused
-        result = DONE
-        if not is_paused(draft.object, cluster):
-            context = self._context(draft.before, machine, cluster)
-            if reason := self._blocking_reason(draft, machine, cluster):
-                # Machine, Cluster and Secret are watched.
-                self._set_not_started(draft, context, reason)
-                return await self._save_or_delay(draft, cluster)
-            result = await self._reconcile_normal(draft, context, machine, cluster)
-        await self._save(draft, cluster)
-        return result
+        if (machine is None or cluster is None) and not draft.object.deleting:
+            return None  # core sets the owner reference, which changes the object
+        context = self._context(draft.before, machine, cluster)
+        owned = machine_key(draft.object.metadata) is not None
+        return ProviderScope(draft, self._runtime.clock(), context, cluster, owned=owned)
 
-    def _blocking_reason(
-        self, draft: Draft[InfraMachineContractObject], machine: Machine, cluster: Cluster
-    ) -> str | None:
-        """Return what the machine waits for before the provider is asked."""
-        if self._is_failed(draft):
-            return None
+    def _blocking_reason(self, machine: Machine, cluster: Cluster) -> str:
+        """Return what the machine waits for before the provider is called; "" for nothing."""
         has_data = machine.spec.bootstrap.data_secret_name is not None
         worker = Label.CONTROL_PLANE not in machine.metadata.labels
         return blocking_reason(cluster, has_data=has_data, worker=worker)
 
-    async def _reconcile_normal(
-        self,
-        draft: Draft[InfraMachineContractObject],
-        context: MachineContext[T],
-        machine: Machine,
-        cluster: Cluster,
-    ) -> Result:
+    async def _reconcile_normal(self, scope: Scope[T]) -> Result:
+        draft, context, machine = scope.draft, scope.context, scope.context.machine
+        assert machine is not None
+        assert scope.cluster is not None
         if self._is_failed(draft):
             return DONE
+        if reason := self._blocking_reason(machine, scope.cluster):
+            scope.blocked = True
+            self._set_not_started(draft, context, reason)
+            return DONE  # Machine, Cluster and Secret are watched
         try:
             context = await self._add_bootstrap_data(context, machine)
         except NotYet:
             self._set_not_started(draft, context, Reason.WAITING_FOR_BOOTSTRAP_DATA)
-            await self._save(draft, cluster)
             raise
-        async with self._report_errors(draft, cluster, "FailedConverge"):
-            answer = await self._call_provider(draft, context, cluster)
+        async with self._report_errors(draft, "FailedConverge"):
+            answer = await self._call_provider(scope, context)
             if isinstance(answer, Waiting):
                 return self._set_waiting(draft, answer, Reason.NOT_READY)
             if isinstance(answer, Failed):
@@ -180,10 +164,10 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
             return await self._set_provisioned(draft, context, answer)
 
     async def _call_provider(
-        self, draft: Draft[InfraMachineContractObject], context: MachineContext[T], cluster: Cluster
+        self, scope: Scope[T], context: MachineContext[T]
     ) -> Provisioned | Failed | Waiting:
         try:
-            credential = await self._credential(draft, cluster)
+            credential = await self._credential(scope.draft, scope.cluster)
         except CredentialRefused as refusal:
             return refusal.result
         return await self._provider.reconcile_normal(replace(context, credential=credential))
@@ -243,31 +227,14 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
         self._report(draft, answer.conditions, true(ConditionType.READY, Reason.READY))
         return requeue_if(after=answer.requeue_after, because=answer.requeue_reason)
 
-    async def _reconcile_delete(
-        self,
-        draft: Draft[InfraMachineContractObject],
-        machine: Machine | None,
-        cluster: Cluster | None,
-    ) -> Result:
-        release = None
-        if machine_key(draft.object.metadata) is not None:
-            context = self._context(draft.before, machine, cluster)
-            release = partial(self._call_delete, draft, context, cluster)
-        return await self._delete_then_remove_finalizer(draft, cluster, release)
-
-    async def _call_delete(
-        self,
-        draft: Draft[InfraMachineContractObject],
-        context: MachineContext[T],
-        cluster: Cluster | None,
-    ) -> Released | Waiting:
+    async def _call_delete(self, scope: Scope[T]) -> Released | Waiting:
         try:
-            context = replace(context, credential=await self._credential(draft, cluster))
+            credential = await self._credential(scope.draft, scope.cluster)
         except CredentialRefused as refusal:
             return refusal.result
-        return await self._members.leave(
-            context, draft.object
-        ) or await self._provider.reconcile_delete(context)
+        context = replace(scope.context, credential=credential)
+        left = await self._members.leave(context, scope.draft.object)
+        return left or await self._provider.reconcile_delete(context)
 
     def _report(
         self,
@@ -285,7 +252,7 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
     def _context(
         self, document: Document, machine: Machine | None, cluster: Cluster | None
     ) -> MachineContext[T]:
-        metadata, key, kind = document["metadata"], Key.of(document), self._kind
+        metadata, key, kind = document["metadata"], Key.of(document), self._provider_kind
         labels = metadata.get("labels") or {}
         owner = Key(key.namespace, labels.get(Label.CLUSTER_NAME, ""))
         if machine is not None:
@@ -303,7 +270,7 @@ class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generi
             failure_domain="" if machine is None else machine.spec.failure_domain,
             last_conditions={
                 condition.type: condition
-                for condition in read(document, self._contract_type).status.conditions
+                for condition in read(document, self.kind).status.conditions
             },
             owned=self._owned_objects(document, owner.name),
         )

@@ -16,15 +16,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machines import is_externally_scaled
 from kapy.api.names import ConditionType, Reason
 from kapy.conditions import true
-from kapy.conditions.paused import is_paused
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
@@ -44,6 +42,7 @@ from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolCon
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
 from kapy.sdk.infra_reconciler import ControllerOptions, InfraReconciler
 from kapy.sdk.ownership import labelled_cluster, pool_key
+from kapy.sdk.provider_reconciler import ProviderScope
 from kapy.sdk.results import Failed, PoolProvisioned, Released, Waiting
 
 T = TypeVar("T")
@@ -87,7 +86,12 @@ def add_infra_machine_pool(
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject], Generic[T]):
+Scope: TypeAlias = ProviderScope[InfraMachinePoolContractObject, MachinePoolContext[T]]
+
+
+class InfraMachinePoolReconciler(
+    InfraReconciler[InfraMachinePoolContractObject, MachinePoolContext[T]], Generic[T]
+):
     """Reconciles the machine pools of one kind."""
 
     def __init__(
@@ -104,34 +108,23 @@ class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject]
         self._pools = runtime.cache.informer(MachinePool)
         self._bootstrap = bootstrap
 
-    async def reconcile(self, key: Key) -> Result:
-        """Reconcile one infrastructure machine pool."""
-        document = self._objects.raw(key)
-        if document is None:
-            return DONE
-        if not self._provider.serves(document):
-            return DONE
-        draft = Draft(self._runtime.client, self._contract_type, document)
+    def _scope(self, draft: Draft[InfraMachinePoolContractObject]) -> Scope[T] | None:
+        if not self._provider.serves(draft.before):
+            return None
         owner = pool_key(draft.object.metadata)
         pool = None if owner is None else self._pools.get(owner)
         cluster = self._cluster(draft.object, pool)
-        if draft.object.deleting:
-            return await self._reconcile_delete(draft, pool, cluster)
-        if pool is None or cluster is None:
-            return DONE  # core sets the owner reference, which changes the object
-        paused, result = is_paused(draft.object, cluster), DONE
-        if not paused:
-            draft.object.status.infrastructure_machine_kind = self._provider.machine_kind
-        if (refused := await self._ensure_finalizer(draft, cluster)) is not None:
-            return refused
-        if not paused:
-            result = await self._reconcile_normal(draft, pool, cluster)
-        await self._save(draft, cluster)
-        return result
+        if (pool is None or cluster is None) and not draft.object.deleting:
+            return None  # core sets the owner reference, which changes the object
+        context = self._context(draft.before, pool, cluster)
+        owned = owner is not None
+        return ProviderScope(draft, self._runtime.clock(), context, cluster, owned=owned)
 
-    async def _reconcile_normal(
-        self, draft: Draft[InfraMachinePoolContractObject], pool: MachinePool, cluster: Cluster
-    ) -> Result:
+    async def _reconcile_normal(self, scope: Scope[T]) -> Result:
+        draft, cluster, pool = scope.draft, scope.cluster, scope.context.pool
+        assert pool is not None
+        assert cluster is not None
+        draft.object.status.infrastructure_machine_kind = self._provider.machine_kind
         if self._is_failed(draft):
             return DONE
         secret = pool.spec.template.spec.bootstrap.data_secret_name
@@ -143,15 +136,10 @@ class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject]
             required = self._provider.needs_bootstrap_data
             results = await self._bootstrap.read(key, required=required)
         except NotYet:
-            reason = Reason.WAITING_FOR_BOOTSTRAP_DATA
-            self._report(draft, (), not_started(reason))
-            await self._save(draft, cluster)
+            self._report(draft, (), not_started(Reason.WAITING_FOR_BOOTSTRAP_DATA))
             raise
-        context = self._context(draft.before, pool, cluster)
-        async with self._report_errors(draft, cluster, "FailedConverge"):
-            answer = await self._call_provider(
-                draft, replace(context, bootstrap_data=results.data), cluster
-            )
+        async with self._report_errors(draft, "FailedConverge"):
+            answer = await self._call_provider(scope, results.data)
             if isinstance(answer, Waiting):
                 return self._set_waiting(draft, answer, Reason.NOT_READY)
             if isinstance(answer, Failed):
@@ -159,16 +147,14 @@ class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject]
             return await self._set_provisioned(draft, answer)
 
     async def _call_provider(
-        self,
-        draft: Draft[InfraMachinePoolContractObject],
-        context: MachinePoolContext[T],
-        cluster: Cluster,
+        self, scope: Scope[T], data: bytes
     ) -> PoolProvisioned | Failed | Waiting:
         try:
-            credential = await self._credential(draft, cluster)
+            credential = await self._credential(scope.draft, scope.cluster)
         except CredentialRefused as refusal:
             return refusal.result
-        return await self._provider.reconcile_normal(replace(context, credential=credential))
+        context = replace(scope.context, bootstrap_data=data, credential=credential)
+        return await self._provider.reconcile_normal(context)
 
     async def _set_provisioned(
         self, draft: Draft[InfraMachinePoolContractObject], answer: PoolProvisioned
@@ -186,35 +172,17 @@ class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject]
         self._report(draft, answer.conditions, true(ConditionType.READY, Reason.READY))
         return requeue_if(after=answer.requeue_after, because=answer.requeue_reason)
 
-    async def _reconcile_delete(
-        self,
-        draft: Draft[InfraMachinePoolContractObject],
-        pool: MachinePool | None,
-        cluster: Cluster | None,
-    ) -> Result:
-        release = None
-        if pool_key(draft.object.metadata) is not None:
-            release = partial(
-                self._call_delete, draft, self._context(draft.before, pool, cluster), cluster
-            )
-        return await self._delete_then_remove_finalizer(draft, cluster, release)
-
-    async def _call_delete(
-        self,
-        draft: Draft[InfraMachinePoolContractObject],
-        context: MachinePoolContext[T],
-        cluster: Cluster | None,
-    ) -> Released | Waiting:
+    async def _call_delete(self, scope: Scope[T]) -> Released | Waiting:
         try:
-            credential = await self._credential(draft, cluster)
+            credential = await self._credential(scope.draft, scope.cluster)
         except CredentialRefused as refusal:
             return refusal.result
-        return await self._provider.reconcile_delete(replace(context, credential=credential))
+        return await self._provider.reconcile_delete(replace(scope.context, credential=credential))
 
     def _context(
         self, document: Document, pool: MachinePool | None, cluster: Cluster | None
     ) -> MachinePoolContext[T]:
-        key, kind, contract = Key.of(document), self._kind, read(document, self._contract_type)
+        key, kind, contract = Key.of(document), self._provider_kind, read(document, self.kind)
         obj: Any = document if isinstance(kind, Resource) else read(document, kind)
         owner = labelled_cluster(contract.metadata) or Key(key.namespace, "")
         context: MachinePoolContext[T] = MachinePoolContext(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kapy.api.cluster import Cluster
 from kapy.api.names import Reason
@@ -20,9 +20,10 @@ from kapy.sdk.contract_objects import ContractObject
 from kapy.sdk.credential_types import CREDENTIALS_AVAILABLE, Credential, CredentialRefused
 from kapy.sdk.credentials_of_tenants import TenantCredentials
 from kapy.sdk.owned_objects import OwnedKinds, OwnedObjects
-from kapy.sdk.provider_reconciler import ProviderReconciler
+from kapy.sdk.provider_reconciler import ProviderReconciler, ProviderScope
 
 L = TypeVar("L", bound=ContractObject)
+C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class ControllerOptions:
     credentials: TenantCredentials | None = None
 
 
-class InfraReconciler(ProviderReconciler[L]):
+class InfraReconciler(ProviderReconciler[L, C], Generic[L, C]):
     """The objects of one kind of infrastructure."""
 
     def __init__(
@@ -55,25 +56,29 @@ class InfraReconciler(ProviderReconciler[L]):
         """Enqueue the owners of changed objects."""
         self._owned_kinds.attach(controller)
 
-    async def _ensure_finalizer(self, draft: Draft[L], cluster: Cluster) -> Result | None:
-        """Store the finalizer; return a Result if the reconcile has to end. An object that never
-        had a credential created nothing, so it gets no finalizer.
+    async def begin(self, draft: Draft[L]) -> ProviderScope[L, C] | Result:
+        """Return the scope. An object that never had a credential has created nothing: it gets no
+        finalizer, and reports that it waits.
         """
-        finalizers = draft.object.metadata.finalizers
-        if self._finalizer in finalizers:
-            return None
-        if self._credentials is not None:
-            if is_paused(draft.object, cluster):
-                return None
-            try:
-                await self._credentials.of(draft.before, cluster, keep=False)
-            except CredentialRefused as refusal:
-                result = self._set_waiting(draft, refusal.result, Reason.NOT_READY)
-                await self._save(draft, cluster)
-                return result
-        finalizers.append(self._finalizer)
-        await draft.save()
-        return None
+        scope = await super().begin(draft)
+        if isinstance(scope, Result) or self._credentials is None or not self.may_own(scope):
+            return scope
+        if draft.object.deleting or self.finalizer in draft.object.metadata.finalizers:
+            return scope
+        try:
+            await self._credentials.of(draft.before, scope.cluster, keep=False)
+        except CredentialRefused as refusal:
+            result = self._set_waiting(draft, refusal.result, Reason.NOT_READY)
+            self.set_status(scope)
+            await draft.save()
+            return result
+        return scope
+
+    def may_own(self, scope: ProviderScope[L, C]) -> bool:
+        """Return whether the object may get the finalizer: not while it is paused and credentials
+        decide, which are not read meanwhile.
+        """
+        return self._credentials is None or not is_paused(scope.draft.object, scope.cluster)
 
     async def _credential(self, draft: Draft[L], cluster: Cluster | None) -> Credential | None:
         """Return the credential of an object, and report it in a condition. Raises

@@ -15,9 +15,8 @@ Upstream's document: `contracts/ipam.md`. In this order:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from ipaddress import ip_address
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from msgspec import field
 
@@ -40,7 +39,7 @@ from kapy.sdk.ipam import AddressClaimContext, Allocated, Exhausted, IPAMProvide
 from kapy.sdk.ipam_addresses import Addresses, pool_name
 from kapy.sdk.ipam_pools import AddressPools
 from kapy.sdk.ipam_watches import ClaimWatches
-from kapy.sdk.provider_reconciler import ProviderReconciler
+from kapy.sdk.provider_reconciler import ProviderReconciler, ProviderScope
 from kapy.sdk.readiness import in_v1beta1
 from kapy.sdk.results import Released, Waiting
 
@@ -89,7 +88,10 @@ class ClaimContractObject(ContractObject, kw_only=True):
     status: ClaimStatus = field(default_factory=ClaimStatus)
 
 
-class ClaimReconciler(ProviderReconciler[ClaimContractObject], Generic[P]):
+Scope: TypeAlias = ProviderScope[ClaimContractObject, IPAddressClaim]
+
+
+class ClaimReconciler(ProviderReconciler[ClaimContractObject, IPAddressClaim], Generic[P]):
     """Reconciles the claims of one kind of pools."""
 
     def __init__(
@@ -105,35 +107,32 @@ class ClaimReconciler(ProviderReconciler[ClaimContractObject], Generic[P]):
         self._pools = pools
         self._addresses = addresses
 
-    async def reconcile(self, key: Key) -> Result:
-        """Reconcile one claim."""
-        document = self._objects.raw(key)
-        if document is None:
-            return DONE
-        draft = Draft(self._runtime.client, self._contract_type, document)
+    def _scope(self, draft: Draft[ClaimContractObject]) -> Scope | None:
         if not self._pools.serves(draft.object.spec.pool_ref):
-            return DONE
+            return None
         named = _cluster_of(draft.object)
         cluster = None if named is None else self._clusters.get(named)
-        if draft.object.deleting:
-            return await self._reconcile_delete(draft, cluster)
-        if named is not None and cluster is None:
-            return DONE  # the Cluster is watched
-        result = DONE
-        if not _is_paused(draft.object, cluster):
-            if self._finalizer not in draft.object.metadata.finalizers:
-                draft.object.metadata.finalizers.append(self._finalizer)
-                await draft.save()
-            result = await self._reconcile_normal(draft, cluster)
-        await self._save(draft, cluster)
-        return result
-
-    async def _reconcile_normal(
-        self, draft: Draft[ClaimContractObject], cluster: Cluster | None
-    ) -> Result:
+        if named is not None and cluster is None and not draft.object.deleting:
+            return None  # the Cluster is watched
         claim = read(draft.before, IPAddressClaim)
+        return ProviderScope(draft, self._runtime.clock(), claim, cluster)
+
+    def may_own(self, scope: Scope) -> bool:
+        return not _is_paused(scope.draft.object, scope.cluster)
+
+    def pause(self, scope: Scope) -> bool:
+        """Return whether the claim is paused. This contract also honours the annotation of the
+        Cluster.
+        """
+        if _is_paused(scope.draft.object, scope.cluster):
+            self.set_status(scope)
+            return True
+        return False
+
+    async def _reconcile_normal(self, scope: Scope) -> Result:
+        draft, claim = scope.draft, scope.context
         key = self._pools.key_of(claim.spec.pool_ref, claim.key)
-        async with self._pools.lock(key), self._report_errors(draft, cluster, "FailedAllocate"):
+        async with self._pools.lock(key), self._report_errors(draft, "FailedAllocate"):
             pool = self._pools.raw(key)
             if pool is None:
                 return self._set_unavailable(
@@ -145,7 +144,7 @@ class ClaimReconciler(ProviderReconciler[ClaimContractObject], Generic[P]):
                     because = f"{self._pools.kind} {key} is being deleted"
                     return self._set_unavailable(draft, POOL_NOT_READY, because)
                 await self._pools.protect(key)
-                answer = await self._call_provider(claim, pool, cluster)
+                answer = await self._call_provider(claim, pool, scope.cluster)
                 if isinstance(answer, Exhausted):
                     return self._set_unavailable(draft, POOL_EXHAUSTED, answer.message)
                 if isinstance(answer, Waiting):
@@ -184,24 +183,10 @@ class ClaimReconciler(ProviderReconciler[ClaimContractObject], Generic[P]):
         for beta1_condition in in_v1beta1([] if ready is None else [ready]):
             v1beta1.set_condition(legacy, beta1_condition, self._runtime.clock())
 
-    async def _reconcile_delete(
-        self, draft: Draft[ClaimContractObject], cluster: Cluster | None
-    ) -> Result:
-        if self._finalizer not in draft.object.metadata.finalizers:
-            return DONE
-        if _is_paused(draft.object, cluster):
-            await self._save(draft, cluster)
-            return DONE
-        claim = read(draft.before, IPAddressClaim)
-        return await self._delete_then_remove_finalizer(
-            draft, cluster, partial(self._call_free, claim, cluster)
-        )
-
-    async def _call_free(
-        self, claim: IPAddressClaim, cluster: Cluster | None
-    ) -> Released | Waiting:
+    async def _call_delete(self, scope: Scope) -> Released | Waiting:
+        claim = scope.context
         pool = self._pools.raw(self._pools.key_of(claim.spec.pool_ref, claim.key))
-        answer = await self._provider.free(self._context(claim, pool, cluster))
+        answer = await self._provider.free(self._context(claim, pool, scope.cluster))
         if isinstance(answer, Waiting) or await self._addresses.remove(claim):
             return answer
         return Waiting(message="the IPAddress is not gone yet", requeue_after=None)

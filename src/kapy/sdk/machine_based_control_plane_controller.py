@@ -42,7 +42,7 @@ from kapy.sdk.control_plane_kinds import (
 )
 from kapy.sdk.control_plane_loop import control_plane_machines
 from kapy.sdk.control_plane_machine_selection import creation_time
-from kapy.sdk.control_plane_reconciler import ControlPlaneReconciler, unavailable
+from kapy.sdk.control_plane_reconciler import ControlPlaneReconciler, Scope, unavailable
 from kapy.sdk.control_plane_status import progress_conditions, set_machine_counters
 from kapy.sdk.control_plane_steady_state import SteadyStateCache
 from kapy.sdk.control_plane_watches import BY_CLUSTER
@@ -143,7 +143,7 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         super().__init__(runtime, kind, provider, finalizer, MachineControlPlaneContractObject)
         self._provider = provider
         self._machines = runtime.cache.informer(Machine.RESOURCE)
-        self._tools = LoopTools(runtime, external, provider, self._contract_type.RESOURCE)
+        self._tools = LoopTools(runtime, external, provider, self.kind.RESOURCE)
         self._counts_at_start: dict[Key, int] = {}
         self.steady_states = SteadyStateCache[SteadyState]()
 
@@ -155,7 +155,7 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         if state is not None and await self._is_unchanged(state):
             return state.remaining(self._runtime.clock())
         result = await super().reconcile(key)
-        if self._objects.raw(key) is None:
+        if self._informer.raw(key) is None:
             states.forget(key)
             self._counts_at_start.pop(key, None)
         return result
@@ -174,9 +174,8 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
             return False
         return observed == state.observed and not outdated
 
-    async def _reconcile_normal(
-        self, draft: Draft[ControlPlaneContractObject], context: ControlPlaneContext[T]
-    ) -> Result:
+    async def _reconcile_control_plane(self, scope: Scope[T]) -> Result:
+        draft, context = scope.draft, scope.context
         plane = _plane(draft)
         loop = await self._loop(draft, context)
         await loop.run()
@@ -198,15 +197,13 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         request = requeue_if(after=observed.requeue_after, because=observed.requeue_reason)
         return result.earlier_of(request)
 
-    async def _call_delete(
-        self, draft: Draft[ControlPlaneContractObject], context: ControlPlaneContext[T]
-    ) -> Released | Waiting:
-        loop = await self._loop(draft, context)
+    async def _delete_control_plane(self, scope: Scope[T]) -> Released | Waiting:
+        loop = await self._loop(scope.draft, scope.context)
         if not loop.machines:
             return await self._provider.reconcile_delete(loop.context)
         if errors := await loop.delete_all():
             raise errors[0]
-        _plane(draft).status.replicas = len(loop.machines)
+        _plane(scope.draft).status.replicas = len(loop.machines)
         names = shorten(sorted(machine.metadata.name for machine in loop.machines), 5)
         return Waiting(message=f"Waiting for Machines to be gone: {names}", requeue_after=None)
 

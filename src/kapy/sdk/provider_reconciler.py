@@ -1,10 +1,16 @@
-"""The shared steps of all provider controllers: call, wait, delete, write."""
+"""The shared steps of all provider controllers: call, wait, delete, write.
+
+`kapy.engine.reconciler` has the order of the steps.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import structs, to_builtins
 
@@ -12,9 +18,10 @@ from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
 from kapy.api.names import ConditionType, Reason
 from kapy.conditions import false, set_condition
-from kapy.conditions.paused import is_paused, paused_condition
-from kapy.conditions.status_delay import StatusDelay
+from kapy.conditions.paused import paused_condition, report_pause
 from kapy.engine.draft import Draft
+from kapy.engine.phases import Phase
+from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result, requeue_if
 from kapy.engine.runtime import Runtime
 from kapy.kube.names import Resource
@@ -24,10 +31,27 @@ from kapy.sdk.readiness import report
 from kapy.sdk.results import Failed, Released, StatusFields, Waiting
 
 L = TypeVar("L", bound=ContractObject)
-Deletion: TypeAlias = Callable[[], Awaitable[Released | Waiting]]
+C = TypeVar("C")
 
 
-class ProviderReconciler(Generic[L]):
+@dataclass(slots=True)
+class ProviderScope(Generic[L, C]):
+    """One object of a provider.
+
+    context: the provider's input. cluster: None if it is gone. owned: whether core has set the
+    owner reference; without it the provider was never called. blocked: whether the provider was not
+    called because another object is awaited.
+    """
+
+    draft: Draft[L]
+    now: datetime
+    context: C
+    cluster: Cluster | None
+    owned: bool = True
+    blocked: bool = False
+
+
+class ProviderReconciler(Reconciler[L, ProviderScope[L, C]], Generic[L, C]):
     """The objects of one kind. kind: the provider's Struct, or its Resource for documents.
     contract: its contract fields. summary_condition: the condition that core reads.
     """
@@ -38,44 +62,67 @@ class ProviderReconciler(Generic[L]):
         self, runtime: Runtime, kind: type[Any] | Resource, contract: type[L], finalizer: str
     ) -> None:
         resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-        self._kind = kind
-        self._contract_type = contract_object_of(resource, contract)
-        self._finalizer = finalizer
+        objects = runtime.cache.informer(resource)
+        contract_type = contract_object_of(resource, contract)
+        super().__init__(contract_type, objects, runtime.client, finalizer)
+        self._provider_kind = kind
         self._runtime = runtime
         self._events = runtime.events.for_component(f"{resource.kind.lower()}-controller")
-        self._objects = runtime.cache.informer(resource)
         self._clusters = runtime.cache.informer(Cluster)
-        self._delayed_statuses = StatusDelay()
 
-    async def _delete_then_remove_finalizer(
-        self, draft: Draft[L], cluster: Cluster | None, delete: Deletion | None
-    ) -> Result:
-        """Handle a deletion: release the infrastructure, then remove the finalizer.
+    @abstractmethod
+    def _scope(self, draft: Draft[L]) -> ProviderScope[L, C] | None:
+        """Return the scope; None for an object of others, or one that waits for a watched one."""
 
-        release: calls the provider; None if the object was never owned: nothing was created.
+    @abstractmethod
+    async def _reconcile_normal(self, scope: ProviderScope[L, C]) -> Result:
+        """Call the provider, and report its answer."""
+
+    @abstractmethod
+    async def _call_delete(self, scope: ProviderScope[L, C]) -> Released | Waiting:
+        """Call the provider to delete what it has created."""
+
+    async def begin(self, draft: Draft[L]) -> ProviderScope[L, C] | Result:
+        if draft.object.deleting and self.finalizer not in draft.object.metadata.finalizers:
+            return DONE
+        return self._scope(draft) or DONE
+
+    def pause(self, scope: ProviderScope[L, C]) -> bool:
+        """Return whether the object is paused. The deletion of one that is not owned goes on:
+        nothing was created for it.
         """
-        finalizers = draft.object.metadata.finalizers
-        if self._finalizer not in finalizers:
-            return DONE
+        if scope.draft.object.deleting and not scope.owned:
+            return False
+        return report_pause(scope.draft.object, scope.cluster, scope.now)
+
+    def phases(self, scope: ProviderScope[L, C]) -> Sequence[Phase[ProviderScope[L, C]]]:
+        deleting = scope.draft.object.deleting
+        return (self._reconcile_delete if deleting else self._reconcile_normal,)
+
+    async def _reconcile_delete(self, scope: ProviderScope[L, C]) -> Result:
+        """Release the infrastructure, then remove the finalizer."""
         answer: Released | Waiting = Released()
-        if delete is not None:
-            if is_paused(draft.object, cluster):
-                await self._save(draft, cluster)
-                return DONE
-            async with self._report_errors(draft, cluster, "FailedRelease"):
-                answer = await delete()
-        if isinstance(answer, Released):
-            finalizers.remove(self._finalizer)
-            await draft.save()
-            return DONE
-        result = self._set_waiting(draft, answer, Reason.DELETING)
-        await self._save(draft, cluster)
-        return result
+        if scope.owned:
+            async with self._report_errors(scope.draft, "FailedRelease"):
+                answer = await self._call_delete(scope)
+        if isinstance(answer, Waiting):
+            return self._set_waiting(scope.draft, answer, Reason.DELETING)
+        scope.draft.object.metadata.finalizers.remove(self.finalizer)
+        return DONE
+
+    def delays_status(self, scope: ProviderScope[L, C]) -> bool:
+        return scope.blocked
+
+    def set_status(self, scope: ProviderScope[L, C]) -> Result:
+        obj = scope.draft.object
+        set_condition(obj, paused_condition(obj, scope.cluster), scope.now)
+        return DONE
+
+    def set_observed_generation(self, _scope: ProviderScope[L, C]) -> None:
+        """Do nothing: no contract has such a field."""
 
     @asynccontextmanager
-    async def _report_errors(
-        self, draft: Draft[L], cluster: Cluster | None, reason: str
-    ) -> AsyncIterator[None]:
+    async def _report_errors(self, draft: Draft[L], reason: str) -> AsyncIterator[None]:
         """Report errors of a provider in an Event (with that reason) and in the summary condition
         while it runs; they are raised through, so that the controller backs off.
         """
@@ -83,16 +130,14 @@ class ProviderReconciler(Generic[L]):
             with record_failures(self._events, draft.before, reason):
                 yield
         except Exception as error:
-            if self._report_error(draft, error):
-                await self._save(draft, cluster)
+            self._report_error(draft, error)
             raise
 
-    def _report_error(self, draft: Draft[L], error: Exception) -> bool:
-        """Report that the provider failed; return False if the error is not worth reporting."""
+    def _report_error(self, draft: Draft[L], error: Exception) -> None:
+        """Report that the provider failed, unless the error is not worth reporting."""
         condition = failure_condition(error, self.summary_condition)
         if condition is not None:
             self._report(draft, (), condition)
-        return condition is not None
 
     def _set_waiting(self, draft: Draft[L], answer: Waiting, reason: str) -> Result:
         self._set_status_fields(draft, answer.status)
@@ -135,17 +180,3 @@ class ProviderReconciler(Generic[L]):
     ) -> None:
         """Write the reported conditions; ready: the summary condition if there are none."""
         report(draft.object, conditions, ready, self._runtime.clock(), self.summary_condition)
-
-    async def _save_or_delay(self, draft: Draft[L], cluster: Cluster | None) -> Result:
-        """Write the object as `_save` does, or return when to do so if the change is minor."""
-        now = self._runtime.clock()
-        set_condition(draft.object, paused_condition(draft.object, cluster), now)
-        wait = self._delayed_statuses.wait(draft, now)
-        if wait is DONE:
-            await draft.save()
-        return wait
-
-    async def _save(self, draft: Draft[L], cluster: Cluster | None) -> None:
-        paused = paused_condition(draft.object, cluster)
-        set_condition(draft.object, paused, self._runtime.clock())
-        await draft.save()

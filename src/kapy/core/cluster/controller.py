@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from functools import partial
 from typing import Any, Final
 
 from kapy.api.cluster_class import ClusterClass
@@ -20,7 +19,7 @@ from kapy.contract.cluster_objects import (
 )
 from kapy.contract.external import External
 from kapy.contract.predicates import unblocking_only
-from kapy.core.cluster.reconcile import reconcile
+from kapy.core.cluster.reconcile import ClusterReconciler
 from kapy.core.cluster.scope import Tools
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, Mapper
@@ -59,7 +58,7 @@ def add_to(
         has_delete_hooks=gates.runtime_sdk and gates.cluster_topology,
     )
     clusters = runtime.cache.informer(objects.clusters.resource)
-    controller = Controller("cluster", partial(reconcile, tools))
+    controller = Controller("cluster", ClusterReconciler(tools).reconcile)
     unhurried = debounce_for(clusters)
     controller.watch(clusters, on_create_or_delete)
     controller.watch(clusters, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)

@@ -15,7 +15,6 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.names import Label
 from kapy.client.client import Client
 from kapy.conditions.aggregation_input import Group, MemoCache
-from kapy.conditions.status_delay import StatusDelay
 from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.external import External
@@ -25,7 +24,7 @@ from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.engine.private_keys import PrivateKeyPool
-from kapy.engine.status_memo import StatusInputs, StatusMemo
+from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object
 from kapy.remote.cluster_cache import ClusterCache, Health
@@ -42,9 +41,9 @@ class ObservedMachine(NamedTuple):
 class Tools:
     """The dependencies of the Cluster reconciler.
 
-    grace: how long an unreachable workload cluster is not reported. memories: cached Machine states
-    per Cluster. computed: memoized statuses. asks_first: whether BeforeClusterDelete hooks are
-    called for Clusters with a class.
+    grace: how long an unreachable workload cluster is not reported. machine_caches: cached Machine
+    states per Cluster. has_delete_hooks: whether BeforeClusterDelete hooks are called for Clusters
+    with a class.
     """
 
     client: Client
@@ -58,14 +57,6 @@ class Tools:
     grace: timedelta
     has_delete_hooks: bool
     machine_caches: dict[Key, MemoCache[ObservedMachine]] = field(default_factory=dict)
-    status_memo: StatusMemo = field(default_factory=StatusMemo)
-    status_delay: StatusDelay = field(default_factory=StatusDelay)
-
-    def forget(self, cluster: Key) -> None:
-        """Drop the caches of a deleted Cluster."""
-        self.machine_caches.pop(cluster, None)
-        self.status_memo.forget(cluster)
-        self.status_delay.forget(cluster)
 
 
 @dataclass(slots=True)

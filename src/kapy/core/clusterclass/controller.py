@@ -9,7 +9,7 @@ from kapy.api.cluster_class import ClusterClass
 from kapy.api.extension_config import ExtensionConfig
 from kapy.contract.classes import of_template
 from kapy.contract.external import External
-from kapy.core.clusterclass.reconcile import reconcile
+from kapy.core.clusterclass.reconcile import ClusterClassReconciler
 from kapy.core.clusterclass.scope import Tools
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller, own_key
@@ -27,7 +27,7 @@ def add_to(runtime: Runtime, *, discovery: VariableDiscovery | None = None) -> C
     classes = runtime.cache.informer(ClusterClass.RESOURCE)
     external = External(runtime.client, runtime.cache)
     tools = Tools(runtime.client, external, classes, runtime.clock, discovery)
-    controller = Controller("clusterclass", partial(reconcile, tools))
+    controller = Controller("clusterclass", ClusterClassReconciler(tools).reconcile)
     controller.watch(classes, own_key)
     if discovery is not None:
         configs = runtime.cache.informer(ExtensionConfig.RESOURCE)

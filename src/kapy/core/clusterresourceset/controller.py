@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.core.clusterresourceset.manifests import Manifests
-from kapy.core.clusterresourceset.reconcile import reconcile
+from kapy.core.clusterresourceset.reconcile import ClusterResourceSetReconciler
 from kapy.core.clusterresourceset.scope import Tools
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
@@ -38,7 +37,7 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
         clock=runtime.clock,
         source_keys=mapping.of_source,
     )
-    controller = Controller("clusterresourceset", partial(reconcile, tools))
+    controller = Controller("clusterresourceset", ClusterResourceSetReconciler(tools).reconcile)
     tools.controller = controller
     controller.watch(sets)
     controller.watch(clusters, mapping.of_cluster)

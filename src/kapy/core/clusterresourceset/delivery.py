@@ -20,10 +20,9 @@ from kapy.core.clusterresourceset.binding import (
     resource_of,
 )
 from kapy.core.clusterresourceset.manifests import BadManifest
-from kapy.core.clusterresourceset.scope import SetScope, Source
+from kapy.core.clusterresourceset.scope import Outcome, SetScope, Source
 from kapy.core.clusterresourceset.status import (
     SUCCESS,
-    Outcome,
     not_applied,
     not_connected,
     not_updated,

@@ -1,4 +1,4 @@
-"""One reconcile of a ClusterResourceSet: the order of the phases, and the writes."""
+"""The reconciler of ClusterResourceSets, and its phases."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import Final
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.names import Finalizer
 from kapy.conditions.change import set_condition
-from kapy.conditions.paused import is_paused, paused_condition
+from kapy.conditions.paused import paused_condition, report_pause
 from kapy.core.clusterresourceset.deletion import unbind_set
 from kapy.core.clusterresourceset.delivery import deliver, is_settled
-from kapy.core.clusterresourceset.scope import SetScope, Tools
+from kapy.core.clusterresourceset.scope import Outcome, SetScope, Tools
 from kapy.core.clusterresourceset.sources import read_sources
-from kapy.core.clusterresourceset.status import SUCCESS, Outcome, no_match, set_outcome
+from kapy.core.clusterresourceset.status import SUCCESS, no_match, set_outcome
 from kapy.engine.draft import Draft
+from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
 from kapy.kube.model import encode
@@ -30,66 +31,74 @@ AT_ONCE: Final = 10
 """Clusters that are written to at the same time, so that a slow one does not hold up the rest."""
 
 
-async def reconcile(tools: Tools, key: Key) -> Result:
-    """Apply the set to every Cluster that it selects."""
-    document = tools.sets.raw(key)
-    if document is None:
-        return DONE
-    draft = Draft(tools.client, ClusterResourceSet, document)
-    resource_set, now = draft.object, tools.clock()
-    finalizers = resource_set.metadata.finalizers
-    fresh = not resource_set.deleting and Finalizer.CLUSTER_RESOURCE_SET not in finalizers
-    if fresh:
-        finalizers.append(Finalizer.CLUSTER_RESOURCE_SET)
-    set_condition(resource_set, paused_condition(resource_set, None), now)
-    if is_paused(resource_set, None):
-        await draft.save()
-        return DONE
-    if fresh:
-        # Before anything is done, or a deletion meanwhile would leave it undone.
-        await draft.save_spec()
-    return await _work(SetScope(tools, draft, (), now))
-
-
-async def _work(scope: SetScope) -> Result:
+async def select_clusters(scope: SetScope) -> Result:
+    """Select the Clusters, also those from which the deletion unbinds the set."""
     try:
         scope.clusters = list(_selected_clusters(scope.tools, scope.set))
     except InvalidSelector as error:
-        if not scope.set.deleting:
-            set_outcome(scope, no_match(error))
-            await scope.draft.save()
-            return DONE
-    return await (_delete(scope) if scope.set.deleting else _apply(scope))
-
-
-async def _delete(scope: SetScope) -> Result:
-    metadata = scope.set.metadata
-    if Finalizer.CLUSTER_RESOURCE_SET not in metadata.finalizers:
-        return DONE
-    await unbind_set(scope)
-    metadata.finalizers.remove(Finalizer.CLUSTER_RESOURCE_SET)
-    await scope.draft.save_spec()
+        scope.outcome = no_match(error)
     return DONE
 
 
-async def _apply(scope: SetScope) -> Result:
+async def unbind(scope: SetScope) -> Result:
+    """Remove the set from the bindings, then its finalizer."""
+    metadata = scope.set.metadata
+    if Finalizer.CLUSTER_RESOURCE_SET in metadata.finalizers:
+        await unbind_set(scope)
+        metadata.finalizers.remove(Finalizer.CLUSTER_RESOURCE_SET)
+    return DONE
+
+
+async def apply(scope: SetScope) -> Result:
+    """Apply the set to every selected Cluster."""
+    if scope.outcome is not None:
+        return DONE
     outcomes = await _outcomes(scope) if scope.clusters else []
     failures = [outcome for outcome in outcomes if outcome.failed]
     if outcomes:
-        # Of several Clusters the first that failed is told, the others' turn comes after it.
-        set_outcome(scope, failures[0] if failures else SUCCESS)
-    if not failures:
-        scope.set.status.observed_generation = scope.set.metadata.generation
-    await scope.draft.save()
+        # The condition names the first Cluster that failed; the next reconcile names another one.
+        scope.outcome = failures[0] if failures else SUCCESS
     for failure in failures:
         log.info("%s: %s", scope.set.key, failure.legacy.message)
     retries = [outcome.retry for outcome in failures if outcome.retry is not None]
     if retries:
-        # A timer (back-off): what a workload cluster refuses, nobody tells when it would not.
+        # Back-off: there is no event when a workload cluster would not refuse any more.
         raise ExceptionGroup("not applied to every cluster", retries)
     if any(outcome.goes_on for outcome in failures):
         return requeue(after=RECHECK_SECONDS, because="a slow cluster does not have everything yet")
     return DONE
+
+
+class ClusterResourceSetReconciler(Reconciler[ClusterResourceSet, SetScope]):
+    """Reconciles ClusterResourceSets: applies each to every Cluster that it selects."""
+
+    normal = (select_clusters, apply)
+    deletion = (select_clusters, unbind)
+
+    def __init__(self, tools: Tools) -> None:
+        kind, finalizer = ClusterResourceSet, Finalizer.CLUSTER_RESOURCE_SET
+        super().__init__(kind, tools.sets, tools.client, finalizer)
+        self.tools = tools
+
+    async def begin(self, draft: Draft[ClusterResourceSet]) -> SetScope:
+        return SetScope(self.tools, draft, (), self.tools.clock())
+
+    def pause(self, scope: SetScope) -> bool:
+        return report_pause(scope.set, None, scope.now)
+
+    def delays_status(self, _scope: SetScope) -> bool:
+        return False
+
+    def set_status(self, scope: SetScope) -> Result:
+        set_condition(scope.set, paused_condition(scope.set, None), scope.now)
+        if scope.outcome is not None and not scope.set.deleting:
+            set_outcome(scope, scope.outcome)
+        return DONE
+
+    def set_observed_generation(self, scope: SetScope) -> None:
+        """Wait until the set is applied to all Clusters."""
+        if scope.outcome is None or not scope.outcome.failed:
+            super().set_observed_generation(scope)
 
 
 async def _outcomes(scope: SetScope) -> list[Outcome]:

@@ -10,6 +10,7 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy.api.cluster_resource_set import ClusterResourceSet, ResourceRef
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
+from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.client.client import Client
 from kapy.core.clusterresourceset.applying import Progress
 from kapy.core.clusterresourceset.manifests import Manifests, Values
@@ -57,15 +58,36 @@ class Source:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A condition in both formats.
+
+    retry: the error that a retry may fix. goes_on: the cluster is slow, and not everything is
+    applied yet.
+    """
+
+    condition: Condition
+    legacy: V1Beta1Condition
+    retry: Exception | None = None
+    goes_on: bool = False
+
+    @property
+    def failed(self) -> bool:
+        return self.condition.status != "True"
+
+
 @dataclass(slots=True)
 class SetScope:
-    """One ClusterResourceSet, the Clusters that it selects, and its existing sources."""
+    """One ClusterResourceSet, the Clusters that it selects, its existing sources, and the outcome
+    to report, None to leave the former one.
+    """
 
     tools: Tools
     draft: Draft[ClusterResourceSet]
     clusters: Sequence[Key]
     now: datetime
     sources: Sequence[Source] = ()
+    outcome: Outcome | None = None
 
     @property
     def set(self) -> ClusterResourceSet:

@@ -8,8 +8,8 @@ from typing import Final
 from kapy.api.cluster_resource_set import ResourceRef
 from kapy.contract.ownership import claim, ownership_patch
 from kapy.core.clusterresourceset.manifests import BadManifest, hash_of, values_of
-from kapy.core.clusterresourceset.scope import SetScope, Source
-from kapy.core.clusterresourceset.status import Outcome, unreadable, wrong_secret_type
+from kapy.core.clusterresourceset.scope import Outcome, SetScope, Source
+from kapy.core.clusterresourceset.status import unreadable, wrong_secret_type
 from kapy.engine.cache import Informer
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-from kapy.api.condition import Condition, V1Beta1Condition
+from kapy.api.condition import V1Beta1Condition
 from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions import v1beta1
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import false, true
-from kapy.core.clusterresourceset.scope import SetScope
+from kapy.core.clusterresourceset.scope import Outcome, SetScope
 
 APPLIED: Final = ConditionType.RESOURCES_APPLIED
 FAILED: Final = "Failed to apply ClusterResourceSet resources to Cluster"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A condition in both formats.
-
-    retry: the error that a retry may fix. goes_on: the cluster is slow, and not everything is
-    applied yet.
-    """
-
-    condition: Condition
-    legacy: V1Beta1Condition
-    retry: Exception | None = None
-    goes_on: bool = False
-
-    @property
-    def failed(self) -> bool:
-        return self is not SUCCESS
 
 
 SUCCESS: Final = Outcome(true(APPLIED, Reason.APPLIED), v1beta1.true(V1Beta1Type.RESOURCES_APPLIED))

@@ -8,7 +8,7 @@ from typing import Any
 
 from kapy.api.extension_config import ExtensionConfig
 from kapy.core.extensionconfig.authority import secret_of
-from kapy.core.extensionconfig.reconcile import reconcile
+from kapy.core.extensionconfig.reconcile import ExtensionConfigReconciler
 from kapy.core.extensionconfig.scope import Tools
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
@@ -22,7 +22,7 @@ def add_to(runtime: Runtime, caller: Caller) -> Controller:
     """Add the ExtensionConfig controller to a runtime."""
     configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
     tools = Tools(runtime.client, configs, caller, runtime.clock, runtime.random)
-    controller = Controller("extensionconfig", partial(reconcile, tools))
+    controller = Controller("extensionconfig", ExtensionConfigReconciler(tools).reconcile)
     controller.watch(configs, on_spec_change)
 
     naming = partial(_configs_naming, configs)

@@ -1,4 +1,4 @@
-"""One reconcile of an ExtensionConfig: CA, handlers, writes."""
+"""The reconciler of ExtensionConfigs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Final
 
 from kapy.api.extension_config import ExtensionConfig
 from kapy.conditions.change import set_condition
-from kapy.conditions.paused import is_paused, paused_condition
+from kapy.conditions.paused import paused_condition, report_pause
 from kapy.core.extensionconfig.authority import inject_authority
 from kapy.core.extensionconfig.scope import ConfigScope, Tools
 from kapy.core.extensionconfig.status import registered_handlers, update_status
 from kapy.engine.draft import Draft
+from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
@@ -24,25 +25,7 @@ MAX_DELAY: Final = 30.0
 _log = logging.getLogger(__name__)
 
 
-async def reconcile(tools: Tools, key: Key) -> Result:
-    """Discover the handlers of a server."""
-    document = tools.configs.raw(key)
-    if document is None or document["metadata"].get("deletionTimestamp"):
-        tools.failures.pop(key, None)
-        return DONE
-    draft = Draft(tools.client, ExtensionConfig, document)
-    scope = ConfigScope(tools, draft, tools.clock())
-    set_condition(scope.config, paused_condition(scope.config, None), scope.now)
-    if is_paused(scope.config, None):
-        await draft.save()
-        return DONE
-    await _discover(scope)
-    update_status(scope)
-    await draft.save()
-    return _requeue_for_discovery(scope, key)
-
-
-async def _discover(scope: ConfigScope) -> None:
+async def discover(scope: ConfigScope) -> Result:
     """Discover handlers; former ones stay if the server does not answer."""
     try:
         await inject_authority(scope)
@@ -51,11 +34,12 @@ async def _discover(scope: ConfigScope) -> None:
         scope.undiscovered = error
     else:
         scope.config.status.handlers = registered_handlers(scope.config, handlers)
+    return _requeue_for_discovery(scope)
 
 
-def _requeue_for_discovery(scope: ConfigScope, key: Key) -> Result:
+def _requeue_for_discovery(scope: ConfigScope) -> Result:
     """Return a timer: there is no event when a server's answer changes."""
-    failures, error = scope.tools.failures, scope.undiscovered
+    failures, error, key = scope.tools.failures, scope.undiscovered, scope.config.key
     if error is None:
         failures.pop(key, None)
         return DONE
@@ -64,3 +48,37 @@ def _requeue_for_discovery(scope: ConfigScope, key: Key) -> Result:
     seconds = min(FIRST_DELAY * 2.0 ** min(count - 1, 16), MAX_DELAY)
     seconds *= 0.75 + scope.tools.random.random() / 4
     return requeue(after=timedelta(seconds=seconds), because=str(error))
+
+
+class ExtensionConfigReconciler(Reconciler[ExtensionConfig, ConfigScope]):
+    """Reconciles ExtensionConfigs: discovers the handlers of their servers."""
+
+    normal = (discover,)
+
+    def __init__(self, tools: Tools) -> None:
+        super().__init__(ExtensionConfig, tools.configs, tools.client)
+        self.tools = tools
+
+    async def begin(self, draft: Draft[ExtensionConfig]) -> ConfigScope | Result:
+        if draft.object.deleting:
+            self.forget(draft.object.key)
+            return DONE
+        return ConfigScope(self.tools, draft, self.tools.clock())
+
+    def pause(self, scope: ConfigScope) -> bool:
+        return report_pause(scope.config, None, scope.now)
+
+    def delays_status(self, _scope: ConfigScope) -> bool:
+        return False
+
+    def set_status(self, scope: ConfigScope) -> Result:
+        set_condition(scope.config, paused_condition(scope.config, None), scope.now)
+        update_status(scope)
+        return DONE
+
+    def set_observed_generation(self, scope: ConfigScope) -> None:
+        """Do nothing: the status of an ExtensionConfig has no such field."""
+
+    def forget(self, key: Key) -> None:
+        super().forget(key)
+        self.tools.failures.pop(key, None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
-from functools import partial
 
 from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.api.machine_drain_rule import MachineDrainRule
@@ -21,7 +20,7 @@ from kapy.contract.external import External
 from kapy.contract.predicates import unblocking_only
 from kapy.core.machine.in_place_updates import InPlaceUpdater
 from kapy.core.machine.node_metadata import DEFAULT_SYNC, SyncedMetadata
-from kapy.core.machine.reconcile import reconcile
+from kapy.core.machine.reconcile import MachineReconciler
 from kapy.core.machine.scope import Tools
 from kapy.core.machine.temporary_watches import TemporaryWatches
 from kapy.engine.cache import Change
@@ -64,7 +63,7 @@ def add_to(
         grace=grace,
         updates=updates,
     )
-    controller = Controller("machine", partial(reconcile, tools))
+    controller = Controller("machine", MachineReconciler(tools).reconcile)
     tools.controller = controller
     controller.watch(objects.machines, on_create_or_delete)
     controller.watch(objects.machines, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)

@@ -1,15 +1,12 @@
-"""One reconcile of a Machine: the order of the phases, and the writes."""
+"""The reconciler of Machines."""
 
 from __future__ import annotations
-
-from typing import Final
 
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import CLUSTER_GROUP, Finalizer, Label
-from kapy.conditions.change import set_condition
-from kapy.conditions.paused import is_paused, paused_condition
+from kapy.conditions.paused import report_pause
 from kapy.core.machine.bootstrap import reconcile_bootstrap
 from kapy.core.machine.certificates import reconcile_certificates
 from kapy.core.machine.deletion import reconcile_delete
@@ -20,86 +17,71 @@ from kapy.core.machine.owner import reconcile_owner
 from kapy.core.machine.scope import MachineScope, Tools
 from kapy.core.machine.status import update_status
 from kapy.engine.draft import Draft
-from kapy.engine.phases import Phase, run_and_write
+from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result
+from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Key
 
-ALWAYS: Final[tuple[Phase[MachineScope], ...]] = (
-    reconcile_owner,
-    reconcile_bootstrap,
-    reconcile_infrastructure,
-    reconcile_node,
-    reconcile_certificates,
-)
-NORMAL: Final = (*ALWAYS, reconcile_in_place)
-DELETION: Final = (*ALWAYS, reconcile_delete)
 
+class MachineReconciler(Reconciler[Machine, MachineScope]):
+    """Reconciles Machines; the creation of a missing Cluster enqueues them."""
 
-async def reconcile(tools: Tools, key: Key) -> Result:
-    """Reconcile a Machine; the creation of a missing Cluster enqueues it."""
-    document = tools.fleet.machines.raw(key)
-    if document is None:
-        tools.temporary_watches.release_unused(key)
-        tools.status_memo.forget(key)
-        tools.status_delay.forget(key)
-        tools.update_progress.forget(key)
-        tools.node_deletions.forget(key)
-        return DONE
-    draft = Draft(tools.client, Machine, document)
-    machine = draft.object
-    clusters = tools.fleet.clusters
-    result = clusters.raw(Key(key.namespace, machine.spec.cluster_name))
-    if result is None:
-        return DONE
-    cluster = clusters.decode_shared(result)
-    fresh = not machine.deleting and Finalizer.MACHINE not in machine.metadata.finalizers
-    if fresh:
-        machine.metadata.finalizers.append(Finalizer.MACHINE)
-    if is_paused(machine, cluster):
-        set_condition(machine, paused_condition(machine, cluster), tools.clock())
-        await draft.save()
-        return DONE
-    if fresh:
-        # Before anything is done, or a deletion meanwhile would leave it undone.
-        await draft.save_spec()
-    machine_set = _machine_set(tools, machine)
-    scope = MachineScope(
-        tools=tools,
-        draft=draft,
-        cluster=cluster,
-        now=tools.clock(),
-        health=tools.remote.health(cluster.key),
-        machine_set=machine_set,
-        deployment=_deployment(tools, machine_set),
+    normal = (
+        reconcile_owner,
+        reconcile_bootstrap,
+        reconcile_infrastructure,
+        reconcile_node,
+        reconcile_certificates,
+        reconcile_in_place,
     )
-    return await _work(scope)
+    deletion = (
+        reconcile_owner,
+        reconcile_bootstrap,
+        reconcile_infrastructure,
+        reconcile_node,
+        reconcile_certificates,
+        reconcile_delete,
+    )
 
+    def __init__(self, tools: Tools) -> None:
+        super().__init__(Machine, tools.fleet.machines, tools.client, Finalizer.MACHINE)
+        self.tools = tools
 
-async def _work(scope: MachineScope) -> Result:
-    phases = DELETION if scope.machine.deleting else NORMAL
-    return await run_and_write(phases, scope, _write)
+    async def begin(self, draft: Draft[Machine]) -> MachineScope | Result:
+        tools, machine = self.tools, draft.object
+        cluster = tools.fleet.cluster_of(machine)
+        if cluster is None:
+            return DONE
+        machine_set = _machine_set(tools, machine)
+        return MachineScope(
+            tools=tools,
+            draft=draft,
+            cluster=cluster,
+            now=tools.clock(),
+            health=tools.remote.health(cluster.key),
+            machine_set=machine_set,
+            deployment=_deployment(tools, machine_set),
+        )
 
+    def pause(self, scope: MachineScope) -> bool:
+        return report_pause(scope.machine, scope.cluster, scope.now)
 
-async def _write(scope: MachineScope, *, failed: bool) -> Result:
-    """Write metadata and spec first, so that the status refers to the new generation."""
-    await scope.draft.save_spec()
-    machine = scope.machine
-    if not failed:
-        scope.tools.temporary_watches.release_unused(machine.key, scope.watched)
-    if machine.deleting and not machine.metadata.finalizers:
-        return DONE
-    computed, inputs = scope.tools.status_memo, None if failed else scope.status_inputs
-    if computed.is_current(machine.key, inputs) and scope.draft.is_clean:
-        return DONE
-    again = update_status(scope)
-    if not failed:
-        machine.status.observed_generation = machine.metadata.generation
-        if (wait := scope.tools.status_delay.wait(scope.draft, scope.now)) is not DONE:
-            return again.earlier_of(wait)
-    wrote = await scope.draft.save()
-    if not wrote and inputs is not None and again.after is None:
-        computed.keep(machine.key, inputs)
-    return again
+    def status_inputs(self, scope: MachineScope) -> StatusInputs | None:
+        return scope.status_inputs
+
+    def set_status(self, scope: MachineScope) -> Result:
+        return update_status(scope)
+
+    async def write(self, scope: MachineScope, *, failed: bool) -> Result:
+        if not failed:
+            self.tools.temporary_watches.release_unused(scope.machine.key, scope.watched)
+        return await super().write(scope, failed=failed)
+
+    def forget(self, key: Key) -> None:
+        super().forget(key)
+        self.tools.temporary_watches.release_unused(key)
+        self.tools.update_progress.forget(key)
+        self.tools.node_deletions.forget(key)
 
 
 def _machine_set(tools: Tools, machine: Machine) -> MachineSet | None:

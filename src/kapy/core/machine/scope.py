@@ -17,7 +17,6 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.machine_status import MachineDeletionStatus
 from kapy.api.machines import is_updating_in_place
 from kapy.client.client import Client
-from kapy.conditions.status_delay import StatusDelay
 from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
@@ -35,7 +34,7 @@ from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
-from kapy.engine.status_memo import StatusInputs, StatusMemo
+from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 from kapy.remote.cluster_cache import ClusterCache, Health
@@ -48,9 +47,8 @@ class Tools:
 
     node_keys: maps a Node to its Machines. gates: the feature gates. synced: additional labels and
     annotations for Nodes. grace: how long a workload cluster may be unreachable before Node
-    conditions are Unknown. computed: memoized statuses. updates: updates Machines in place, None if
-    the feature is off. said: last progress of these updates. node_deletions: running Node
-    deletions.
+    conditions are Unknown. updates: updates Machines in place, None if the feature is off.
+    update_progress: the last progress of these updates. node_deletions: running Node deletions.
     """
 
     client: Client
@@ -67,8 +65,6 @@ class Tools:
     synced: SyncedMetadata = DEFAULT_SYNC
     updates: InPlaceUpdater | None = None
     controller: Controller = field(init=False)
-    status_memo: StatusMemo = field(default_factory=StatusMemo)
-    status_delay: StatusDelay = field(default_factory=StatusDelay)
     update_progress: ProgressMemo = field(default_factory=ProgressMemo)
     node_deletions: NodeDeletions = field(default_factory=NodeDeletions)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Final
 
 from kapy.api.names import CLUSTER_GROUP, Annotation, Label
@@ -17,7 +16,7 @@ from kapy.contract.cluster_objects import (
 from kapy.contract.external import External, owner_keys
 from kapy.contract.predicates import unblocking_only
 from kapy.core.machinedeployment.in_place_checks import SetUpdates
-from kapy.core.machinedeployment.reconcile import reconcile
+from kapy.core.machinedeployment.reconcile import MachineDeploymentReconciler
 from kapy.core.machinedeployment.scope import Tools
 from kapy.engine.cache import Change
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
@@ -52,7 +51,7 @@ def add_to(
         updates=updates,
     )
     mapping = _Mapping(objects)
-    controller = Controller("machinedeployment", partial(reconcile, tools))
+    controller = Controller("machinedeployment", MachineDeploymentReconciler(tools).reconcile)
     controller.watch(objects.deployments, on_create_or_delete)
     controller.watch(objects.deployments, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)
     controller.watch(objects.deployments, on_update, debounce=AGGREGATE_DEBOUNCE)

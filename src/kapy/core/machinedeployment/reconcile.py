@@ -1,16 +1,14 @@
-"""One reconcile of a MachineDeployment: the order of the phases, and the writes."""
+"""The reconciler of MachineDeployments, and the phase that rolls out."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
 
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation, Finalizer
 from kapy.api.times import moment
-from kapy.conditions.change import set_condition
-from kapy.conditions.paused import is_paused, paused_condition
+from kapy.conditions.paused import report_pause
 from kapy.conditions.transitions import next_transition
 from kapy.core.machinedeployment.desired import new_set, template_hash, update_set
 from kapy.core.machinedeployment.fenceposts import ON_DELETE, strategy_of
@@ -33,66 +31,10 @@ from kapy.core.machinedeployment.status import count, update_status
 from kapy.core.machinedeployment.status_v1beta1 import report_rollout, summarize
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
-from kapy.engine.phases import Phase, run_and_write
+from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result, requeue
+from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Key
-
-
-async def reconcile(tools: Tools, key: Key) -> Result:
-    """Reconcile a MachineDeployment; the creation of a missing Cluster enqueues it."""
-    document = tools.fleet.deployments.raw(key)
-    if document is None:
-        tools.forget(key)
-        return DONE
-    draft = Draft(tools.client, MachineDeployment, document)
-    deployment = draft.object
-    clusters = tools.fleet.clusters
-    result = clusters.raw(Key(key.namespace, deployment.spec.cluster_name))
-    if result is None:
-        return DONE
-    cluster = clusters.decode_shared(result)
-    finalizers = deployment.metadata.finalizers
-    if not deployment.deleting and Finalizer.MACHINE_DEPLOYMENT not in finalizers:
-        finalizers.append(Finalizer.MACHINE_DEPLOYMENT)
-    if is_paused(deployment, cluster):
-        set_condition(deployment, paused_condition(deployment, cluster), tools.clock())
-        await draft.save()
-        return DONE
-    looks = tools.observed_machines(deployment, cluster.key)
-    scope = MachineDeploymentScope(
-        tools=tools,
-        draft=draft,
-        cluster=cluster,
-        now=tools.clock(),
-        machines=[look.machine for look in looks],
-        groups={id(look.machine): look.group for look in looks if look.group is not None},
-    )
-    return await _work(scope)
-
-
-async def _work(scope: MachineDeploymentScope) -> Result:
-    phases = DELETION if scope.deployment.deleting else NORMAL
-    return await run_and_write(phases, scope, _write)
-
-
-async def _write(scope: MachineDeploymentScope, *, failed: bool) -> Result:
-    """Write metadata and spec first, so that the status refers to the new generation."""
-    await scope.draft.save_spec()
-    deployment = scope.deployment
-    if deployment.deleting and not deployment.metadata.finalizers:
-        return DONE
-    computed, inputs = scope.tools.status_memo, None if failed else scope.status_inputs
-    if computed.is_current(deployment.key, inputs) and scope.draft.is_clean:
-        return next_transition(scope.aggregation_input.noteworthy, scope.now)
-    update_status(scope)
-    summarize(deployment, scope.now)
-    if not failed:
-        deployment.status.observed_generation = deployment.metadata.generation
-        if (wait := scope.tools.status_delay.wait(scope.draft, scope.now)) is not DONE:
-            return wait.earlier_of(next_transition(scope.aggregation_input.noteworthy, scope.now))
-    if not await scope.draft.save() and inputs is not None:
-        computed.keep(deployment.key, inputs)
-    return next_transition(scope.aggregation_input.noteworthy, scope.now)
 
 
 async def roll_out(scope: MachineDeploymentScope) -> Result:
@@ -192,6 +134,47 @@ def _at_rollout_after(scope: MachineDeploymentScope) -> Result:
     return requeue(after=left, because="spec.rollout.after is not reached yet")
 
 
-ALWAYS: Final[tuple[Phase[MachineDeploymentScope], ...]] = (read_machine_sets,)
-NORMAL: Final = (reconcile_owner, reconcile_templates, *ALWAYS, roll_out)
-DELETION: Final = (*ALWAYS, delete_sets)
+class MachineDeploymentReconciler(Reconciler[MachineDeployment, MachineDeploymentScope]):
+    """Reconciles MachineDeployments; the creation of a missing Cluster enqueues them."""
+
+    normal = (reconcile_owner, reconcile_templates, read_machine_sets, roll_out)
+    deletion = (read_machine_sets, delete_sets)
+    saves_finalizer_first = False  # roll_out saves it, together with the revision
+
+    def __init__(self, tools: Tools) -> None:
+        kind, objects = MachineDeployment, tools.fleet.deployments
+        super().__init__(kind, objects, tools.client, Finalizer.MACHINE_DEPLOYMENT)
+        self.tools = tools
+
+    async def begin(self, draft: Draft[MachineDeployment]) -> MachineDeploymentScope | Result:
+        tools, deployment = self.tools, draft.object
+        cluster = tools.fleet.cluster_of(deployment)
+        if cluster is None:
+            return DONE
+        observed = tools.observed_machines(deployment, cluster.key)
+        return MachineDeploymentScope(
+            tools=tools,
+            draft=draft,
+            cluster=cluster,
+            now=tools.clock(),
+            machines=[item.machine for item in observed],
+            groups={id(item.machine): item.group for item in observed if item.group is not None},
+        )
+
+    def pause(self, scope: MachineDeploymentScope) -> bool:
+        return report_pause(scope.deployment, scope.cluster, scope.now)
+
+    def status_inputs(self, scope: MachineDeploymentScope) -> StatusInputs | None:
+        return scope.status_inputs
+
+    def set_status(self, scope: MachineDeploymentScope) -> Result:
+        update_status(scope)
+        summarize(scope.deployment, scope.now)
+        return DONE
+
+    def requeue(self, scope: MachineDeploymentScope) -> Result:
+        return next_transition(scope.aggregation_input.noteworthy, scope.now)
+
+    def forget(self, key: Key) -> None:
+        super().forget(key)
+        self.tools.caches.pop(key, None)

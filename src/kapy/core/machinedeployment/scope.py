@@ -19,14 +19,13 @@ from kapy.conditions.aggregation_input import (
     aggregation_input,
     group_of,
 )
-from kapy.conditions.status_delay import StatusDelay
 from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
 from kapy.core.machinedeployment.in_place_checks import SetUpdates
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.engine.ssa_cache import SSACache
-from kapy.engine.status_memo import StatusInputs, StatusMemo
+from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Document, Key
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
@@ -51,9 +50,9 @@ class DeploymentCache:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The dependencies of the MachineDeployment reconciler. applied: the SSA cache. memories:
-    cached states per MachineDeployment. computed: memoized statuses. updates: tells which Machines
-    can be updated in place, None if the feature is off.
+    """The dependencies of the MachineDeployment reconciler. applied: the SSA cache. caches:
+    cached states per MachineDeployment. updates: tells which Machines can be updated in place, None
+    if the feature is off.
     """
 
     client: Client
@@ -64,14 +63,6 @@ class Tools:
     applied: SSACache
     updates: SetUpdates | None = None
     caches: dict[Key, DeploymentCache] = field(default_factory=dict)
-    status_memo: StatusMemo = field(default_factory=StatusMemo)
-    status_delay: StatusDelay = field(default_factory=StatusDelay)
-
-    def forget(self, deployment: Key) -> None:
-        """Drop the caches of a deleted MachineDeployment."""
-        self.caches.pop(deployment, None)
-        self.status_memo.forget(deployment)
-        self.status_delay.forget(deployment)
 
     def cache_of(self, deployment: MachineDeployment) -> DeploymentCache:
         """Return the cached states of a MachineDeployment."""

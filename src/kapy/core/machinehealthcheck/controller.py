@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.names import ConditionType
@@ -16,7 +15,7 @@ from kapy.contract.cluster_objects import (
     on_create_or_delete,
     on_update,
 )
-from kapy.core.machinehealthcheck.reconcile import reconcile
+from kapy.core.machinehealthcheck.reconcile import MachineHealthCheckReconciler
 from kapy.core.machinehealthcheck.scope import Tools
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, Controller
@@ -44,7 +43,7 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
         template_keys=mapping.of_template,
         request_keys=mapping.of_request,
     )
-    controller = Controller("machinehealthcheck", partial(reconcile, tools))
+    controller = Controller("machinehealthcheck", MachineHealthCheckReconciler(tools).reconcile)
     tools.controller = controller
     controller.watch(checks, on_create_or_delete)
     controller.watch(checks, on_update, debounce=AGGREGATE_DEBOUNCE)

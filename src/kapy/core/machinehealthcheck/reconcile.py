@@ -1,4 +1,4 @@
-"""One reconcile of a MachineHealthCheck: the order of the phases, and the writes."""
+"""The reconciler of MachineHealthChecks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.names import ConditionType, Label
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import get, is_true
-from kapy.conditions.paused import is_paused, paused_condition
+from kapy.conditions.paused import paused_condition, report_pause
 from kapy.contract.ownership import ensure_owner
 from kapy.core.machinehealthcheck.checks import ClusterFacts, Undecided, verdict
 from kapy.core.machinehealthcheck.remediation import remediate, report_health
@@ -18,8 +18,9 @@ from kapy.core.machinehealthcheck.status import count, decide, unhealthy
 from kapy.core.machinehealthcheck.targets import targets
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
+from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result, requeue
-from kapy.kube import Document, Key
+from kapy.kube import Document
 from kapy.kube.meta import owner_reference
 from kapy.kube.names import NODES
 from kapy.remote.cluster_cache import NotConnected
@@ -27,35 +28,63 @@ from kapy.remote.cluster_cache import NotConnected
 REQUEUE_REASON: Final = "by then a Machine may have become unhealthy"
 
 
-async def reconcile(tools: Tools, key: Key) -> Result:
-    """Reconcile a MachineHealthCheck; the creation of a missing Cluster enqueues it."""
-    document = tools.checks.raw(key)
-    if document is None:
-        return DONE
-    draft = Draft(tools.client, MachineHealthCheck, document)
-    check = draft.object
-    cluster = tools.fleet.clusters.get(Key(key.namespace, check.spec.cluster_name))
-    if cluster is None:
-        return DONE
-    now = tools.clock()
-    set_condition(check, paused_condition(check, cluster), now)
-    if not is_paused(check, cluster):
-        _set_cluster(check, cluster)
-        try:
-            nodes = _nodes(tools, cluster)
-        except NotConnected:
-            pass  # the connection wakes us, and nothing is held against Machines meanwhile
-        else:
-            return await _check_machines(HealthScope(tools, draft, cluster, now), nodes)
-    await draft.save()
+async def set_cluster(scope: HealthScope) -> Result:
+    """Set the Cluster's label and owner reference on the check."""
+    metadata = scope.check.metadata
+    metadata.labels[Label.CLUSTER_NAME] = scope.cluster.metadata.name
+    ensure_owner(metadata.owner_references, owner_reference(scope.cluster))
     return DONE
 
 
-def _set_cluster(check: MachineHealthCheck, cluster: Cluster) -> None:
-    """Set the Cluster's label and owner reference on the check."""
-    metadata = check.metadata
-    metadata.labels[Label.CLUSTER_NAME] = cluster.metadata.name
-    ensure_owner(metadata.owner_references, owner_reference(cluster))
+async def check_machines(scope: HealthScope) -> Result:
+    """Judge the selected Machines, and mark the unhealthy ones for remediation."""
+    try:
+        nodes = _nodes(scope.tools, scope.cluster)
+    except NotConnected:
+        return DONE  # the connection enqueues the check; nothing is held against Machines meanwhile
+    check, objects = scope.check, scope.tools.fleet
+    facts = ClusterFacts.of(scope.cluster)
+    machines = objects.machines_of(scope.cluster.key)
+    scope.findings = [
+        (target, verdict(target, check.spec.checks, facts, scope.now))
+        for target in targets(check, machines, objects.machine_of, nodes)
+    ]
+    count(scope)
+    allowance, is_news = decide(scope)
+    if allowance.allowed:
+        await remediate(scope)
+        return _next_check(scope)
+    condition = get(check.status.conditions, ConditionType.REMEDIATION_ALLOWED)
+    if is_news and condition is not None and unhealthy(scope):
+        scope.tools.events.warning(check, "RemediationRestricted", condition.message)
+    await report_health(scope)
+    return _next_check(scope)
+
+
+class MachineHealthCheckReconciler(Reconciler[MachineHealthCheck, HealthScope]):
+    """Reconciles MachineHealthChecks; the creation of a missing Cluster enqueues them."""
+
+    normal = deletion = (set_cluster, check_machines)
+
+    def __init__(self, tools: Tools) -> None:
+        super().__init__(MachineHealthCheck, tools.checks, tools.client)
+        self.tools = tools
+
+    async def begin(self, draft: Draft[MachineHealthCheck]) -> HealthScope | Result:
+        cluster = self.tools.fleet.cluster_of(draft.object)
+        if cluster is None:
+            return DONE
+        return HealthScope(self.tools, draft, cluster, self.tools.clock())
+
+    def pause(self, scope: HealthScope) -> bool:
+        return report_pause(scope.check, scope.cluster, scope.now)
+
+    def delays_status(self, _scope: HealthScope) -> bool:
+        return False
+
+    def set_status(self, scope: HealthScope) -> Result:
+        set_condition(scope.check, paused_condition(scope.check, scope.cluster), scope.now)
+        return DONE
 
 
 def _nodes(tools: Tools, cluster: Cluster) -> Informer[Document] | None:
@@ -65,38 +94,6 @@ def _nodes(tools: Tools, cluster: Cluster) -> Informer[Document] | None:
     if not is_true(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED):
         return None
     return tools.remote.watch(tools.controller, cluster.key, NODES, tools.node_keys)
-
-
-async def _check_machines(scope: HealthScope, nodes: Informer[Document] | None) -> Result:
-    failure = None
-    try:
-        await _act(scope, nodes)
-        scope.check.status.observed_generation = scope.check.metadata.generation
-    except Exception as error:
-        failure = error
-    await scope.draft.save()
-    if failure is not None:
-        raise failure
-    return _next_check(scope)
-
-
-async def _act(scope: HealthScope, nodes: Informer[Document] | None) -> None:
-    check, objects = scope.check, scope.tools.fleet
-    surroundings = ClusterFacts.of(scope.cluster)
-    machines = objects.machines_of(scope.cluster.key)
-    scope.findings = [
-        (target, verdict(target, check.spec.checks, surroundings, scope.now))
-        for target in targets(check, machines, objects.machine_of, nodes)
-    ]
-    count(scope)
-    allowance, is_news = decide(scope)
-    if allowance.allowed:
-        await remediate(scope)
-        return
-    condition = get(check.status.conditions, ConditionType.REMEDIATION_ALLOWED)
-    if is_news and condition is not None and unhealthy(scope):
-        scope.tools.events.warning(check, "RemediationRestricted", condition.message)
-    await report_health(scope)
 
 
 def _next_check(scope: HealthScope) -> Result:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from kapy.api.names import CLUSTER_GROUP
 from kapy.contract.cluster_objects import (
@@ -16,7 +15,7 @@ from kapy.contract.cluster_objects import (
 from kapy.contract.external import External, owner_keys
 from kapy.contract.predicates import unblocking_only
 from kapy.core.machinepool.machines import BY_POOL, pool_labels
-from kapy.core.machinepool.reconcile import reconcile
+from kapy.core.machinepool.reconcile import MachinePoolReconciler
 from kapy.core.machinepool.scope import Tools
 from kapy.engine.cache import Change
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
@@ -53,7 +52,7 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
         infra_machine_keys=unblocking_only(mapping.of_infra_machine),
         applied=runtime.metrics.remember(SSACache("machinepool")),
     )
-    controller = Controller("machinepool", partial(reconcile, tools))
+    controller = Controller("machinepool", MachinePoolReconciler(tools).reconcile)
     tools.controller = controller
     controller.watch(objects.pools, on_create_or_delete)
     controller.watch(objects.pools, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)

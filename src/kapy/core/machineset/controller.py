@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from functools import partial
 
 from kapy.api.names import CLUSTER_GROUP, Annotation, ConditionType, Label
 from kapy.contract.cluster_objects import (
@@ -16,7 +15,7 @@ from kapy.contract.cluster_objects import (
 from kapy.contract.external import External, owner_keys
 from kapy.contract.predicates import unblocking_only
 from kapy.core.machineset.preflight import ALL
-from kapy.core.machineset.reconcile import reconcile
+from kapy.core.machineset.reconcile import MachineSetReconciler
 from kapy.core.machineset.scope import Tools
 from kapy.engine.cache import Change
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
@@ -52,7 +51,7 @@ def add_to(
         applied=runtime.metrics.remember(SSACache("machineset")),
     )
     mapping = _Mapping(runtime, objects)
-    controller = tools.controller = Controller("machineset", partial(reconcile, tools))
+    controller = tools.controller = Controller("machineset", MachineSetReconciler(tools).reconcile)
     controller.watch(objects.machine_sets, on_create_or_delete)
     controller.watch(objects.machine_sets, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)
     controller.watch(objects.machine_sets, on_update, debounce=AGGREGATE_DEBOUNCE)

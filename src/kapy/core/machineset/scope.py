@@ -16,7 +16,6 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
 from kapy.client.client import Client
 from kapy.conditions.aggregation_input import AggregationInput, Group, MemoCache, aggregation_input
-from kapy.conditions.status_delay import StatusDelay
 from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
 from kapy.engine.cache import Cache, Informer
@@ -24,7 +23,7 @@ from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.engine.ssa_cache import SSACache
-from kapy.engine.status_memo import StatusInputs, StatusMemo
+from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 
@@ -78,9 +77,9 @@ class MachineSetCache:
 class Tools:
     """The dependencies of the MachineSet reconciler.
 
-    preflight: names of the enabled preflight checks, or `All`. applied: the SSA cache. memories:
-    cached Machine states per MachineSet. computed: memoized statuses. controller: is woken by new
-    clones, of the kinds in watched_clones.
+    preflight: names of the enabled preflight checks, or `All`. applied: the SSA cache. caches:
+    cached Machine states per MachineSet. controller: is enqueued by changes of clones, of the kinds
+    in watched_clones.
     """
 
     client: Client
@@ -92,16 +91,8 @@ class Tools:
     preflight: frozenset[str]
     applied: SSACache
     caches: dict[Key, MachineSetCache] = field(default_factory=dict)
-    status_memo: StatusMemo = field(default_factory=StatusMemo)
     controller: Controller | None = None
     watched_clones: dict[Resource, Informer[Document]] = field(default_factory=dict)
-    status_delay: StatusDelay = field(default_factory=StatusDelay)
-
-    def forget(self, machine_set: Key) -> None:
-        """Drop the caches of a deleted MachineSet."""
-        self.caches.pop(machine_set, None)
-        self.status_memo.forget(machine_set)
-        self.status_delay.forget(machine_set)
 
 
 @dataclass(slots=True)

@@ -18,9 +18,7 @@ from kapy.conditions.lookup import false, is_true, true, unknown
 from kapy.conditions.machines import machines_ready, machines_up_to_date, remediating
 from kapy.conditions.paused import paused_condition
 from kapy.conditions.stale import stale_machines
-from kapy.conditions.transitions import next_transition
 from kapy.core.machineset.scope import MachineSetScope
-from kapy.engine.result import Result
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
 
@@ -44,11 +42,6 @@ def update_status(scope: MachineSetScope) -> None:
         count(machine_set, scope.machines, scope.aggregation_input)
     for condition in conditions(scope):
         set_condition(machine_set, condition, scope.now)
-
-
-def next_requeue(scope: MachineSetScope) -> Result:
-    """Return when the status changes although no object changes."""
-    return next_transition(scope.aggregation_input.noteworthy, scope.now)
 
 
 def count(machine_set: MachineSet, machines: Sequence[Machine], given: AggregationInput) -> None:

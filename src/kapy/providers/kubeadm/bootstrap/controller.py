@@ -13,7 +13,7 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.names import ConditionType, Label
 from kapy.kube import Document, Key
 from kapy.providers.kubeadm.bootstrap.control_plane import ControlPlanes
-from kapy.providers.kubeadm.bootstrap.reconcile import Reconciler
+from kapy.providers.kubeadm.bootstrap.reconcile import KubeadmConfigReconciler
 from kapy.providers.kubeadm.bootstrap.scope import TOKEN_LIFE, Dependencies
 from kapy.providers.kubeadm.bootstrap.tokens import Tokens
 from kapy.remote.cluster_cache import ClusterCache
@@ -49,7 +49,7 @@ def add_to(
         ControlPlanes.of(runtime).version,
     )
     controller = Controller(
-        "kubeadmconfig", Reconciler(dependencies).reconcile, concurrency=concurrency
+        "kubeadmconfig", KubeadmConfigReconciler(dependencies).reconcile, concurrency=concurrency
     )
     cache = runtime.cache
     configs = cache.informer(KubeadmConfig.RESOURCE)

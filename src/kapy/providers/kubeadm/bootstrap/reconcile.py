@@ -1,4 +1,4 @@
-"""The reconcile of a KubeadmConfig: the order of its steps."""
+"""The reconciler of KubeadmConfigs, and its phase."""
 
 from __future__ import annotations
 
@@ -31,77 +31,20 @@ from kapy.sdk import (
     requeue,
     v1beta1,
 )
-from kapy.sdk.controllers import Draft, StatusDelay, is_paused, paused_condition
+from kapy.sdk.controllers import Draft, Reconciler, paused_condition, report_pause
 
 log = logging.getLogger(__name__)
 
 _CONNECTION_INTERVAL: Final = timedelta(seconds=15)
 
 
-class Reconciler:
-    """Reconciles KubeadmConfigs."""
-
-    def __init__(self, dependencies: Dependencies) -> None:
-        self.tools = dependencies
-        cache = dependencies.runtime.cache
-        self._configs = cache.informer(KubeadmConfig)
-        self._machines = cache.informer(Machine)
-        self._pools = cache.informer(MachinePool)
-        self._clusters = cache.informer(Cluster)
-        self._delayed_statuses = StatusDelay()
-
-    async def reconcile(self, key: Key) -> Result:
-        """Reconcile one KubeadmConfig."""
-        scope = self._scope(key)
-        if scope is None:
-            return DONE
-        config = scope.config
-        failure: Exception | None = None
-        result = DONE
-        paused = is_paused(config, scope.cluster)
-        if not (paused or config.deleting):
-            try:
-                result = await _boot_data(scope)
-            except NotConnected as error:
-                failure, result = error, _report_missing_connection(scope, error)
-            except Exception as error:
-                failure = error
-        # Conditions come last: what is saved on the way then needs no second write for them.
-        scope.set(paused_condition(config, scope.cluster))
-        if not paused:
-            _summarize(scope, failed=failure is not None)
-        if failure is None and not paused:
-            wait = self._delayed_statuses.wait(scope.draft, self.tools.runtime.clock())
-            if wait is not DONE:
-                return result.earlier_of(wait)
-        await scope.draft.save()
-        if failure is not None and not isinstance(failure, NotConnected):
-            raise failure
-        return result
-
-    def _scope(self, key: Key) -> Scope | None:
-        """The scope, None while a watched precondition is missing."""
-        document = self._configs.raw(key)
-        owner = self._owner(key.namespace, document) if document is not None else None
-        if document is None or owner is None:
-            return None
-        cluster = self._clusters.get(Key(key.namespace, owner.cluster))
-        if cluster is None:
-            return None
-        draft = Draft(self.tools.runtime.client, KubeadmConfig, document)
-        return Scope(self.tools, draft, owner, cluster)
-
-    def _owner(self, namespace: str, config: Document) -> ConfigOwner | None:
-        """The owner, None while it is not seen: the cache may still hold a former object of the
-        same name, whose boot data is not ours."""
-        kind, name, uid = owner_reference_of(config)
-        if kind == MachinePool.RESOURCE.kind:
-            pool = self._pools.get(Key(namespace, name))
-            return owning_pool(pool) if pool is not None and pool.metadata.uid == uid else None
-        machine = self._machines.get(Key(namespace, name)) if kind else None
-        if machine is None or machine.metadata.uid != uid:
-            return None
-        return owning_machine(machine)
+async def ensure_boot_data(scope: Scope) -> Result:
+    """Create the boot data, and keep their token valid. A missing connection is a wait."""
+    try:
+        return await _boot_data(scope)
+    except NotConnected as error:
+        scope.is_connected = False
+        return _report_missing_connection(scope, error)
 
 
 async def _boot_data(scope: Scope) -> Result:
@@ -219,7 +162,7 @@ def _next_token_check(scope: Scope) -> Result:
     return requeue(after=interval, because="the bootstrap token must not run out before it is used")
 
 
-def _summarize(scope: Scope, *, failed: bool) -> None:
+def _summarize(scope: Scope) -> None:
     config = scope.config
     merge = conditions.Merge(
         reason=conditions.reasons(Reason.NOT_READY, Reason.READY_UNKNOWN, Reason.READY)
@@ -228,5 +171,50 @@ def _summarize(scope: Scope, *, failed: bool) -> None:
     scope.set(conditions.summary(config, ConditionType.READY, types, merge=merge))
     legacy = (V1Beta1Type.DATA_SECRET_AVAILABLE, V1Beta1Type.CERTIFICATES_AVAILABLE)
     scope.set_v1beta1(v1beta1.summary(v1beta1.conditions_of(config), legacy))
-    if not failed:
-        config.status.observed_generation = config.metadata.generation
+
+
+class KubeadmConfigReconciler(Reconciler[KubeadmConfig, Scope]):
+    """Reconciles KubeadmConfigs."""
+
+    normal = (ensure_boot_data,)
+
+    def __init__(self, dependencies: Dependencies) -> None:
+        cache = dependencies.runtime.cache
+        super().__init__(KubeadmConfig, cache.informer(KubeadmConfig), dependencies.runtime.client)
+        self.dependencies = dependencies
+        self._machines = cache.informer(Machine)
+        self._pools = cache.informer(MachinePool)
+        self._clusters = cache.informer(Cluster)
+
+    async def begin(self, draft: Draft[KubeadmConfig]) -> Scope | Result:
+        """Return the scope; DONE while the owner or the Cluster is missing, which are watched."""
+        namespace = draft.object.metadata.namespace
+        owner = self._owner(namespace, draft.before)
+        cluster = None if owner is None else self._clusters.get(Key(namespace, owner.cluster))
+        if owner is None or cluster is None:
+            return DONE
+        return Scope(self.dependencies, draft, owner, cluster)
+
+    def pause(self, scope: Scope) -> bool:
+        return report_pause(scope.config, scope.cluster, scope.now)
+
+    def delays_status(self, scope: Scope) -> bool:
+        """Return False for the report of a missing connection, which is logged once."""
+        return scope.is_connected
+
+    def set_status(self, scope: Scope) -> Result:
+        scope.set(paused_condition(scope.config, scope.cluster))
+        _summarize(scope)
+        return DONE
+
+    def _owner(self, namespace: str, config: Document) -> ConfigOwner | None:
+        """The owner, None while it is not seen: the cache may still hold a former object of the
+        same name, whose boot data is not ours."""
+        kind, name, uid = owner_reference_of(config)
+        if kind == MachinePool.RESOURCE.kind:
+            pool = self._pools.get(Key(namespace, name))
+            return owning_pool(pool) if pool is not None and pool.metadata.uid == uid else None
+        machine = self._machines.get(Key(namespace, name)) if kind else None
+        if machine is None or machine.metadata.uid != uid:
+            return None
+        return owning_machine(machine)

@@ -42,12 +42,15 @@ class Dependencies:
 
 @dataclass(slots=True)
 class Scope:
-    """A KubeadmConfig, its owner and their Cluster."""
+    """A KubeadmConfig, its owner and their Cluster. is_connected: False if a step needed the
+    workload cluster and there was no connection.
+    """
 
     dependencies: Dependencies
     draft: Draft[KubeadmConfig]
     owner: ConfigOwner
     cluster: Cluster
+    is_connected: bool = True
 
     @property
     def config(self) -> KubeadmConfig:

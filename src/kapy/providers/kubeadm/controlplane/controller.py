@@ -22,7 +22,7 @@ from kapy.providers.kubeadm.controlplane.dependencies import (
     Dependencies,
 )
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
-from kapy.providers.kubeadm.controlplane.reconcile import Reconciler
+from kapy.providers.kubeadm.controlplane.reconcile import KubeadmControlPlaneReconciler
 from kapy.providers.kubeadm.controlplane.update_decision import MachineUpdates
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.remote.secrets import has_purpose_suffix
@@ -80,7 +80,9 @@ def add_to(
     for resource in (Machine.RESOURCE, MachinePool.RESOURCE):
         cache.informer(resource).add_index(BY_CLUSTER, _cluster_of)
     controller = Controller(
-        "kubeadmcontrolplane", Reconciler(dependencies).reconcile, concurrency=concurrency
+        "kubeadmcontrolplane",
+        KubeadmControlPlaneReconciler(dependencies).reconcile,
+        concurrency=concurrency,
     )
     dependencies.controller = controller
     wake = _Mappers(runtime)

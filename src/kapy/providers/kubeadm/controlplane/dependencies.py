@@ -39,7 +39,7 @@ class SteadyUntil(NamedTuple):
 class ReconcileCache:
     """Caches that save requests; they can be lost at any time. upgraded, addons: (uid, generation)
     of control planes whose workload cluster is up to date. access: resourceVersion and content of
-    kubeconfig Secrets. last_event: the last preflight event of a control plane. delayed_statuses,
+    kubeconfig Secrets. last_event: the last preflight event of a control plane.
     delayed_machine_statuses: minor changes of statuses that are written later.
     """
 
@@ -47,7 +47,6 @@ class ReconcileCache:
     addons: set[tuple[str, int]] = field(default_factory=set)
     kubeconfigs: dict[Key, tuple[str, Kubeconfig]] = field(default_factory=dict)
     last_event: dict[Key, str] = field(default_factory=dict)
-    delayed_statuses: StatusDelay = field(default_factory=StatusDelay)
     delayed_machine_statuses: StatusDelay = field(default_factory=StatusDelay)
 
 

@@ -1,7 +1,8 @@
-"""The reconcile of a KubeadmControlPlane: the order of its steps."""
+"""The reconciler of KubeadmControlPlanes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -28,7 +29,7 @@ from kapy.providers.kubeadm.controlplane.uptodate import next_due, outdated
 from kapy.remote.cluster_cache import NotConnected
 from kapy.sdk import DONE, Result, conditions, requeue
 from kapy.sdk.contracts import Found, InfraMachine, Unreadable
-from kapy.sdk.controllers import Draft, is_paused, paused_condition
+from kapy.sdk.controllers import Draft, Phase, Reconciler, paused_condition, report_pause
 from kapy.sdk.machine_control_plane import control_plane_machines, next_transition
 
 RESYNC_PERIOD: Final = timedelta(minutes=10)
@@ -39,107 +40,110 @@ class MixedManagement(KapyError):
     """Some control plane Machines have another owner."""
 
 
-class Reconciler:
+class KubeadmControlPlaneReconciler(Reconciler[KubeadmControlPlane, ControlPlane]):
     """Reconciles KubeadmControlPlanes."""
 
     def __init__(self, dependencies: Dependencies) -> None:
-        self.dependencies = dependencies
         cache = dependencies.runtime.cache
-        self._control_planes = cache.informer(KubeadmControlPlane)
+        kind, finalizer = KubeadmControlPlane, Finalizer.KUBEADM_CONTROL_PLANE
+        super().__init__(kind, cache.informer(kind), dependencies.runtime.client, finalizer)
+        self.dependencies = dependencies
+        self._changes_at_start: dict[Key, int] = {}
         self._clusters = cache.informer(Cluster)
         self._machines = cache.informer(Machine.RESOURCE)
         self._configs = cache.informer(KubeadmConfig)
 
     async def reconcile(self, key: Key) -> Result:
-        """Reconcile one KubeadmControlPlane."""
-        settled, clock = self.dependencies.steady_states, self.dependencies.runtime.clock
-        now = clock()
-        steady = settled.get(key, now)
+        """Reconcile one KubeadmControlPlane, if something has changed since it was steady."""
+        states, now = self.dependencies.steady_states, self.dependencies.runtime.clock()
+        steady = states.get(key, now)
         if steady is not None:
             return requeue(after=steady.moment - now, because=steady.reason)
-        news = settled.count(key)
-        document = self._control_planes.raw(key)
-        if document is None:
-            settled.forget(key)
-            self.dependencies.cache.delayed_statuses.forget(key)
-            return DONE
-        cluster = self._cluster_of(document)
+        self._changes_at_start[key] = states.count(key)
+        return await super().reconcile(key)
+
+    async def begin(self, draft: Draft[KubeadmControlPlane]) -> ControlPlane | Result:
+        cluster = self._cluster_of(draft.before)
         if cluster is None:
             return DONE
-        draft = Draft(self.dependencies.runtime.client, KubeadmControlPlane, document)
-        kcp = draft.object
-        if not kcp.deleting and Finalizer.KUBEADM_CONTROL_PLANE not in kcp.metadata.finalizers:
-            kcp.metadata.finalizers.append(Finalizer.KUBEADM_CONTROL_PLANE)
-            await draft.save()  # before anything is made that it has to outlive
-        plane = ControlPlane(draft, cluster, clock())
-        plane.set(paused_condition(kcp, cluster))
-        if is_paused(kcp, cluster):
-            await draft.save()
-            return DONE
-        result = await self._advance(plane)
-        if plane.is_steady:
-            # A timer, because etcd is asked and not watched.
-            again = requeue(after=RESYNC_PERIOD, because="etcd cannot be watched")
-            result = result.earlier_of(again)
-            assert result.after is not None
-            until = plane.now + result.after
-            settled.store(key, news, SteadyUntil(until, result.reason), until)
-        return result
+        return ControlPlane(draft, cluster, self.dependencies.runtime.clock())
+
+    def pause(self, plane: ControlPlane) -> bool:
+        return report_pause(plane.kcp, plane.cluster, plane.now)
+
+    def phases(self, _plane: ControlPlane) -> Sequence[Phase[ControlPlane]]:
+        return (self._advance,)
 
     async def _advance(self, plane: ControlPlane) -> Result:
-        foreign = self._read_machines(plane)
-        if foreign and not plane.kcp.deleting:
-            return await self._adopt_or_reject(plane, foreign)
-        failure: Exception | None = None
-        result = DONE
+        plane.foreign = self._read_machines(plane)
+        if plane.foreign and not plane.kcp.deleting:
+            return await self._adopt_or_reject(plane)
         try:
             for machine in plane.machines:
                 await self._read_owned_objects(plane, machine)
-            result = await (
-                delete(self.dependencies, plane) if plane.kcp.deleting else self._run(plane)
-            )
+            if plane.kcp.deleting:
+                return await delete(self.dependencies, plane)
+            result = await KubeadmLoop(self.dependencies, plane).run()
+            plane.is_steady = result is None
+            return result or DONE
         except NotConnected as error:
-            failure = error
             if not plane.kcp.deleting:
                 report_missing_connection(self.dependencies, plane, error)
-        except Exception as error:
-            failure = error
-        set_status(plane)
-        if failure is None:
-            plane.kcp.status.observed_generation = plane.kcp.metadata.generation
+            return DONE
+
+    def set_status(self, plane: ControlPlane) -> Result:
+        """Set the status; that of a control plane with foreign Machines stays as it is."""
+        plane.set(paused_condition(plane.kcp, plane.cluster))
+        if plane.kcp.deleting or not plane.foreign:
+            set_status(plane)
+        return DONE
+
+    def set_observed_generation(self, plane: ControlPlane) -> None:
+        """Report the generation, unless the reconcile has only adopted Machines."""
+        if plane.kcp.deleting or not plane.foreign:
+            super().set_observed_generation(plane)
+
+    def requeue(self, plane: ControlPlane) -> Result:
         self._requeue_for_time(plane)
-        if failure is None or isinstance(failure, NotConnected):
-            wait = self.dependencies.cache.delayed_statuses.wait(plane.draft, plane.now)
-            if wait is not DONE:
-                return result.earlier_of(plane.requeue).earlier_of(wait)
-        await plane.draft.save()
-        if failure is not None and not isinstance(failure, NotConnected):
-            raise failure
-        return result.earlier_of(plane.requeue)
+        return plane.requeue
 
-    async def _run(self, plane: ControlPlane) -> Result:
-        result = await KubeadmLoop(self.dependencies, plane).run()
-        plane.is_steady = result is None
-        return result or DONE
+    async def write(self, plane: ControlPlane, *, failed: bool) -> Result:
+        """Write the control plane. One in a steady state is not reconciled again before it, or
+        something that belongs to it, changes.
+        """
+        result = await super().write(plane, failed=failed)
+        if not plane.is_steady:
+            return result
+        # A timer, because etcd is asked and not watched.
+        result = result.earlier_of(requeue(after=RESYNC_PERIOD, because="etcd cannot be watched"))
+        assert result.after is not None
+        until, key = plane.now + result.after, plane.kcp.key
+        state = SteadyUntil(until, result.reason)
+        self.dependencies.steady_states.store(key, self._changes_at_start[key], state, until)
+        return result
 
-    async def _adopt_or_reject(self, plane: ControlPlane, foreign: list[Document]) -> Result:
+    def forget(self, key: Key) -> None:
+        super().forget(key)
+        self.dependencies.steady_states.forget(key)
+        self._changes_at_start.pop(key, None)
+
+    async def _adopt_or_reject(self, plane: ControlPlane) -> Result:
         """Adopt control plane Machines without a controller; other foreign ones are an error.
 
-        The status stays unchanged in that case. Raises MixedManagement, CannotAdopt.
+        Raises MixedManagement, CannotAdopt.
         """
-        adoptable = [item for item in foreign if is_adoptable(item)]
+        adoptable = [item for item in plane.foreign if is_adoptable(item)]
         try:
             if adoptable:
                 await adopt(self.dependencies, plane, adoptable)
                 return DONE
-            names = shorten(sorted(item["metadata"]["name"] for item in foreign), 3)
+            names = shorten(sorted(item["metadata"]["name"] for item in plane.foreign), 3)
             raise MixedManagement(
                 "not all control plane machines are owned by this KubeadmControlPlane, refusing to"
                 f" operate in mixed management mode: {names}"
             )
         except (CannotAdopt, MixedManagement) as error:
             report_not_inspected(plane, str(error))
-            await plane.draft.save()
             raise
 
     def _read_machines(self, plane: ControlPlane) -> list[Document]:

@@ -60,8 +60,9 @@ class ControlPlane:
     by Machine name. nodes: of the Machines, by name; None while they cannot be read.
     template_problem: why the infrastructure template cannot be used. creation_problem: why the
     server refused an object. not_connected: why the workload cluster cannot be reached. undecided:
-    why it is unknown whether a Machine can be updated in place. wake: the next requeue for reasons
-    of time. is_settled: every step found nothing to do. is_observed: False while the workload
+    why it is unknown whether a Machine can be updated in place. requeue: the next one for reasons
+    of time. foreign: the cluster's control plane Machines of other owners. is_steady: every step
+    had nothing to do. is_observed: False while the workload
     cluster cannot be reached and the last known health still counts.
     """
 
@@ -69,6 +70,7 @@ class ControlPlane:
     cluster: Cluster
     now: datetime
     drafts: list[Draft[Machine]] = field(default_factory=list)
+    foreign: list[Document] = field(default_factory=list)
     configs: dict[str, KubeadmConfig] = field(default_factory=dict)
     infrastructure: dict[str, Document] = field(default_factory=dict)
     outdated: dict[str, Outdated] = field(default_factory=dict)

@@ -9,10 +9,10 @@ import pytest
 
 from kapy.api.machine import Machine
 from kapy.client.client import Client
-from kapy.conditions import status_delay
-from kapy.conditions.status_delay import STATUS_DELAY, StatusDelay
+from kapy.engine import status_delay
 from kapy.engine.draft import Draft
 from kapy.engine.result import DONE
+from kapy.engine.status_delay import STATUS_DELAY, StatusDelay
 from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request
 
