@@ -17,7 +17,8 @@ class ByteStream(Protocol):
     """Both directions of a connection."""
 
     async def read(self) -> bytes:
-        """The next bytes; b"" when no more come. Raises OSError when it was cut off."""
+        """Return the next bytes; b"" at the end of the stream. Raises OSError if the connection
+        broke."""
 
     def write(self, data: bytes) -> None:
         """Send bytes."""
@@ -27,10 +28,10 @@ class ByteStream(Protocol):
 
 
 class Channel:
-    """A ByteStream whose bytes somebody else carries.
+    """A ByteStream inside another connection, such as one of several multiplexed streams.
 
-    send: takes what is written, and None after all of it. room: waits until more may be written,
-    None where that is always so.
+    send: sends written bytes over that connection; None marks the end. room: waits until more bytes
+    may be written; None if that is always allowed.
     """
 
     def __init__(
@@ -50,15 +51,15 @@ class Channel:
         self._paused = False
 
     def hold_back(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
-        """Call these when the sender is to pause, and when it may go on."""
+        """Set callbacks that pause and resume the sender, for flow control."""
         self._pause, self._resume = pause, resume
 
     def set_listener(self, listener: Callable[[bytes], None]) -> None:
-        """Call a listener with what comes, instead of keeping it for a reader."""
+        """Pass received bytes to a listener instead of buffering them for `read`."""
         self._told = listener
 
     def feed(self, data: bytes, *, ended: bool = False) -> None:
-        """Bytes that came for the reader."""
+        """Add received bytes. ended: the peer sends no more."""
         if self._told is not None:
             if data:
                 self._told(data)
@@ -98,7 +99,7 @@ class Channel:
             self._send(data)
 
     async def drain(self) -> None:
-        """Wait until the other side has taken most of what was written."""
+        """Wait until the peer has received most of the written bytes."""
         if self._room is not None:
             await self._room()
 
@@ -126,7 +127,7 @@ class Tls:
         )
 
     async def handshake(self) -> None:
-        """Agree with the other side. Raises ssl.SSLError and OSError."""
+        """Perform the TLS handshake. Raises ssl.SSLError and OSError."""
         while True:
             try:
                 self.session.do_handshake()

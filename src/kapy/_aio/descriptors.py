@@ -11,7 +11,7 @@ DEFAULT_MAX: Final = 1 << 20
 
 
 def raise_descriptor_limit() -> int:
-    """Raise the soft limit of open descriptors to the hard one; answers what counts now."""
+    """Raise the soft limit of open descriptors to the hard limit; return the effective limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # Some systems (macOS) refuse to go as far as they say.
     for wanted in (hard, 1 << 16, 1 << 13):

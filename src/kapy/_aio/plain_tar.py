@@ -25,7 +25,7 @@ class PlainInfo(tarfile.TarInfo):
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> PlainInfo:
-        """A member of its block. Raises tarfile.ReadError for what no archive of ours has."""
+        """Parse a header block. Raises tarfile.ReadError if the header is too large."""
         result = super().frombuf(buf, encoding, errors)
         if result.type in EXTENDED and result.size > MAX_HEADER_BYTES:
             raise tarfile.ReadError(f"a header of the archive is larger than {MAX_HEADER_BYTES}")

@@ -20,7 +20,7 @@ _CANCEL: Final = 5
 
 
 class _Kind(IntEnum):
-    """Frames that are not data. Settings (4) and windows (9) are skipped: nothing goes by them."""
+    """Control frames. SETTINGS (4) and WINDOW_UPDATE (9) are ignored."""
 
     SYN_STREAM = 1
     SYN_REPLY = 2
@@ -31,12 +31,13 @@ class _Kind(IntEnum):
 
 
 class NotSpdy(Exception):
-    """The other side does not speak SPDY/3.1; nothing more can be read of it."""
+    """The peer violated SPDY/3.1; the connection must be closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOpened:
-    """The other side opened a stream. headers: names in lower case. ended: it sends nothing."""
+    """The peer opened a stream. headers: names in lower case. ended: the peer sends no data on it.
+    """
 
     stream: int
     headers: Mapping[str, str]
@@ -45,7 +46,7 @@ class StreamOpened:
 
 @dataclass(frozen=True, slots=True)
 class DataReceived:
-    """Data of a stream. ended: nothing more comes."""
+    """Data of a stream. ended: the peer sends no more data on it."""
 
     stream: int
     data: bytes
@@ -54,21 +55,21 @@ class DataReceived:
 
 @dataclass(frozen=True, slots=True)
 class StreamReset:
-    """A stream was cut off by the other side."""
+    """The peer reset a stream."""
 
     stream: int
 
 
 @dataclass(frozen=True, slots=True)
 class GoAwayReceived:
-    """The other side takes no more streams."""
+    """The peer accepts no new streams."""
 
 
 Event = StreamOpened | DataReceived | StreamReset | GoAwayReceived
 
 
 class Session:
-    """One connection. client: whether this side began it."""
+    """The framing of one connection. client: whether this side opened the connection."""
 
     def __init__(self, *, client: bool) -> None:
         self._next = 1 if client else 2
@@ -78,18 +79,18 @@ class Session:
         self._inflate = zlib.decompressobj(zdict=DICTIONARY)
 
     def open(self, headers: Mapping[str, str]) -> int:
-        """Open a stream; its number."""
+        """Open a stream; return its number."""
         stream, self._next = self._next, self._next + 2
         block = stream.to_bytes(4, "big") + bytes(6) + self._compress_headers(headers)
         self._control(_Kind.SYN_STREAM, block)
         return stream
 
     def accept(self, stream: int) -> None:
-        """Agree to a stream of the other side."""
+        """Accept a stream that the peer opened."""
         self._control(_Kind.SYN_REPLY, stream.to_bytes(4, "big") + self._compress_headers({}))
 
     def send(self, stream: int, data: bytes, *, end: bool = False) -> None:
-        """Send data. end: nothing more comes."""
+        """Send data. end: also end this side of the stream."""
         for at in range(0, max(len(data), 1), _CHUNK_BYTES):
             piece = data[at : at + _CHUNK_BYTES]
             last = at + _CHUNK_BYTES >= len(data)
@@ -98,7 +99,7 @@ class Session:
             self._out += (flags << 24 | len(piece)).to_bytes(4, "big") + piece
 
     def reset(self, stream: int) -> None:
-        """Cut a stream off."""
+        """Reset a stream."""
         self._control(_Kind.RST_STREAM, stream.to_bytes(4, "big") + _CANCEL.to_bytes(4, "big"))
 
     def pending(self) -> bytes:

@@ -14,7 +14,7 @@ MAX_STREAMS: Final = 1000
 
 
 class SpdyProtocol(asyncio.Protocol):
-    """One side of a connection that speaks SPDY from now on. client: the side that began it."""
+    """One side of a SPDY connection. client: whether this side opened the connection."""
 
     def __init__(self, *, client: bool) -> None:
         self._session = Session(client=client)
@@ -61,7 +61,7 @@ class SpdyProtocol(asyncio.Protocol):
         self._channels.clear()
 
     def on_stream(self, headers: Mapping[str, str], channel: Channel) -> None:
-        """The other side opened a stream."""
+        """Handle a stream that the peer opened."""
 
     def open(self, headers: Mapping[str, str]) -> Channel:
         """Open a stream."""
@@ -75,12 +75,12 @@ class SpdyProtocol(asyncio.Protocol):
             self._transport.close()
 
     def pause_reading(self) -> None:
-        """Take in nothing more of the connection."""
+        """Stop reading from the connection."""
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Take in what arrives again."""
+        """Resume reading from the connection."""
         if self._transport is not None:
             self._transport.resume_reading()
 

@@ -18,16 +18,16 @@ class Span(Protocol):
     """The span of a traced block, for its attributes."""
 
     def set_attribute(self, key: str, value: Value) -> None:
-        """Say one thing more."""
+        """Set an attribute of the span."""
 
 
 class _NoSpan:
-    """A span that nobody wants to know of."""
+    """The span that is used while tracing is off: it records nothing."""
 
     __slots__ = ()
 
     def set_attribute(self, key: str, value: Value) -> None:
-        """Nobody is told."""
+        """Do nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -45,17 +45,17 @@ _NO_SPAN: Final = _NoSpan()
 
 
 def is_on() -> bool:
-    """Whether anybody may want spans."""
+    """Whether OpenTelemetry is imported; only then spans are recorded."""
     return "opentelemetry.trace" in sys.modules
 
 
 def span(
     name: str, attributes: Mapping[str, Value], *, kind: Kind = "internal", trace: str | None = None
 ) -> AbstractContextManager[Span]:
-    """A span around a block; spans that begin within it are its children.
+    """Open a span around a block; spans that are opened within the block are its children.
 
-    trace: where it is no part of the span around it: the id, 32 hexadecimal digits, of the trace
-    that it belongs to, of which nobody began the first span, or "" for a new one.
+    trace: the trace ID (32 hexadecimal digits) of the span, for a trace without a recorded root
+    span; "" starts a new trace. By default the span belongs to the current trace.
     """
     api: Any = sys.modules.get("opentelemetry.trace")
     if api is None:
@@ -70,7 +70,8 @@ def span(
 
 
 def _parent_context(api: Any, trace: str) -> Any:
-    """The context of a span that nobody tells of: all of its trace have it in common."""
+    """Return a context with a remote parent span that is derived from the trace ID and never
+    recorded, so all spans of the trace have the same parent."""
     if not trace:
         return import_module("opentelemetry.context").Context()
     number = int(trace, 16)
@@ -84,7 +85,7 @@ def _parent_context(api: Any, trace: str) -> Any:
 
 
 def current_trace_id() -> str:
-    """The id of the trace that this is done in, "" for none."""
+    """Return the ID of the current trace, "" for none."""
     api: Any = sys.modules.get("opentelemetry.trace")
     if api is None:
         return ""
@@ -93,8 +94,8 @@ def current_trace_id() -> str:
 
 
 def propagation_headers() -> dict[str, str]:
-    """Headers by which another program knows what it works for; none where nobody asks for
-    spans."""
+    """Return headers that propagate the current span to another program; none while tracing is off.
+    """
     headers: dict[str, str] = {}
     if is_on():
         import_module("opentelemetry.propagate").inject(headers)

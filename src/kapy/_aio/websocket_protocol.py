@@ -18,7 +18,7 @@ _DATA: Final = (Opcode.TEXT, Opcode.BINARY, Opcode.CONT)
 
 
 class WebSocketProtocol(asyncio.Protocol):
-    """A connection that carries messages from now on. Pings are answered."""
+    """An asyncio protocol that receives and sends WebSocket messages, and answers pings."""
 
     def __init__(self) -> None:
         self._session = Session(SERVER, max_size=MAX_MESSAGE_BYTES)
@@ -48,7 +48,7 @@ class WebSocketProtocol(asyncio.Protocol):
         return None
 
     def pause_writing(self) -> None:
-        """Read nothing of a client that does not read, as each of its pings is answered."""
+        """Stop reading from a client that does not read: each of its pings adds an unread pong."""
         self._room.clear()
         self._adjust_reading()
 
@@ -64,7 +64,7 @@ class WebSocketProtocol(asyncio.Protocol):
             self._closing.cancel()
 
     def on_message(self, message: bytes) -> None:
-        """Take in a message."""
+        """Handle a message."""
 
     def send(self, message: bytes) -> None:
         """Send a message; no effect after the end."""
@@ -73,12 +73,12 @@ class WebSocketProtocol(asyncio.Protocol):
             self._flush()
 
     def pause_reading(self) -> None:
-        """Take in nothing more of the connection."""
+        """Stop reading from the connection."""
         self._input_unread = True
         self._adjust_reading()
 
     def resume_reading(self) -> None:
-        """Take in what arrives again."""
+        """Resume reading from the connection."""
         self._input_unread = False
         self._adjust_reading()
 

@@ -1,4 +1,4 @@
-"""Cluster: what belongs together, and where its control plane is reached."""
+"""Cluster: the infrastructure, control plane and endpoint of one workload cluster."""
 
 from typing import Annotated, ClassVar
 

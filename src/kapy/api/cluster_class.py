@@ -1,4 +1,4 @@
-"""ClusterClass: what many clusters have in common, said once."""
+"""ClusterClass: the shared definition from which many Clusters are created."""
 
 from typing import Annotated, ClassVar
 

@@ -1,4 +1,4 @@
-"""The patches of a ClusterClass: how variables change what is made of the templates."""
+"""The patches of a ClusterClass: changes of its templates that depend on variables."""
 
 from typing import Annotated, Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""References of a ClusterClass to templates, and the naming of the objects made of them."""
+"""References of a ClusterClass to templates, and the names of the objects created from them."""
 
 from typing import Annotated, ClassVar
 

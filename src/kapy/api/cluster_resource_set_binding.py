@@ -1,4 +1,4 @@
-"""ClusterResourceSetBinding: what ClusterResourceSets have put into one cluster."""
+"""ClusterResourceSetBinding: the record of what ClusterResourceSets applied to one cluster."""
 
 from typing import Annotated, ClassVar
 

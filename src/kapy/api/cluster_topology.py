@@ -1,4 +1,4 @@
-"""A Cluster's managed topology: what is to be made of a ClusterClass."""
+"""The managed topology of a Cluster: the desired cluster in terms of its ClusterClass."""
 
 from typing import Annotated, ClassVar
 

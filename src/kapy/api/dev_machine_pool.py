@@ -1,7 +1,7 @@
-"""DevMachinePool(Template): machines for development that one object stands for.
+"""DevMachinePool(Template): a group of machines for development, in one object.
 
-Upstream's knows containers only. Machines made of memory are kapy's addition, and so is
-`status.initialization`, by which the contract tells that the pool is there.
+Upstream's kind supports containers only. Simulated machines are kapy's addition, and so is
+`status.initialization`, with which the contract reports that the pool is provisioned.
 """
 
 from typing import Annotated, ClassVar

@@ -1,4 +1,4 @@
-"""DockerCluster(Template): infrastructure of a cluster made of containers.
+"""DockerCluster(Template): infrastructure of a cluster whose machines are containers.
 
 The API only: no controller of kapy serves these kinds.
 """

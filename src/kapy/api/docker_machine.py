@@ -1,4 +1,4 @@
-"""DockerMachine(Template): a machine made of a container.
+"""DockerMachine(Template): a machine that is a container.
 
 The API only: no controller of kapy serves these kinds.
 """

@@ -1,4 +1,4 @@
-"""DockerMachinePool(Template): machines made of containers that one object stands for.
+"""DockerMachinePool(Template): a group of machines that are containers, in one object.
 
 The API only: no controller of kapy serves these kinds.
 """

@@ -1,4 +1,4 @@
-"""ExtensionConfig: a server of runtime extensions, and what it offers."""
+"""ExtensionConfig: the registration of a server of runtime extensions, and its handlers."""
 
 from typing import Annotated, ClassVar
 

@@ -1,4 +1,4 @@
-"""IPAddress, and IPAddressClaim, which asks a pool for one."""
+"""IPAddress, and IPAddressClaim, the request for an address of a pool."""
 
 from typing import Annotated, ClassVar
 

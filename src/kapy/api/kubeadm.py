@@ -1,4 +1,4 @@
-"""kubeadm's ClusterConfiguration: what all machines of a control plane have in common."""
+"""kubeadm's ClusterConfiguration: the settings shared by all machines of a control plane."""
 
 from typing import Annotated, ClassVar
 

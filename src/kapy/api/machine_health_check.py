@@ -1,4 +1,4 @@
-"""MachineHealthCheck: which Machines are unhealthy, and what happens to them."""
+"""MachineHealthCheck: the rules for unhealthy Machines, and their remediation."""
 
 from typing import Annotated, ClassVar
 

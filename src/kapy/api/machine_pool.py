@@ -1,4 +1,4 @@
-"""MachinePool: machines that the infrastructure's provider makes and counts as a group."""
+"""MachinePool: a group of machines that an infrastructure provider creates and scales."""
 
 from typing import Annotated, ClassVar
 

@@ -1,7 +1,7 @@
 """Templates of object names: `{{ .machineSet.name }}-{{ .random }}`.
 
-They are Go templates. Nearly all of them are text and fields, which is filled here, because every
-new Machine has a name; whatever else stands in one is for `kapy.kube.gotemplate`.
+They are Go templates. Every new Machine needs a name, so templates of plain text and fields, which
+are nearly all, are rendered here. All other templates are rendered by `kapy.kube.gotemplate`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from kapy.kube.version import InvalidVersion, Version, compare, parse_tolerant
 
 
 def versions_of(machines: Iterable[Machine]) -> list[StatusVersion]:
-    """Machines by version: the kubelet's, or the wanted one as long as that is not known."""
+    """Count machines by version: the kubelet's version, or the desired one until that is known."""
     oldest_first = sorted(
         machines,
         key=lambda machine: (machine.metadata.creation_timestamp or "", machine.metadata.name),
@@ -22,7 +22,7 @@ def versions_of(machines: Iterable[Machine]) -> list[StatusVersion]:
 
 
 def sum_by_version(versions: Iterable[StatusVersion]) -> list[StatusVersion]:
-    """Counts of one version added up, from the oldest version to the newest.
+    """Add up the counts of each version, ordered from the oldest to the newest.
 
     Versions that cannot be compared (build tags of different kinds) keep their order.
     """

@@ -1,8 +1,9 @@
-"""The rate of a program's requests: a bucket of tokens, and patience with a server that says 429.
+"""Client-side rate limiting with a token bucket, and a slower rate after 429 responses.
 
-client-go's `--kube-api-qps` and `--kube-api-burst`: so many requests a second, so many at a time.
-A server that answers 429 is given what it asks for: nobody asks before its Retry-After is over,
-and then at half the pace, which grows again with every answer. Streams and short requests alike.
+The limits are client-go's `--kube-api-qps` (requests per second in the long run) and
+`--kube-api-burst` (requests at once). After a response 429, no request is sent until its
+Retry-After has passed. Then the rate is halved, and it recovers with each other response. Streams
+are limited like short requests.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ log = logging.getLogger(__name__)
 
 
 class RateLimited(Interceptor):
-    """A transport that asks at most `qps` times a second in the long run, `burst` times at once.
+    """A transport that sends at most `qps` requests per second in the long run, `burst` at once.
 
-    pace: requests a second at the moment. waited: how many requests had to wait. is_refused:
-    whether the last answer was 429.
+    pace: the current rate in requests per second. waited: the number of delayed requests.
+    is_refused: whether the last response was 429.
     """
 
     __slots__ = (
@@ -58,7 +59,7 @@ class RateLimited(Interceptor):
 
     @property
     def problem(self) -> str:
-        """Return the problem of the server, "" for none."""
+        """Return a sentence about a server that limits requests, "" if it does not."""
         if not self.is_refused:
             return ""
         return (
@@ -67,7 +68,8 @@ class RateLimited(Interceptor):
         )
 
     async def probe(self, request: Request) -> Reply:
-        """At once: a server that wants to be asked less is there."""
+        """Probe without waiting: a probe must not wait behind other requests, and any response
+        shows that the server is alive."""
         return await probe_of(self.transport)(request)
 
     async def __call__(self, request: Request) -> Reply:
@@ -102,7 +104,8 @@ class RateLimited(Interceptor):
         return 0.0 if self._tokens > 1.0 - 1e-6 else (1.0 - self._tokens) / self.pace
 
     def _slow_down(self, retry_after: float | None) -> None:
-        """The server has enough. Once per pause: all who asked before it hear the same."""
+        """Pause, then continue at half the rate. Further 429 responses during the pause have no
+        effect: they answer requests that were sent before it."""
         now = asyncio.get_running_loop().time()
         if now < self._from:
             return
@@ -116,5 +119,6 @@ class RateLimited(Interceptor):
 
 
 def _is_blocked_eviction(request: Request, reply: Reply) -> bool:
-    """Whether what is too much is a disruption, for a budget of the Pod's: the server is well."""
+    """Whether a 429 response refuses an eviction because of a PodDisruptionBudget. The server
+    itself is not overloaded then."""
     return request.path.endswith("/eviction") and retry_after(reply.headers) is None

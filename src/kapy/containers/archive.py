@@ -22,7 +22,7 @@ _EXTENSIONS: Final = 16
 
 
 class NoFile(Exception):
-    """An archive begins with something else than a file."""
+    """The first member of an archive is not a file."""
 
 
 def archive_of(files: Iterable[File]) -> bytes:
@@ -37,7 +37,7 @@ def archive_of(files: Iterable[File]) -> bytes:
 
 
 async def first_file(archive: StreamReader) -> AsyncGenerator[bytes, None]:
-    """The content of the file that an archive begins with, in pieces; nothing is kept of it.
+    """Yield the content of the first file of an archive in pieces, without buffering it.
 
     Raises NoFile, tarfile.ReadError.
     """
@@ -67,7 +67,8 @@ async def _size_of_first(archive: StreamReader) -> int:
 
 
 def _extended_size(header: bytes) -> int | None:
-    """The size that an extended header tells, which is that of a file of 8 GiB or more."""
+    """Return the size in an extended header, which files of 8 GiB or more have; None if there is
+    none."""
     for record in header.split(b"\n"):
         name, _, value = record.partition(b" ")[2].partition(b"=")
         if name == b"size" and value.isdigit() and len(value) < _BLOCK:

@@ -1,7 +1,7 @@
-"""Answers of an engine of a size that fits into memory.
+"""HTTP responses of an engine with a size limit.
 
-The library reads most answers whole. An answer that is larger than any answer of an engine is
-refused before it is read to its end.
+The library reads most responses completely. A response that is larger than any expected one is
+refused while it is read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class BoundedResponse(ClientResponse):
     """An answer whose body is read whole only up to a size."""
 
     async def read(self) -> bytes:
-        """The body. Raises AnswerTooLarge."""
+        """Return the body. Raises AnswerTooLarge."""
         if self._body is None:
             body = bytearray()
             while piece := await self.content.read(_CHUNK_BYTES):
@@ -50,7 +50,7 @@ class Library(Docker):
 
 
 def open_library(address: str | None, timeout: ClientTimeout) -> Docker:
-    """The library for an engine, None for the one of the Docker context in use."""
+    """Open the library for an engine, None for the engine of the current Docker context."""
     library = Library(address, timeout=timeout)
     library.session.detach()  # it leaves its connector to the next one
     library.session = ClientSession(

@@ -43,7 +43,7 @@ class Tail:
         self.total = 0
 
     def add(self, data: bytes) -> None:
-        """Take in what was written."""
+        """Add output."""
         self.total += len(data)
         self._kept += data
         if len(self._kept) > 2 * self._most:

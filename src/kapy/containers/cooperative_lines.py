@@ -1,4 +1,4 @@
-"""Lines of an answer, read so that the event loop has its turn between them."""
+"""Streams of lines that let the event loop run other tasks in between."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ LINES_PER_TURN: Final = 200
 
 
 async def yielding(items: AsyncIterable[Item]) -> AsyncIterator[Item]:
-    """The same items. Reading a line that has arrived already does not wait for anything."""
+    """Yield the same items, and yield to the event loop after every `LINES_PER_TURN`: reading a
+    line that has already arrived never does."""
     taken = 0
     async for item in items:
         yield item

@@ -133,7 +133,8 @@ class Engine(Connection):
             return int(ended["StatusCode"])
 
     async def memory(self, name: str) -> int:
-        """Bytes of memory that a container uses, without the file cache; 0 where it is unknown."""
+        """Return the memory in bytes that a container uses, without the file cache; 0 if unknown.
+        """
         async with self.engine_call(f"ask for the memory of container {name}") as library:
             (result,) = await library.containers.container(name).stats(stream=False)
             stats = result.get("memory_stats") or {}
@@ -388,7 +389,7 @@ class Engine(Connection):
     async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
         """Create a network; no effect if one of that name exists.
 
-        Docker makes two networks of one name where two programs ask at the same time.
+        If two programs create it at the same time, Docker makes two networks of that name.
         """
         async with self.engine_call(f"create network {name}") as library:
             await library.networks.create({**config, "Name": name, "CheckDuplicate": True})
@@ -400,8 +401,8 @@ class Engine(Connection):
             return network_of(await network.show())
 
     async def _remove_duplicates(self, name: str) -> None:
-        """Keep one of several networks of a name: all programs choose the same, one in use if
-        there is any."""
+        """Keep one of several networks with the same name: all programs choose the same one,
+        preferably one in use."""
         for item in (await self._networks_of(name))[1:]:
             with suppress(EngineError):  # it is in use, or another program has removed it
                 async with self.engine_call(f"remove network {item}") as library:

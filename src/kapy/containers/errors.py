@@ -77,7 +77,7 @@ class NotPermitted(EngineError):
 
 
 class AnswerTooLarge(Exception):
-    """An answer is larger than any that an engine gives; the message goes on with "has more"."""
+    """A response is too large; the message has no subject ("has more than 4 MiB")."""
 
 
 def unreachable(address: str, error: BaseException) -> EngineUnreachable:
@@ -144,8 +144,7 @@ _IMAGE = re.compile(r"no such image|image not known|unable to find image", re.I)
 
 
 def request_error(operation: str, status: int, message: str) -> EngineError:
-    """The engine's answer to a request. operation: what it was asked for, as in "start container
-    a".
+    """Return the error for an engine's response. operation: the request, as in "start container a".
     """
     said = quote(message)
     failed = f"cannot {operation}: {said}"
@@ -207,9 +206,9 @@ def pull_failed(image: str, message: str) -> EngineError:
 
 
 def check_image_name(image: str) -> str:
-    """The name of an image, which becomes a part of paths of an engine's API, as it is.
+    """Return the image name if it is valid: it becomes part of URL paths of the engine's API.
 
-    Raises ImageUnavailable for what no image can be named and what would lead to another path.
+    Raises ImageUnavailable for a name that is invalid or would change the path.
     """
     parts = image.split("/")
     if len(image) > _MAX_NAME_LENGTH or not all(_PART_OF_NAME.fullmatch(item) for item in parts):
@@ -221,6 +220,6 @@ def check_image_name(image: str) -> str:
 
 
 def quote(message: str) -> str:
-    """One line of what somebody else wrote, of a length that fits a condition."""
+    """Return a foreign message as one line that is short enough for a condition."""
     line = " ".join(message.split()).rstrip(".:;, ")
     return line if len(line) <= MAX_QUOTED else f"{line[:MAX_QUOTED]}…"

@@ -17,9 +17,9 @@ CONNECT_TIMEOUT: Final = 10.0
 async def follow_events(
     library: Docker, filters: Mapping[str, Any], on_event: Callable[[Mapping[str, Any]], None]
 ) -> None:
-    """Tell of each event that passes the filters, until the engine ends the answer.
+    """Call `on_event` for each matching event until the engine ends the stream.
 
-    Not by the events of the library, which keeps all that was not read yet.
+    The event stream of the library is not used: it buffers unread events without a limit.
     """
     from aiodocker.jsonstream import json_stream_stream
     from aiohttp import ClientTimeout

@@ -1,7 +1,7 @@
-"""Outputs of commands, in pieces: an engine joins both outputs by frames.
+"""Outputs of commands, demultiplexed: an engine sends both outputs in frames of one stream.
 
-The parser of the library keeps a frame until it is complete, and the engine says how long it is: up
-to 4 GiB. This one passes on what has arrived of it.
+The parser of the library buffers a frame until it is complete, and a frame can have 4 GiB. This
+parser passes on the parts of a frame as they arrive.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class FrameParser:
         self._queue.feed_eof()
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        """Take in what has arrived. Frames of one output that arrive together are one message."""
+        """Parse received bytes. Parts of one output that arrive together become one message."""
         stream, joined = self._stream, bytearray()
         at = 0
         while at < len(data):

@@ -14,7 +14,8 @@ MAX_SIZE: Final = 1 << 60
 
 
 class PullProgress:
-    """Adds up the layers of one image; gives a line whenever it says something new."""
+    """Aggregates the progress of an image's layers; returns a line of text when that has changed.
+    """
 
     def __init__(self, image: str) -> None:
         self._image = image
@@ -24,7 +25,7 @@ class PullProgress:
         self._told = ""
 
     def update(self, item: Mapping[str, Any]) -> str:
-        """The line to tell after a message, "" for none."""
+        """Process a message; return the new line, "" if it is unchanged."""
         layer, status = str(item.get("id", ""))[:MAX_LAYER_ID_LENGTH], str(item.get("status", ""))
         if layer and (layer in self._layers or len(self._layers) < MAX_LAYERS):
             self._count(layer, status, item.get("progressDetail"))

@@ -17,13 +17,13 @@ machine delegates to its user."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """A container as it is.
+    """The current state of a container.
 
-    state: `created`, `running`, `exited`, `paused`, `dead` … addresses: IPv4 and IPv6 by network;
-    an address that it has not is empty. ports: host ports by container port (`6443/tcp`).
-    exit_code: of its last end. started, finished: when, as the engine writes it. error: why the
-    engine could not start it. out_of_memory: whether the kernel ended it. image_id: what runs. pid:
-    of its first process on the engine's machine, 0 where it does not run.
+    state: `created`, `running`, `exited`, `paused`, `dead` … addresses: IPv4 and IPv6 by network; a
+    missing address is empty. ports: host ports by container port (`6443/tcp`). exit_code: of its
+    last run. started, finished: times in the engine's format. error: why the engine could not start
+    it. out_of_memory: whether the kernel killed it for its memory use. pid: its first process on
+    the engine's machine, 0 if it does not run.
     """
 
     id: str
@@ -47,7 +47,7 @@ class Container:
         return self.state == "running"
 
     def address(self, network: str = "") -> tuple[str, str]:
-        """IPv4 and IPv6 in a network, or in the first one that gave it any."""
+        """Return the IPv4 and IPv6 address in a network, by default in the first one with any."""
         if network in self.addresses:
             return self.addresses[network]
         return next((item for item in self.addresses.values() if any(item)), ("", ""))
@@ -220,8 +220,8 @@ def network_of(data: JSON) -> Network:
 
 
 class Image(NamedTuple):
-    """An image of the engine. digests: `repository@sha256:…`. user: that its program runs as, ""
-    for root. command: that it runs where a container says nothing."""
+    """An image of the engine. digests: `repository@sha256:…`. user: the user of its program, "" for
+    root. command: its default command."""
 
     id: str
     digests: tuple[str, ...]

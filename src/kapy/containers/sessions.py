@@ -28,10 +28,10 @@ WHILE_CONNECTED: Final = ("/bin/sh", "-c", _SCRIPT, "sh")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """The client's side of a command. output, errors: take what it writes; what they answer is
-    awaited, where it can be, before more is read. input: None where it
-    reads nothing. sizes: rows and columns of the terminal, where there is one. privileged: whether
-    the command has more rights than the container."""
+    """The client's side of a command. output, errors: receive its output; if they return an
+    awaitable, it is awaited before more output is read. input: None if there is no input. sizes:
+    rows and columns of the terminal, if there is one. privileged: whether the command has more
+    rights than the container."""
 
     output: Callable[[bytes], object]
     errors: Callable[[bytes], object]
@@ -42,7 +42,7 @@ class Session:
 
 
 async def run_session(container: DockerContainer, command: Sequence[str], session: Session) -> int:
-    """Run a command with the client's streams to its end; answers its exit code."""
+    """Run a command to its end with the client's streams; return its exit code."""
     from kapy.containers.frames import frame_stream
 
     process = await container.exec(

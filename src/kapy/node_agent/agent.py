@@ -171,8 +171,10 @@ class NodeAgent:
         self._sets_changed = asyncio.Event()
 
     async def _know_owner(self, pod: Document) -> None:
-        """Wait for the ReplicaSet of a Pod, which another watch delivers: without it, the image
-        would run and not the program in its place. The ReplicaSet may be gone.
+        """Wait for the ReplicaSet of a Pod, which another watch delivers: only with its owner
+        known, a Pod gets the local program that replaces its image.
+
+        Waiting ends after a time limit, because the ReplicaSet may be gone.
         """
         owners = pod["metadata"].get("ownerReferences") or ()
         sets = [
@@ -247,7 +249,7 @@ class NodeAgent:
             self._wake()
 
     def _wake(self) -> None:
-        """Let all Pods look at their inputs now."""
+        """Let all Pods read their inputs again."""
         for worker in self.workers.values():
             worker.notify()
 
@@ -297,7 +299,7 @@ def _is_of_template(pod: Document, template: Document) -> bool:
 
 
 def _account(spec: Document) -> str:
-    """The ServiceAccount of a Pod; that of its namespace where it names none."""
+    """Return the name of a Pod's ServiceAccount; `default` if the Pod names none."""
     return str(spec.get("serviceAccountName") or "default")
 
 

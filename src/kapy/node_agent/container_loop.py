@@ -101,7 +101,7 @@ class ContainerLoop:
             return None
 
     async def _start(self) -> Running:
-        """Start it; wait for missing inputs such as a Secret."""
+        """Start the container; wait for missing inputs such as a Secret."""
         while True:
             try:
                 config = await self._configure(self._state.restarts)

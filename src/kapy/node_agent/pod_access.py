@@ -132,7 +132,7 @@ def _session(streams: CommandStreams) -> Session:
 def _log(
     worker: PodWorker, state: ContainerState, options: LogOptions
 ) -> AsyncIterator[bytes] | None:
-    """Raises NotSupported."""
+    """Return the log of a container, None if the Pod has not started. Raises NotSupported."""
     if worker.runtime is None:
         return None
     number = state.restarts - 1 if options.previous else state.restarts

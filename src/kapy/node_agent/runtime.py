@@ -30,7 +30,7 @@ Report = Callable[[str, str], None]
 
 
 def _no_report(_: str, __: str) -> None:
-    """Nobody wants to know."""
+    """Ignore a report."""
 
 
 class NotSupported(KapyError):
@@ -154,8 +154,8 @@ class Runtime(Protocol):
         ...
 
     def address(self, pod: Document) -> str:
-        """The address of a Pod, known once `server` has answered; "" for that of the Node. Raises
-        StartFailed, OSError."""
+        """Return the address of a Pod, known after the first call of `server`; "" for that of the
+        Node. Raises StartFailed, OSError."""
         ...
 
     async def start(self, config: ContainerConfig) -> Running:

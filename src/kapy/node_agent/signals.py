@@ -17,5 +17,5 @@ class Signal:
         self._event = asyncio.Event()
 
     async def wait(self) -> None:
-        """Wait for the next notice."""
+        """Wait for the next notification."""
         await self._event.wait()

@@ -104,8 +104,8 @@ class Sources:
         return str(int(min(whole, _LARGEST)))
 
     def _container(self, own: Document | None, name: str) -> tuple[Document, bool]:
-        """The container that a reference means, and whether the Node's capacity is its limit if it
-        has none. That of an init container that is named is not, as in a kubelet."""
+        """Return the container that a reference names, and whether the Node's capacity is the
+        default of its limits. As in a kubelet, it is not for an init container that is named."""
         if not name and own is not None:
             return own, True
         for field in ("containers", "initContainers"):
@@ -135,7 +135,7 @@ def _amount(text: Any) -> Decimal:
 
 
 def _addresses(status: Mapping[str, Any], field: str) -> str:
-    """All addresses of a kind, of which the first one has a field of its own, too."""
+    """Return all addresses in a list field of the status, or else the one in the singular field."""
     listed = [str(item.get("ip", "")) for item in status.get(f"{field}s") or ()]
     return ",".join(listed) or str(status.get(field, ""))
 

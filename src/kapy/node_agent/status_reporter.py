@@ -27,7 +27,7 @@ STOPPED: Final = "PlaneStopped"
 
 
 class StatusReporter:
-    """The states of a Pod's containers, and what writes them to the Pod's status.
+    """Writes the states of a Pod's containers to the Pod's status.
 
     pod: its last known state. address: the Pod's own, "" before it has one. trouble: why the Pod
     is not well though its containers run, "" for no reason.

@@ -160,8 +160,8 @@ def _select_items(
 
 
 def _metadata(path: str, sources: Sources) -> str:
-    """A field of the Pod for a file: one of its metadata, as a kubelet has no others there. Raises
-    MissingSource."""
+    """Return a metadata field of the Pod for a file; a kubelet supports no other fields there.
+    Raises MissingSource."""
     if not path.startswith("metadata."):
         raise MissingSource(
             f"the field {path} is not one of a volume, which has metadata only; a variable can "

@@ -56,7 +56,8 @@ class _Member(NamedTuple):
         return found if self.many is list else found.values() if self.many is dict else (found,)
 
     def memory_of_part(self, whole: Document | None) -> Document | None:
-        """Return what is remembered of a part. Rows find items of lists and maps by their keys."""
+        """Return the remembered content of a part. Rows find items of lists and maps by their keys.
+        """
         return None if whole is None or self.many else whole.get(self.name) or {}
 
 

@@ -31,7 +31,7 @@ def remove(*names: str) -> Row:
 
 
 def drop(*names: str) -> Row:
-    """The older version has other fields in place of these."""
+    """Fields of the newest version that the older version replaces by others."""
     return Row(_without(names))
 
 
@@ -136,7 +136,7 @@ def move(target: str, codec: Codec = SAME, **hints: Any) -> Row:
 
 
 def custom(upgrade: Upgrade | None, downgrade: Downgrade | None, *, restores: bool = False) -> Row:
-    """A conversion of its own. restores: `upgrade` reads what is remembered."""
+    """A custom conversion. restores: `upgrade` reads the content that the annotation remembers."""
     return Row(lambda fields: fields, lambda _: (upgrade, downgrade), restores)
 
 

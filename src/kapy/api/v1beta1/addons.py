@@ -29,7 +29,7 @@ def _upgrade_bindings(spec: Document, _: Document | None, __: Place) -> None:
 
 
 def _downgrade_bindings(spec: Document, _: Place) -> None:
-    """v1beta1 has null for a binding with nothing in it."""
+    """Write an empty binding as null, as v1beta1 does."""
     spec["bindings"] = [binding or None for binding in spec.get("bindings", ())]
 
 

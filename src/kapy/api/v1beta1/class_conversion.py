@@ -63,8 +63,11 @@ def _upgrade_definition(
 def _upgrade_flags(
     schema: Document, source: Document, remembered: Document | None, path: str
 ) -> None:
-    """Flags of a schema and those within it, as `source` says them. That is the schema itself,
-    unless a variable of the same name comes before: upstream finds variables by their names."""
+    """Convert the flags of a schema and of all schemas in it.
+
+    source: the schema from which flags are read. It is the schema itself, or that of an earlier
+    variable of the same name, since upstream looks up variables by name.
+    """
     for flag in FLAGS:
         put(schema, flag, bool_to_pointer(source.get(flag), value_at(remembered, flag)))
     for name, inner in (schema.get("properties") or {}).items():
@@ -120,8 +123,11 @@ def upgrade_patches(patches: list[Any], remembered: list[Any]) -> None:
 def _upgrade_matches(
     definitions: list[Document], source: list[Document], remembered: list[Document]
 ) -> None:
-    """source: as upstream does, the definitions of the first patch of the same name, if it has as
-    many."""
+    """Convert the flags of the selectors of patches.
+
+    source: the definitions from which flags are read. As in upstream, they are those of the first
+    patch of the same name, if the numbers of definitions are equal.
+    """
     for number, definition in enumerate(definitions):
         matches = definition["selector"]["matchResources"]
         result, before = (

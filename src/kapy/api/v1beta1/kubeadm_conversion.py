@@ -1,7 +1,7 @@
 """Conversions of kubeadm's configurations in v1beta1 that need more than one field.
 
-Two of kubeadm's timeouts stood elsewhere, the others nowhere; flags of files and volumes were true
-or false, not absent. Upstream: bootstrap/kubeadm/webhooks/conversion.
+v1beta1 has two of kubeadm's timeouts in other fields, and none of the others. Its flags of files
+and volumes cannot be absent. Upstream: bootstrap/kubeadm/webhooks/conversion.
 """
 
 from __future__ import annotations

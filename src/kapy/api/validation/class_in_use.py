@@ -1,4 +1,4 @@
-"""A ClusterClass that Clusters use: what it may not take from them."""
+"""Changes of a ClusterClass that the Clusters using it do not allow."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _removed_errors(old: ClusterClass, new: ClusterClass, used: _Used) -> Iterat
 
 
 def _health_check_errors(old: ClusterClass, new: ClusterClass, used: _Used) -> Iterator[FieldError]:
-    """Health checks that Clusters enable without saying what they are."""
+    """Yield errors for removed health checks that Clusters enable without defining their own."""
     if is_checked(old.spec.control_plane.health_check) and not is_checked(
         new.spec.control_plane.health_check
     ):

@@ -1,6 +1,6 @@
-"""A Cluster and the ClusterClass that it is made of: what one asks of the other.
+"""Validation of a Cluster against its ClusterClass.
 
-Variables are checked where they are defaulted, with the definitions of the class's status.
+Variables are validated when they are defaulted, with the definitions in the class's status.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _enabled_errors(
 def autoscaler_errors(
     cluster: Cluster, topology: Topology, cluster_class: ClusterClass
 ) -> Iterator[FieldError]:
-    """Replicas of what the class gives to an autoscaler."""
+    """Yield errors for replicas in the Cluster if the class gives the group to an autoscaler."""
     scaled = {
         deployment.class_
         for deployment in cluster_class.spec.workers.machine_deployments

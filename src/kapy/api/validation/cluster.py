@@ -1,4 +1,4 @@
-"""Cluster: what can be told of it alone (its ClusterClass is another object)."""
+"""Validation of a Cluster without its ClusterClass, which is another object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ClusterClass: what can be told of it alone (Clusters that use it are other objects)."""
+"""Validation of a ClusterClass without the Clusters that use it."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _metadata_errors(new: ClusterClass) -> Iterator[FieldError]:
 
 
 def _version_errors(versions: Sequence[str]) -> Iterator[FieldError]:
-    """Oldest first, and no minor version is left out."""
+    """Check that versions are sorted, oldest first, and that no minor version is missing."""
     before: Version | None = None
     for number, text in enumerate(versions):
         where = f"spec.kubernetesVersion[{number}]"

@@ -111,7 +111,7 @@ def _definition_errors(
 
 
 def _index_errors(change: JSONPatch, where: str) -> Iterator[FieldError]:
-    """Items of lists may be added at both ends only: others may not be what they were."""
+    """Allow list items to be added at both ends only: the positions of other items may change."""
     for part in change.path.split("/"):
         if not _INTEGER.fullmatch(part):
             continue
@@ -149,7 +149,7 @@ def _source_errors(
 
 
 def _variable_errors(variable: str, variables: Collection[str], where: str) -> Iterator[FieldError]:
-    """The path below the variable is looked at when the patch is applied."""
+    """Check that the variable exists; the path below it is checked when the patch is applied."""
     if variable.startswith("builtin."):
         if variable not in BUILTIN_VARIABLES:
             yield invalid(where, variable, "not a defined builtin variable")

@@ -94,8 +94,8 @@ def _schema_errors(schema: JSONSchemaProps, path: str) -> Sequence[FieldError]:
 
 @text_cache(1024, max_length=16_384)
 def _known_errors(schema: bytes, path: str) -> Sequence[FieldError]:
-    """By the schema's JSON: a class comes again and again with the schemas that it had. Raises
-    TooCostly."""
+    """Return the errors of a schema given as JSON, cached: a class is validated again and again
+    with the same schemas. Raises TooCostly."""
     document: Document = msgspec.json.decode(schema)
     errors = field_schema_errors(_as_structural(document), path)
     errors = errors or list(_type_errors(document, path))
@@ -110,8 +110,8 @@ def _known_errors(schema: bytes, path: str) -> Sequence[FieldError]:
 
 
 def _rule_errors(document: Document, path: str) -> list[FieldError]:
-    """Upstream takes a variable for a whole object, and then loses what its items are: a list may
-    have rules in its items only."""
+    """Return the errors of the rules. A list may have rules for its items only, because upstream
+    compiles a variable like a whole object and then does not know the type of the items."""
     from kapy.kube.cel import rule_errors
 
     kind, own = document.get("type"), "x-kubernetes-validations"

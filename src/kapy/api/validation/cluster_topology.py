@@ -1,4 +1,4 @@
-"""The managed topology of a Cluster, as far as it can be told without its ClusterClass."""
+"""Validation of the managed topology of a Cluster without its ClusterClass."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ def _concurrency_errors(annotations: dict[str, str]) -> Iterator[FieldError]:
 
 
 def own_autoscaler_errors(cluster: Cluster, topology: Topology) -> Iterator[FieldError]:
-    """Replicas of what the Cluster itself gives to an autoscaler."""
+    """Yield errors for replicas that the Cluster sets although its own annotations give the group
+    to an autoscaler."""
     for part in topology.workers.machine_deployments:
         if part.replicas is not None and AUTOSCALER & set(part.metadata.annotations):
             yield autoscaled_replicas_error(

@@ -15,7 +15,7 @@ _VERSIONS: Final = """
 
 
 def migration_problem(before: str, after: str) -> str:
-    """Why CoreDNS cannot be upgraded from one version to another, "" when it can."""
+    """Return why CoreDNS cannot be upgraded from one version to another, "" if it can."""
     known = _VERSIONS.split()
     if before not in known:
         return f"start version '{before}' not supported"

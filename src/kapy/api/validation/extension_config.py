@@ -37,8 +37,8 @@ def extension_config_errors(
 
 
 def longest_timeout(config: ExtensionConfig) -> int | None:
-    """Seconds that no handler of an extension may exceed, as its administrator says; None where
-    nothing is said that is a number from 1 to 30."""
+    """Return the upper limit in seconds for the timeouts of an extension's handlers, from an
+    annotation. None if it is not set to a number from 1 to 30."""
     text = config.metadata.annotations.get(Annotation.LONGEST_TIMEOUT, "")
     return int(text) if re.fullmatch(r"[1-9]|[12]\d|30", text, re.ASCII) else None
 

@@ -1,4 +1,4 @@
-"""Kinds that a feature gate must let in."""
+"""Validation of kinds that need an open feature gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates that must not change: whoever wants another one makes another one."""
+"""Validation of templates that must not change: users create a new template instead."""
 
 from __future__ import annotations
 
@@ -40,9 +40,8 @@ def immutable_error(kind: str, create: str, changed: Sequence[str]) -> FieldErro
 
 
 def _normal(template: Document, kind: type[Object]) -> Document:
-    """The specification as it would be with every default that this or a former release fills in,
-    in the one form that a Go program gives it: a template that was stored before them, or that
-    says the same in another way, has not changed."""
+    """Return the specification of a template with all defaults, in the form that Go programs write.
+    A template that was stored before a default existed, or in another form, counts as unchanged."""
     template = previous_defaults(default(template), (*_SPEC, "kubeadmConfigSpec"))
     with suppress(msgspec.ValidationError):  # what cannot be read is compared as it is
         template = normalize(template, kind)

@@ -113,7 +113,7 @@ def _dev_duration_errors(spec: DevMachineSpec, path: str) -> list[FieldError]:
 
 
 def _duration_errors(given: str | None, path: str) -> list[FieldError]:
-    """Upstream's programs cannot even read an object with such a value."""
+    """Return an error if a duration is invalid: upstream's programs could not decode the object."""
     try:
         if given is not None:
             canonical(given)

@@ -53,7 +53,7 @@ def control_plane_errors(
 
 
 def scale_problem(kcp: KubeadmControlPlane) -> str:
-    """Why a control plane cannot be scaled to the replicas that it has now, "" when it can."""
+    """Return why a control plane cannot be scaled to its current `spec.replicas`, "" if it can."""
     replicas = kcp.spec.replicas or 0
     if replicas <= 0:
         return "replicas should be greater than zero"

@@ -14,14 +14,14 @@ LARGEST_ANNOTATIONS: Final = 256 * 1024
 
 
 def template_metadata_errors(metadata: TemplateMeta, path: str) -> list[FieldError]:
-    """Labels and annotations that objects made of a template will have."""
+    """Return the errors of labels and annotations for objects created from a template."""
     return metadata_errors(metadata.labels, metadata.annotations, path)
 
 
 def metadata_errors(
     labels: Mapping[str, str], annotations: Mapping[str, str], path: str
 ) -> list[FieldError]:
-    """Labels and annotations, wherever they stand."""
+    """Return the errors of labels and annotations. """
     errors = []
     for key, value in sorted(labels.items()):
         where = f"{path}.labels"

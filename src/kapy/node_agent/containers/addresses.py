@@ -1,7 +1,7 @@
-"""The addresses of Pods in the network of a plane, one for each Pod, known before it runs.
+"""The addresses of Pods in the network of a plane, allocated before the Pods run.
 
-A file in the folder of the agent has them, so that a plane that was killed gives a Pod its address
-again. An address is free again when the containers of its Pod are removed, not earlier.
+They are stored in a file in the agent's folder, so that a Pod keeps its address when a plane is
+killed and started again. An address is released after the containers of its Pod were removed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Addresses:
         return frozenset(self._held)
 
     def allot(self, uid: str, subnet: IPv4Network, gateway: str) -> str:
-        """The address of a Pod: the one that it has, or a free one of the subnet.
+        """Return the address of a Pod: its existing one, or a free one of the subnet.
 
         Raises NoAddress, OSError.
         """
@@ -49,8 +49,8 @@ class Addresses:
         return str(result)
 
     def _free(self, subnet: IPv4Network, gateway: str) -> IPv4Address:
-        """The next free address after the one that was given last: what somebody remembers of a
-        Pod that is gone does not lead to another Pod at once."""
+        """Return the next free address after the last allocated one. So the address of a deleted
+        Pod is not reused at once: clients may still send requests to it."""
         first, last = int(subnet.network_address) + 1, int(subnet.broadcast_address) - 1
         taken = {*self._held.values(), IPv4Address(gateway)}
         begin = self._last + 1 if first <= self._last < last else first
@@ -63,17 +63,17 @@ class Addresses:
         )
 
     def free(self, uids: Set[str]) -> None:
-        """Let go the addresses of Pods whose containers are removed. Raises OSError."""
+        """Release the addresses of Pods whose containers are removed. Raises OSError."""
         if uids & self._held.keys():
             self._write({uid: item for uid, item in self._held.items() if uid not in uids})
 
     def free_others(self, before: Set[str], known: Container[str]) -> None:
-        """Let go the addresses of Pods that are not known any more. before: the Pods that had one
-        when the containers of such Pods were looked for. Raises OSError."""
+        """Release the addresses of unknown Pods. before: the Pods that had an address before the
+        containers of unknown Pods were removed. Raises OSError."""
         self.free({uid for uid in before if uid not in known})
 
     def _write(self, addresses: dict[str, IPv4Address]) -> None:
-        """Keep them in the file first: what is not in it is not given."""
+        """Store the addresses in the file before any of them is used."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = self._folder / f"{NAME}.new"
         fresh.write_bytes(msgspec.json.encode({uid: str(item) for uid, item in addresses.items()}))
@@ -87,8 +87,8 @@ def _fits(address: IPv4Address, subnet: IPv4Network, gateway: str) -> bool:
 
 
 def _read(folder: Path) -> dict[str, IPv4Address]:
-    """Read the file; return nothing if it cannot be read: Pods get other addresses then, and their
-    containers are started again."""
+    """Read the file; return nothing if it cannot be read. Pods then get new addresses, and their
+    containers are restarted."""
     try:
         told = msgspec.convert(decode_json((folder / NAME).read_bytes()), dict[str, str])
         result = {uid: IPv4Address(item) for uid, item in told.items()}

@@ -35,7 +35,7 @@ class Surroundings:
 def configuration(
     config: ContainerConfig, spec: str, image: Image, around: Surroundings
 ) -> dict[str, Any]:
-    """The configuration of a container. spec: the digest of what it is made from.
+    """Return the configuration of a container. spec: the digest of its specification.
 
     Raises StartFailed.
     """
@@ -100,8 +100,8 @@ def _hostname(config: ContainerConfig) -> str:
 
 
 def _binds(mounts: Sequence[Mount], folder: Path, *, labels: bool) -> list[str]:
-    """Mounts as engines take them. folder: of the Pod; only what is in it is labelled for SELinux.
-    A host's folder is not this program's to label."""
+    """Return mounts in the engine's format. folder: the Pod's folder; only files in it are
+    relabelled for SELinux, and never folders of the host."""
     result = []
     for item in sorted(mounts, key=lambda mount: mount.path.count("/")):
         if ":" in f"{item.source}{item.path}":
@@ -118,7 +118,8 @@ def _binds(mounts: Sequence[Mount], folder: Path, *, labels: bool) -> list[str]:
 
 
 def _log(engine: EngineInfo) -> dict[str, Any]:
-    """Logs that can be read again, and do not grow for ever, whatever the engine's default is."""
+    """Return a log configuration with a size limit and a readable format, whatever the engine's
+    default is."""
     if engine.is_podman:
         return {"Type": "k8s-file", "Config": {"max-size": LOG_SIZE}}
     return {"Type": "json-file", "Config": {"max-size": LOG_SIZE, "max-file": "2"}}

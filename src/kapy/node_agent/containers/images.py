@@ -1,4 +1,4 @@
-"""Images of containers: had, or pulled as the Pod asks for it."""
+"""Images of containers: existing ones, or pulled according to the Pod's pull policy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def _pull(engine: Engine, config: ContainerConfig, name: str, existing: Im
 
 
 def _reports(config: ContainerConfig) -> Callable[[str], None]:
-    """Tells of a pull, not more often than people read."""
+    """Return a function that reports the progress of a pull, at most once per `_STEP`."""
     clock = asyncio.get_running_loop().time
     told = [clock() - _STEP]
 
@@ -69,7 +69,7 @@ def _reports(config: ContainerConfig) -> Callable[[str], None]:
 
 
 def registry_of(image: str) -> str:
-    """The registry that an image names."""
+    """Return the registry in an image name."""
     first, slash, _ = image.partition("/")
     named = slash and ("." in first or ":" in first or first == "localhost")
     return first if named else _DOCKER_HUB[0]

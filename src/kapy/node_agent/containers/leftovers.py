@@ -1,4 +1,4 @@
-"""Removal of containers whose Pods, or whose plane, are gone. Only a plane's own are touched."""
+"""Removes a plane's containers whose Pods, or whose plane, are gone."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kapy.node_agent.containers.network import NAME, read_used
 
 
 async def remove(engine: Engine, plane: Path, known: Container[str]) -> int:
-    """Remove the containers of a plane but those of Pods that are known by their uids.
+    """Remove the containers of a plane, except for those of Pods with known UIDs.
 
-    Answers how many were removed. Raises EngineError.
+    Returns the number of removed containers. Raises EngineError.
     """
     count = 0
     for item in await engine.containers({PLANE: str(plane)}):
@@ -24,9 +24,10 @@ async def remove(engine: Engine, plane: Path, known: Container[str]) -> int:
 
 
 async def remove_all(plane: Path, agent: Path) -> str:
-    """Remove all that a plane has in an engine. plane, agent: their folders.
+    """Remove the containers and the network of a plane from its engine. plane, agent: their
+    folders.
 
-    Answers in one sentence what could not be removed, "" if all was.
+    Returns a sentence about what could not be removed, "" if all was removed.
     """
     used = read_used(agent)
     if used is None:

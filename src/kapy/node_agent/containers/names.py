@@ -34,12 +34,12 @@ def plane_digest(folder: Path) -> str:
 
 
 def network_name(folder: Path) -> str:
-    """The network of a plane, which is the name of its bridge, too."""
+    """Return the name of a plane's network and of its bridge."""
     return f"kapy-{plane_digest(folder)}"
 
 
 def container_name(folder: Path, pod: Document, container: str, restarts: int) -> str:
-    """The name of a container. Another plane, Pod or start has another one."""
+    """Return the name of a container, unique for its plane, Pod and start."""
     meta = pod["metadata"]
     text = f"{folder}\0{meta['uid']}\0{container}\0{restarts}"
     digest = blake2b(text.encode(), digest_size=5).hexdigest()
@@ -66,11 +66,11 @@ def labels_of(
 def spec_digest(
     pod: Document, container: Document, server: tuple[str, int] | None, address: str = ""
 ) -> str:
-    """Names all that a running container cannot take in: its specification, where the plane is, and
-    the address of the Pod.
+    """Return a digest of the settings that cannot change while a container runs: its specification,
+    the address of the API server, and the address of the Pod.
 
-    Secrets and ConfigMaps in variables are no part of it: like a kubelet, nobody ends a container
-    because one of them has changed.
+    Secrets and ConfigMaps in variables are not part of it: as with a kubelet, their changes do not
+    restart a container.
     """
     spec: Mapping[str, Any] = pod["spec"]
     result = [container, [spec.get(field) for field in _POD_FIELDS], server, address]

@@ -45,7 +45,7 @@ class Used:
 
 
 def read_used(folder: Path) -> Used | None:
-    """The engine that was used last, None if there was none. folder: of the agent."""
+    """Return the engine that was used last, None if there was none. folder: the agent's."""
     try:
         return msgspec.convert(decode_json((folder / NAME).read_bytes()), Used)
     except (OSError, BadJson, msgspec.ValidationError):
@@ -74,7 +74,8 @@ def network_config(plane: Path, subnet: IPv4Network | None = None) -> dict[str, 
 
 
 class PlaneNetwork:
-    """The network of a plane. plane, agent: their folders. listen: lets the plane be reached."""
+    """The network of a plane. plane, agent: their folders. listen: makes the API server listen in
+    it."""
 
     def __init__(self, plane: Path, agent: Path, listen: Listen) -> None:
         self.name: str = network_name(plane)
@@ -87,12 +88,12 @@ class PlaneNetwork:
 
     @property
     def subnet(self) -> IPv4Network | None:
-        """The subnet, once `server` has answered."""
+        """Return the subnet, None before the first call of `server`."""
         return self._subnet
 
     @property
     def gateway(self) -> str:
-        """The plane's address in it, once `server` has answered."""
+        """Return the plane's address in the network, "" before the first call of `server`."""
         return "" if self._server is None else self._server[0]
 
     async def server(self, engine: Engine) -> tuple[str, int]:
@@ -140,7 +141,7 @@ class PlaneNetwork:
         )
 
     async def _ensure(self, engine: Engine, subnet: IPv4Network | None) -> Network:
-        """The network of the plane; made if it is not there, with a subnet."""
+        """Return the network of the plane; create it with the subnet if it does not exist."""
         result = await engine.network(self.name)
         if result is None:
             with suppress(NameInUse):
@@ -154,7 +155,8 @@ class PlaneNetwork:
         return result
 
     async def _remove_containers(self, engine: Engine) -> None:
-        """Remove the plane's containers in the network, as an engine keeps one that is in use."""
+        """Remove the plane's containers in the network: an engine does not remove a network in use.
+        """
         for item in await engine.containers({PLANE: str(self._plane)}):
             if self.name in item.addresses or JOINED in item.labels:
                 await engine.remove(item.id)

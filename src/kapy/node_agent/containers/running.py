@@ -26,8 +26,8 @@ _TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:
 class RunningContainer:
     """A `Running` of a container.
 
-    image: what runs, by digest where it has one. address: of the Pod. outdated: why it is to be
-    started again, "" for no reason. on_gone: called when it has ended.
+    image: the running image, by digest if it has one. address: the Pod's. outdated: returns why the
+    container must be restarted, "" if it need not. on_gone: called when it has ended.
     """
 
     def __init__(
@@ -111,7 +111,8 @@ class RunningContainer:
             return ""
 
     async def stop(self, seconds: float) -> None:
-        """Ask it to end, and end it after so many seconds; wait for an engine that is away."""
+        """Stop the container, and kill it after so many seconds; wait while the engine is
+        unavailable."""
         while True:
             try:
                 await self._engine.stop(self._container.id, seconds)
@@ -161,12 +162,12 @@ class RunningContainer:
 
 
 def is_alive(container: Container) -> bool:
-    """Whether a container has not ended: it runs, or somebody has paused it."""
+    """Whether a container has not ended: it runs or is paused."""
     return container.state in _ALIVE
 
 
 def time_of(text: str) -> datetime | None:
-    """A time as engines write it, None for that of a container that has none (the year 1)."""
+    """Parse a time of the engine; None for the year 1, which engines write for "never"."""
     match = _TIME.fullmatch(text)
     if match is None or text.startswith("0001"):
         return None

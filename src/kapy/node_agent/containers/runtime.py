@@ -1,4 +1,4 @@
-"""The runtime of containers of an engine: created, started, found again, and removed."""
+"""The runtime of containers of an engine: creates, starts, adopts and removes containers."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ class Containers:
     """A `Runtime` of the containers of an engine.
 
     plane, agent: their folders. open_engine: finds the engine; raises EngineUnreachable. listen:
-    lets the plane be reached from containers. host_address: of the Node. workload: names what a
-    Pod belongs to. enabled: whether it runs
-    anything; else it only ends what an earlier plane has run.
+    makes the API server listen for containers. host_address: the Node's. workload: returns the name
+    of a Pod's workload, for host access. enabled: whether it runs Pods; otherwise it only removes
+    containers of an earlier run.
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class Containers:
                 await asyncio.sleep(LATER)
 
     def tidy_soon(self) -> None:
-        """Containers of Pods that are gone may be there."""
+        """Schedule the removal of containers whose Pods are gone."""
         if read_used(self._agent) is not None:
             self._untidy.set()
 
@@ -215,8 +215,8 @@ class Containers:
         return sorted(result, key=_restarts)
 
     async def _remove(self, container: EngineContainer) -> None:
-        """Remove a container. Podman refuses this while others, ended or not, share its network.
-        Those are to be started again anyway, so they are removed before."""
+        """Remove a container. Podman refuses this while other containers share its network, even
+        ended ones. Those must be restarted anyway, so they are removed first."""
         if (await self.engine.info()).is_podman:
             dependents = {PLANE: str(self._plane), JOINED: container.id}
             for item in await self.engine.containers(dependents):
@@ -226,8 +226,8 @@ class Containers:
         self._known.discard(container.name)
 
     async def _adopt(self, config: ContainerConfig) -> Running | None:
-        """The container of this start, if it still runs and was made from the same; others are
-        ended, and of those the last one is kept for its log."""
+        """Return the running container of this start if its specification is unchanged. Other
+        running containers of this name are stopped; the last of them is kept for its log."""
         there = await self._of(config.pod, config.name)
         self._known |= {item.name for item in there}
         alive = [item for item in there if is_alive(item)]
@@ -316,7 +316,8 @@ class Containers:
                 await self._remove(item)
 
     async def _make_room(self, config: ContainerConfig) -> None:
-        """Remove what earlier starts have left but the last one, whose log can still be read."""
+        """Remove the containers of earlier starts, except for the last one, whose log can be
+        requested."""
         there = await self._of(config.pod, config.name)
         for item in there:
             if _restarts(item) != config.restarts - 1 or is_alive(item):
@@ -344,7 +345,7 @@ class Containers:
 
 
 async def _patiently(work: Callable[[], Awaitable[T]], report: Report) -> T:
-    """Do something with an engine; wait for one that is away. Raises StartFailed."""
+    """Send a request to an engine; retry while the engine is unavailable. Raises StartFailed."""
     while True:
         try:
             return await work()
@@ -362,8 +363,8 @@ async def _patiently(work: Callable[[], Awaitable[T]], report: Report) -> T:
 
 
 def _is_taken(error: EngineError) -> bool:
-    """Whether an engine says that a container has an address already. No port of a Pod is
-    published, so a sentence of Docker on what is in use is one on addresses."""
+    """Whether an engine reports that an address is in use. No port of a Pod is published, so
+    Docker's message about something in use is about the address."""
     return isinstance(error, PortInUse) or _TAKEN.search(str(error)) is not None
 
 

@@ -1,4 +1,4 @@
-"""Networks that the containers of a Pod share: all others join that of the first one."""
+"""The network namespaces of Pods: all containers of a Pod join that of its first container."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kapy.node_agent.runtime import ContainerConfig
 
 @dataclass(slots=True)
 class Sandbox:
-    """The network of a Pod: the id and the address of its first container, once that runs."""
+    """The network namespace of a Pod: ID and address of its first container while that runs."""
 
     container: str = ""
     address: str = ""
@@ -27,7 +27,8 @@ class Sandboxes:
         self._known: dict[str, Sandbox] = {}
 
     async def network_of(self, config: ContainerConfig) -> Sandbox:
-        """The network that a container is to join; of one that joins none, an empty one."""
+        """Return the network that a container must join, after waiting for it; an empty one if it
+        joins none."""
         if not _joins(config):
             return Sandbox()
         sandbox = self._sandbox(config.pod)
@@ -37,7 +38,8 @@ class Sandboxes:
     def joined(
         self, config: ContainerConfig, container: Container, address: str
     ) -> Callable[[], str]:
-        """Take in a container that runs now; answers what says why it must be started again."""
+        """Record a running container; return a function that tells why it must be restarted, "" if
+        it need not."""
         sandbox = self._sandbox(config.pod)
         if not _joins(config):
             if _is_first(config):
@@ -53,17 +55,18 @@ class Sandboxes:
         return outdated
 
     def leaves(self, config: ContainerConfig) -> Callable[[], None]:
-        """Called when a container has ended: nobody can join the network of the first one then."""
+        """Return a function to call when the container has ended. It makes containers wait for a
+        new network if the first container of the Pod has ended."""
         if _joins(config) or not _is_first(config):
             return lambda: None
         return self._sandbox(config.pod).ready.clear
 
     def address_of(self, config: ContainerConfig) -> str:
-        """The address of the Pod that a container belongs to, "" where it has one of its own."""
+        """Return the address of the Pod whose network a container joins, "" if it joins none."""
         return self._sandbox(config.pod).address if _joins(config) else ""
 
     def forget(self, pod: Document) -> None:
-        """The Pod is gone."""
+        """Forget a deleted Pod."""
         self._known.pop(pod["metadata"]["uid"], None)
 
     def _sandbox(self, pod: Document) -> Sandbox:
@@ -75,7 +78,7 @@ def _is_first(config: ContainerConfig) -> bool:
 
 
 def _joins(config: ContainerConfig) -> bool:
-    """Whether a container shares the network of another one."""
+    """Whether a container joins the network of another one."""
     spec = config.pod["spec"]
     initial = any(item["name"] == config.name for item in spec.get("initContainers") or ())
     return not (spec.get("hostNetwork") or initial or _is_first(config))

@@ -48,7 +48,7 @@ def _others(path: str, fields: Mapping[str, Any], supported: frozenset[str]) -> 
 
 
 def user_of(pod: Document, container: Document, image: Image) -> str:
-    """The user and group of a container, "" for those of its image. Raises StartFailed."""
+    """Return the user and group of a container, "" for those of its image. Raises StartFailed."""
     context = _merge_contexts(pod, container)
     user, group = context.get("runAsUser"), context.get("runAsGroup")
     if context.get("runAsNonRoot"):

@@ -19,8 +19,8 @@ MOST: Final = 50
 
 
 def host_networks(*, but: str = "") -> list[IPv4Network]:
-    """The IPv4 networks that the routes of this machine name, but the default route and those of
-    one interface."""
+    """Return the IPv4 networks in the routes of this machine, without the default route. but: the
+    interface whose routes are ignored."""
     try:
         lines = ROUTES.read_text().splitlines()[1:]
     except OSError:
@@ -39,8 +39,8 @@ def _network(fields: list[str], but: str) -> IPv4Network | None:
 def fitting_subnets(
     preferred: IPv4Network, taken: Iterable[IPv4Network], start: int
 ) -> Iterator[IPv4Network]:
-    """Subnets that overlap with none of the taken ones: the wanted one if it does not, then others
-    of private ranges. start: where the others begin, another number for each plane."""
+    """Yield subnets that overlap with no taken one: first the preferred one, then private ranges.
+    start: where the private ranges begin; each plane has another number."""
     others = list(taken)
     for item in (preferred, *_candidates(start)):
         if not any(item.overlaps(other) for other in others):

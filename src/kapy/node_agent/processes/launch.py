@@ -51,7 +51,7 @@ def _mount(source: str, target: str, kind: str, flags: int) -> None:
 
 
 def enter_namespace() -> None:
-    """Have mounts of one's own from here on. Raises OSError."""
+    """Enter a new mount namespace. Raises OSError."""
     user, group = os.geteuid(), os.getegid()
     flags = _CLONE_NEWNS if user == 0 else _CLONE_NEWNS | _CLONE_NEWUSER
     _check(_library().unshare(flags), "unshare")
@@ -75,7 +75,8 @@ def bind(source: str, path: str, scratch: str) -> None:
 
 
 def _make_mount_point(path: str, scratch: str, *, folder: bool) -> None:
-    """Let a path be there: over its nearest folder lies a copy that shows the same, and more."""
+    """Create a mount point for a path that the host may lack, on an overlay of its nearest folder.
+    """
     above = os.path.dirname(path)
     while not os.path.isdir(above):
         above = os.path.dirname(above)
@@ -110,8 +111,8 @@ def _overlay(lower: str, copy: str) -> None:
 
 
 def hand_over_binds(handle: int) -> None:
-    """Let `bind` calls wait for who has the other end of a socket; go on as before where the host
-    does not allow that."""
+    """Let another process, which has the other end of the socket, answer this process's `bind`
+    calls. Does nothing if the host does not allow that."""
     with socket.socket(fileno=handle) as end:
         machine = _MACHINES.get(platform.machine())
         if machine is None:
@@ -128,7 +129,8 @@ class _Program(ctypes.Structure):
 
 
 def _filter_call(seccomp: int, number: int, architecture: int) -> int:
-    """A filter from here on: the handle of the calls of that number, -1 where it is refused."""
+    """Install a seccomp filter that reports calls of this number to a listener; return the
+    listener's file descriptor, -1 if the kernel refuses."""
     steps = (
         (0x20, 0, 0, 4),  # load the architecture
         (0x15, 0, 3, architecture),
@@ -147,7 +149,7 @@ def _filter_call(seccomp: int, number: int, architecture: int) -> int:
 
 
 def main(arguments: list[str]) -> None:
-    """Become the program."""
+    """Set up the namespace, then execute the program in place of this one."""
     at = arguments.index("--")
     options = [item for item in arguments[:at] if item.startswith("--")]
     scratch, *mounts = arguments[len(options) : at]

@@ -17,7 +17,7 @@ class PortAllocator:
         self._given: dict[str, dict[int, int]] = {}
 
     def of(self, owner: str) -> FreePort:
-        """Gives free ports to one program."""
+        """Return a function that allocates ports for one program."""
         return partial(self._port, self._given.setdefault(owner, {}))
 
     def keep(self, owner: str, ports: MutableMapping[int, int]) -> None:

@@ -1,5 +1,5 @@
-"""One process that runs in place of a container: a child of this program, or one that was found
-again."""
+"""One process that runs in place of a container: a child of this program, or one that an earlier
+run of the plane started."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class LocalProcess:
             await _wait_until_gone(self.record)
 
     def _send(self, number: signal.Signals) -> bool:
-        """Send a signal to the process and its children; False where it is gone."""
+        """Send a signal to the process and its children; return False if it is gone."""
         if self._child is not None:
             if self._child.returncode is not None:
                 return False

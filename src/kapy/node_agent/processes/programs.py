@@ -42,7 +42,7 @@ class Programs:
         self._known: list[Program] = []
 
     def refresh(self) -> bool:
-        """Read the file if it has changed; whether it has. Raises BadPrograms."""
+        """Read the file if it has changed; return whether it has. Raises BadPrograms."""
         stamp = _stamp(self._path)
         if stamp == self._stamp:
             return False
@@ -84,7 +84,7 @@ def add(folder: Path, programs: Iterable[Program]) -> None:
 
 
 def replace(folder: Path, programs: Sequence[Program]) -> None:
-    """Let exactly these programs run. Raises OSError."""
+    """Replace all programs. Raises OSError."""
     path = folder / f"{NAME}.new"
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:

@@ -42,7 +42,7 @@ class Record:
 
 
 def write(folder: Path, record: Record) -> None:
-    """Keep a record, at once and whole."""
+    """Write a record atomically."""
     fresh = folder / f"{NAME}.new"
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:
@@ -59,7 +59,7 @@ def read(folder: Path) -> Record | None:
 
 
 def forget(folder: Path) -> None:
-    """The process has ended."""
+    """Delete the record of a process that has ended."""
     with suppress(OSError):
         (folder / NAME).unlink()
 

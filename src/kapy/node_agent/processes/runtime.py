@@ -252,9 +252,9 @@ class ProcessRuntime:
         program: str,
         ports: Mapping[str, int] | None,
     ) -> Plan:
-        """The plan for a program in place of the first word of the container's command.
+        """Return how to start a program in place of the container's command.
 
-        ports: the ports that it has already, None to allocate some.
+        ports: its existing ports, None to allocate new ones.
         """
         if self._namespaces is None:
             self._namespaces = await _namespaces_allowed()
@@ -319,12 +319,12 @@ class Plan:
 
     @property
     def command(self) -> list[str]:
-        """All that is executed."""
+        """Return the whole command line."""
         return [*self.prefix, *self.program, *self.told.values]
 
     @property
     def ports(self) -> Mapping[int, int]:
-        """The program's real ports by those that it was to listen on."""
+        """Return the program's actual ports by the ports in its configuration."""
         return self.told.ports
 
     @property
