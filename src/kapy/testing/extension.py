@@ -1,9 +1,9 @@
-"""Testing runtime extensions: handlers are asked without sockets, as bytes like over the wire.
+"""Tests of runtime extensions: handlers are called in process, with encoded messages.
 
     response = await ask(extension, BEFORE_CLUSTER_UPGRADE, request, "freeze-window")
     await check_deterministic(extension, GENERATE_PATCHES, request, "registry")
 
-A check raises AssertionError with what the extension answered differently.
+A failed check raises AssertionError with the difference.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def recorded(hook: Hook[Req, Any], path: Path) -> Req:
 
 
 def made(hook: Hook[Req, Any]) -> Req:
-    """Generate a request with a value in every field, always the same; objects in it are only
-    stand-ins."""
+    """Generate a request with a value in every field, always the same. Objects in it are
+    placeholders."""
     result: Req = sample(hook.request)
     return msgspec.structs.replace(result, kind=hook.request_kind, api_version=hook.api_version)
 
@@ -53,8 +53,8 @@ def made(hook: Hook[Req, Any]) -> Req:
 async def check_deterministic(
     extension: Extension, hook: Hook[Req, Resp], request: Req, name: str
 ) -> None:
-    """The same request has to have the same answer, to the byte: another one is a rollout, or a
-    condition that changes for ever."""
+    """Check that equal requests get equal answers, byte by byte: otherwise machines would be rolled
+    out, or conditions would change, for ever."""
     first = await _call(extension, hook, request, name)
     second = await _call(extension, hook, request, name)
     assert first == second, (
@@ -65,7 +65,7 @@ async def check_deterministic(
 async def check_idempotent(
     extension: Extension, request: GeneratePatchesRequest, name: str
 ) -> None:
-    """Templates that are patched must not be changed by the same patches again."""
+    """Check that patching already patched templates changes nothing."""
     once = await _apply_patches(extension, request, name)
     again = await _apply_patches(extension, once, name)
     for before, after in zip(once.templates, again.templates, strict=True):
@@ -74,7 +74,7 @@ async def check_idempotent(
 
 
 async def check_rules(extension: Extension) -> None:
-    """Every handler has to keep the rules that `kapy conformance extension` judges by."""
+    """Check the rules of `kapy conformance extension` for every handler."""
 
     way = InProcess(extension=extension)
 
@@ -89,8 +89,8 @@ async def check_rules(extension: Extension) -> None:
 
 
 class InProcess:
-    """The way to extensions that run in this process, by the host of their URLs: what a plane in a
-    test is given (`management_plane(..., post=InProcess(gate=extension))` for `https://gate`)."""
+    """A transport to extensions in this process, by the host of their URLs. For a plane in a test:
+    `management_plane(..., post=InProcess(gate=extension))` serves `https://gate`."""
 
     def __init__(self, **extensions: Extension) -> None:
         self._extensions = extensions

@@ -1,10 +1,10 @@
-"""Judging a running extension, in whatever language it is written: it is called like kapy calls it.
+"""Checks a running extension, in any language, by calling it as kapy does.
 
     findings = await judged(post, own_catalog())
     broken = [one for one in findings if not one.kept]
 
-Handlers are called with made requests: whoever judges an extension whose answers do something must
-want that to be done for a cluster called `sample` in the namespace `default`.
+Handlers are called with generated requests about a cluster `default/sample`. If a handler has side
+effects, they happen for that cluster.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _TOTAL_SECONDS: Final = 30.0
 
 
 class Finding(NamedTuple):
-    """One rule, of one handler or of the whole extension, and whether it is kept.
+    """The result of one rule for one handler, or for the whole extension.
 
-    why: what was seen where it is not.
+    why: how the rule is broken, "" if it is kept.
     """
 
     rule: str
@@ -50,7 +50,7 @@ class Finding(NamedTuple):
 
 
 class _Broken(Exception):
-    """A rule is not kept; says what was seen."""
+    """A rule is broken; the message says how."""
 
 
 async def judged(ask: Ask, catalog: Catalog) -> list[Finding]:

@@ -5,8 +5,8 @@
     ...
     faulty.calm()          # from here on everything works: now the plane must converge
 
-A fault happens before the server saw the request, or after it acted on it; both look the same to
-who asked. The same seed and the same requests give the same faults.
+A fault happens before the server receives the request, or after the server has executed it; the
+client cannot tell which. The same seed and the same requests give the same faults.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _WRITES: Final = {"POST", "PUT", "PATCH", "DELETE"}
 class Rates:
     """The probability of each fault, per request (of a watch: on opening and after each event).
 
-    lost_request: no answer, nothing was done. lost_answer: no answer, but it was done. conflict:
-    409 for an update or a patch. throttled: 429 with Retry-After of a second. broken: 500.
-    watch_breaks: the stream ends with an error. watch_expires: the stream ends with 410.
-    stale_list: a list as it was some time ago. delay: at most so many seconds before and after.
-    again: an event comes twice. late: at most so many seconds that events come late, in their order
-    and all that are late together: what a watch shows is from some time ago.
+    lost_request: no answer; the request was not executed. lost_answer: no answer; the request was
+    executed. conflict: 409 for an update or a patch. throttled: 429 with Retry-After of a second.
+    broken: 500. watch_breaks: the stream ends with an error. watch_expires: the stream ends with
+    410. stale_list: an earlier state of a list. delay: the maximum delay before and after a
+    request, in seconds. again: an event is repeated. late: the maximum delay of watch events in
+    seconds; delayed events arrive together and in order.
     """
 
     lost_request: float = 0.0
@@ -117,7 +117,8 @@ class Faults(Interceptor):
         return None
 
     def _perhaps_stale(self, request: Request, reply: Reply) -> Reply:
-        """Lists may come from a server that lags behind; single reads are never stale."""
+        """Return an earlier state of a list instead, as a lagging server does; single reads are
+        never stale."""
         if request.method in _WRITES or reply.status != 200 or not _is_list(reply):
             return reply
         known = self._lists.setdefault((request.path, str(sorted(request.query.items()))), [])

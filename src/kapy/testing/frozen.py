@@ -1,9 +1,9 @@
-"""Documents that cannot be changed: whoever mutates a shared document fails on the spot.
+"""Documents that cannot be changed: an attempt to mutate a shared document fails at once.
 
     client = Client(Frozen(server.transport(ADMIN)))
 
-Frozen maps and lists are still dicts and lists for whoever reads, encodes or decodes them; a
-`copy.deepcopy`, `{**document}` or `msgspec.convert` gives a copy that can be changed.
+Frozen maps and lists can be read, encoded and decoded like dicts and lists. `copy.deepcopy`,
+`{**document}` and `msgspec.convert` return mutable copies.
 """
 
 from __future__ import annotations

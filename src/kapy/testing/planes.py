@@ -1,11 +1,11 @@
-"""Management planes for tests of one's own.
+"""Management planes for tests of providers and extensions.
 
     async with plane(providers=["nimbus"], extensions={"gate": extension}) as there:
         await there.apply(Path("cluster.yaml").read_text())
         await there.until(Cluster, "capybara", lambda one: one.status.phase == "Provisioned")
 
-A plane keeps everything in memory and ends with its context. It runs on the time of the event loop:
-on the machine's, or under `@on_virtual_time` on a virtual one, on which hours take no time.
+A plane keeps everything in memory and ends with its context. It uses the time of the event loop:
+real time, or with `@on_virtual_time` virtual time, in which hours of waiting take no time.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class BadTestPlane(KapyError):
 
 
 class RunningPlane(Story):
-    """A plane that runs. client: asks it as its administrator, in process."""
+    """A running plane. client: acts as its administrator, in process."""
 
     def __init__(self, running: ManagementPlane) -> None:
         super().__init__(running.client, ())
@@ -71,7 +71,7 @@ class RunningPlane(Story):
         return kind.resource
 
     async def apply(self, objects: str | Sequence[Document]) -> list[Document]:
-        """Apply a YAML text, or documents, server-side; answers the objects as they are stored."""
+        """Apply a YAML text, or documents, server-side; return the stored objects."""
         documents = read_manifests(objects, "text") if isinstance(objects, str) else objects
         return await apply_manifests(self.client, documents)
 
@@ -102,12 +102,12 @@ async def plane(
     serve: bool = False,
     seed: int = 0,
 ) -> AsyncIterator[RunningPlane]:
-    """A management plane that runs while the context is open.
+    """Run a management plane while the context is open.
 
-    providers: those of one's own, or `MODULE[:NAME]` of them. extensions: runtime extensions by
-    name, or `MODULE[:NAME]` of them; they are asked in process. gates: feature gates, as
-    {"MachinePool": False}. serve: over HTTPS, too, on a port of 127.0.0.1, for programs that have a
-    kubeconfig. seed: of the names that are generated.
+    providers: custom providers, or their `MODULE[:NAME]`. extensions: runtime extensions, or their
+    `MODULE[:NAME]`, by name; they are called in process. gates: feature gates, as {"MachinePool":
+    False}. serve: also serve HTTPS on a port of 127.0.0.1, for other programs. seed: for generated
+    names.
 
     Raises BadTestPlane, and what starting a plane raises.
     """
@@ -155,8 +155,8 @@ def _gates(given: Mapping[str, bool], *, asks: bool) -> FeatureGates:
 
 
 def on_virtual_time(test: Callable[P, Awaitable[T]]) -> Callable[P, T]:
-    """Run a coroutine function, mostly a test, on an event loop of its own whose clock jumps over
-    every wait: what takes hours takes none."""
+    """Run a coroutine function, such as a test, on its own event loop whose clock skips all waits:
+    waiting for hours takes no time."""
 
     @wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -40,7 +40,7 @@ Add = Callable[[Runtime], Mapping[str, Service] | None]
 
 
 def check_release(provider: Provider, version: str, folder: Path) -> Path:
-    """Write a release below a folder and judge its files; answers where it is."""
+    """Write a release below a folder and check its files; return its folder."""
     place = write_release(provider, version, folder)
     _assert_kept(check_releases(place))
     return place
@@ -49,10 +49,10 @@ def check_release(provider: Provider, version: str, folder: Path) -> Path:
 def check_behaviour(
     provider: Provider, examples: Sequence[Document], *, add_to: Add | None = None
 ) -> None:
-    """Run the provider on virtual time, and judge what it does.
+    """Run the provider on virtual time, and check its behaviour.
 
     examples: an object of each kind, as users write them, without metadata. add_to: adds its
-    controllers, where that of the provider reaches out to something real.
+    controllers; required if the provider's own `add_to` connects to a real infrastructure.
     """
     way = InProcess(add_to or provider.add_to)
     under_test = ProviderUnderTest(

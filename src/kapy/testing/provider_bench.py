@@ -1,4 +1,4 @@
-"""A management plane with nothing in it but a provider; the test plays core.
+"""A management plane with one provider and without core controllers, whose steps the test performs.
 
     async with provider_bench([PaperMachine.RESOURCE]) as bench:
         add_infra_machine(bench.runtime, PaperMachine, PaperCloud(), finalizer="paper.dev/machine")
@@ -78,7 +78,8 @@ class ProviderBench(FakeCore):
     async def until(
         self, resource: Resource, name: str, holds: Callable[[Document], Any], within: float = 600
     ) -> Document:
-        """Wait until `holds(object)`; AssertionError with the last state when it never does."""
+        """Wait until `holds(object)`; AssertionError with the last state if that does not happen in
+        time."""
         loop = asyncio.get_running_loop()
         deadline, result = loop.time() + within, None
         while loop.time() <= deadline:
@@ -130,7 +131,8 @@ def key(name: str) -> Key:
 
 
 def permissive(resource: Resource) -> Document:
-    """A CRD of today's contract that lets every field through and has a status subresource."""
+    """Return a CRD of the current contract that accepts every field and has a status subresource.
+    """
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

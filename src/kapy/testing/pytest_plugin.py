@@ -1,9 +1,9 @@
-"""The pytest plugin: `kapy_plane`, a management plane of each test's own.
+"""The pytest plugin with the fixture `kapy_plane`: a management plane for one test.
 
     def test_my_program(kapy_plane):
         subprocess.run(["kubectl", "get", "clusters"], check=True)
 
-It is found by pytest where kapy is installed, and imports nothing before a test asks for it.
+pytest finds it if kapy is installed. It imports nothing before a test uses the fixture.
 """
 
 from __future__ import annotations

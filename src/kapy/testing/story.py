@@ -1,7 +1,7 @@
-"""Telling a story: act on a management plane, wait for what should come, look at what is there.
+"""Stories: act on a management plane as a user, and wait for the expected state of objects.
 
-A story runs on virtual time: `until` costs nothing however long it waits, and fails with what it
-last saw when the plane has settled on something else.
+A story runs on virtual time, so waiting takes no time. `until` fails with the last state if the
+plane settles on another one.
 """
 
 from __future__ import annotations

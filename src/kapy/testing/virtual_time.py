@@ -40,7 +40,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def run_in_executor(  # type: ignore[override]
         self, _executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        """Run `func` here and now: a thread would let virtual time jump past its result."""
+        """Run `func` in the event loop: while a thread ran it, virtual time could jump ahead."""
         future: asyncio.Future[T] = self.create_future()
         try:
             future.set_result(func(*args))

@@ -1,8 +1,7 @@
-"""The log of boot data in a machine's container: what each command printed, and how it ended.
+"""The log of boot data in a machine's container: the output and the result of each command.
 
-It is a file of the container, so that whoever reaches the engine can read it, also when the
-container has stopped. It has the name of cloud-init's own log. It is rotated once it is large, and
-one older part is kept, so that no command fills the disk with it.
+It is a file in the container, so it can be read through the engine even if the container has
+stopped. It has the name of cloud-init's own log. Rotation limits its size; one older part is kept.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def with_log(command: RunCommand) -> RunCommand:
 def read_command(most: int, mark: str, *, follow: bool) -> tuple[str, ...]:
     """The command that prints the log in the order of `LogPast`, and then the line `mark`.
 
-    most: bytes of the end of each part. follow: it goes on with what is written from then on.
+    most: the maximum bytes of each part, from its end. follow: keep printing what is added later.
     """
     return ("/bin/sh", "-c", _READ, "read-boot-log", str(most), mark, "yes" if follow else "")
 
@@ -120,7 +119,7 @@ def since(text: str, moment: datetime) -> str:
 
 
 def last_lines(content: bytes, number: int) -> bytes:
-    """The last lines."""
+    """Return the last lines of a log."""
     begin = len(content) - content.endswith(b"\n")
     for _ in range(number):
         begin = content.rfind(b"\n", 0, begin)
@@ -130,7 +129,7 @@ def last_lines(content: bytes, number: int) -> bytes:
 
 
 def _time(text: str) -> datetime | None:
-    """The moment of a mark; None for what a command printed that is no moment."""
+    """Parse the time in a mark; None for output of a command that only looks like a mark."""
     try:
         return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     except ValueError:

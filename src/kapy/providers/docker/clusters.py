@@ -1,7 +1,7 @@
 """Clusters of containers: DevClusters with `backend.docker`, and DockerClusters.
 
-Such a cluster has a load balancer, and failure domains that mean nothing: they are copied from the
-spec to the status, as upstream does.
+Such a cluster has a load balancer. Its failure domains are copied from the spec to the status, as
+upstream does, and have no other effect.
 """
 
 from __future__ import annotations

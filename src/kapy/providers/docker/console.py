@@ -1,7 +1,7 @@
-"""Logs of machines that are containers, and commands in them.
+"""Logs of machines that are containers, and commands in these machines.
 
-The user's command reaches the container engine as the provider does (`DOCKER_HOST`, the Docker
-context, the sockets), whichever process the provider runs in.
+The user's command connects to the container engine like the provider (`DOCKER_HOST`, the Docker
+context, the sockets), in whatever process the provider runs.
 """
 
 from __future__ import annotations
@@ -217,7 +217,8 @@ async def _up_to(mark: bytes, pieces: AsyncIterator[bytes]) -> tuple[bytes, byte
 
 
 def _wanted_part(container: Container, past: boot_log.LogPast, wanted: LogRequest) -> bytes:
-    """Raises ConsoleUnavailable where there is nothing and nothing will come."""
+    """Return the requested lines of a log. Raises ConsoleUnavailable if the log does not exist and
+    cannot appear later."""
     if not past.exists and not (wanted.follow and container.is_running):
         raise ConsoleUnavailable(
             f"container {container.name} has no log of boot data ({boot_log.PATH}): none "

@@ -1,8 +1,8 @@
 """Containers of clusters: their names, labels and configuration, as upstream's manager makes them.
 
-Pure. Equal names and labels are what lets one manager take over what the other has made. Containers
-that kapy makes also say in which namespace their Cluster is: two Clusters of one name in different
-namespaces would otherwise share containers.
+Pure. Because names and labels are equal, each manager can take over the containers of the other
+one. Containers of kapy also have a label with the namespace of their Cluster; otherwise Clusters of
+the same name in different namespaces would share containers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _INSIDE: Final = (".svc", ".svc.cluster", ".svc.cluster.local")
 
 
 class BelongsToAnother(KapyError):
-    """A container has the name that is needed, and belongs to somebody else."""
+    """The name of a required container belongs to a container of another owner."""
 
 
 def machine_container(cluster: str, machine: str) -> str:
@@ -64,7 +64,7 @@ def provider_id(container: str) -> str:
 
 
 def check_owner(container: Container, cluster: Key) -> Container:
-    """The container, if it is one of the Cluster's. Raises BelongsToAnother."""
+    """Return the container if it belongs to the Cluster. Raises BelongsToAnother."""
     owner = container.labels.get(CLUSTER_LABEL)
     if owner is None:
         raise BelongsToAnother(
@@ -97,7 +97,8 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A container of a cluster. cluster_subnets: of its Pods and Services, in CIDR notation."""
+    """The specification of a container. cluster_subnets: of its Pods and Services, in CIDR
+    notation."""
 
     name: str
     cluster: Key
@@ -111,7 +112,7 @@ class Wanted:
 
 
 def check_engine(wanted: Wanted, engine: EngineInfo) -> None:
-    """Raise NotPermitted where the engine cannot run such a container."""
+    """Raise NotPermitted if the engine cannot run such a container."""
     if wanted.role == LOAD_BALANCER:
         return
     if engine.is_rootless:
@@ -231,7 +232,7 @@ def _environment(wanted: Wanted, around: Surroundings) -> Iterable[str]:
 
 
 def _proxies(wanted: Wanted, around: Surroundings) -> Mapping[str, str]:
-    """Proxies of this program, with all that a cluster reaches without one in `NO_PROXY`."""
+    """Return this program's proxy variables; `NO_PROXY` gets all addresses inside the cluster."""
     given = {
         name: value
         for name in _PROXIES

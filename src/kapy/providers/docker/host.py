@@ -1,4 +1,4 @@
-"""The engine as this provider uses it: found when it is first needed, containers made on it."""
+"""The provider's access to the container engine: connects on first use, and creates containers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ class Host:
         return self._engine
 
     async def capacity(self, _: Document) -> Mapping[str, str]:
-        """The resources of any machine: those of the engine's machine, as upstream says it."""
+        """Return the resources of a machine: those of the engine's machine, as upstream reports
+        them."""
         info = await self.engine.info()
         return {"cpu": canonical(info.cpus), "memory": canonical(f"{info.memory // 1024}Ki")}
 
@@ -88,7 +89,7 @@ class Host:
         return None if container is None else check_owner(container, cluster)
 
     async def of_cluster(self, cluster: Key, role: Role | None = None) -> Sequence[Container]:
-        """All containers of a Cluster; what another Cluster or program made is left out."""
+        """Return all containers of a Cluster, without those of other Clusters or programs."""
         labels = {CLUSTER_LABEL: cluster.name}
         if role is not None:
             labels[ROLE_LABEL] = role
@@ -101,9 +102,9 @@ class Host:
         ]
 
     async def make(self, wanted: Wanted, files: Sequence[File] = ()) -> Container:
-        """Create and start a container; its image is in the engine. Raises EngineError.
+        """Create and start a container; the engine must have its image. Raises EngineError.
 
-        files: written before it starts. One that cannot be started is not left behind.
+        files: written before the start. A container that cannot be started is removed.
         """
         engine = self.engine
         around = await self._surroundings()
@@ -131,7 +132,7 @@ class Host:
         return bool(machine) and self.published.learn(balancer, address, machine)
 
     async def tidy_network(self) -> None:
-        """Remove the network of nodes, if kapy made it and no cluster is left on the engine."""
+        """Remove the network of nodes if kapy created it and the engine has no cluster any more."""
         network = await self.engine.network(NETWORK)
         if network is None or NETWORK_LABEL not in network.labels:
             return

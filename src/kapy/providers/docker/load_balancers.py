@@ -57,8 +57,8 @@ class NoTemplate(KapyError):
 
 
 class LoadBalancers(ControlPlaneLoadBalancer[Any]):
-    """Makes, configures and removes load balancers. way_found: told of a Cluster whose load
-    balancer is reached in another way than before."""
+    """Creates, configures and removes load balancers. way_found: called with a Cluster when its
+    load balancer becomes reachable at another address."""
 
     def __init__(
         self, runtime: Runtime, host: Host, tasks: Tasks, way_found: Callable[[Key], None]
@@ -76,7 +76,7 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
         self._written: dict[str, bytes] = {}
 
     async def endpoint(self, context: ClusterContext[Any]) -> Endpoint | Waiting:
-        """Have a load balancer that runs. Raises EngineError and others."""
+        """Ensure a running load balancer; return its endpoint. Raises EngineError and others."""
         name = load_balancer_container(context.cluster.name)
         container = await self._host.found(name, context.cluster)
         if container is None:
@@ -115,7 +115,7 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
         return None
 
     async def remove(self, cluster: Key) -> None:
-        """Remove the load balancer, and whatever else kapy left of the cluster."""
+        """Remove the load balancer and all remaining objects of the cluster that kapy created."""
         for container in await self._host.of_cluster(cluster):
             if container.name == load_balancer_container(cluster.name) or _is_left_over(container):
                 await self._host.engine.remove(container.name)
@@ -151,7 +151,7 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
         return await self._host.make(wanted, [File(PATH, text.encode())])
 
     async def _configure(self, cluster: Key, *, without: str = "") -> None:
-        """Write the configuration if it is another one. without: a container that leaves."""
+        """Write the configuration if it has changed. without: a container to leave out."""
         lock = self._locks.setdefault(cluster, asyncio.Lock())
         async with lock:
             name = load_balancer_container(cluster.name)
@@ -168,7 +168,8 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
             self._written[container.id] = digest
 
     async def _existing(self, name: str, cluster: Key) -> Container | None:
-        """The load balancer. Another Cluster's is none: `endpoint` tells of it."""
+        """Return the load balancer, None if its name belongs to another Cluster: `endpoint` reports
+        that."""
         try:
             return await self._host.found(name, cluster)
         except BelongsToAnother:

@@ -1,4 +1,4 @@
-"""Boot data of machines: carried out once, in a container that runs; a condition tells of it."""
+"""Runs boot data once in a running container, and reports the result in a condition."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Order = MachineContext[Any]
 
 
 class MachineBoot:
-    """Carries out boot data."""
+    """Runs boot data in containers."""
 
     def __init__(
         self, runtime: Runtime, host: Host, tasks: Tasks, workload: WorkloadClusters
@@ -70,8 +70,8 @@ class MachineBoot:
         return told.not_bootstrapped(Reason.NOT_COMPLETED, str(task))
 
     async def _operations(self, context: Order, name: str) -> Sequence[Operation] | None:
-        """Boot data runs once: where it was begun by a program that is gone, its end is awaited.
-        None while there is no data."""
+        """Return the operations that run boot data, or only wait for its end if an earlier program
+        began to run it. None while there is no data."""
         engine = self._host.engine
         if await has_begun(engine, name):
             return finishing(engine, name)
@@ -96,5 +96,5 @@ class MachineBoot:
 
 
 def owner_of(context: Order) -> tuple[str, Key, str]:
-    """The owner of a machine's tasks."""
+    """Return the key by which the tasks of a machine are found."""
     return (context.object.RESOURCE.kind, context.key, context.uid)

@@ -67,7 +67,8 @@ def ignored(sections: Sequence[str]) -> str:
 
 
 def complete(*known: Condition) -> Sequence[Condition]:
-    """All four conditions: those that are known, and what the others wait for."""
+    """Return all four conditions: the known ones, and the others with the reason for which they
+    wait."""
     by_type = {condition.type: condition for condition in known}
     return [
         by_type.get(type_) or conditions.false(type_, _WAITS.get(type_, Reason.NOT_PROVISIONED))

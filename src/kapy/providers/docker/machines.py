@@ -344,7 +344,7 @@ def _is_final(booted: Condition) -> bool:
 
 
 def _waits(condition: Condition) -> Iterable[Condition]:
-    """Return the conditions of the steps after an unfinished one: they wait for it."""
+    """Yield the conditions of the steps after an unfinished one, which wait for it."""
     if condition.type == ConditionType.CGROUPS_READY:
         yield told.images_not_ready("", Reason.WAITING_FOR_CGROUPS)
         yield told.not_bootstrapped(Reason.WAITING_FOR_CGROUPS)

@@ -55,7 +55,7 @@ no kubelet."""
 
 
 class BootFailed(KapyError):
-    """A command of the boot data failed; the message ends with the last lines that it wrote."""
+    """A command of the boot data failed; the message ends with the last lines of its output."""
 
     def __init__(self, command: RunCommand, result: CommandResult) -> None:
         self.entry = command.entry
@@ -73,12 +73,12 @@ def _remedy(result: CommandResult) -> str:
 
 
 def waiting_for_systemd(engine: Engine, container: str) -> Sequence[Operation]:
-    """Wait until services run in a container.
+    """Return an operation that waits until systemd in a container has started.
 
-    On cgroup v2 no command may run in it before systemd has made its cgroups: a command is in the
-    container's own cgroup until then, systemd gives no controllers to the groups below as long as
-    any process is there, and no kubelet starts without. The output tells when, as upstream has it.
-    A container whose output does not say it is asked after some time.
+    On cgroup v2 no command may run in the container before systemd has created its cgroups: the
+    command would be in the container's root cgroup, systemd would then enable no controllers in the
+    groups below, and no kubelet would start. As in upstream, the container's output shows when
+    systemd is ready. A container without that output is queried after some time.
     """
 
     async def wait(_: Task) -> None:
@@ -118,7 +118,7 @@ async def has_begun(engine: Engine, container: str) -> bool:
 
 
 def finishing(engine: Engine, container: str) -> Sequence[Operation]:
-    """Wait for boot data that another program began to carry out."""
+    """Return an operation that waits for boot data that an earlier program began to run."""
 
     async def wait(_: Task) -> None:
         await _until(engine, container, _HAS_SUCCEEDED)
@@ -153,7 +153,7 @@ async def _run(engine: Engine, container: str, command: RunCommand) -> None:
 
 
 async def _told_of_systemd(engine: Engine, container: str) -> None:
-    """Wait until a container's output tells of systemd's last target. Raises TimeoutError."""
+    """Wait until a container's output shows that systemd has started. Raises TimeoutError."""
     result = b""
     now = asyncio.get_running_loop().time
     until = now() + LISTENING
@@ -186,7 +186,7 @@ async def _holds(engine: Engine, container: str, script: str) -> bool:
 
 
 def _indent_last_lines(text: str, most: int) -> str:
-    """The last lines, as upstream shows them."""
+    """Return the last lines in upstream's format."""
     lines = _ESCAPES.sub("", text).replace("\r", "").strip("\n").split("\n")
     if len(lines) == 1:
         return lines[0]

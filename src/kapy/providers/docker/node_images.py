@@ -1,7 +1,7 @@
-"""The images of Kubernetes nodes: `kindest/node` by version, and how each has to be run.
+"""The images of Kubernetes nodes: `kindest/node` by version, and the way in which each must be run.
 
 The rows are those of upstream v1.14, in its order, because the first match counts. A version that
-is not among them gets `kindest/node:<version>`, which has to be in the engine or in the registry.
+is not among them gets `kindest/node:<version>`, which must exist in the engine or in the registry.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LATEST: Final[Mode] = "kind 0.20"
 
 @dataclass(frozen=True, slots=True)
 class NodeImage:
-    """An image and how it is run."""
+    """A node image and the way in which it must be run."""
 
     name: str
     mode: Mode

@@ -14,10 +14,10 @@ TAINT: Final = "node.cloudprovider.kubernetes.io/uninitialized"
 def node_patches(
     node: Document, provider_id: str, addresses: Sequence[Address]
 ) -> tuple[Document | None, Document | None]:
-    """Merge patches of a Node and of its status, None where nothing is to be changed.
+    """Return merge patches for a Node and for its status; None if nothing changes.
 
     The Node gets the provider ID; one that waits for a cloud provider gets the machine's internal
-    addresses, behind those that it has, and loses the taint.
+    addresses, after its existing ones, and loses the taint.
     """
     spec, status = node.get("spec") or {}, node.get("status") or {}
     changed: Document = {}

@@ -1,8 +1,8 @@
 """Pools of containers: DevMachinePools with `backend.docker`, and DockerMachinePools.
 
-Each machine of a pool is a DevMachine or DockerMachine. One whose container has another image than
-the pool wants now is replaced, as upstream does. A machine keeps the failure domain that was chosen
-for it in an annotation; its container has it as a label.
+Each machine of a pool is a DevMachine or DockerMachine. As in upstream, a machine is replaced if
+its container has another image than the pool's spec. A machine keeps the failure domain that was
+chosen for it in an annotation; its container has it as a label.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class ContainerMachinePools(InfraMachinePoolProvider[Any]):
 
 
 def _provider_id(context: Order) -> str:
-    """An ID that tells nothing: no container stands for a pool."""
+    """Return a provider ID for a pool; it identifies no container."""
     scheme = "docker" if isinstance(context.object, DockerMachinePool) else "dev"
     return f"{scheme}:////{context.cluster.name}-dmp-{context.key.name}"
 

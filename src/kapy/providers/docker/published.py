@@ -1,8 +1,8 @@
-"""The way to load balancers whose addresses this machine has no route to.
+"""Published ports of load balancers that this machine cannot reach by their own addresses.
 
-Networks of a rootless engine are in a network namespace of its user, those of Docker Desktop in a
-virtual machine, those of an engine in a container in that container. Such an engine is reached at
-the ports that it publishes, and nowhere else.
+Container networks are unreachable if the engine is rootless (they are in its user's network
+namespace), is Docker Desktop (in a virtual machine), or runs in a container. The load balancers are
+then reached only at the ports that the engine publishes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ class PublishedAddresses:
         self._published: dict[str, str] = {}
 
     def learn(self, balancer: Container, address: str, machine: str) -> bool:
-        """Take the published port of a load balancer; whether it is another than before.
+        """Record the published port of a load balancer; return whether it has changed.
 
-        address: by which it is known. machine: where the engine publishes ports.
+        address: the load balancer's own address. machine: the host on which the engine publishes
+        ports.
         """
         port = _published_port(balancer.ports)
         known, published = _join_host_port(address, API_SERVER_PORT), _join_host_port(machine, port)
@@ -40,7 +41,8 @@ class PublishedAddresses:
         return True
 
     def instead_of(self, server: str) -> str:
-        """The URL at which a server is reached from here; "" where its own URL is the one."""
+        """Return the URL by which this machine reaches a server, "" if the server's own URL works.
+        """
         parts = urlsplit(server)
         published = self._published.get(parts.netloc)
         return "" if published is None else parts._replace(netloc=published).geturl()

@@ -1,8 +1,8 @@
 """Work for one machine that takes too long for a reconcile: pulls, waiting for systemd, boot data.
 
-A task has operations, one after the other. Whatever changes wakes the machine, whose reconcile
-reads how far the task is. Tasks live as long as the program; what they did is found in the
-container.
+A task has operations, one after the other. Each change of its progress enqueues the machine, whose
+reconcile reads the progress. Tasks end with the program; the container shows which of them were
+completed.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ class Task:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the task has not ended."""
         return not self.is_done and self.error is None
 
     def tell(self, description: str) -> None:
-        """Say what the operation is doing."""
+        """Report the progress of the current operation."""
         self._tell(self._latest[0], description)
 
     def begin(self, number: int, description: str) -> None:
-        """Say that an operation begins."""
+        """Record the beginning of an operation."""
         self._tell(number, description)
 
     def end(self, error: Exception | None) -> None:
-        """The task is over."""
+        """Record the end of the task."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -87,7 +87,7 @@ class Task:
 
 
 def _nobody(_: str, __: Key) -> None:
-    """Nobody has to be woken."""
+    """Enqueue nothing."""
 
 
 class Operation(NamedTuple):
@@ -121,7 +121,7 @@ class Tasks:
             self._tasks.clear()
 
     def get(self, uid: str, name: str) -> Task | None:
-        """A task that was started."""
+        """Return a started task, None if there is none."""
         task = self._tasks.get((uid, name))
         return None if task is None else task.task
 
@@ -132,7 +132,7 @@ class Tasks:
         operations: Sequence[Operation],
         seconds: float,
     ) -> Task:
-        """The task that was started, else a new one. Raises NotYet."""
+        """Return the started task, or start a new one. Raises NotYet."""
         return self.get(owner[2], name) or self.start(owner, name, operations, seconds)
 
     def start(
@@ -153,7 +153,7 @@ class Tasks:
         return task
 
     def forget(self, uid: str, name: str) -> None:
-        """Let a task that has ended be started again."""
+        """Drop a task that has ended, so that it can be started again."""
         self._tasks.pop((uid, name), None)
 
     def cancel(self, uid: str) -> None:

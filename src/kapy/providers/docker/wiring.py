@@ -1,4 +1,4 @@
-"""The controllers of the docker backend and what wakes them up: no decisions."""
+"""Adds the controllers of the docker backend and their watches."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def add_to(
     *,
     concurrency: int = CONCURRENCY,
 ) -> Mapping[str, Service]:
-    """Serve machines and clusters of containers in this program; what is to run beside, by name."""
+    """Add the controllers of machines and clusters of containers; return the services to run beside
+    them, by name."""
     tasks = Tasks()
     clusters = ContainerClusters(LoadBalancers(runtime, host, tasks, workload.trigger_probe))
     controllers: dict[str, Controller] = {}

@@ -54,7 +54,7 @@ class SimulatedConsole(MachineConsole):
 
 
 def steps(infra: Document, since: datetime | None) -> list[str]:
-    """One line for each condition, in the order of their last changes."""
+    """Return one line for each condition, in the order of their last transitions."""
     conditions: list[Mapping[str, Any]] = [
         condition
         for condition in (infra.get("status") or {}).get("conditions") or ()

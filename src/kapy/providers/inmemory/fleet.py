@@ -161,7 +161,7 @@ class InMemoryClusters:
         return cluster.transport(user_of(kubeconfig, cluster.authority, self.clock()))
 
     def serves(self, kubeconfig: Kubeconfig) -> bool:
-        """Return whether the cluster is one of this process."""
+        """Return whether the kubeconfig is that of a cluster in this process."""
         return self._at(kubeconfig) is not None
 
     def etcd_dial(self, _: Key, kubeconfig: Kubeconfig, node: str) -> Transport:
@@ -187,7 +187,7 @@ class InMemoryClusters:
         self._port = self._front.first_port()
 
     async def serve(self) -> None:
-        """Answer at the sockets until cancelled; `listen` comes first."""
+        """Serve the sockets until cancelled; call `listen` first."""
         assert self._front is not None, "listen() comes before serve()"
         await self._front.serve()
 

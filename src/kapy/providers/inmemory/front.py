@@ -1,10 +1,10 @@
 """The sockets of workload clusters: one for all of them, each behind an address of its own.
 
-One socket listens on every address of the machine but hears the loopback device only; which
-cluster is meant is the local address of a connection, and so are the certificate that the client
-sees and the CA that its own must be of. Where the machine has a single loopback address (macOS), or
-clusters are reached from elsewhere (in a pod), every cluster has a port of its own instead. A
-cluster whose port another plane has got meanwhile gets a socket for its own address
+One socket listens on all addresses of the machine and accepts connections of the loopback device
+only. The local address of a connection selects the cluster, and with it the server's certificate
+and the CA of client certificates. If the machine has a single loopback address (macOS), or if
+clients are on other machines (in a Pod), every cluster has its own port instead. If another plane
+listens on a cluster's port by now, the cluster gets a socket for its own address
 (`kapy.providers.inmemory.sockets`).
 """
 
@@ -66,9 +66,9 @@ class Target(NamedTuple):
 
 
 class Front:
-    """Listens for all workload clusters. find: the cluster at an address. host: the address of all
-    of them, "" for the loopback device. notice: called with the address of a cluster that another
-    process turns out to have, and when it is no longer so."""
+    """Listens for all workload clusters. find: returns the cluster at an address. host: the common
+    address of all clusters, "" for loopback addresses. notice: called with a cluster's address when
+    another process turns out to use it, and when that ends."""
 
     def __init__(self, find: Find, clock: Clock, host: str = "", *, notice: Notice) -> None:
         self._find = find
@@ -88,7 +88,8 @@ class Front:
         self.many_addresses = not host and has_many_loopback_addresses()
 
     def first_port(self) -> int:
-        """Begin to listen (where all share a port); the port for new clusters. Raises NoPort."""
+        """Return the port for new clusters; begin to listen if all clusters share it. Raises
+        NoPort."""
         if not self.many_addresses:
             return PORTS.start
         for port in PORTS:
@@ -119,7 +120,7 @@ class Front:
         return endpoint in self._in_use
 
     def dismiss(self, endpoint: Endpoint) -> None:
-        """A cluster is gone: its socket, if that was its own, is closed."""
+        """Close the socket of a removed cluster, if it had its own."""
         self._refused.discard(endpoint)
         self._in_use.discard(endpoint)
         task = self._accepting.pop(endpoint, None)
@@ -130,7 +131,7 @@ class Front:
             sock.close()
 
     async def serve(self) -> None:
-        """Accept connections until cancelled; then end those that are open."""
+        """Accept connections until cancelled; then close the open ones."""
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
@@ -214,7 +215,7 @@ class Front:
         self._accepting[door] = task
 
     async def _admit(self, connection: socket.socket, visit: Connection) -> None:
-        """Serve one connection; who asks for no cluster's address is not answered."""
+        """Serve one connection; close it if its local address is not that of a cluster."""
         host, port = connection.getsockname()[:2]
         may = host == self._host or ip_address(host).is_loopback
         cluster = self._find(host, port) if may else None
@@ -240,7 +241,8 @@ class Front:
         return target
 
     def _context(self, authority: KeyPair, host: str) -> ssl.SSLContext:
-        """The TLS side of one cluster; the key is the same for all (a key takes its time)."""
+        """Return the TLS context of a cluster. All share one key, because generating one takes
+        time."""
         if not self._key:
             self._key = new_key("ECDSA-P256")
         serving = issue(

@@ -68,8 +68,7 @@ def _duration(part: Part, wanted: CommonProvisioningSettings | None, seed: str) 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The parts that run at a moment, and the time when the next one will (None: nothing is
-    pending)."""
+    """The parts that run at some time, and when the next part starts (None: nothing is pending)."""
 
     vm: bool
     node: bool
@@ -81,7 +80,7 @@ class Progress:
 def progress(
     durations: Durations, reached: Milestones, now: datetime, *, control_plane: bool
 ) -> Progress:
-    """The progress of the machine. `reached` receives the times when VM and Node came up."""
+    """Return the progress of a machine; record in `reached` when its VM and Node came up."""
     due = reached.begun + durations.vm
     if reached.vm is None:
         if now < due:
@@ -120,7 +119,7 @@ def reported(value: Progress, *, control_plane: bool) -> list[Condition]:
 
 
 def not_started(reason: str, *, control_plane: bool) -> list[Condition]:
-    """The conditions of a machine that must not start yet."""
+    """Return the conditions of a machine that is not allowed to start yet."""
     nothing = Progress(vm=False, node=False, etcd=False, api_server=False, due=None)
     first, *others = reported(nothing, control_plane=control_plane)
     return [conditions.false(first.type, reason), *others]

@@ -1,4 +1,4 @@
-"""The controllers of the in-memory backend and what wakes them up: no decisions."""
+"""Adds the controllers of the in-memory backend and their watches."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Boot data of a simulated machine, as cloud-init reads it. Pure.
 
-Read is what kubeadm would read: its configuration, and the authority of the cluster where that is
-there. Variables of cloud-init (`{{ ds.meta_data.local_hostname }}`) have values by then.
+It reads the parts that kubeadm would read: its configuration, and the cluster's CA if there is one.
+Variables of cloud-init (`{{ ds.meta_data.local_hostname }}`) are replaced first.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class BadUserData(KapyError):
 class Boot:
     """The properties of a machine after its boot.
 
-    name: of its Node. provider_id: as its kubelet reports it, "" where it is told none. authority:
-    of the cluster, on control plane machines; etcd_authority: of its etcd. begins: whether it is
-    the first of its cluster. text: the data themselves, variables replaced.
+    name: of its Node. provider_id: as its kubelet reports it, "" if its configuration has none.
+    authority: of the cluster, on control plane machines; etcd_authority: of its etcd. begins:
+    whether it is the first of its cluster. text: the data themselves, variables replaced.
     """
 
     name: str

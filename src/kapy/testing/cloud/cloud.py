@@ -64,7 +64,7 @@ class Cloud:
         self._fleet.listen()
 
     def make_network(self, name: str, region: str) -> Network:
-        """The network of that name, made where it is not there."""
+        """Return the network of that name; create it if it does not exist."""
         if name not in self.networks:
             key = Key("", name)
             endpoint = self._fleet.free_endpoint(key, name, lambda _: False)
@@ -83,7 +83,8 @@ class Cloud:
     def make_server(
         self, network: str, name: str, size: str, image: str, user_data: bytes
     ) -> Server:
-        """The server of that name in a network, made where it is not there. Raises NoNetwork."""
+        """Return the server of that name in a network; create it if it does not exist. Raises
+        NoNetwork."""
         place = self._network(network)
         if name not in place.servers:
             instance = f"i-{next(self._numbers):06d}"

@@ -52,7 +52,7 @@ SECRET: Final = frozenset(("data", "token", "caCertHashes"))
 
 
 def end_state(world: World) -> EndState:
-    """Return what is stored in the end."""
+    """Return the stored objects at the end of a run."""
     found: EndState = Counter()
     dropped = DROPPED if world.provider is None else DROPPED | ASSIGNED
     for kind, resource in world.resources.items():

@@ -166,7 +166,7 @@ async def _act(world: World, referee: Referee, scenario: Scenario, until: float 
 
 
 def _check_time(world: World, referee: Referee, scenario: Scenario, seconds: float) -> None:
-    """Check how long an undisturbed run took: who waits for nothing loses time."""
+    """Report an undisturbed run that took too long: some program waited without a reason."""
     most = scenario.seconds * (1 if world.provider is None else SLOWER)
     if seconds > most and not world.is_disturbed:
         text = f"{scenario.name} took {seconds:.0f} s, more than {most:.0f}"
@@ -174,7 +174,7 @@ def _check_time(world: World, referee: Referee, scenario: Scenario, seconds: flo
 
 
 async def _rest(world: World, referee: Referee) -> bool:
-    """Wait until nothing is written any more; False if that does not happen."""
+    """Wait until nothing is written any more; return False if writes go on."""
     deadline = world.now() + RESTLESS
     work = world.work
     while world.now() < referee.last_write + QUIET:

@@ -51,7 +51,7 @@ def minor(version: str) -> int:
 
 
 def ensure_services(objects: Objects, subnet: str) -> None:
-    """The Services of the API server and of DNS, at their usual places in the subnet."""
+    """Create the Services of the API server and of DNS at kubeadm's addresses in the subnet."""
     first = subnet.partition("/")[0].rpartition(".")[0] or "10.96.0"
     objects.ensure(SERVICES, DEFAULT, "kubernetes", lambda: _kubernetes_service(f"{first}.1"))
     objects.ensure(SERVICES, SYSTEM, "kube-dns", lambda: _dns_service(f"{first}.10"))
@@ -163,7 +163,7 @@ def _kube_proxy(image: str) -> Document:
 
 
 def ensure_coredns(objects: Objects, image: str, domain: str) -> None:
-    """CoreDNS as kubeadm installs it."""
+    """Create CoreDNS as kubeadm does."""
     objects.ensure(SERVICE_ACCOUNTS, SYSTEM, "coredns", dict)
     _config_map(objects, "coredns", _corefile(domain))
     objects.ensure(DEPLOYMENTS, SYSTEM, "coredns", lambda: _coredns(image))
@@ -199,7 +199,8 @@ def _corefile(domain: str) -> dict[str, str]:
 
 
 def coredns_version(minor_version: int) -> str:
-    """The CoreDNS that kubeadm of a Kubernetes minor version brings; the newest for later ones."""
+    """Return the CoreDNS version of kubeadm for a Kubernetes minor version, or the newest known
+    one."""
     return _COREDNS.get(min(minor_version, max(_COREDNS)), _COREDNS_OLDEST)
 
 

@@ -1,4 +1,4 @@
-"""One workload cluster: what its machines make of it, and whether its API server answers."""
+"""One simulated workload cluster: its machines, their Nodes, etcd members and API servers."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ class ApiServer(NamedTuple):
 
 
 class WorkloadCluster:
-    """A cluster of machines that exist only here.
+    """A workload cluster whose machines are simulated.
 
-    endpoint: where it is reached. authority: the cluster's own CA, None before the first API
-    server starts. notice: called when the API server begins or ceases to answer. untidy: called
-    when there is something for `housekeeping`. An API server is reached while its machine is a
-    member of the load balancer.
+    endpoint: its address. authority: the cluster's own CA, None before the first API server starts.
+    notice: called when the API server begins or ceases to answer. untidy: called when there is
+    something for `housekeeping`. An API server is reached while its machine is a member of the load
+    balancer.
     """
 
     __slots__ = (
@@ -148,7 +148,7 @@ class WorkloadCluster:
             self._members.discard(name)
 
     def start_node(self, host: Host) -> None:
-        """The kubelet of a machine registers its Node: the same one as before a restart."""
+        """Register the Node of a machine, with the same uid as before a restart of this process."""
         milestones = self.machines.setdefault(host.name, Milestones(self._clock()))
         uid = "" if milestones.registered else _node_uid(host)
         milestones.registered = True
@@ -165,7 +165,8 @@ class WorkloadCluster:
     def start_etcd(
         self, host: Host, authority: KeyPair | None, bootstrap_data: bytes = b""
     ) -> None:
-        """The etcd member of a machine joins. authority: of etcd's certificates, if it has any."""
+        """Add the etcd member of a machine. authority: the CA of etcd's certificates, None without
+        TLS."""
         self.ports.etcd_authority = authority
         self.etcd.join(host.name, host.uid)
         self._run(ETCD, host, self._images(bootstrap_data))
@@ -173,7 +174,7 @@ class WorkloadCluster:
     def start_api_server(
         self, host: Host, authority: KeyPair, settings: Settings, bootstrap_data: bytes
     ) -> None:
-        """The API server of a machine answers; what belongs to it starts with it."""
+        """Start the API server of a machine, and create the objects that kubeadm would create."""
         self.authority = self.ports.authority = authority
         ensure_kubeadm_objects(self.objects, settings, bootstrap_data)
         for component in (API_SERVER, SCHEDULER, CONTROLLER_MANAGER):
@@ -196,7 +197,7 @@ class WorkloadCluster:
         return self._api_servers[name].since + LEAF_VALIDITY
 
     def remove(self, name: str) -> None:
-        """A machine is gone, with everything that ran on it."""
+        """Remove a machine with its Node, Pods and etcd member."""
         drop_node(self.objects, name)
         for component in COMPONENTS:
             drop_static_pod(self.objects, component, name)
@@ -225,7 +226,7 @@ class WorkloadCluster:
 
     @contextmanager
     def _noticing(self) -> Iterator[None]:
-        """Tell when the API server begins or ceases to answer by what happens meanwhile."""
+        """Call `notice` if the block changes whether the API server answers."""
         answered = self.answers
         yield
         if self.answers != answered:

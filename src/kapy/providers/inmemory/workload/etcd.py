@@ -45,7 +45,7 @@ class Etcd:
             self.leader = self.members[name]
 
     def leave(self, name: str) -> None:
-        """The machine of a member is gone, and the member with it."""
+        """Remove the member of a deleted machine."""
         self._removed.discard(name)
         self._lose(name)
 
@@ -138,7 +138,7 @@ _ACTIONS: Final = {
 
 
 def _number(text: str) -> int:
-    """An ID as etcd makes them: 64 bits, never zero."""
+    """Return an ID in etcd's format: 64 bits, never zero."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) or 1
 
 

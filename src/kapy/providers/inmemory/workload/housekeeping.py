@@ -50,7 +50,7 @@ class Housekeeping:
         self._wake()
 
     async def tidy(self) -> None:
-        """Do what there is to do now."""
+        """Collect garbage and empty terminating namespaces, until nothing changes any more."""
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(controller.run())

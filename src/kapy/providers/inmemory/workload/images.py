@@ -49,7 +49,7 @@ USUAL: Final = Images()
 
 
 def etcd_tag(version: str) -> str:
-    """The etcd that kubeadm of a Kubernetes version brings; the nearest one that is known."""
+    """Return the etcd version of kubeadm for a Kubernetes version, or the nearest known one."""
     number = minor(version)
     return _ETCD[min(max(number, min(_ETCD)), max(_ETCD))]
 

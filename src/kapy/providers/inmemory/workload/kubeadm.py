@@ -63,7 +63,7 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, cluster: Cluster, version: str, server: str, authority: bytes) -> Settings:
-        """The settings of a Cluster as kubeadm gets them."""
+        """Return the settings that kubeadm gets from a Cluster."""
         settings = cls(cluster.metadata.name, version, server, authority)
         network = cluster.spec.cluster_network
         return settings._replace(
@@ -117,9 +117,9 @@ def _config_map(objects: Objects, namespace: str, name: str, data: dict[str, str
 
 
 def cluster_configuration(bootstrap_data: bytes) -> str | None:
-    """The ClusterConfiguration that cloud-init data hands to kubeadm; None when it has none.
+    """Return the ClusterConfiguration in cloud-init data, None if there is none.
 
-    Only that file is read: a machine's data is long, and most of it keys.
+    Only this file is parsed: the data is long, and most of it is keys.
     """
     start = bootstrap_data.find(b"path: " + CONFIGURATION_FILE)
     if start < 0:
@@ -186,7 +186,7 @@ def _cluster_info(settings: Settings) -> str:
 
 
 def ensure_token(objects: Objects, token_id: str, token_secret: str, end: datetime) -> None:
-    """A bootstrap token, by which machines are let in until its end."""
+    """Create the Secret of a bootstrap token that is valid until `end`."""
     data = {
         "token-id": token_id,
         "token-secret": token_secret,

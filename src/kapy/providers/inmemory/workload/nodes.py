@@ -50,7 +50,7 @@ def ensure_node(
     control_plane: bool,
     now: str,
 ) -> None:
-    """A Node that is ready. uid: "" for any new one. now: RFC 3339."""
+    """Create a ready Node. uid: "" for a generated one. now: RFC 3339."""
 
     def make() -> Document:
         labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
@@ -108,7 +108,7 @@ def drop_static_pod(objects: Objects, component: str, node: str) -> None:
 
 
 def address_of(node: str) -> str:
-    """An address for a machine that has no network: of 10.0.0.0/8, the same for the same name."""
+    """Return an address in 10.0.0.0/8 for a simulated machine, always the same for a name."""
     a, b, c = blake2b(node.encode(), digest_size=3).digest()
     return f"10.{a}.{b}.{c}"
 

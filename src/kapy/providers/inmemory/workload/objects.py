@@ -34,7 +34,7 @@ class Objects:
         self._server = server
 
     def get(self, resource: Resource, namespace: str, name: str) -> Document | None:
-        """The object, None when it is not there."""
+        """Return the object, None if it does not exist."""
         return self._table(self._kind(resource)).latest(namespace, name)
 
     def ensure(self, resource: Resource, namespace: str, name: str, make: Make) -> bool:

@@ -18,7 +18,7 @@ _CONDITIONS: Final = (
 
 
 def running(pod: Document, node: str, now: str) -> Document:
-    """Running and ready, since now."""
+    """Return the status of a Pod that has been running and ready since `now`."""
     states = [
         _container(container, {"running": {"startedAt": now}}, ready=True)
         for container in pod["spec"].get("containers") or ()
@@ -30,7 +30,7 @@ def running(pod: Document, node: str, now: str) -> Document:
 
 
 def succeeded(pod: Document, node: str, now: str) -> Document:
-    """All containers have ended with 0."""
+    """Return the status of a Pod whose containers have all ended with exit code 0."""
     ended = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": now}}
     ended["terminated"]["finishedAt"] = now
     states = [
@@ -58,7 +58,7 @@ def stopped(pod: Document, now: str) -> Document:
 
 
 def address_of_pod(uid: str) -> str:
-    """An address in 192.168.0.0/16."""
+    """Return an address in 192.168.0.0/16."""
     a, b = blake2b(uid.encode(), digest_size=2).digest()
     return f"192.168.{a}.{b}"
 

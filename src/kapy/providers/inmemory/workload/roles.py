@@ -20,7 +20,7 @@ ROLE_BINDINGS: Final = Resource(RBAC, "v1", "rolebindings", "RoleBinding")
 
 
 def ensure_roles(objects: Objects) -> None:
-    """All of them; their contents are shared by all clusters."""
+    """Create the roles and bindings that kubeadm creates; all clusters share their contents."""
     for resource, namespace, name, content in _ROLES:
         objects.ensure(resource, namespace, name, partial(dict, content))
 

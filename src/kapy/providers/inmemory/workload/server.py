@@ -1,4 +1,4 @@
-"""An API server that says the Kubernetes version of its cluster."""
+"""An API server that reports the Kubernetes version of its cluster."""
 
 from __future__ import annotations
 

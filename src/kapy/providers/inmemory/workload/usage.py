@@ -1,6 +1,6 @@
-"""metrics.k8s.io of a workload cluster: what its Nodes and Pods would use (`kubectl top`).
+"""metrics.k8s.io of a workload cluster: simulated resource usage of Nodes and Pods (`kubectl top`).
 
-The figures follow from names, so they are the same at every look; nothing is measured.
+The figures are derived from names, so they never change; nothing is measured.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def is_discovery(request: Request) -> bool:
 
 
 def with_group(reply: Reply) -> Reply:
-    """The groups that there are, and this one."""
+    """Add this API group to a discovery response."""
     body = reply.body
     if not isinstance(body, dict):
         return reply
@@ -43,7 +43,7 @@ def with_group(reply: Reply) -> Reply:
 
 
 def answer(plane: ServerContext, request: Request) -> Reply | None:
-    """The answer to a GET below ROOT, None where there is nothing."""
+    """Answer a GET below ROOT; return None for an unknown path."""
     if request.method != "GET":
         return None
     if request.path == ROOT:

@@ -117,8 +117,8 @@ async def _ignition(scope: Scope, setup: MachineSetup, *configuration: str) -> s
 
 
 async def _init_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict[str, KeyPair]:
-    """The authorities; a control plane object makes and checks them, else (a standalone machine) we
-    make them, and check them as little as upstream does."""
+    """Return the CAs. With a control plane object, that creates and checks them. For a standalone
+    machine they are created here, and like in upstream hardly checked."""
     keychain, cluster = scope.dependencies.certificates, scope.cluster
     try:
         if cluster.spec.control_plane_ref is not None:

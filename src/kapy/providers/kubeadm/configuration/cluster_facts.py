@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """Values from the Cluster and Machine; None where they say nothing.
+    """Values from the Cluster and the Machine; None if not set.
 
     health_check_seconds belongs to `initConfiguration.timeouts` in Cluster API and in kubeadm
     v1beta4, but to the ClusterConfiguration in v1beta3.

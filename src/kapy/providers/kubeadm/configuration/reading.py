@@ -1,7 +1,7 @@
 """kubeadm's configuration files, read into Cluster API's types.
 
-The workload cluster keeps its ClusterConfiguration in the ConfigMap `kubeadm-config`, in whatever
-version the kubeadm that wrote it last uses.
+The workload cluster keeps its ClusterConfiguration in the ConfigMap `kubeadm-config`, in the
+version of the kubeadm that wrote it last.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class UnknownConfiguration(KapyError):
 
 
 def read_cluster_configuration(text: str) -> tuple[Document, ClusterFacts]:
-    """Cluster API's ClusterConfiguration and what else the file says.
+    """Return Cluster API's ClusterConfiguration, and the facts in the file that it has no fields
+    for.
 
     Raises UnknownConfiguration.
     """
@@ -145,7 +146,7 @@ def _component(source: Document) -> Document:
 
 
 def _arguments(source: Document, field: str) -> Document:
-    """v1beta3 has a map, v1beta4 a list; what is empty is absent."""
+    """Return extra arguments as a list, which v1beta3 stores as a map; empty ones are left out."""
     arguments = source.get(field)
     if isinstance(arguments, dict):
         arguments = [{"name": name, "value": value} for name, value in sorted(arguments.items())]

@@ -40,7 +40,7 @@ class BadCoreDns(KapyError):
 
 
 async def update_addons(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
-    """Update both; what is not there is not missed."""
+    """Update kube-proxy and CoreDNS; a missing add-on is ignored."""
     kcp = plane.kcp
     mark = (kcp.metadata.uid, kcp.metadata.generation)
     if mark in dependencies.cache.addons or not plane.is_initialized:

@@ -34,8 +34,7 @@ _WITH_ETCD: Final = (*_COMPONENTS, T.ETCD_MEMBER_HEALTHY, T.ETCD_POD_HEALTHY)
 
 @dataclass(slots=True)
 class Count:
-    """The numbers of healthy ones, of unhealthy ones, and of those that failed too recently to be
-    reported."""
+    """Numbers of Machines: healthy, unhealthy, and failed too recently to be reported."""
 
     healthy: int = 0
     unhealthy: int = 0
@@ -75,9 +74,9 @@ def available(plane: ControlPlane) -> Condition:
 
 
 def _etcd_in_doubt(plane: ControlPlane) -> Condition | None:
-    """The condition while etcd's members are not known, or are not those of the Machines.
+    """Return the condition if etcd's members are unknown or do not match the Machines, else None.
 
-    A program that has started, or lost the connection a moment ago, keeps the last condition.
+    The last condition is kept after a start of this program or a short loss of the connection.
     """
     if plane.etcd.members is None:
         last = conditions.get(plane.kcp.status.conditions, T.AVAILABLE)

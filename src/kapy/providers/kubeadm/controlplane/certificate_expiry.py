@@ -12,9 +12,10 @@ from kapy.sdk import Result
 
 
 async def record_expiries(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
-    """Ask each API server once, when it is healthy. Nothing where there is no way to ask.
+    """Record the expiry of each API server's certificate once, when the API server is healthy.
 
-    That its Pod is not there yet is part of every join; the Pod is watched, and wakes us.
+    It is not recorded without a means to query it. While a Machine joins, its API server's Pod does
+    not exist yet; the Pod is watched, so its change enqueues the control plane.
     """
     ask = dependencies.certificate_expiry
     if ask is None or not plane.is_initialized:

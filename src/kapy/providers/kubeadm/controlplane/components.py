@@ -200,7 +200,8 @@ def _pending_condition(pod: Document) -> str:
 
 
 def _running_condition(type_: str, pod: Document) -> Condition:
-    """A container that exits with an error waits for its restart, so it is not terminated."""
+    """Return the condition of a component from its Pod. A container that ended with an error is
+    waiting for its restart, so its last state counts, too."""
     if _condition_of(pod, "Ready") == "True":
         return conditions.true(type_, Reason.RUNNING)
     containers: list[dict[str, Any]] = pod["status"].get("containerStatuses") or []

@@ -129,7 +129,8 @@ class _Mappers:
             yield from self._of_cluster_of(document)
 
     def of_pool(self, change: Change) -> Iterable[Key]:
-        """A deletion may wait for the last pool."""
+        """Map a deleted MachinePool to the control plane, whose deletion may wait for the last
+        pool."""
         return self._of_cluster_of(change.document) if change.new is None else ()
 
     def _of_cluster_of(self, document: Document) -> Iterable[Key]:

@@ -52,9 +52,9 @@ class ReconcileCache:
 
 @dataclass(slots=True)
 class Dependencies:
-    """Runtime, connections and what else reaches the outside.
+    """The dependencies of the reconciler: runtime, connections and caches.
 
-    updates: who knows which Machines can be updated in place, None where none may be.
+    updates: decides which Machines can be updated in place; None disables in-place updates.
     """
 
     runtime: Runtime

@@ -49,7 +49,7 @@ def is_etcd_managed(kcp: KubeadmControlPlane) -> bool:
 
 
 def machine_name(kcp: KubeadmControlPlane, cluster: str, slot: Iterable[object]) -> str:
-    """The name for a slot: the same for the same slot. Raises BadMachineName."""
+    """Return the Machine name for a slot: always the same for a slot. Raises BadMachineName."""
     template = kcp.spec.machine_naming.template or _NAME_TEMPLATE
     if RANDOM not in template:
         raise BadMachineName(f"{_CANNOT_NAME}: {RANDOM} is missing in machineNaming.template")
@@ -61,7 +61,8 @@ def machine_name(kcp: KubeadmControlPlane, cluster: str, slot: Iterable[object])
 
 
 def desired_machines(kcp: KubeadmControlPlane, cluster: str) -> DesiredMachines:
-    """Return the desired Machines. The hook lets the etcd member leave just before the shutdown."""
+    """Return the desired Machines. Their pre-terminate hook delays the shutdown until the etcd
+    member was removed."""
     template, hook = kcp.spec.machine_template, Annotation.KCP_CLEANUP_HOOK
     return DesiredMachines(kcp, template, cluster, hook, readiness_gates(kcp))
 
@@ -116,9 +117,10 @@ def kubeadm_config_spec(kcp: KubeadmControlPlane, *, join: bool) -> KubeadmConfi
 
 
 def feature_gates(given: dict[str, bool], kubernetes_version: str) -> dict[str, bool]:
-    """kubeadm's feature gates with our default: kubelets talk to their own API server only.
+    """Return kubeadm's feature gates with our default: each kubelet uses its machine's API server.
 
-    From v1.31 on a kubelet may be newer than another machine's API server by too much.
+    Otherwise, from v1.31 on, a kubelet could use the API server of a machine that is not upgraded
+    yet, which violates the version skew policy.
     """
     version = parse_tolerant(kubernetes_version)
     if not _LOCAL_MODE_SINCE <= (version.major, version.minor) < _LOCAL_MODE_UNTIL:
@@ -127,7 +129,7 @@ def feature_gates(given: dict[str, bool], kubernetes_version: str) -> dict[str, 
 
 
 def readiness_gates(kcp: KubeadmControlPlane) -> list[Document]:
-    """The conditions that make a Machine ready: ours, then the user's."""
+    """Return the conditions that make a Machine ready: kapy's, then the user's."""
     ours = COMPONENT_GATES + (ETCD_GATES if is_etcd_managed(kcp) else ())
     gates: dict[str, Document] = {name: {"conditionType": name} for name in ours}
     for gate in kcp.spec.machine_template.spec.readiness_gates:

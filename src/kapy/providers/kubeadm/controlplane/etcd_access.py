@@ -91,8 +91,8 @@ async def move_leader(
 async def _first_answering(
     dependencies: Dependencies, plane: ControlPlane, nodes: list[str]
 ) -> AsyncIterator[tuple[Etcd, int]]:
-    """The first etcd member that answers, and the leader that it reports. Raises
-    EtcdUnreachable."""
+    """Connect to the first etcd member that answers; yield it and the leader that it reports.
+    Raises EtcdUnreachable."""
     cluster = plane.cluster.key
     access = await cluster_access(dependencies, cluster)
     failures = []

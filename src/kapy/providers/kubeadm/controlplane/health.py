@@ -172,7 +172,7 @@ def _watch(
 
 @dataclass(frozen=True, slots=True)
 class NodeMapper:
-    """Control plane nodes wake their control plane, but not with their heartbeats.
+    """Maps control plane Nodes to their control plane, ignoring heartbeats.
 
     Equal mappers count as one for a controller, so repeated calls add one watch.
     """
@@ -255,7 +255,8 @@ def _update_progress(machine: Machine) -> str:
 
 
 def _set_unknown(plane: ControlPlane, reason: str, message: str, *, overwrite: bool = True) -> None:
-    """Everything is unknown; without `overwrite` only what was never known."""
+    """Set all conditions about the workload cluster to Unknown; without `overwrite` only missing
+    ones."""
     reported = plane.kcp.status.conditions
     if plane.is_etcd_managed and (
         overwrite or not conditions.has(reported, T.ETCD_CLUSTER_HEALTHY)

@@ -14,7 +14,7 @@ _NOT_IN_TAGS: Final = re.compile(r"[^-a-zA-Z0-9_.]")
 
 
 class BadImage(KapyError):
-    """The text names no image."""
+    """The text is not the name of an image."""
 
 
 class Image(NamedTuple):

@@ -69,10 +69,10 @@ async def complete_updates(dependencies: Dependencies, plane: ControlPlane) -> R
 async def update_in_place(
     dependencies: Dependencies, plane: ControlPlane, machine: Machine
 ) -> bool:
-    """Begin to update a Machine that would go otherwise, or wait until that can be.
+    """Begin to update an outdated Machine in place, or wait until that is allowed.
 
-    False: it has to go, because it is not healthy itself, or no extension makes all of the change.
-    Raises Undecided: who is deleted cannot be taken back.
+    Returns False if the Machine must be replaced instead: it is unhealthy, or no extension can make
+    the whole change. Raises Undecided if that is unknown, because a deletion cannot be undone.
     """
     updates, outdated = dependencies.updates, plane.outdated[machine.metadata.name]
     up_to_date = sum(not plane.is_outdated(item) for item in plane.machines)
@@ -173,8 +173,8 @@ async def _can_update(
 
 
 async def _begin(dependencies: Dependencies, draft: Draft[Machine], wanted: DesiredObjects) -> None:
-    """Write an update: the mark, the infrastructure (which is what is most likely refused), the
-    KubeadmConfig, the Machine, and that it is owed."""
+    """Write an update in this order: the annotation on the Machine, the infrastructure (most likely
+    to be refused), the KubeadmConfig, the Machine, and the pending hook."""
     machine, client = draft.object, dependencies.runtime.client
     machine.metadata.annotations[Annotation.UPDATE_IN_PROGRESS] = ""
     await draft.save_spec()

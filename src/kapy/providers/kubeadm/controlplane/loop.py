@@ -83,10 +83,10 @@ class KubeadmLoop(MachineLoop):
         return partial(function, self._dependencies, self._plane)
 
     async def release_deleting(self) -> Result | None:
-        """Let one Machine in deletion be shut down: the first of which etcd can do without.
+        """Let one Machine in deletion be shut down: the first one that etcd can lose.
 
-        Meanwhile a broken Machine may be replaced: the others may wait for it, as etcd cannot do
-        without them while its member is lost.
+        If there is none, a broken Machine may be remediated: while its etcd member is lost, etcd
+        cannot lose another one, so the Machines in deletion may wait for the remediation.
         """
         deleting = [item for item in self.machines if item.deleting]
         if not deleting:

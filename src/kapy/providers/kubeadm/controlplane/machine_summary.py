@@ -72,7 +72,7 @@ def _line(condition: Condition) -> str:
 
 
 def _group_by_message(value: dict[str, list[str]]) -> list[str]:
-    """Each message with the Machines that say it, those that most of them say first."""
+    """Return each message with the Machines that report it, the most frequent message first."""
     ranked = sorted(value.items(), key=lambda item: (-len(item[1]), ",".join(item[1])))
     return [f"* {_machine_names(names)}:\n{message}" for message, names in ranked]
 

@@ -37,10 +37,10 @@ class SummaryV1Beta1:
 def summarize_v1beta1(
     machines: Sequence[Machine], of: SummaryV1Beta1, errors: Sequence[str]
 ) -> V1Beta1Condition | None:
-    """The condition of the control plane; `errors` are about it as a whole.
+    """Return the summary condition; None if no Machine reports one of its conditions.
 
-    The worst that any Machine says, with the names of all that say it; None while none says
-    anything.
+    It has the worst status and severity of any Machine, and the names of all Machines that report
+    them. errors: problems of the control plane as a whole.
     """
     result = _messages(machines, of.types)
     status, severity = next((word for word in _WORDS if word in result), ("", ""))

@@ -191,8 +191,8 @@ class KubeadmControlPlaneReconciler(Reconciler[KubeadmControlPlane, ControlPlane
         return None
 
     def _requeue_for_time(self, plane: ControlPlane) -> None:
-        """Timers for what time alone changes: rollouts by date, issues that get old enough, and
-        Machines that are not young any more or take long to go."""
+        """Requeue for changes that only depend on time: dates of rollouts, issues that have lasted
+        long enough to be reported, Machines in creation or deletion."""
         plane.requeue_by(next_transition(plane.machines, plane.now))
         due = next_due(plane.kcp, plane.machines, plane.now)
         if due is not None:

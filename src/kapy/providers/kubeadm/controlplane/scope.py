@@ -112,7 +112,7 @@ class ControlPlane:
 
     @property
     def machines_to_replace(self) -> list[Machine]:
-        """Machines to be replaced (those that go anyway do not count)."""
+        """Return the outdated Machines, without those in deletion."""
         return [
             machine
             for machine in self.machines
@@ -129,7 +129,7 @@ class ControlPlane:
         return bool(self.outdated.get(machine.metadata.name))
 
     def requeue_by(self, result: Result) -> None:
-        """Come again then at the latest."""
+        """Requeue at that time at the latest."""
         self.requeue = self.requeue.earlier_of(result)
 
     def set(self, condition: Condition) -> None:

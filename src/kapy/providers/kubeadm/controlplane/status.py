@@ -32,7 +32,7 @@ _NEW_MACHINE_PERIOD: Final = timedelta(seconds=10)
 
 
 def set_status(plane: ControlPlane) -> None:
-    """Write all that follows from what is known; called once, at the end."""
+    """Write the whole status; called once, at the end of a reconcile."""
     status, machines = plane.kcp.status, plane.machines
     name = plane.cluster.metadata.name
     up_to_date = sum(is_true(machine, T.UP_TO_DATE) for machine in machines)
@@ -176,7 +176,8 @@ def _remediating(plane: ControlPlane) -> None:
 
 
 def _last_remediation(plane: ControlPlane) -> None:
-    """The one in progress, or the last one that a Machine remembers; unreadable ones are none."""
+    """Set `status.lastRemediation`: the current one, or the last one recorded on a Machine;
+    unreadable records are ignored."""
     text = plane.kcp.metadata.annotations.get(Annotation.REMEDIATION_IN_PROGRESS)
     result: list[Attempt] = []
     with suppress(BadAttempt):

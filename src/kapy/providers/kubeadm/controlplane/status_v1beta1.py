@@ -48,7 +48,7 @@ def set_status_v1beta1(plane: ControlPlane) -> None:
 
 
 def _count(plane: ControlPlane) -> None:
-    """v1beta1 counts a replica as ready when its Node is."""
+    """Set the v1beta1 counters; in v1beta1 a replica is ready if its Node is ready."""
     deprecated = plane.kcp.status.deprecated
     assert deprecated is not None
     counters = deprecated.v1beta1

@@ -58,7 +58,7 @@ BUDGETS: Final = next(one for one in RESTRAINT_RULES if one.name == "budgets")
 
 
 class Referee:
-    """Checks every write of a world. violations: what was found, each once."""
+    """Checks every write of a world. violations: the distinct violations."""
 
     def __init__(self, world: World) -> None:
         self.violations: list[Violation] = []

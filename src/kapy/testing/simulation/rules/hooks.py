@@ -72,7 +72,7 @@ def _uncalled_hooks(scene: Scene) -> Iterator[str]:
 
 
 def _updates(scene: Scene, write: Write) -> Iterator[str]:
-    """A Machine is marked as updated after the extension has said so."""
+    """An in-place update may only end after the extension has reported its completion."""
     extension, old, new = scene.world.extension, write.old, write.new
     if extension is None or write.kind != "Machine" or old is None or new is None:
         return

@@ -47,10 +47,8 @@ def _never_back(_: Scene, write: Write) -> Iterator[str]:
 
 
 def _conditions_forward(scene: Scene, write: Write) -> Iterator[str]:
-    """A condition that is older than it was comes from a writer who has overwritten another one.
-
-    With faults a write that is merged into a newer one may bring the time of its decision.
-    """
+    """The transition time of a condition must not decrease: that shows that a writer has
+    overwritten another one. It may under faults, if an older write is merged into a newer state."""
     if write.old is None or write.new is None or scene.world.is_disturbed:
         return
     before = _transitions(write.old)
@@ -90,7 +88,7 @@ def _private_keys(scene: Scene, write: Write) -> Iterator[str]:
 
 
 def _init_once(scene: Scene, write: Write) -> Iterator[str]:
-    """One machine of a cluster runs `kubeadm init`, all others join it."""
+    """Only one machine of a cluster runs `kubeadm init`; all others join."""
     if write.kind != "Secret" or write.new is None or not write.is_new:
         return
     data = base64.b64decode((write.new.get("data") or {}).get("value", "") or "")
@@ -134,7 +132,7 @@ def _going_cluster(scene: Scene, write: Write) -> Iterator[str]:
 
 
 def _going_owner(scene: Scene, write: Write) -> Iterator[str]:
-    """An owner goes after what it owns, or nobody would look after that."""
+    """An owner must not be removed before its dependents, since nothing else would handle these."""
     for one in scene.owned(_OWNED[write.kind], write.document):
         name = one["metadata"]["name"]
         yield f"{write.kind} {write.name} went before {one['kind']} {name}"
@@ -150,7 +148,8 @@ _OWNED: Final = {
 
 
 def _workers_first(scene: Scene, write: Write) -> Iterator[str]:
-    """Workers of a Cluster in deletion can be drained only while it has a control plane."""
+    """In the deletion of a Cluster, workers go before the control plane, which their drain needs.
+    """
     cluster = scene.view.get("Cluster", cluster_name_of(write.document))
     if not write.begins_deletion or cluster is None or not is_deleting(cluster):
         return
@@ -202,7 +201,7 @@ _OWNERS: Final = (
 
 
 def _orphans(scene: Scene) -> Iterator[str]:
-    """In the end, everything that was created for something belongs to it."""
+    """At the end, every object that was created for a Machine has an owner."""
     existing = {str(one["metadata"]["uid"]) for kind in _OWNERS for one in scene.view.all(kind)}
     for kind in ("DevMachine", "KubeadmConfig"):
         for one in scene.view.all(kind):

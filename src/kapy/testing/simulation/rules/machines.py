@@ -80,7 +80,8 @@ def _pool_version(machine: Document) -> str:
 
 
 def _one_set_for_each_template(scene: Scene, write: Write) -> Iterator[str]:
-    """Two MachineSets of one template take each other's Machines for those of another rollout."""
+    """Two MachineSets of one MachineDeployment must differ in template and selector; otherwise each
+    would treat the other's Machines as its own."""
     if write.kind != "MachineSet" or not write.is_new:
         return
     deployment = scene.owner(write.document, "MachineDeployment")
@@ -143,7 +144,7 @@ def _rollout_limits(scene: Scene, write: Write) -> Iterator[str]:
 
 
 def _counts(machine: Document) -> bool:
-    """Return whether the loss of a Machine is a loss: it is available, and not unhealthy."""
+    """Return whether losing the Machine reduces availability: it is available and not unhealthy."""
     healthy = condition_of(machine, "HealthCheckSucceeded")
     is_unhealthy = healthy is not None and healthy["status"] == "False"
     return is_true(machine, "Available") and not is_unhealthy

@@ -95,7 +95,8 @@ def _refuse(what: str, errors: list[str], warnings: list[str]) -> None:
 
 
 def merged(first: Document, second: Document) -> Document:
-    """Two Ignition configs as one: lists follow each other, single values are the second's."""
+    """Merge two Ignition configs: lists are concatenated, and single values of the second one win.
+    """
     result = {name: _merge_values(first[name], second[name]) for name in first}
     result["ignition"] = {
         "config": second["ignition"]["config"],

@@ -61,7 +61,7 @@ ABSENT: Final = object()
 
 @dataclass(slots=True)
 class Reader:
-    """Reads nodes, and collects what is wrong: errors, and warnings that strictness refuses."""
+    """Reads nodes and collects errors, and warnings that are errors in strict mode."""
 
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -164,7 +164,7 @@ _NAMES: Final = {
 
 
 def _is_of(tag: str, text: str) -> bool:
-    """Whether a scalar is what its own tag says."""
+    """Whether a plain scalar is valid for its tag."""
     name = tag.removeprefix(_TAG)
     if name == "bool":
         return text in _BOOLEANS

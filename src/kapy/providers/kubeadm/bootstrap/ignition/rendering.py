@@ -1,7 +1,7 @@
 """A machine's setup as a Container Linux Config, before it is translated to Ignition.
 
-The setup's texts go into YAML as they are, as with upstream: what they break is refused by the
-translation, which is strict about this config.
+As in upstream, texts of the setup are inserted into YAML unquoted. If they make it invalid, the
+translation, which is strict for this config, refuses it.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ _USER_FIELDS: Final = {
 
 
 class CannotRender(KapyError):
-    """The setup of a machine cannot be said as a Container Linux Config."""
+    """The setup of a machine cannot be expressed as a Container Linux Config."""
 
 
 def container_linux_config(setup: MachineSetup, subcommand: str, configuration: str) -> str:

@@ -10,7 +10,7 @@ _VERBS: Final = ("is ", "has ", "must ", "cannot ")
 
 @dataclass(slots=True)
 class Report:
-    """Problems of a config. errors: of any config. warnings: errors of a strict one only."""
+    """Problems of a config. errors: always refused. warnings: refused in strict mode only."""
 
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

@@ -18,7 +18,8 @@ _State = Callable[[], "_State | None"]
 
 
 class _Lexer:
-    """Reads a unit through a buffer of 4096 bytes: long lines are noticed as far as it sees."""
+    """Reads a unit through a buffer of 4096 bytes, like upstream's lexer: a line is only known to
+    be too long when it does not fit."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
