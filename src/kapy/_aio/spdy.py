@@ -36,8 +36,7 @@ class NotSpdy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StreamOpened:
-    """The peer opened a stream. headers: names in lower case. ended: the peer sends no data on it.
-    """
+    """The peer opened a stream. headers: names in lower case. ended: the peer sends no data."""
 
     stream: int
     headers: Mapping[str, str]

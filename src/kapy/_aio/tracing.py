@@ -94,8 +94,7 @@ def current_trace_id() -> str:
 
 
 def propagation_headers() -> dict[str, str]:
-    """Return headers that propagate the current span to another program; none while tracing is off.
-    """
+    """Return headers that propagate the span to another program; none while tracing is off."""
     headers: dict[str, str] = {}
     if is_on():
         import_module("opentelemetry.propagate").inject(headers)

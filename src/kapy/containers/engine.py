@@ -133,8 +133,7 @@ class Engine(Connection):
             return int(ended["StatusCode"])
 
     async def memory(self, name: str) -> int:
-        """Return the memory in bytes that a container uses, without the file cache; 0 if unknown.
-        """
+        """Return the memory use of a container in bytes, without the file cache; 0 if unknown."""
         async with self.engine_call(f"ask for the memory of container {name}") as library:
             (result,) = await library.containers.container(name).stats(stream=False)
             stats = result.get("memory_stats") or {}

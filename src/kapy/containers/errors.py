@@ -144,8 +144,7 @@ _IMAGE = re.compile(r"no such image|image not known|unable to find image", re.I)
 
 
 def request_error(operation: str, status: int, message: str) -> EngineError:
-    """Return the error for an engine's response. operation: the request, as in "start container a".
-    """
+    """Return the error for an engine's response. operation: such as "start container a"."""
     said = quote(message)
     failed = f"cannot {operation}: {said}"
     if _PLAIN.search(message):

@@ -14,8 +14,7 @@ MAX_SIZE: Final = 1 << 60
 
 
 class PullProgress:
-    """Aggregates the progress of an image's layers; returns a line of text when that has changed.
-    """
+    """Aggregates the progress of an image's layers; returns a line of text when it changes."""
 
     def __init__(self, image: str) -> None:
         self._image = image

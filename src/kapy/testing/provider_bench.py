@@ -131,8 +131,7 @@ def key(name: str) -> Key:
 
 
 def permissive(resource: Resource) -> Document:
-    """Return a CRD of the current contract that accepts every field and has a status subresource.
-    """
+    """Return a CRD of the current contract with every field and a status subresource."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -56,8 +56,7 @@ class _Member(NamedTuple):
         return found if self.many is list else found.values() if self.many is dict else (found,)
 
     def memory_of_part(self, whole: Document | None) -> Document | None:
-        """Return the remembered content of a part. Rows find items of lists and maps by their keys.
-        """
+        """Return the remembered content of a part. Rows look up list and map items by key."""
         return None if whole is None or self.many else whole.get(self.name) or {}
 
 

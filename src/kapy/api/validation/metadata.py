@@ -21,7 +21,7 @@ def template_metadata_errors(metadata: TemplateMeta, path: str) -> list[FieldErr
 def metadata_errors(
     labels: Mapping[str, str], annotations: Mapping[str, str], path: str
 ) -> list[FieldError]:
-    """Return the errors of labels and annotations. """
+    """Return the errors of labels and annotations."""
     errors = []
     for key, value in sorted(labels.items()):
         where = f"{path}.labels"

@@ -23,8 +23,7 @@ _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 def taint_errors(
     taints: Sequence[MachineTaint], path: str, gates: FeatureGates
 ) -> list[FieldError]:
-    """Return errors for reserved taint keys, and for all taints while the feature gate is closed.
-    """
+    """Return errors for reserved taint keys, and for all taints while their gate is closed."""
     errors = []
     if taints and not gates.machine_taint_propagation:
         errors.append(forbidden(path, CLOSED))

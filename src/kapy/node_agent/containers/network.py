@@ -155,8 +155,7 @@ class PlaneNetwork:
         return result
 
     async def _remove_containers(self, engine: Engine) -> None:
-        """Remove the plane's containers in the network: an engine does not remove a network in use.
-        """
+        """Remove the plane's containers in the network, so that the network can be removed."""
         for item in await engine.containers({PLANE: str(self._plane)}):
             if self.name in item.addresses or JOINED in item.labels:
                 await engine.remove(item.id)

@@ -75,8 +75,7 @@ def bind(source: str, path: str, scratch: str) -> None:
 
 
 def _make_mount_point(path: str, scratch: str, *, folder: bool) -> None:
-    """Create a mount point for a path that the host may lack, on an overlay of its nearest folder.
-    """
+    """Create a mount point, on an overlay of the nearest folder if the host lacks it."""
     above = os.path.dirname(path)
     while not os.path.isdir(above):
         above = os.path.dirname(above)

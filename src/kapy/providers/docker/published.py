@@ -41,8 +41,7 @@ class PublishedAddresses:
         return True
 
     def instead_of(self, server: str) -> str:
-        """Return the URL by which this machine reaches a server, "" if the server's own URL works.
-        """
+        """Return the URL by which this machine reaches a server, "" if its own URL works."""
         parts = urlsplit(server)
         published = self._published.get(parts.netloc)
         return "" if published is None else parts._replace(netloc=published).geturl()

@@ -148,8 +148,7 @@ _OWNED: Final = {
 
 
 def _workers_first(scene: Scene, write: Write) -> Iterator[str]:
-    """In the deletion of a Cluster, workers go before the control plane, which their drain needs.
-    """
+    """In the deletion of a Cluster, workers go before the control plane: their drain needs it."""
     cluster = scene.view.get("Cluster", cluster_name_of(write.document))
     if not write.begins_deletion or cluster is None or not is_deleting(cluster):
         return

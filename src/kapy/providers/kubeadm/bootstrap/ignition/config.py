@@ -95,8 +95,7 @@ def _refuse(what: str, errors: list[str], warnings: list[str]) -> None:
 
 
 def merged(first: Document, second: Document) -> Document:
-    """Merge two Ignition configs: lists are concatenated, and single values of the second one win.
-    """
+    """Merge two Ignition configs: lists are concatenated, single values of the second win."""
     result = {name: _merge_values(first[name], second[name]) for name in first}
     result["ignition"] = {
         "config": second["ignition"]["config"],
