@@ -32,7 +32,8 @@ def add_to(runtime: Runtime) -> Mapping[str, Callable[[], Awaitable[None]]]:
 
 
 def inventory(runtime: Runtime, documents: Callable[[str], list[Document]]) -> Callable[[], Awaitable[None]]:
-    """Return what creates objects in each namespace that has a machine. documents: of a namespace."""
+    """Return a service that creates objects in each namespace with a machine. documents: returns
+    them."""
     machines = runtime.cache.informer(HostMachine.RESOURCE)
     namespaces: asyncio.Queue[str] = asyncio.Queue()
     machines.subscribe(lambda change: namespaces.put_nowait(change.document["metadata"]["namespace"]))
@@ -51,7 +52,7 @@ def inventory(runtime: Runtime, documents: Callable[[str], list[Document]]) -> C
 
 
 def host(key: Key, spec: Document) -> Document:
-    """Return a Host that is moved with its namespace."""
+    """Return a Host with the label that moves it with its namespace."""
     labels = {"clusterctl.cluster.x-k8s.io/move": ""}
     metadata = {"name": key.name, "namespace": key.namespace, "labels": labels}
     return {"apiVersion": Host.RESOURCE.api_version, "kind": "Host", "metadata": metadata, "spec": spec}

@@ -111,9 +111,8 @@ esac
 
 @dataclass
 class PaperHost:
-    """One host. silent, refuses: how it does not answer. cuts: commands after which the connection
-    is lost, by number; True: before the command has run.
-    """
+    """One host. silent: it does not answer. cuts: commands after which the connection is lost, by
+    number; True: before the command has run."""
 
     version: str = "v1.34.0"
     silent: bool = False
@@ -198,7 +197,7 @@ class PaperHost:
         return _PATH.sub(lambda match: base + match[0], text)
 
     def _moved_archive(self, packed: bytes) -> bytes:
-        """Move the paths in the scripts of an archive: nothing of this machine is written."""
+        """Move the absolute paths in the scripts of an archive into the folder."""
         result = io.BytesIO()
         with tarfile.open(fileobj=io.BytesIO(packed)) as before, tarfile.open(fileobj=result, mode="w") as after:
             for member in before:
@@ -238,7 +237,7 @@ class PaperShell:
 
 @dataclass
 class PaperDialer:
-    """Hosts by their addresses."""
+    """Connects to hosts on paper, by address."""
 
     hosts: dict[str, PaperHost] = field(default_factory=dict)
 

@@ -64,13 +64,13 @@ class Scene:
         await self.plane.apply([secret, infra, machine])
 
     async def provisioned(self, name: str, within: float = 600.0) -> HostMachine:
-        """Wait for a machine."""
+        """Wait until a machine is provisioned."""
         return await self.plane.until(
             HostMachine, name, lambda one: one.status.initialization.provisioned, within=within
         )
 
     async def state(self, name: str, state: str, within: float = 600.0) -> Host:
-        """Wait for the state of a Host."""
+        """Wait until a Host has a state."""
         return await self.plane.until(Host, name, lambda one: one.status.state == state, within=within)
 
 

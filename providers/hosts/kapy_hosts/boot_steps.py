@@ -34,7 +34,7 @@ class BootStep(NamedTuple):
 
 
 def boot_steps(plan: BootPlan, before: Sequence[BootStep] = ()) -> list[BootStep]:
-    """Return the steps of boot data after other ones."""
+    """Convert the steps of boot data. before: steps that run first."""
     return [*before, *map(_step, plan.steps)]
 
 

@@ -45,7 +45,7 @@ class Observed:
 
     @property
     def addresses(self) -> list[str]:
-        """The IP addresses."""
+        """Return the IP addresses."""
         return self["addresses"].split()[:64]
 
     def number(self, name: str) -> int:
@@ -54,7 +54,7 @@ class Observed:
         return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
 
     def facts(self) -> Facts:
-        """Return what the status of the Host shows."""
+        """Return the facts for the status of the Host."""
         machine = self["architecture"]
         return Facts(
             architecture=_ARCHITECTURES.get(machine, machine),
@@ -83,7 +83,7 @@ def general_problems(seen: Observed, now: float, ignored: Iterable[str]) -> list
 def machine_problems(
     seen: Observed, spec: HostMachineSpec, version: str, ignored: Iterable[str], *, control_plane: bool
 ) -> list[Problem]:
-    """Return what is wrong with a host for one machine, beside the general problems."""
+    """Return the problems of a host as one machine, in addition to the general problems."""
     return _without(_of_machine(seen, spec, version, control_plane=control_plane), ignored)
 
 

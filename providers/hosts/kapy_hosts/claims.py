@@ -34,14 +34,13 @@ class Request:
 
 
 class NoHost(Exception):
-    """No Host can be claimed now. The message says why for each."""
+    """No Host can be claimed now. The message gives the reason for each Host."""
 
 
 @dataclass
 class HostClaims:
-    """The claims in the Hosts of a management cluster. passed: why a claim did not use a Host, and
-    until when that holds.
-    """
+    """The claims in the Hosts of a management cluster. passed: by claim and Host, why the Host was
+    passed over, and until when."""
 
     runtime: Runtime
     passed: dict[tuple[str, Key], tuple[str, float]] = field(default_factory=dict)
@@ -53,12 +52,12 @@ class HostClaims:
         self.hosts.add_index(BY_CLUSTER, _cluster_index)
 
     def of(self, uid: str) -> Host | None:
-        """Return the Host that a claim has."""
+        """Return the claimed Host that is not released, None if there is none."""
         found = self.hosts.list_by_index(BY_CLAIM, uid)
         return next((one for one in found if one.spec.claim and not one.spec.claim.released), None)
 
     async def every(self, namespace: str, uid: str) -> Sequence[Host]:
-        """Return all Hosts of a claim from the API server, those too that are being released."""
+        """Return all Hosts of a claim from the API server, including released ones."""
         current = (await self.runtime.client.list(Host, namespace)).items
         return [one for one in current if one.spec.claim and one.spec.claim.uid == uid]
 

@@ -1,4 +1,4 @@
-"""The controller of Hosts: looks at them, and cleans those whose machine is gone."""
+"""The controller of Hosts: inspects them, and cleans those whose machine is gone."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class HostController:
 
 
 def _unless_status(change: Change) -> Iterable[Key]:
-    """Only what others write is looked at."""
+    """Map a Host to its key, unless only its status has changed."""
     new, old = change.new, change.old
     if new is not None and old is not None and _reconcile_inputs(new) == _reconcile_inputs(old):
         return ()

@@ -1,4 +1,4 @@
-"""The provider: its controllers, and what its release says."""
+"""The provider: its controllers and the description of its release."""
 
 from __future__ import annotations
 

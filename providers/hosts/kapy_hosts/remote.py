@@ -72,7 +72,7 @@ async def start_boot(shell: Shell, uid: str, archive: bytes) -> None:
 
 
 async def progress(shell: Shell, uid: str) -> Progress:
-    """Return how far the boot is."""
+    """Return the progress of a boot."""
     output = _check_output(await shell.run(script("progress"), uid), "progress")
     first, _, lines = output.stdout.partition("\n")
     state, step, code = [*first.split(), "", "", ""][:3]
@@ -102,7 +102,7 @@ async def forget(shell: Shell) -> None:
 
 
 async def serve_haproxy(shell: Shell, uid: str, config: str) -> None:
-    """Let haproxy on the host serve a configuration."""
+    """Configure and start haproxy on the host."""
     output = await shell.run(script("haproxy"), uid, stdin=config.encode(), seconds=60)
     _check_output(output, "haproxy")
 

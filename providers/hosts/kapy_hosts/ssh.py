@@ -56,7 +56,7 @@ class _Open:
         return not (self._aborted or self.connection.is_closed())
 
     def abort(self) -> None:
-        """End the connection: of a silent host, no end of the channel would come."""
+        """Abort the connection: a silent host never confirms the end of a channel."""
         self._aborted = True
         self.connection.abort()
 

@@ -37,10 +37,7 @@ def steady_clock() -> float:
 
 class ClockWatch:
     """Reports jumps of `clock`. remark: the last report, "" for none. told: called with each
-    report.
-
-    steady: None for the event loop's time.
-    """
+    report. steady: a steady clock, by default the event loop's."""
 
     def __init__(self, clock: Clock, steady: Steady | None = None) -> None:
         self.remark = ""

@@ -86,7 +86,7 @@ def _labels_of(machine: Document) -> list[str]:
 
 
 def _seconds(text: object) -> float | None:
-    """Unix time of a time of the API; None if it is not one."""
+    """Return a time of the API as Unix time; None if it is not a time."""
     if not isinstance(text, str) or not text:
         return None
     try:

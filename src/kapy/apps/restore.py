@@ -47,7 +47,8 @@ class HasData(KapyError):
 def restore(
     folder: Folder, source: IO[bytes], *, force: bool = False
 ) -> tuple[Manifest, FileState]:
-    """Make the folder's plane the one of a backup; answers what was and what is in it.
+    """Restore a backup into a plane's folder; return the backup's manifest and the state of the
+    data.
 
     Nothing is changed before the whole backup is verified. force: replace existing data. Raises
     PlaneIsRunning, HasData, UnusableBackup, StoreError.

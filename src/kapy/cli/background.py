@@ -101,7 +101,7 @@ def _spawn(
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """The process, and the channel on which it reports its progress.
 
-    Its end tells the process that this one has ended.
+    If this process ends, the channel is closed, which the other process notices.
     """
     former_log(folder.log).unlink(missing_ok=True)
     log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
@@ -174,8 +174,8 @@ def relay_progress(handed: int | None, stop: StopRequest) -> Iterator[Callable[[
     """Report the start's progress to the parent process, in the process that `start_plane` has
     started.
 
-    The returned function reports that the plane is ready. If the parent process ends before, a stop
-    is requested: nobody knows of this plane.
+    The returned function reports that the plane is ready. If the parent process ends before that, a
+    stop is requested: it did not report the plane to the user.
     """
     if handed is None:
         yield lambda: None

@@ -298,7 +298,7 @@ def _choose_launcher(
 
 
 async def _end_on_sigterm(run: Coroutine[Any, Any, Report]) -> Report:
-    """Let SIGTERM end a run as Ctrl-C does: created objects are removed first."""
+    """Handle SIGTERM like Ctrl-C: created objects are removed before the run ends."""
     import asyncio
     import signal
 

@@ -56,8 +56,7 @@ class WithHelp(click.UsageError):
 class Command(click.Command):
     """A command with upstream's persistent flags.
 
-    missing: what is said when an argument is missing or there is one too many, as
-    `please specify a cluster name`.
+    missing: the error for a wrong number of arguments, such as `please specify a cluster name`.
     """
 
     def __init__(self, *args: Any, missing: str = "", **more: Any) -> None:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def write(documents: Iterable[Document], place: str) -> None:
-    """Print objects, or write them to a file. place, errors: as for `write_text`."""
+    """Print objects, or write them to a file. place: as for `write_text`."""
     from kapy.clusterctl.manifests import text_of
 
     write_text(text_of(documents), place, error_prefix="failed to write to destination file")

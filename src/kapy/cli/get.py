@@ -76,7 +76,8 @@ def _certificate_subject(user: str, groups: tuple[str, ...], ttl: str) -> Holder
 async def _read(
     name: str, place: tuple[str, str, str], holder: Holder | None, *, elsewhere: bool
 ) -> tuple[str, MachineTarget | None]:
-    """The kubeconfig. elsewhere: and a machine, where its console may know another way there."""
+    """Return the kubeconfig. elsewhere: also return a Machine if this computer may not reach the
+    server; its console may know another way."""
     from kapy._aio.clock import system_clock
     from kapy.clusterctl.kubeconfig import admin_kubeconfig, may_be_hidden, own_kubeconfig
 
@@ -94,7 +95,8 @@ async def _read(
 
 
 def _from_here(text: str, target: MachineTarget) -> str:
-    """The kubeconfig with a server that is reached from here; the user is told of a change."""
+    """Return the kubeconfig with a server that this computer can reach; a change is reported on
+    standard error."""
     import asyncio
 
     from kapy.apps.consoles import console_of

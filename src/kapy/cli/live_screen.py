@@ -1,4 +1,4 @@
-"""A picture that takes the whole terminal, and is drawn anew in place."""
+"""A full-screen view that is redrawn in place."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ async def show_live(
     """Draw until cancelled: after each change, when the size of the terminal changes, and as ages
     grow.
 
-    change: waits for a change. refresh: reads again what `draw` draws. pause: returns the seconds
-    between two changes at least.
+    change: waits for a change. refresh: reads the data that `draw` draws. pause: returns the
+    minimum seconds between two redraws.
     """
     from rich.console import Console
     from rich.live import Live

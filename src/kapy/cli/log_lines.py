@@ -11,10 +11,10 @@ TEXT: Final = "%(asctime)s %(levelname).1s %(name)s: %(message)s"
 
 
 class Json(logging.Formatter):
-    """Formats one JSON object per line; the fields of a record stand beside its message."""
+    """Formats one JSON object per line: the fields of a record, next to its message."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the line."""
         fields = getattr(record, "fields", {})
         record_fields = {
             "ts": round(record.created * 1000, 3),
@@ -31,7 +31,7 @@ class Json(logging.Formatter):
 def log_to_stderr(verbose: int, form: str = "text", handler: logging.Handler | None = None) -> None:
     """Log warnings and errors to standard error, and more at a higher level.
 
-    form: `text` or `json`. handler: what writes the lines, if it does more than that.
+    form: `text` or `json`. handler: writes the lines, by default to standard error.
     """
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     handler = handler or logging.StreamHandler(sys.stderr)

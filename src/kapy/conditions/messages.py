@@ -72,9 +72,8 @@ def aggregate_message(
 
 @dataclass(slots=True)
 class _Digest:
-    """Messages and the objects that report them, by kind. said: kind → message → names of the
-    objects.
-    """
+    """Messages and the objects that report them, by kind. names_by_message: by kind, then by
+    message, the names of the objects."""
 
     names_by_message: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     priorities: dict[str, Priority] = field(default_factory=dict)

@@ -36,11 +36,10 @@ _FAILED: Final = 500
 
 
 class ServerAvailabilityGate(Interceptor):
-    """A transport whose requests wait while its server is unavailable. away: the reason, "" if it
-    is available.
+    """A transport whose requests wait while its server is unavailable.
 
-    needed: the oldest version that the server may have. The request that detects the failure fails,
-    since it is unknown whether it was carried out.
+    unavailable_reason: "" if the server is available. needed: the oldest supported version of the
+    server. The request that detects the failure fails, since it is unknown whether it was executed.
     """
 
     __slots__ = (

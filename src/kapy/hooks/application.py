@@ -1,7 +1,7 @@
 """An extension as an ASGI application: any ASGI server runs it, another application can mount it.
 
-Besides its hooks it answers GET /healthz, /readyz and /metrics. A hook answers with status 200
-whatever it says; failures are in the response, as upstream's server puts them.
+Besides its hooks it answers GET /healthz, /readyz and /metrics. As with upstream's server, a hook
+is always answered with status 200, and a failure is in the response.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class CircuitBreaker(Generic[K]):
         self._next = asyncio.get_running_loop().call_later(seconds, self._wake_some)
 
     def _wake_some(self) -> None:
-        """Wake one waiting key; while none comes, wake twice as many each time."""
+        """Wake one waiting key. If no call follows, wake twice as many keys each time."""
         if self._failures < FAILURE_THRESHOLD or not self._waiting:
             return
         if self._trying is None:

@@ -1,7 +1,7 @@
 """A stream of hook calls as they happen, for observers.
 
-Without observers it costs nothing but the memory of the answers that block: an observer who comes
-later can be told of them first.
+Without observers only the last blocking answers are kept, so that a later observer can get them
+first.
 """
 
 from __future__ import annotations
@@ -42,11 +42,8 @@ class ObservableTransport:
         self._blocking: dict[str, dict[Key, Document]] = {}
 
     def watch(self, *, recall: bool = False) -> CallStream:
-        """Return a stream of the calls that end from now on.
-
-        recall: it begins with the last answers that block; of their requests only the name of the
-        cluster is left.
-        """
+        """Return a stream of calls, each of them when it has ended.\n\nrecall: the stream begins
+        with the last blocking answers; of their requests only the cluster's name is kept."""
         onlooker = CallStream(self._onlookers.remove)
         for calls in self._blocking.values() if recall else ():
             for call in calls.values():

@@ -32,9 +32,8 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class GoType:
-    """A Go type. name: of a scalar, in Go. bits: of an integer. model: of a struct. element: of a
-    slice or a map.
-    """
+    """A Go type. name: of a scalar, in Go. bits: of an integer. python: the Model of a struct.
+    element: of a slice or a map."""
 
     form: Form
     python: Any

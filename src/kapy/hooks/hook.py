@@ -119,9 +119,8 @@ class Hook(Generic[Req, Resp]):
         return _decode(body, self.request, self.api_version, self.request_kind)
 
     def decode_response(self, body: bytes) -> Resp:
-        """Decode a response; its status is empty if it has none. Raises BadMessage with
-        the error.
-        """
+        """Decode a response; `status` is empty if it is missing. Raises BadMessage with the
+        error."""
         result = _decode(body, self.response, self.api_version, self.response_kind)
         result.status = msgspec.json.decode(body, type=_Status).status or ""
         return result

@@ -31,8 +31,9 @@ class NotRegistered(HookError):
 class Registration:
     """One handler.
 
-    name: `<handler>.<config>`. mark: changes with the spec of its ExtensionConfig. hook_version:
-    group and version of its hook. seconds: its timeout. ignored: whether a failed call is ignored.
+    name: `<handler>.<config>`. revision: changes with the spec of its ExtensionConfig.
+    hook_version: group and version of its hook. seconds: its timeout. ignores_failure: whether a
+    failed call is ignored.
     """
 
     name: str

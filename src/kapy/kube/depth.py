@@ -1,6 +1,6 @@
-"""The bound of the nesting of JSON and YAML values from outside the program.
+"""The maximum nesting of JSON and YAML values from outside the program.
 
-A module of its own without imports: commands that read YAML start without `msgspec`.
+This module imports nothing, so that commands which read YAML start without `msgspec`.
 """
 
 from __future__ import annotations

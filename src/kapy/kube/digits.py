@@ -9,7 +9,7 @@ _BEYOND: Final = 10**_MAX_DIGITS
 
 
 def parse_digits(text: str) -> int | None:
-    """Return the number that a text of ASCII digits tells (see parse_integer), None for other text.
+    """Return the number in a text of ASCII digits (see parse_integer), None for other text.
 
     `str.isdigit` and `str.isdecimal` also accept digits of other scripts, and `²`, which `int`
     refuses.

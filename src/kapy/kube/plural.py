@@ -1,7 +1,7 @@
-"""English plurals, exactly as upstream makes them (`github.com/gobuffalo/flect` v1.0.3).
+"""English plurals, exactly as upstream forms them (`github.com/gobuffalo/flect` v1.0.3).
 
-The name of a CRD is the plural of its kind, and messages name several objects by the plural of
-theirs: both must come out as upstream's do, its oddities included (`dns` → `dnsDNSes`).
+The name of a CRD contains the plural of its kind, and messages contain plurals of kinds. Both must
+equal upstream's, including its oddities (`dns` → `dnsDNSes`).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _MOST_CHARACTERS: Final = 32_000_000
 class Anchors:
     """The anchored values of one document.
 
-    decoded: how many nodes were decoded, as Go counts them: with all aliases written out.
+    decoded: the number of decoded nodes as Go counts them, with all aliases expanded.
     """
 
     __slots__ = ("_aliased", "_characters", "_known", "decoded")
@@ -33,7 +33,7 @@ class Anchors:
         self._known[name] = _UNFINISHED, 0
 
     def add(self, name: str, value: Any, nodes: int) -> None:
-        """Anchor a value. nodes: how many nodes it has."""
+        """Store an anchored value. nodes: its number of nodes."""
         self._known[name] = value, nodes
 
     def check_known(self, event: Any) -> None:
@@ -86,7 +86,8 @@ class Anchors:
 
 
 def _allowed_share(nodes: int) -> float:
-    """Return the part of so many nodes that may come from aliases."""
+    """Return the share of a document's nodes that may come from aliases. nodes: their total
+    number."""
     if nodes <= _FEW:
         return 0.99
     if nodes >= _MANY:

@@ -58,7 +58,7 @@ class Decoder:
         """An error that Go finds only when it converts the decoded document to JSON."""
 
     def documents(self) -> Iterator[Any]:
-        """Yield the documents one after the other. Raises PyYAML's errors, UnsupportedValue."""
+        """Yield one document after the other. Raises PyYAML's errors, UnsupportedValue."""
         try:
             self._next()
             while type(self._next()) is yaml.DocumentStartEvent:
@@ -86,7 +86,8 @@ class Decoder:
         return root.value
 
     def _check_rest(self, event: Any) -> None:
-        """Parse the rest of a document with a wrong value: errors of its syntax come first."""
+        """Parse the rest of a document with an unsupported value: syntax errors are reported
+        first."""
         while type(event) is not yaml.DocumentEndEvent:
             if type(event) is yaml.AliasEvent:
                 self.anchors.check_known(event)
@@ -152,7 +153,7 @@ _HANDLERS: Final[dict[type, Callable[[Decoder, Any], None]]] = {
 
 
 class _Root:
-    """The place of a document's value."""
+    """Receives the value of a document."""
 
     __slots__ = ("value",)
 
@@ -210,7 +211,7 @@ class _Map:
         self.value[name] = value
 
     def _merge(self, value: Any, event: Any, decoder: Decoder) -> None:
-        """Set what a merge key stands for; of several maps the first counts."""
+        """Insert the members of a merge key's value; of several maps the first one wins."""
         several = isinstance(value, list) and type(event) is not yaml.AliasEvent
         for item in reversed(value) if several else [value]:
             if not isinstance(item, dict):

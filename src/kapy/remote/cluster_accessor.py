@@ -69,9 +69,8 @@ def _has_expected_form(body: Any, request: Request) -> bool:
 
 
 class Selection(NamedTuple):
-    """A selection of objects of a workload cluster. passing: watched only while somebody waits for
-    them.
-    """
+    """A selection of objects of a workload cluster. temporary: watched only while a caller waits
+    for changes."""
 
     resource: Resource
     labels: str = ""

@@ -136,9 +136,8 @@ class ClusterCache:
         return accessor.client
 
     def connect_foreign(self, cluster: Key) -> None:
-        """Connect to a cluster that another shard owns, until the clusters are divided anew: an
-        object that belongs to no cluster needs it here.
-        """
+        """Connect to a cluster that another shard owns, until the assignment of clusters changes.
+        An object without a cluster of its own needs the connection here."""
         if self._extra_clusters is not None and cluster not in self._extra_clusters.keys:
             self._extra_clusters.keys.add(cluster)
             self.controller.enqueue(cluster)

@@ -1,4 +1,4 @@
-"""Admission of a provider's kinds: what an author says of them, as pure functions.
+"""Admission of a provider's kinds: defaults, validation and conversion as pure functions.
 
     MACHINES = KindRules(
         PaperMachine,
@@ -79,7 +79,7 @@ class KindWithRules:
 
     @property
     def has_defaults(self) -> bool:
-        """Whether it has any defaults."""
+        """Whether the kind has a defaulting rule."""
         return self.rules.defaults is not None
 
 

@@ -17,7 +17,7 @@ from kapy.sdk.reviews import Reviews, patch_response
 
 
 class Webhooks(Reviews):
-    """The application."""
+    """The ASGI application that serves the rules as webhooks."""
 
     def __init__(self, rules: Rulebook) -> None:
         self._rules = rules

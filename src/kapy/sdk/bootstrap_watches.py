@@ -25,7 +25,7 @@ BY_CLUSTER: Final = "sdk/bootstrap-cluster"
 
 
 class BootstrapWatches:
-    """Maps changes around machines to their boot data, and only those that can matter to it."""
+    """Maps relevant changes around machines to their bootstrap configurations."""
 
     def __init__(self, runtime: Runtime, resource: Resource) -> None:
         cache = runtime.cache
@@ -36,7 +36,7 @@ class BootstrapWatches:
         self._secrets = cache.informer(SECRETS, labels=LABELLED)
 
     def attach(self, controller: Controller) -> None:
-        """Make the controller wake up."""
+        """Add the watches to a controller."""
         self._configs.add_index(BY_CLUSTER, cluster_of)
         controller.watch(self._configs, unblocking_only(own_key), debounce=STATUS_DEBOUNCE)
         controller.watch(self._configs, own_key, debounce=AGGREGATE_DEBOUNCE)
@@ -62,7 +62,7 @@ class BootstrapWatches:
             yield Key(document["metadata"]["namespace"], reference["name"])
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
-        """All of a Cluster that was paused, resumed, or came a step further."""
+        """Map a Cluster to its configurations if it was paused, resumed, or reached a milestone."""
         return () if is_update(change, _steps) else self._of(str(Key.of(change.document)))
 
     def of_secret(self, change: Change) -> Iterable[Key]:

@@ -122,7 +122,8 @@ class MachineConsole(ABC):
         )
 
     async def server_from_here(self, target: MachineTarget, server: str) -> str:
-        """The URL at which this computer reaches an API server, "" where its own URL leads there.
+        """Return the URL by which this computer reaches an API server, "" if the server's own URL
+        works.
 
         target: a machine of the cluster. server: the URL in the cluster's kubeconfig. Implement it
         where machines can be in a network that the user's computer has no route to.

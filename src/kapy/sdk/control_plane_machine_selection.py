@@ -26,9 +26,10 @@ def select_for_deletion(
 ) -> Machine | None:
     """Return the Machine that is deleted next. Pure.
 
-    First those that a person chose (outdated ones before others), then outdated ones with broken
-    components, then outdated ones, then any; of these the oldest in the failure domain with the
-    most Machines, and before all in a domain that is none any more.
+    Candidates are the Machines that a user marked for deletion (only outdated ones if there are
+    any), else outdated ones with broken components, else outdated ones, else all. Of these it is
+    the oldest in a failure domain that no longer exists, else the oldest in the domain with the
+    most Machines.
     """
     eligible = (
         [machine for machine in outdated if is_marked_for_deletion(machine)]

@@ -36,7 +36,7 @@ class ControlPlaneWatches:
     def attach(
         self, controller: Controller, wrap: Callable[[Mapper], Mapper] = lambda keys: keys
     ) -> None:
-        """Add the watches to a controller. noting: wraps their mappers."""
+        """Add the watches to a controller. wrap: wraps their mappers."""
         controller.watch(self._objects, unblocking_only(own_key), debounce=STATUS_DEBOUNCE)
         controller.watch(self._objects, wrap(own_key), debounce=AGGREGATE_DEBOUNCE)
         controller.watch(self._clusters, wrap(self.of_cluster), debounce=STATUS_DEBOUNCE)

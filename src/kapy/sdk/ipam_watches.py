@@ -19,7 +19,7 @@ BY_CLUSTER: Final = "sdk/claims-of-cluster"
 
 
 class ClaimWatches:
-    """Maps changes to the claims of one kind of pools, and only those that can matter to them."""
+    """Maps relevant changes to the claims of one kind of pools."""
 
     def __init__(self, runtime: Runtime, pools: Resource) -> None:
         self._pool = pools
@@ -29,7 +29,7 @@ class ClaimWatches:
         self._clusters = runtime.cache.informer(Cluster.RESOURCE)
 
     def attach(self, controller: Controller) -> None:
-        """Make the controller wake up."""
+        """Add the watches to a controller."""
         self._claims.add_index(BY_POOL, self._pool_of)
         self._claims.add_index(BY_CLUSTER, _cluster_of)
         controller.watch(self._claims, self.of_claim)
@@ -38,7 +38,7 @@ class ClaimWatches:
         controller.watch(self._clusters, self.of_cluster)
 
     def of_claim(self, change: Change) -> Iterable[Key]:
-        """A claim of these pools."""
+        """Map a claim of these pools to its key."""
         return (Key.of(change.document),) if self._is_ours(change.document) else ()
 
     def of_address(self, change: Change) -> Iterable[Key]:
@@ -51,12 +51,12 @@ class ClaimWatches:
             yield from self._waiting(self._pool_spelling(change.document))
 
     def of_pool(self, change: Change) -> Iterable[Key]:
-        """The claims that wait for something of a pool."""
+        """Map a pool to the claims that wait for an address of it."""
         key = Key.of(change.document)
         return self._waiting(str(key))
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
-        """The claims of a Cluster that was paused or resumed, came or went."""
+        """Map a Cluster to its claims if it was created, deleted, paused or resumed."""
         if (
             change.old is not None
             and change.new is not None

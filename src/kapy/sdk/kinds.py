@@ -147,7 +147,8 @@ def _spec_of(kind: type[Object]) -> Any:
 
 
 def _struct(name: str, doc: str, of: Resource | None = None, /, **fields: Any) -> Any:
-    """A Struct whose fields are Structs, empty unless set. of: where a kind is found."""
+    """Return a Struct with these fields, which are Structs and empty by default. of: the resource,
+    for a kind."""
     return msgspec.defstruct(
         name,
         [(key, hint, field(default_factory=bare_type(hint))) for key, hint in fields.items()],

@@ -29,8 +29,8 @@ MOST_REPLICAS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action that a page offers. id: names it in URLs. number: the present value of what it
-    sets, None if it sets no number. document: the object that it changes."""
+    """An action that a page offers. id: its name in URLs. number: the current value of the number
+    that it sets, None if it sets none. document: the object that it changes."""
 
     id: str
     title: str
@@ -68,7 +68,8 @@ class Action:
 
 
 def actions_of(objects: ClusterObjects, now: datetime) -> list[Action]:
-    """All actions that make sense for a cluster as it is, whoever looks at it."""
+    """Return all actions that are possible in a cluster's state, regardless of the viewer's
+    rights."""
     return [
         *_pausing(objects.cluster),
         *_approvals(objects.cluster),
@@ -85,7 +86,7 @@ def _pausing(cluster: Document) -> Iterator[Action]:
 
 
 def _approvals(cluster: Document) -> Iterator[Action]:
-    """Upgrades that annotations hold."""
+    """Yield actions that approve upgrades which annotations hold back."""
     for name in sorted(annotations_of(cluster)):
         if name.startswith(UPGRADE_HOLD):
             patch = {"metadata": {"annotations": {name: None}}}
@@ -102,7 +103,8 @@ def _approvals(cluster: Document) -> Iterator[Action]:
 
 
 def _scaling(objects: ClusterObjects) -> Iterator[Action]:
-    """In the topology, where there is one: it would undo a change of its objects."""
+    """Yield actions that scale. With a managed topology they change the topology: the topology
+    controller would revert changes of its objects."""
     cluster = objects.cluster
     if (topology := (cluster.get("spec") or {}).get("topology")) is not None:
         if (replicas := part(topology, "controlPlane").get("replicas")) is not None:

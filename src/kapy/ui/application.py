@@ -59,8 +59,8 @@ ROUTES: Final[Mapping[tuple[str, str], tuple[Handler, int]]] = {
 
 
 class LinkRequest(msgspec.Struct, rename="camel"):
-    """The body of a request for a link. draft: what the link shows the plan of, None for the
-    fleet. kubeconfig: with which the user reaches this server."""
+    """The body of a request for a link. draft: a change whose plan the link shows, None for the
+    fleet. kubeconfig: the one by which the user reaches this server."""
 
     allow_actions: bool = False
     draft: Draft | None = None
@@ -189,7 +189,7 @@ class FleetPages:
         return self.sessions.get(request.cookie(self.options.cookie))
 
     def _check_streams(self, session: Session) -> None:
-        """Refuse more open pages than people look at: each one follows objects. Raises WebError."""
+        """Limit the number of open pages, because each one watches objects. Raises WebError."""
         own = sum(one is session for one in self._streams.values())
         if own >= MOST_STREAMS_OF_A_SESSION or len(self._streams) >= MOST_STREAMS:
             raise WebError(429, "too many pages are open: close some, then load this one again")
@@ -229,7 +229,7 @@ class FleetPages:
         return WebResponse(response.status, headers={**response.headers, "set-cookie": cookie})
 
     def _check_host(self, scope: Scope) -> None:
-        """Refuse other host names, which a hostile name server may have led here."""
+        """Refuse other host names, to prevent DNS rebinding. Raises WebError."""
         host = next((value for name, value in scope["headers"] if name == b"host"), b"")
         if self.options.hosts and host.decode("latin-1").lower() not in self.options.hosts:
             raise WebError(421, "this server has another name")

@@ -15,7 +15,7 @@ MAX_VALUE: Final = 2000
 
 
 class Variable(NamedTuple):
-    """A variable of the topology. place: "" for the cluster, else what overrides it."""
+    """A variable of the topology. place: "" for the cluster, else the part that overrides it."""
 
     name: str
     place: str
@@ -40,7 +40,7 @@ class TemplateUse(NamedTuple):
 
 
 class _Slot(NamedTuple):
-    """A place of a template. resources: the field of matchResources that selects it."""
+    """A place that refers to a template. resources: the field of matchResources that selects it."""
 
     place: str
     holder: Document
@@ -97,7 +97,7 @@ def _slots(spec: Document) -> Iterator[_Slot]:
 
 
 def _use(patch: Document, reference: Document, slot: _Slot) -> PatchUse | None:
-    """The use of a patch for a template; that of an extension may change any template."""
+    """Return how a patch changes a template; a patch by an extension may change any template."""
     if text_at(patch, "external", "generatePatchesExtension"):
         return PatchUse(patch, (), ())
     definitions = patch.get("definitions") or ()

@@ -168,7 +168,8 @@ async def show_object(
 
 
 def object_url(document: Document) -> str:
-    """The page of an object; resources are named as Cluster API requires it of kinds."""
+    """Return the URL of an object's page. The plural is derived from the kind, as Cluster API
+    requires."""
     group, _, version = str(document["apiVersion"]).rpartition("/")
     metadata = document["metadata"]
     resource = plural(str(document["kind"]).lower())

@@ -26,7 +26,7 @@ class Fleet:
     """The rows of all clusters of some namespaces.
 
     namespaces: [""] for all. failure: why the rows may be out of date, None if they are not.
-    version: changes with each row that changes; that of another fleet is another one.
+    version: changes with each changed row, and differs between fleets.
     """
 
     def __init__(self, client: Client, namespaces: Sequence[str], random: Random) -> None:
@@ -99,7 +99,8 @@ class Fleet:
             self._subscriptions.discard(subscription)
 
     def end_streams(self) -> None:
-        """End the streams of all open pages, which connect again: nothing follows this fleet."""
+        """End the streams of all open pages, because this fleet is not updated any more; pages
+        reconnect."""
         for subscription in self._subscriptions:
             subscription.end()
 
@@ -131,7 +132,7 @@ class _Sink:
         return True
 
     def rewind(self) -> None:
-        """Nothing to forget: `replace` takes any list."""
+        """Do nothing: `replace` accepts any list."""
 
     def take(self, event: Event) -> None:
         if event.type != "BOOKMARK":

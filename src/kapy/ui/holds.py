@@ -24,8 +24,8 @@ _DEFERRALS: Final = (Annotation.TOPOLOGY_DEFER_UPGRADE, Annotation.TOPOLOGY_HOLD
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Something that holds an object. annotation: what to remove to let it go on, "" for a hook
-    that answers for itself. retry: when a hook is called again, None if that is not known."""
+    """A deliberate hold of an object. annotation: the annotation that holds it, "" for a hook.
+    retry: when the hook is called again, None if unknown."""
 
     subject: str
     what: str
@@ -48,7 +48,8 @@ def pending_hooks_of(cluster: Document) -> list[str]:
 
 
 def _blocking_hooks(cluster: Document, calls: Sequence[HookCall]) -> Iterator[Hold]:
-    """Hooks whose last answer was to wait; else what the condition says about hooks."""
+    """Yield the hooks that answered that the operation must wait, else what the condition reports
+    about hooks."""
     topology = condition(cluster, "TopologyReconciled") or {}
     if topology.get("status") == "True":
         return

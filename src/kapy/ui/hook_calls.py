@@ -46,8 +46,8 @@ class HookCalls:
         self._last: dict[tuple[Key, str, str], HookCall] = {}
 
     async def run(self) -> None:
-        """Follow the calls; tries again if the server has no such stream, or the viewer may not
-        read it: both may change."""
+        """Follow the calls; retry if the stream does not exist or the viewer may not read it, as
+        both may change."""
         backoff = Backoff(Random(), longest=LONGEST_PAUSE)
         while True:
             with suppress(KapyError):

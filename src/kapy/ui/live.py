@@ -27,9 +27,9 @@ async def _no_version() -> None:
 class Subscription:
     """Signals changes to one open page.
 
-    version: returns what changes with that which the page shows; a signal without is ignored. last:
-    the version that the page shows, None if that is not known: then the first wait ends at once.
-    changed: set by each signal. is_ended: no more follow.
+    version: returns the version of the page's content; a signal without a new version is ignored.
+    last: the version on the page, None if unknown: then the first wait ends at once. changed: set
+    by each signal. is_ended: no more signals follow.
     """
 
     def __init__(
@@ -42,12 +42,12 @@ class Subscription:
         self._last = last
 
     def end(self) -> None:
-        """Signal that nothing signals changes any more."""
+        """End the subscription: no more signals follow."""
         self.is_ended = True
         self.changed.set()
 
     async def wait(self) -> None:
-        """Wait for a change since the last wait."""
+        """Wait for a new version since the last wait."""
         while True:
             await self.changed.wait()
             self.changed.clear()
@@ -65,9 +65,9 @@ Subscribe: TypeAlias = Callable[[], AbstractAsyncContextManager[Subscription]]
 
 
 def change_events(subscribe: Subscribe, seconds: Callable[[], float]) -> WebResponse:
-    """A stream with an event for each change; it is subscribed while it is read.
+    """Return a stream with an event for each change; the subscription ends with the stream.
 
-    seconds: returns how long the last page took that showed a change.
+    seconds: returns how long it took to render the last change.
     """
     return WebResponse(kind=EVENTS, stream=_events(subscribe, seconds))
 

@@ -39,7 +39,7 @@ class PageOptions:
 
     secure: pages are served over TLS. hosts: the accepted Host headers, empty for any. cookie: the
     name of the session's cookie. namespaces: tried for viewers who may not list namespaces. plan:
-    None where plans cannot be computed.
+    computes plans, None if that is not possible.
     """
 
     secure: bool = True
@@ -73,8 +73,8 @@ class PageContext:
     ) -> WebResponse:
         """Render a page; large ones on a thread.
 
-        rows: about how many the page has. documents: what it is computed from. compute_values:
-        returns further values of the template; it must be pure.
+        rows: about how many the page has. documents: the objects from which it is computed.
+        compute_values: returns further values of the template; it must be pure.
         """
         values |= {
             **_layout(title, self.request),

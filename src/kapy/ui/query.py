@@ -68,7 +68,8 @@ class FleetQuery:
         return f"?{urlencode(kept)}" if kept else "?"
 
     def toggled(self, column: str) -> str:
-        """The URL query that sorts by a column, or the other way if it already does."""
+        """Return the URL query that sorts by a column, in reverse order if it is the current
+        column."""
         return self.url(sort=f"-{column}" if self.sort == column else column)
 
 
@@ -191,7 +192,7 @@ def _grouping(group: str) -> Callable[[ClusterRow], str] | None:
 
 
 def _label_names(rows: Sequence[ClusterRow]) -> list[str]:
-    """The labels that users may group by: those of many clusters first."""
+    """Return the labels by which users may group, the most frequent first."""
     seen = Counter(name for row in rows[:MAX_SAMPLE] for name in row.labels)
     return [name for name, _ in seen.most_common(20)]
 

@@ -68,10 +68,8 @@ class Rights:
         return allowed
 
     async def namespaces_with(self, verb: str, resource: Resource) -> tuple[list[str], int]:
-        """The namespaces in which the viewer has a right, and how many were not tried.
-
-        [""] if in all of them. Raises ApiError, Unreachable.
-        """
+        """Return the namespaces in which the viewer has a right ([""]: all), and the number of
+        unchecked ones. Raises ApiError, Unreachable."""
         if await self.has(Right(verb, resource)):
             return [""], 0
         names = await self._namespace_names()

@@ -43,7 +43,7 @@ class ClusterRow:
 
     @property
     def headline(self) -> str:
-        """The wait in one line: a blocking hook first, what follows from others last."""
+        """Return the reason in one line: blocking hooks first, connection problems last."""
         lines = [line.strip("* ") for line in self.why.split("\n")]
         lines.sort(
             key=lambda one: one.startswith("RemoteConnectionProbe") - ("hooks are blocking" in one)
@@ -79,10 +79,10 @@ def row_of(cluster: Document) -> ClusterRow:
 
 
 def wait_of_cluster(cluster: Document) -> tuple[str, str] | None:
-    """Since when and why a Cluster is not as its user wants it; None if it is.
+    """Return since when and why a Cluster is not in its desired state; None if it is.
 
-    A topology that is not reconciled explains more than what follows from it: a hook that blocks,
-    or versions that are left.
+    TopologyReconciled takes precedence over other conditions, which only follow from it: it names
+    blocking hooks and remaining versions.
     """
     stops = is_true(cluster, "Paused") or cluster["metadata"].get("deletionTimestamp")
     if is_true(cluster, "TopologyReconciled", "False") and not stops:

@@ -27,7 +27,7 @@ MOST_DRAFTS_OF_A_USER: Final = 3
 
 
 class LinkUnusable(KapyError):
-    """The link was used before, is too old, or was never made."""
+    """The link was used before, has expired, or does not exist."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ DELETION_STEPS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One bar. end: None while it lasts. x, width: its place in the drawing of a window."""
+    """One bar. end: None while it lasts. x, width: its position and width in a drawing."""
 
     subject: str
     title: str
@@ -142,8 +142,8 @@ def timeline_of(
 
 
 def _importance(span: Span) -> tuple[bool, bool, bool, bool, datetime]:
-    """Spans to keep if there is no room for all: the cluster's own life, what is not as it should
-    be, what many Machines share, what is new; Events last."""
+    """Return a sort key for the case that there is no room for all spans. Kept first: the cluster's
+    own spans, unfinished problems, spans of several Machines, recent spans; Events last."""
     is_event, is_own = span.title.startswith(EVENT), span.subject == "Cluster"
     is_open = span.end is None and span.mood in ("bad", "busy")
     return not is_event, is_own, is_open, not span.subject.startswith("Machine "), span.start
@@ -163,9 +163,10 @@ def _place(span: Span, start: datetime, end: datetime, now: datetime) -> Span:
 def _phases(
     document: Document, subject: str, phases: Sequence[tuple[str, str]], creation: timedelta
 ) -> Iterator[Span]:
-    """From creation to each phase, each after the one before; and what is not reached.
+    """Yield a span from the creation to each phase that was reached, and one for each missing
+    phase.
 
-    creation: how long after its creation a condition counts as a phase of it.
+    creation: the time after the creation within which a condition counts as a phase.
     """
     created = previous = created_of(document)
     if previous is None or created is None:
@@ -186,7 +187,7 @@ def _phases(
 def _lasting(
     document: Document, subject: str, title: str, type_: str, mood: Mood, *, status: str = "False"
 ) -> Iterator[Span]:
-    """A span that lasts for as long as a condition has a status."""
+    """Yield a span that begins with a condition's last transition, if it has this status."""
     since = since_of(document, type_)
     if since is not None and is_true(document, type_, status):
         yield Span(subject, title, since, None, mood, _detail(document, type_))
@@ -294,7 +295,8 @@ def _rollouts(objects: ClusterObjects) -> Iterator[Span]:
 def _series(
     subject: str, parts: Sequence[tuple[str, Sequence[Document], Sequence[Document]]]
 ) -> Iterator[Span]:
-    """The rollouts of one owner. parts: version, what began it, and its Machines."""
+    """Yield the rollouts of one owner. parts: version, the objects that began it, and its
+    Machines."""
     before = ""
     for version, beginning, machines in parts:
         start = created_of(beginning[0])
@@ -322,7 +324,7 @@ def _hooks(calls: Sequence[HookCall]) -> Iterator[Span]:
 
 
 def _events(events: Sequence[Document]) -> Iterator[Span]:
-    """Warnings, and what repeats: from the first to the last time."""
+    """Yield spans for Warnings and for repeated Events, from the first to the last occurrence."""
     for event in events:
         start = moment_of(event.get("firstTimestamp")) or created_of(event)
         end = moment_of(time_of_event(event))

@@ -48,7 +48,7 @@ def tree_rows(root: Node, now: datetime, depth: int = 0) -> Iterator[TreeRow]:
 
 
 def conditions_of(document: Document, now: datetime, only: str = "") -> list[ConditionRow]:
-    """The conditions of an object, or one of them: what is not as it should be first."""
+    """Return the conditions of an object, or only those of one type: problems first."""
     rows = [
         ConditionRow(
             text_at(one, "type"), text_at(one, "lastTransitionTime"), row_of_condition(one, now)

@@ -35,8 +35,8 @@ Namespaces = Callable[[], Sequence[str]]
 class Viewer:
     """One user. All reads and writes of their pages go through `client`.
 
-    untried: namespaces whose clusters are not shown, as nobody asked whether they may be.
-    page_seconds: how long the last page of each route took.
+    untried: namespaces whose clusters are not shown, because the viewer's rights there were not
+    checked. page_seconds: how long the last page of each route took.
     """
 
     def __init__(self, user: User, client: Client, clock: Clock, namespaces: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ async def run_guarded(service: Callable[[], Awaitable[None]]) -> None:
 
 
 class Viewers:
-    """The viewers by user; the one who was here longest ago makes room for a new one."""
+    """The viewers by user; at the limit, the least recently seen viewer is dropped."""
 
     def __init__(self, connect: Connect, clock: Clock, namespaces: Namespaces) -> None:
         self._connect = connect

@@ -33,7 +33,7 @@ class UndefaultedObjects:
         self._revisions[key] = document["metadata"]["resourceVersion"]
 
     def contains(self, table: str, document: Document) -> bool:
-        """Report whether the stored object is one of them and unchanged since."""
+        """Report whether the object was stored without defaults and is unchanged since."""
         if not self._revisions:
             return False
         revision: str = document["metadata"]["resourceVersion"]

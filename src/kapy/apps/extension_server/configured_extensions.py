@@ -65,7 +65,7 @@ def parse_extension(text: str, ca: bytes = b"") -> ConfiguredExtension:
 
 
 def check_url(url: str) -> None:
-    """Raises BadExtension if the URL cannot be that of an extension."""
+    """Check that a URL can be that of an extension. Raises BadExtension."""
     if urlsplit(url).scheme != "https" or not urlsplit(url).hostname:
         raise BadExtension(f'"{url}" cannot be called: extensions have https:// URLs')
 

@@ -184,7 +184,7 @@ class SelfIssuedCertificate:
         (self._folder / _LEAF).unlink(missing_ok=True)
 
     async def _make_leaf(self) -> None:
-        """Raises NoCertificate."""
+        """Issue a new certificate. Raises NoCertificate."""
         ca, now = self._authority(), self._clock()
         if pki.EARLIEST <= now < pki.facts(ca.certificate).not_before:
             # Made while the clock was ahead: the same key, good since long ago.
@@ -201,7 +201,7 @@ class SelfIssuedCertificate:
         self._write(_LEAF, pair.certificate)
 
     def _authority(self) -> pki.KeyPair:
-        """Raises NoCertificate."""
+        """Return the CA of the folder. Raises NoCertificate."""
         ca = pki.KeyPair(self.ca, (self._folder / _CA_KEY).read_bytes())
         try:
             if pki.is_matching_pair(ca):

@@ -1,8 +1,8 @@
-"""Takes a Secret over whose certificate cert-manager does not renew any more. Pure.
+"""Takes over a Secret whose certificate cert-manager no longer renews. Pure.
 
-The Certificate went, for instance with the release that it was a part of; its Secret stayed, and is
-used until it expires. cert-manager renews at a third of the certificate's life. At a sixth, nobody
-does, and a CA of our own is added to the Secret:
+If a Certificate is deleted, for instance with the release that it was part of, its Secret stays and
+is used until it expires. cert-manager renews when a third of the certificate's life is left. When a
+sixth is left, it evidently does not, and a CA of our own is added to the Secret:
 
 1. `ca.crt` has the former CA and ours, `ca.key` our key. An annotation with the certificate's hash
    takes the place of cert-manager's. The certificate is served until all clients trust both CAs.

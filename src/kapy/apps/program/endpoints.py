@@ -33,7 +33,7 @@ class Endpoints:
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Answer one request."""
         if scope["type"] == "lifespan":
             await run_lifespan(receive, send)
             return

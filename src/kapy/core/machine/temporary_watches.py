@@ -46,7 +46,7 @@ class WaitingMachine:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The objects at one moment. hold: watch them; raises NotConnected."""
+    """The objects at one moment. watch: starts to watch them; raises NotConnected."""
 
     items: Sequence[Document]
     watch: Callable[[], None]

@@ -90,7 +90,8 @@ class ClusterFacts(NamedTuple):
 
 
 class _Finding(NamedTuple):
-    """The result of one check. reason: "" if there is no problem. again: when there may be one."""
+    """The result of one check. reason: "" if there is no problem. again: the time until there may
+    be one, None if only an event can cause one."""
 
     reason: str = ""
     problems: tuple[str, ...] = ()

@@ -28,9 +28,8 @@ OLDEST: Final = 3  # minor versions that a kubelet may be behind
 
 
 class PreflightResult(NamedTuple):
-    """The result. obstacles: why no Machine may be created now, empty if all checks passed.
-    failure: the error that prevented the checks, which blocks, too.
-    """
+    """The result. failures: why no Machine may be created now, empty if all checks passed. failure:
+    the error that prevented the checks, which blocks, too."""
 
     failures: list[str]
     failure: KapyError | None = None

@@ -70,7 +70,7 @@ class Tracker:
         return self._types.keys()
 
     def track(self, live: Document | None, new: Document, write: Write) -> Document:
-        """`new` with `managedFields` brought up to date (create: `live` is None).
+        """Return `new` with updated `managedFields`. live: None for a new object.
 
         The `managedFields` in `new` have the same effect as at kube-apiserver: absent (or not
         decodable) keeps those of `live`, one empty entry (of a core kind also an empty list)
@@ -92,9 +92,8 @@ class Tracker:
             return _bare(new)
 
     def _unfit_status(self, new: Document, write: Write) -> bool:
-        """Whether the status, which the write discards and nobody validates, has no valid type.
-        kube-apiserver then stops tracking the whole object.
-        """
+        """Whether the write discards a status that does not fit the types; nobody validates such a
+        status. kube-apiserver then stops tracking the whole object."""
         if "status" not in new or not write.reset or "f:status" not in write.reset:
             return False
         types = self._types[write.api_version]
@@ -104,15 +103,13 @@ class Tracker:
     def apply(
         self, live: Document | None, applied: Document, write: Write, *, force: bool
     ) -> Document:
-        """`live` (None: nothing is there) with `applied` merged in: what the manager applied
-        earlier and does not apply now is removed unless others own it.
+        """Return `live` (None: no object) with `applied` merged in.
 
-        The result's defaults are the caller's to fill in. It is `live` itself when neither the
-        object nor any ownership changed.
-
-        Raises Conflict with kube-apiserver's message and causes when others own a field with
-        another value and not force; BadRequest when `applied` carries managedFields; ApplyFailed
-        (500, as kube-apiserver answers) when it does not fit the types.
+        Fields that the manager applied earlier and does not apply now are removed, unless other
+        managers own them. The caller fills in defaults. The result is `live` itself if neither the
+        object nor any ownership changed. Raises Conflict with kube-apiserver's message and causes
+        if others own a field with another value and `force` is not set; BadRequest if `applied` has
+        managedFields; ApplyFailed (500, as kube-apiserver answers) if it does not fit the types.
         """
         check_applied(self._types[write.api_version], applied)
         try:

@@ -1,8 +1,8 @@
 """The users, disks, mounts and NTP servers of a cloud-config as steps.
 
-For machines whose system is as it was installed: containers have none of this. The meaning is
-cloud-init's, except where that would lose data: a disk or partition with other contents is left as
-it is unless `overwrite` is set, and one in use always.
+These are for machines with an installed system; they do not apply to containers. The meaning is
+cloud-init's, except where that would lose data: a disk or partition with other contents is not
+changed unless `overwrite` is set, and one in use is never changed.
 """
 
 from __future__ import annotations

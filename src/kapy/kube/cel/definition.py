@@ -47,8 +47,9 @@ _STEP: Final = re.compile(r"\.([^.\['\"]+)|\[(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\
 
 @dataclass(slots=True)
 class _Place:
-    """A node of the schema. times: how often it can be in an object, None when nothing says.
-    unmatched: the path of the list or map around it whose items have no older ones, or ""."""
+    """A node of the schema. times: the maximum number of its occurrences in an object, None if
+    unlimited. unmatched: the path of the enclosing list or map whose items cannot be matched with
+    old ones, or ""."""
 
     schema: Document
     path: str
@@ -87,8 +88,9 @@ def definition_rule_errors(
 ) -> list[FieldError]:
     """Return the errors of all rules in the schema of one version of a definition.
 
-    path: where the schema stands (`spec.versions[0].schema.openAPIV3Schema`). flawed: fields with
-    errors; rules on the way to them are not looked at. cheap: each rule has to be cheap.
+    path: the path of the schema (`spec.versions[0].schema.openAPIV3Schema`). flawed: fields with
+    errors; rules of them and of the fields around them are skipped. cheap: a limit applies to the
+    cost of each rule.
     """
     rules = _Rules(path, flawed=tuple(flawed), cheap=cheap, texts=False)
     return rules.errors(_Place(schema, path, root=True))

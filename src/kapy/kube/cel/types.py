@@ -12,10 +12,9 @@ class Type:
     """One type.
 
     name: `int`, `list`, `object` …; a capital letter is a type parameter. parameters: of list, map,
-    optional_type and type. fields: of an object, by their escaped names. required: fields that are
-    always there. max_size: the most characters, items or entries; min_size: the bytes that the
-    smallest value takes as JSON; both only matter for cost. list_type: `set` or `map`, with its
-    keys.
+    optional_type and type. fields: of an object, by their escaped names. max_size: the most
+    characters, items or entries; min_size: the bytes that the smallest value takes as JSON; both
+    only matter for cost. list_type: `set` or `map`, with its keys.
     """
 
     name: str

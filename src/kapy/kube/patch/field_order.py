@@ -1,8 +1,8 @@
 """The order of fields in a patched object as kube-apiserver's library for patches writes it.
 
-The library reads a part of a document only when it must. A part that it read is written with its
-fields by name, the others as they stood: in the object, or in the patch. An error shows that text,
-and a decoder finds the first wrong field in its order.
+The library parses parts of a document lazily. It writes a parsed part with its fields sorted by
+name, and other parts unchanged, as in the object or in the patch. Errors show this text, and a
+decoder reports the first wrong field in this order.
 """
 
 from __future__ import annotations

@@ -40,10 +40,11 @@ _RETAIN_FORMAT: Final = "invalid patch format of retainKeys"
 
 
 def apply(live: Document, patch: Any, structs: Mapping[str, Document], struct: str) -> Document:
-    """`live` (a kind whose struct is `struct`) with the patch; parts that stay are shared.
+    """Return `live` with the patch applied; unchanged parts are shared. struct: the name of the
+    kind's struct.
 
-    Raises BadRequest when the patch is no object, and an ApiError of 500 (as kube-apiserver
-    answers) when a directive or a merge key is wrong.
+    Raises BadRequest if the patch is not an object, and an ApiError of 500 (as kube-apiserver
+    answers) if a directive or a merge key is wrong.
     """
     return merge(live, _copy(patch), structs, struct)
 

@@ -51,7 +51,7 @@ Decide = Callable[[Point, Request | None], Fault | None]
 
 
 class Points:
-    """The counters of points. last: the text of the last write of each manager."""
+    """The counters of points."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], int] = {}
@@ -137,7 +137,7 @@ class Network:
 
 
 def text_of(request: Request | None) -> str:
-    """Return a request in a story."""
+    """Describe a request for a story."""
     return "" if request is None else f"{request.method} {request.path}"
 
 
@@ -214,7 +214,7 @@ class ManagerNetwork(Interceptor):
         return await self._send(request) if error is None else _failure(error)
 
     def _begin(self, kind: str) -> None:
-        """Begin a fault that lasts for a while."""
+        """Begin a fault that lasts for some time."""
         match kind:
             case "conflict-storm":
                 self._process.state.conflicts = STORM
@@ -336,7 +336,7 @@ class _Events:
 
 
 class WorkloadNetwork(Interceptor):
-    """The way of one process to a workload cluster, or to a member of its etcd."""
+    """The connection of one process to a workload cluster, or to a member of its etcd."""
 
     __slots__ = ("_process", "_shared")
 

@@ -34,8 +34,8 @@ class Step:
 
 @dataclass(slots=True)
 class Forecast:
-    """The prediction. outdated: the reasons for replacement, by Machine name. may_stay: some
-    Machines could be updated in place instead."""
+    """The prediction. outdated: the reasons for replacement, by Machine name. may_update_in_place:
+    some Machines could be updated in place instead."""
 
     outdated: dict[str, tuple[str, ...]] = field(default_factory=dict)
     may_update_in_place: bool = False

@@ -19,8 +19,7 @@ from kapy.sdk import conditions
 @dataclass(frozen=True, slots=True)
 class Summary:
     """The definition of a summary condition. types: the conditions of the Machines. target: the
-    summary. what: the subject for messages.
-    """
+    summary. subject: for messages."""
 
     target: str
     types: tuple[str, ...]

@@ -24,8 +24,7 @@ _WORDS: Final = {
 @dataclass(frozen=True, slots=True)
 class SummaryV1Beta1:
     """The definition of a summary condition. types: the conditions of the Machines. target: the
-    summary. what: the subject for messages.
-    """
+    summary. subject: for messages."""
 
     target: str
     types: tuple[str, ...]
