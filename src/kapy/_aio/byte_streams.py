@@ -69,7 +69,7 @@ class Channel:
         if len(self._came) > PAUSE_BYTES and self._pause is not None and not self._paused:
             self._paused = True
             self._pause()
-        if len(self._came) > _MAX_UNREAD:  # nothing holds the other side back
+        if len(self._came) > _MAX_UNREAD:  # the sender ignores flow control
             self._came.clear()
             self._failure = ConnectionResetError(f"{_MAX_UNREAD} bytes came that nobody read")
         self._news.set()
@@ -135,7 +135,7 @@ class Tls:
                 self._flush()
                 await self._read_more()
             except ssl.SSLError:
-                self._flush()  # the alert that says why
+                self._flush()  # sends the TLS alert with the reason
                 raise
             else:
                 self._flush()

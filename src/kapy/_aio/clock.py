@@ -19,7 +19,7 @@ def system_clock() -> datetime:
 
 def loop_clock(start: datetime = EPOCH) -> Clock:
     """A clock that advances with the running event loop's `time()`, from `start`."""
-    from asyncio import get_running_loop  # a short command asks for the time without asyncio
+    from asyncio import get_running_loop  # here: short commands do not import asyncio
 
     loop = get_running_loop()
     began = loop.time()

@@ -13,7 +13,7 @@ DEFAULT_MAX: Final = 1 << 20
 def raise_descriptor_limit() -> int:
     """Raise the soft limit of open descriptors to the hard limit; return the effective limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # Some systems (macOS) refuse to go as far as they say.
+    # Some systems (macOS) refuse the hard limit that they report.
     for wanted in (hard, 1 << 16, 1 << 13):
         soft = descriptor_limit()
         if wanted == resource.RLIM_INFINITY or soft < wanted:

@@ -30,7 +30,7 @@ def main(pipe: int, seconds: float, command: list[str]) -> int:
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    for number in _HEARD:  # the pipe says when to stop
+    for number in _HEARD:  # the end of the pipe tells when to stop
         signal.signal(number, signal.SIG_IGN)
     program = _start_program(pipe, command)
     select.select([pipe, woken], [], [])
@@ -68,7 +68,7 @@ def _become(pipe: int, command: list[str]) -> None:
 
 
 def _wait(program: int, deadline: float) -> None:
-    # Polled: a signal may come between a look and a wait for the next one.
+    # Polling, because a signal could arrive between the check and a blocking wait.
     while not _has_ended(program) and time.monotonic() < deadline:
         time.sleep(_STEP)
 

@@ -146,7 +146,7 @@ class Session:
             case _Kind.RST_STREAM:
                 return StreamReset(stream)
             case _Kind.PING:
-                if (stream & 1) != (self._next & 1):  # the other side's own: it wants it back
+                if (stream & 1) != (self._next & 1):  # a ping of the peer, which expects it back
                     self._control(_Kind.PING, body)
                 return None
             case _Kind.GOAWAY:

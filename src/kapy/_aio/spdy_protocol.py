@@ -24,7 +24,7 @@ class SpdyProtocol(asyncio.Protocol):
         self._room.set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's are none of asyncio's
+        self._transport = cast(asyncio.Transport, transport)  # uvloop has its own classes
 
     def data_received(self, data: bytes) -> None:
         try:

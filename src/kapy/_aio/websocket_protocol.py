@@ -30,7 +30,7 @@ class WebSocketProtocol(asyncio.Protocol):
         self._input_unread = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's are none of asyncio's
+        self._transport = cast(asyncio.Transport, transport)  # uvloop has its own classes
 
     def data_received(self, data: bytes) -> None:
         self._session.receive_data(data)
@@ -105,7 +105,7 @@ class WebSocketProtocol(asyncio.Protocol):
         for data in self._session.data_to_send():
             if data:
                 self._transport.write(data)
-            else:  # both sides have said that it is the end, or the client broke the protocol
+            else:  # both sides have closed, or the client broke the protocol
                 self._transport.close()
 
 

@@ -112,7 +112,7 @@ def _machine_set(machine_set: Document, old: Document | None) -> Changes:
     if _selects_everything(machine_set):
         changes |= _label_change(Label.SET_NAME, label_value(_name(machine_set)))
     elif not value_at(machine_set, labels):
-        # Go makes the labels, which leaves an empty object behind for the schema to refuse.
+        # Go creates the map of labels, so an empty object remains, which the schema refuses.
         changes |= _unless_set(machine_set, labels[:-1], {})
     return changes | _version(machine_set, (*_TEMPLATE, "spec", "version"))
 
@@ -208,7 +208,7 @@ def _docker_cluster_spec(document: Document, spec: Path, docker: Path) -> Change
         known = [{"controlPlane": False, **(domain or {})} for domain in domains]
         if known != domains:
             changes[(*docker, "failureDomains")] = known
-    # Upstream writes all of an object as soon as it changes any of it.
+    # Upstream writes the whole object as soon as any part of it changes.
     return changes and changes | _unless_set(document, (*docker, "loadBalancer"), {})
 
 

@@ -54,7 +54,7 @@ class Kind(NamedTuple):
         return _type(self, version)
 
 
-# Asked for at every conversion, where the import machinery would cost as much as the rest.
+# Cached: it is needed at every conversion, and importing would take as long as the rest.
 _module = cache(import_module)
 
 

@@ -65,7 +65,7 @@ class _Printer:
         match of:
             case inspect.Metadata(type=inner, extra_json_schema=more):
                 extra = dict(more or {})
-                for other in ("zero", "form", SAME_AS):  # no part of a schema
+                for other in ("zero", "form", SAME_AS):  # not a part of schemas
                     extra.pop(other, None)
                 if extra.pop("schemaless", False):
                     return _ANYTHING | extra

@@ -124,7 +124,7 @@ def _validation_error(
     """Upstream's webhooks answer 422 with field errors, and 403 for plain errors."""
     if resource.group == IPAM_GROUP or is_closed(errors):
         return Forbidden(_denial_message(action, resource, aggregate(errors)))
-    # Webhooks of control planes tell the core group, and clients may read it.
+    # Webhooks of control planes report errors with the core group, which clients may check.
     group = CLUSTER_GROUP if resource.group == CONTROL_PLANE_GROUP else resource.group
     refusal = Invalid.of(resource.kind, group, name, errors)
     return Invalid(_denial_message(action, resource, str(refusal)), details=refusal.details)

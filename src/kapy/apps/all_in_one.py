@@ -130,7 +130,7 @@ async def management_plane(
         credentials = await _credentials(server, settings, clock)
         async with AsyncExitStack() as stack:
             stack.enter_context(write_audit_log(server, settings.audit, clock))
-            if settings.serving is not None:  # then the plane is what the process is there for
+            if settings.serving is not None:  # the plane is the main task of the process
                 stack.enter_context(collect_less_often())
             yield await _start(stack, server, settings, clock, random, way, credentials)
     finally:
@@ -148,7 +148,7 @@ async def _start(
 ) -> ManagementPlane:
     client = Client(server.transport(ADMIN), field_manager="kapy")
     await stack.enter_async_context(run_services(server=server.run))
-    # The server makes its namespaces in its first step.
+    # The server creates its namespaces in its first step.
     await asyncio.sleep(0)
     async with wait_with_limit("the API server to take in the kinds of Cluster API"):
         await install_definitions(client)
@@ -163,7 +163,7 @@ async def _start(
         random=random,
         options=settings.controllers.manager,
     )
-    if settings.serving is not None:  # somebody may want a cluster any moment
+    if settings.serving is not None:  # a user may create a cluster at any moment
         runtime.private_keys.spare = PREGENERATED_KEYS
     _serve_metrics(server, runtime)
     _add_health_checks(server, runtime)
@@ -208,7 +208,7 @@ async def _start(
     await wait_until_working(runtime)
     stack.callback(
         server.health.begin_shutdown
-    )  # the first thing that ends: nobody is sent here any more
+    )  # ended first, so that no client is sent here any more
     return ManagementPlane(server, runtime, controllers.cluster_cache, client, access, watch, pages)
 
 
@@ -222,7 +222,7 @@ async def _pod_services(
 ) -> dict[str, Service]:
     if settings.pods is None or settings.serving is None or access is None or credentials is None:
         return {}
-    # Only planes that are there for long have Pods, and certificates for them.
+    # Only planes that run for long have Pods, and certificates for them.
     from kapy.apps.container_listener import ContainerListener
     from kapy.apps.pods import certificate_runtime, pod_services
 
@@ -241,7 +241,7 @@ def _record_clock_jump(server: Server, runtime: Runtime, description: str) -> No
         runtime.events.warning(about, "ClockJumped", description)
 
 
-# Most planes have no providers of somebody's own: what these need is imported with the first.
+# Most planes have no custom providers, whose imports are made for the first one only.
 
 
 def _admission(providers: Sequence[Provider]) -> list[Admission]:
@@ -298,7 +298,7 @@ def _transport_factory(
 
 
 def _https_transport(settings: Settings, places: ServiceAddresses) -> HookTransport:
-    # aiohttp: only where there are extensions
+    # imports aiohttp, which is needed for extensions only
     from kapy.apps.extensions.transport import https_transport
 
     return https_transport(settings.controllers.extensions, places)

@@ -90,7 +90,7 @@ def back_up(folder: Folder, to: IO[bytes], now: datetime) -> Manifest:
             f"there is nothing to back up in {folder.path}: no plane ran there, or one that keeps "
             "nothing on disk; choose another --name or --data-dir"
         )
-    # Beside the data: it is as private, and there is more space than in a /tmp in memory.
+    # Beside the data: as private as these, and with more space than a /tmp in memory.
     with tempfile.TemporaryDirectory(prefix=".backup-", dir=folder.path) as scratch:
         copy = Path(scratch) / "store.db"
         state = copy_store(store, copy)

@@ -155,7 +155,7 @@ async def _report_status(runtime: Runtime, deployments: Informer[Document], key:
     now = runtime.clock().strftime(_TIME_FORMAT)
     status = _status(document["metadata"].get("generation", 0), now)
     if _strip_times(document.get("status") or {}) != _strip_times(status):
-        with suppress(Conflict, NotFound):  # what was written meanwhile comes, and is looked at
+        with suppress(Conflict, NotFound):  # a concurrent change enqueues it again
             await runtime.client.patch(DEPLOYMENTS, key, {"status": status}, subresource="status")
     return DONE
 

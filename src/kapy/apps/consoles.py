@@ -50,5 +50,5 @@ def _installed_consoles() -> Iterator[Callable[[], MachineConsole] | None]:
     for point in entry_points(group=GROUP):
         try:
             yield provider_at(point.value).console
-        except KapyError as error:  # another package's fault must not hide the other consoles
+        except KapyError as error:  # a broken package must not hide the other consoles
             log.warning("provider %s cannot be asked for a console: %s", point.name, error)

@@ -27,7 +27,7 @@ async def memory_of_containers(plane: Path, agent: Path) -> Mapping[str, int]:
     async with Engine(used.engine) as engine:
 
         async def ask(container: Container) -> None:
-            with suppress(EngineError):  # it has ended meanwhile
+            with suppress(EngineError):  # it has ended in between
                 result[container.labels.get(POD_UID, "")] += await _memory(engine, container)
 
         with suppress(EngineError, TimeoutError):
@@ -48,5 +48,5 @@ async def _memory(engine: Engine, container: Container) -> int:
     memory = await engine.memory(container.id)
     if memory:
         return memory
-    result = await engine.container(container.id)  # without a controller of memory
+    result = await engine.container(container.id)  # the engine's machine has no memory controller
     return memory_of(result.pid) if result is not None and result.pid else 0

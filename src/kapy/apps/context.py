@@ -49,7 +49,7 @@ def forget_context(path: Path, name: str, server: str) -> None:
 
 def _without_context(document: Document, name: str, server: str, before: str) -> Document:
     if _server(document, name) != server:
-        return document  # somebody else has the name by now
+        return document  # another server has this context name by now
     changed = without_context(document, name)
     there = {entry.get("name") for entry in changed.get("contexts") or []}
     if document.get("current-context") == name and before in there:

@@ -68,7 +68,7 @@ def issue_credentials(serving: Serving, now: datetime, published_ca: bytes = b""
         now=now,
         names=_names(serving.host),
         usages=("server",),
-        valid=CA_VALIDITY,  # a process may live for long
+        valid=CA_VALIDITY,  # a process may run for long
         algorithm=serving.algorithm,
     )
     administrator = issue(
@@ -121,7 +121,7 @@ def _authority(serving: Serving, now: datetime, published_ca: bytes) -> KeyPair:
 
 
 def _new_authority(serving: Serving, now: datetime, key: bytes | None = None) -> KeyPair:
-    # Good since long ago: where the clock is ahead now, it still counts when the clock is set.
+    # Valid since long ago, so that it stays valid if the machine's clock, now ahead, is corrected.
     return new_ca("kapy", now=now, algorithm=serving.algorithm, key=key, since=EARLIEST)
 
 

@@ -39,7 +39,7 @@ def extension_clients(
     gates = config.manager.gates
     if not gates.runtime_sdk:
         return None
-    from kapy.apps.extensions import extensions  # all hooks: most planes have no extension
+    from kapy.apps.extensions import extensions  # imports all hooks; most planes have no extension
     from kapy.core.extensionconfig.controller import add_to
 
     max_timeout = int(config.extensions.max_timeout.total_seconds())

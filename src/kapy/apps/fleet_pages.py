@@ -56,7 +56,7 @@ async def local_pages(
         options = PageOptions(
             secure=False,
             hosts=hosts,
-            cookie=f"kapy-ui-{bound}",  # cookies do not know ports
+            cookie=f"kapy-ui-{bound}",  # cookies are shared between ports
             namespaces=lambda: [namespace],
             plan=plan,
         )

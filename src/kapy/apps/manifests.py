@@ -92,7 +92,7 @@ async def apply_manifests(client: Client, objects: Sequence[Document]) -> list[D
               [await kinds.of(obj)]]  # fmt: skip
     names = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "Namespace"}
     for resource, document in placed:
-        # A namespace that comes with the objects is not there before they are stored.
+        # The Namespace may be among the objects, and then does not exist before they are stored.
         if document["metadata"].get("namespace") not in names:
             await client.apply(resource, document, field_manager=MANAGER, dry_run=True)
     placed.sort(key=lambda entry: entry[1]["kind"] != "Namespace")

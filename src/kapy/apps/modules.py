@@ -36,7 +36,7 @@ def module_at(name: str, expected: str) -> ModuleType:
     except (ImportError, SyntaxError) as error:
         raise NoModule(f"{name} cannot be imported: {error}") from None
     except Exception as error:
-        # It is somebody else's code, and can break with anything.
+        # Foreign code, which may raise any exception.
         raise NoModule(f"{name} cannot be imported: {_error_location(error)}") from None
 
 

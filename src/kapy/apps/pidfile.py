@@ -67,7 +67,7 @@ def claim(folder: Folder, *, for_restore: bool = False) -> Iterator[None]:
                 f"a management plane runs in {folder.path} already; stop it with `kapy down`, or "
                 "choose another --name or --data-dir"
             ) from None
-        except OSError as error:  # a network file system
+        except OSError as error:  # for example a network file system
             raise UnusableFolder(
                 f"cannot lock {_lock(folder)}: {error.strerror}; use a folder on a local file "
                 "system"
@@ -100,8 +100,8 @@ def announce(folder: Folder, record: PlaneRecord) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # somebody may have removed or damaged it
-            os.utime(folder.running_record)  # when it ended
+        with suppress(OSError):  # a user may have removed or damaged it
+            os.utime(folder.running_record)  # the modification time records the end
             _retire_record(folder)
 
 
@@ -112,7 +112,7 @@ def _retire_record(folder: Folder) -> None:
     with suppress(FileNotFoundError):
         if (
             folder.running_record.is_file() and not folder.last_record.is_dir()
-        ):  # else somebody damaged them
+        ):  # otherwise the record is damaged
             folder.running_record.replace(folder.last_record)
 
 
@@ -123,14 +123,14 @@ def write_record(folder: Folder, record: PlaneRecord) -> None:
 
 def running_plane(folder: Folder) -> PlaneRecord | None:
     """Return the plane that runs in the folder and is ready, else None."""
-    return _read(folder.running_record) if is_claimed(folder) else None  # starting, or ending
+    return _read(folder.running_record) if is_claimed(folder) else None  # else starting or ending
 
 
 def last_plane(folder: Folder) -> PlaneRecord | None:
     """Return the plane that ran in the folder last, None if unknown."""
     return _read(folder.running_record) or _read(
         folder.last_record
-    )  # one that was killed has left its state
+    )  # a killed plane has left its record
 
 
 def _read(path: Path) -> PlaneRecord | None:
@@ -176,7 +176,7 @@ def terminate(folder: Folder) -> int:
     pid = _holder(folder) if record is None else record.pid
     if pid is None:
         raise NoPlane(f"no management plane runs in {folder.path}")
-    with suppress(ProcessLookupError):  # it has ended meanwhile
+    with suppress(ProcessLookupError):  # it has ended in between
         os.kill(pid, signal.SIGTERM)
     return pid
 
@@ -188,7 +188,7 @@ def _holder(folder: Folder) -> int | None:
     try:
         pid = int(_lock(folder).read_text())
     except (OSError, ValueError):
-        return None  # a restore
+        return None  # held by a restore
     return pid if _is_process_id(pid) else None
 
 

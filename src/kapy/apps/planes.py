@@ -117,7 +117,7 @@ def delete_plane(folder: Folder) -> list[str]:
     """
     if not is_plane(folder):
         raise NoPlane(f"there is no management plane in {folder.path}")
-    if not _lock(folder).is_file():  # no plane can hold it
+    if not _lock(folder).is_file():  # without a lock file no plane runs
         _remove(_lock(folder))
     with claim(folder, for_restore=True):
         stale = _stale_record(folder)

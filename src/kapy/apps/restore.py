@@ -81,7 +81,7 @@ def _last_revision(folder: Folder) -> int:
     store, mark = folder.data / "store.db", read_mark(folder.data)
     marked = 0 if mark is None else mark.revision
     if store.exists():
-        with suppress(StoreError):  # damaged: that may be why something is restored
+        with suppress(StoreError):  # damaged data may be the reason for the restore
             return max(verify_store(store).revision, marked)
     return marked
 
@@ -168,7 +168,7 @@ def _swap(folder: Folder, incoming: Path) -> None:
         new = marker / there.name
         if not new.exists():
             continue
-        if there.exists():  # not so after a restore that was interrupted here
+        if there.exists():  # missing if an earlier restore was interrupted here
             kept = there.with_name(f"{there.name}.replaced")
             shutil.rmtree(kept, ignore_errors=True)
             there.rename(kept)

@@ -24,7 +24,7 @@ def over_network(kubeconfig: Kubeconfig) -> Transport:
     """Connect as the kubeconfig's user. Raises KubeconfigError."""
     from kapy.client.https import (
         ApiTransport,
-    )  # aiohttp: a plane without such clusters does not need it
+    )  # imports aiohttp, which a plane without such clusters does not need
 
     return ApiTransport(kubeconfig, max_bytes=MAX_RESPONSE_BYTES)
 

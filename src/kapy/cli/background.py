@@ -45,7 +45,7 @@ async def open_background_plane(options: PlaneOptions) -> AsyncIterator[tuple[Cl
 
     Raises PlaneIsRunning, DidNotStart.
     """
-    # `start_plane` does without a client, whose imports take long.
+    # `start_plane` needs no client, which is slow to import.
     from kapy.client import kubeconfig_files
     from kapy.client.client import Client
     from kapy.client.https import ApiTransport
@@ -92,7 +92,7 @@ async def _start(arguments: Sequence[str], folder: Folder) -> bool:
         _wait_for_end(process)
         raise
     if not is_ready:
-        _wait_for_end(process)  # its last words come after the end of the channel
+        _wait_for_end(process)  # its last output comes after the end of the channel
     return is_ready
 
 
@@ -197,7 +197,7 @@ def relay_progress(handed: int | None, stop: StopRequest) -> Iterator[Callable[[
 
         def ready() -> None:
             forget()
-            with suppress(OSError):  # the parent process has ended in this moment
+            with suppress(OSError):  # the parent process has just ended
                 channel.sendall(READY + b"\n")
             channel.close()
 
@@ -215,7 +215,7 @@ class _Relay(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record to the channel as a line."""
-        with suppress(OSError):  # the parent process has ended: that is noticed elsewhere
+        with suppress(OSError):  # the parent process has ended, which is handled elsewhere
             self._channel.sendall(" ".join(record.getMessage().split()).encode() + b"\n")
 
 

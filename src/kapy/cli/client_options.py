@@ -52,7 +52,7 @@ def open_client(
     Its requests block: run the coroutines that use it with `kapy._aio.without_event_loop`.
     """
     access = kubeconfig_of(kubeconfig, kubeconfig_context)
-    # Whoever has no kubeconfig is told so, or does without, before these are imported.
+    # A missing kubeconfig is reported before these slow imports.
     from kapy.client.blocking import BlockingApiTransport
     from kapy.client.client import Client
 

@@ -92,7 +92,7 @@ def _ignore_errors(names: Callable[[], Sequence[str]]) -> Sequence[str]:
     """The names, none if they cannot be read: shell completion must not print errors."""
     try:
         return names()
-    except Exception:  # whatever is wrong is told by the command itself
+    except Exception:  # the command itself reports errors
         return ()
 
 

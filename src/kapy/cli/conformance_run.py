@@ -188,7 +188,7 @@ def _add_simulations(
     options = replay_options(path, in_process, variables, examples)
     custom = custom_provider(provider, instances(imported(in_process)), options)
     before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)  # what is logged of faults is expected
+    logging.disable(logging.CRITICAL)  # log messages about injected faults are expected
     try:
         broken = simulate_provider(custom, range(seeds), lambda line: click.echo(line, err=True))
         return with_simulation(report, broken, range(seeds))

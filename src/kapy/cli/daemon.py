@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kapy.apps.running_pods import RunningPod
 
 STOP_TIMEOUT = 30.0
-POLL_SECONDS = 0.05  # a process that is no child of ours cannot be waited for, only looked at
+POLL_SECONDS = 0.05  # only a parent can wait for a process, so it is polled
 
 
 class StopTimeout(KapyError):

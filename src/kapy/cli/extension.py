@@ -131,7 +131,7 @@ async def _reload(place: str, host: str, port: int) -> None:
     from kapy.cli.signals import StartCancelled, handle_stop_signals
 
     given = [argument for argument in original_arguments() if not argument.startswith("--reload")]
-    if port == 0:  # the same one for every process
+    if port == 0:  # every process gets the same port
         given += ["--port", str(_free_port(host))]
     command = (sys.executable, "-m", "kapy.cli.main", "extension", "serve", *given)
     folder = source_folder(place)

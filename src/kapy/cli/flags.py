@@ -130,7 +130,7 @@ def _normalize_argument(
         raise click.UsageError(f'invalid argument "{value}" for "{name}" flag: say true or false')
     if _BOOLEANS[value.lower()]:
         return [name]
-    # A switch that is off already has no word for it.
+    # A flag that is off by default has no opposite.
     return list(switches[name].secondary_opts[:1])
 
 

@@ -37,5 +37,5 @@ def log_to_stderr(verbose: int, form: str = "text", handler: logging.Handler | N
     handler = handler or logging.StreamHandler(sys.stderr)
     handler.setFormatter(Json() if form == "json" else logging.Formatter(TEXT))
     logging.basicConfig(level=level, handlers=[handler])
-    # asyncio's own debug lines tell of polls and selectors, nothing of the plane.
+    # asyncio's debug messages are about polling, not about the plane.
     logging.getLogger("asyncio").setLevel(logging.WARNING)

@@ -27,7 +27,7 @@ _EXCLUSIVE: Final = (
     ("resume", "rollback"),
     ("resume", "dry-run"),
     ("dry-run", "rollback"),
-    ("dry-run", "to-directory"),  # upstream's writes the files all the same
+    ("dry-run", "to-directory"),  # upstream writes the files nevertheless
     ("dry-run", "from-directory"),
 )
 _RESUME_HINT: Final = "`kapy move --resume` goes on, `kapy move --rollback` undoes it"

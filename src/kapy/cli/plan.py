@@ -95,7 +95,7 @@ def plan(
         raise click.UsageError(
             "--open shows the plan of a plain `kubectl apply` (or --delete) at a management cluster"
         )
-    # A file that cannot be read is told before anything else is read, imported or asked.
+    # An unreadable file is reported before any other work.
     wanted = [(obj, source) for source in files for obj in _objects(source)]
     there = [obj for source in current for obj in _objects(source)]
     from kapy.cli.describe import wants_color

@@ -78,7 +78,7 @@ async def _listen(
     except CannotListen:
         if options.port is not None:
             raise
-        once = replace(options, replace_keys=False, accept_data_loss=False)  # that is done
+        once = replace(options, replace_keys=False, accept_data_loss=False)  # the first start only
         return await stack.enter_async_context(_plane(once, 0, tokens))
 
 
@@ -114,7 +114,7 @@ def _follow_clock(plane: ManagementPlane, folder: Folder, record: PlaneRecord) -
     """Record clock jumps for `kapy status`."""
 
     def record_clock(what: str) -> None:
-        with suppress(OSError):  # it is in the log, too
+        with suppress(OSError):  # it is also in the log
             write_record(folder, replace(record, clock=what))
 
     if plane.clock_watch is not None:

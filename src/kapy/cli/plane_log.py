@@ -40,7 +40,7 @@ class RotatingStderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record, then rotate the file if it is too large."""
         super().emit(record)
-        with suppress(OSError, ValueError):  # a file that cannot be moved goes on growing
+        with suppress(OSError, ValueError):  # a file that cannot be renamed grows further
             if os.fstat(self.stream.fileno()).st_size > self._limit:
                 self._rotate()
 
@@ -73,7 +73,7 @@ def read_log(log: Path, goes_on: Callable[[], bool]) -> Iterator[str]:
             yield from file
             if not goes_on():
                 return
-            # A file cannot be waited for in a portable way, only read again.
+            # There is no portable way to wait for changes of a file.
             time.sleep(POLL_SECONDS)
             if _was_rotated(log, file.fileno()):
                 yield from file
@@ -90,5 +90,5 @@ def _open(log: Path) -> TextIO:
 def _was_rotated(log: Path, descriptor: int) -> bool:
     try:
         return not os.path.samestat(log.stat(), os.fstat(descriptor))
-    except FileNotFoundError:  # just being rotated
+    except FileNotFoundError:  # it is being rotated
         return False

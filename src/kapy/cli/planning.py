@@ -109,7 +109,7 @@ def _bridge(client: Client, loop: asyncio.AbstractEventLoop) -> Client:
         async def ask() -> Reply:
             return await transport(request)
 
-        # The loop of the plan stands still meanwhile: a request takes no virtual time.
+        # The plan's event loop stands still during the request, so it takes no virtual time.
         future: Any = asyncio.run_coroutine_threadsafe(ask(), loop)
         try:
             answer: Reply = future.result(ANSWER_SECONDS)

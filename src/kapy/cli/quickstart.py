@@ -147,7 +147,7 @@ def _objects(files: tuple[str, ...]) -> Sequence[Document]:
 
 async def _docker_objects(version: str, console: Console) -> Sequence[Document]:
     """The sample of containers; problems of the engine are reported before a plane starts."""
-    from kapy.apps.docker_sample import docker_sample  # most quickstarts need no engine
+    from kapy.apps.docker_sample import docker_sample  # most quickstarts use no container engine
     from kapy.containers import Engine
 
     console.step("looking for a container engine")
@@ -171,7 +171,7 @@ def _own_folder(name: str, data_dir: str, *, in_memory: bool) -> Iterator[Any]:
 
 async def _run_in_foreground(options: PlaneOptions, request: QuickstartRequest) -> None:
     """Run the plane in this process: it ends with the command."""
-    from kapy.cli.plane import run_announced_plane  # what looks on from outside does without it
+    from kapy.cli.plane import run_announced_plane  # not imported by commands that only observe
 
     console = Console(json=request.output == "json")
     began = time.monotonic()

@@ -142,7 +142,7 @@ def _check_options(
     until: float | None,
 ) -> None:
     """Refuse options that would have no effect, before minutes of work. Raises UsageError."""
-    if until is not None and not until >= 0:  # nan is no number, either
+    if until is not None and not until >= 0:  # also true for NaN
         raise click.UsageError(f"--until is {until:g}; give seconds from 0")
     if not faults.strip(", "):
         raise click.UsageError("--faults names no fault; `none` plays without faults")

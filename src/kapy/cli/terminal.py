@@ -58,7 +58,7 @@ async def read_input() -> AsyncIterator[bytes]:
             try:
                 piece = os.read(file, CHUNK_BYTES)
                 asyncio.run_coroutine_threadsafe(pieces.put(piece), loop).result()
-            except (OSError, RuntimeError):  # a file that cannot be read, a loop that has ended
+            except (OSError, RuntimeError):  # a file that cannot be polled, or a closed event loop
                 return
             if not piece:
                 return

@@ -97,7 +97,7 @@ def up(
 ) -> None:
     """Run a management plane until Ctrl-C, or in the background."""
     folder = chosen_folder(name, data_dir)
-    if detach and ready_fd is None:  # what is begun with these arguments has a --ready-fd
+    if detach and ready_fd is None:  # the process that is started in the background gets --ready-fd
         _print_status(run(start_plane(folder, original_arguments())), _data_note(folder, in_memory))
         flags = flags_of(name, data_dir)
         kapy = own_name()
@@ -142,7 +142,7 @@ def _providers(places: tuple[str, ...]) -> tuple[Provider, ...]:
 
 
 async def _up(options: PlaneOptions, ready_fd: int | None) -> None:
-    from kapy.cli.plane import run_announced_plane  # what looks on from outside does without it
+    from kapy.cli.plane import run_announced_plane  # not imported by commands that only observe
 
     assert options.folder is not None
     with handle_stop_signals() as stop:

@@ -71,7 +71,7 @@ class BlockingApiTransport:
             )
         else:
             self._connection = http.client.HTTPConnection(name, parts.port, timeout=timeout)
-        # http.client has no other place for socket options.
+        # http.client has no other hook for socket options.
         self._connection._create_connection = _dial  # type: ignore[attr-defined]
         if proxy := access.proxy or proxy_for(access.server, os.environ):
             self._tunnel(proxy, name, parts.port)
@@ -79,7 +79,7 @@ class BlockingApiTransport:
     def _tunnel(self, proxy: str, name: str, port: int | None) -> None:
         """Connect to the server through a proxy. Raises KubeconfigError."""
         if proxy.startswith("socks"):
-            from kapy.client.socks import socket_factory  # which imports what commands do without
+            from kapy.client.socks import socket_factory  # slow to import, and seldom needed
 
             self._connection._create_connection = socket_factory(proxy)  # type: ignore[attr-defined]
             return
@@ -107,12 +107,12 @@ class BlockingApiTransport:
             wait = parse_digits(reply.headers.get("retry-after", ""))
             if reply.status != 429 or wait is None:
                 break
-            # There is nobody else to keep waiting.
+            # Blocking is fine: this program has no other tasks.
             time.sleep(min(wait, MAX_RETRY_AFTER))  # noqa: ASYNC251
         return self._explain_refusal(reply) if reply.status == Unauthorized.code else reply
 
     def _explain_refusal(self, reply: Reply) -> Reply:
-        from kapy.client.expiry import Expiry  # most answers are no refusals
+        from kapy.client.expiry import Expiry  # most responses are no refusals
 
         return Expiry(self._shown).explain_refusal(reply, system_clock())
 

@@ -119,7 +119,7 @@ class Client:
         if over_network(self.transport):
             items, version = await self._pages(path, query, headers)
         else:
-            # A server of this process answers with its own documents, which make sense.
+            # In-process servers return their own documents, which are valid.
             answer = await self._send(Request("GET", path, query, headers))
             items, version = answer.get("items") or [], answer["metadata"]["resourceVersion"]
         if items and "kind" not in items[0]:
@@ -313,7 +313,8 @@ class Client:
             except Expired:
                 if "continue" not in page:
                     raise
-                # The server forgot the state that the pages are of: ask for all in one answer.
+                # The server has compacted the revision of the pages: request the whole list in one
+                # response.
                 return _page(await self._send(Request("GET", path, query, headers)))
             result, version = _page(answer)
             items += result
@@ -335,7 +336,7 @@ class Client:
             wait = _retry_delay(request, error)
             if wait is None:
                 raise error
-            from asyncio import sleep  # a short command has no other use for asyncio
+            from asyncio import sleep  # short commands do not need asyncio otherwise
 
             await sleep(wait)
             reply = await self.transport(request)

@@ -34,7 +34,7 @@ def tls_context(access: Kubeconfig, credential: Credential | None = None) -> ssl
             with _temporary_file(certificate + b"\n" + key) as path:
                 context.load_cert_chain(path)
     except (ssl.SSLError, ValueError):
-        # The error's text says which library call failed and nothing that would help.
+        # The error only names a failed library call, which does not help users.
         raise KubeconfigError(
             f"the certificates for {access.server} cannot be used: a certificate is not PEM, "
             "or the key does not belong to it"

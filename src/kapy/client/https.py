@@ -46,7 +46,7 @@ CONNECT_TIMEOUT: Final = 10.0
 IDLE_SECONDS: Final = (
     20.0  # seconds; a rush leaves several connections to each of a thousand clusters
 )
-GRACE_SECONDS: Final = 30.0  # seconds that a watch may outlive the end that it asked for
+GRACE_SECONDS: Final = 30.0  # seconds by which a watch may exceed its requested timeout
 _ENDS: Final = (
     aiohttp.ClientPayloadError,
     aiohttp.ServerDisconnectedError,
@@ -151,7 +151,7 @@ class ApiTransport:
             return Reply(response.status, await _decode_yielding(raw, told), told)
         except NO_ANSWER as error:
             _raise_unreachable(self.host, error, self._expiry.expired_part(self._clock()))
-        except RuntimeError as error:  # the session was closed meanwhile: another one is there
+        except RuntimeError as error:  # the session was closed in between; a new one exists
             if "closed" not in str(error):
                 raise
             raise Unreachable(f"cannot reach {self.host}: its connections were renewed") from None
@@ -186,7 +186,7 @@ class ApiTransport:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
-            await asyncio.sleep(0)  # the loop lets go of sockets in its next step
+            await asyncio.sleep(0)  # the event loop closes sockets in its next step
 
     async def _has_new_credential(self, refused: Credential) -> bool:
         """Whether another credential than the refused one is available."""
@@ -204,7 +204,7 @@ class ApiTransport:
         async with self._renewing:
             wanted = renewal.is_due or (refused is not None and renewal.may_read(refused))
             if not wanted and self._reading is None:
-                return  # somebody else did it meanwhile
+                return  # another task has renewed it
             await self._use_credential(
                 renewal.read() if renewal.is_quick else await self._plugin_credential(renewal)
             )
@@ -231,7 +231,7 @@ class ApiTransport:
         except KubeconfigError as error:
             if self._access.exec is not None:
                 raise NoCredentials(str(error)) from None
-            return  # one of two files is new: the other one will be soon
+            return  # only one of both files was replaced yet
         await self.aclose()
 
     def _authorize(self) -> None:

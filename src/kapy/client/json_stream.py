@@ -77,7 +77,7 @@ class JsonStream:
                 new = self._at < len(self._bytes)
                 self._at = len(self._bytes)
                 if new and self._in_text and self._bytes.endswith(b"\\"):
-                    self._at -= 1  # what the backslash is for comes with the next chunk
+                    self._at -= 1  # the next chunk has the escaped character
                 return False
             self._at = result.end()
             mark = result[0]

@@ -88,9 +88,9 @@ def edit(path: Path, change: Callable[[Document], Document]) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    from tempfile import NamedTemporaryFile  # who only reads needs none
+    from tempfile import NamedTemporaryFile  # not needed for reading
 
-    target = path.resolve()  # a symbolic link stays one
+    target = path.resolve()  # keep a symbolic link
     with NamedTemporaryFile("w", dir=target.parent, prefix=".kubeconfig-", delete=False) as file:
         try:
             file.write(text)  # the temporary file is 0600 from the start

@@ -47,5 +47,5 @@ def _tls_failure(error: Exception) -> str:
 
 def _connection_failure(error: OSError) -> str:
     said = error.strerror or str(error) or _HUNG_UP
-    # asyncio tells the address again, and not what went wrong with it.
+    # asyncio's message repeats the address instead of the cause.
     return os.strerror(error.errno or 0) if said.startswith("Connect call failed") else said

@@ -128,7 +128,7 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is of no class of asyncio's
+        self._transport = cast(asyncio.Transport, transport)  # uvloop has its own classes
         notice_dead_peer_of(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -136,11 +136,11 @@ class _Connection(asyncio.Protocol):
         self._fail(ConnectionClosed(exc, begun=self._began))
 
     def data_received(self, data: bytes) -> None:
-        if self._answer is None:  # nobody asked
+        if self._answer is None:  # no request is pending
             self.abort()
             return
         self._came += len(data)
-        if self._came > MAX_BYTES:  # with its head, which the parser would keep whatever its size
+        if self._came > MAX_BYTES:  # includes the head, whose size the parser does not limit
             self._fail(NoHttp(f"the answer is longer than {MAX_BYTES} bytes"))
             return
         try:

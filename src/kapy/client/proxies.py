@@ -31,7 +31,7 @@ def proxy_for(server: str, environ: Mapping[str, str]) -> str:
 def _is_this_machine(host: str) -> bool:
     if host == "localhost":
         return True
-    from ipaddress import ip_address  # only who has a proxy asks
+    from ipaddress import ip_address  # only needed with a proxy
 
     try:
         return ip_address(host).is_loopback

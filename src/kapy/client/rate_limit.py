@@ -90,7 +90,7 @@ class RateLimited(Interceptor):
         self.waited += 1
         async with self._gate:
             while (missing := self._seconds_to_next()) > 0:  # noqa: ASYNC110
-                # A timer: what is waited for is time itself.
+                # A timer, because the wait is for time itself.
                 await asyncio.sleep(missing)
 
     def _seconds_to_next(self) -> float:
@@ -100,7 +100,7 @@ class RateLimited(Interceptor):
             return self._from - now
         self._tokens = min(self._burst, self._tokens + (now - self._last) * self.pace)
         self._last = now
-        # Sums of small parts are never quite whole.
+        # Rounding: sums of small parts may stay below a whole number.
         return 0.0 if self._tokens > 1.0 - 1e-6 else (1.0 - self._tokens) / self.pace
 
     def _slow_down(self, retry_after: float | None) -> None:
@@ -110,7 +110,7 @@ class RateLimited(Interceptor):
         if now < self._from:
             return
         self._from = self._last = now + min(1.0 if retry_after is None else retry_after, MAX_PAUSE)
-        self._tokens = min(self._tokens, 1.0)  # what was saved up before is of no use now
+        self._tokens = min(self._tokens, 1.0)  # do not use up saved tokens at once
         self.pace = max(self.pace / 2, min(MIN_RATE, self._qps))
         self.is_refused = True
         if self._told_at is None or now - self._told_at >= LOG_INTERVAL:

@@ -22,7 +22,7 @@ class WriteLocks:
         """The lock of one object."""
         lock = self._locks.get((resource, key))
         if lock is None:
-            from asyncio import Lock  # a command that only reads does without asyncio
+            from asyncio import Lock  # commands that only read do not need asyncio
 
             lock = self._locks[resource, key] = Lock()
         return lock

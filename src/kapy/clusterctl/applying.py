@@ -107,7 +107,7 @@ class ObjectApplier:
         except ApiError as error:
             raise _not_applied(crd, error) from None
         if BUILT_IN in (result["metadata"].get("annotations") or {}):
-            return result  # served by the plane itself, which would not know another form of it
+            return result  # the plane serves these objects itself, in this version only
         return await self._create_or_update(CRDS, crd)
 
     async def _write(self, document: Document) -> Document:
@@ -135,7 +135,7 @@ class ObjectApplier:
             return await self._create(resource, document)
         try:
             return await self._attempt(lambda: self._client.patch(resource, key, document))
-        except NotFound:  # gone between the two
+        except NotFound:  # deleted between the two requests
             return await self._create(resource, document)
 
     async def _resource(self, document: Document) -> Resource:
@@ -176,6 +176,6 @@ async def _once(work: Callable[[], Awaitable[T]]) -> T:
 
 
 def _not_applied(document: Document, error: ApiError) -> NotApplied:
-    # Not what the server was sent: a Secret's values are nobody's business.
+    # Without the sent values: they may be those of a Secret.
     what = f"{document['apiVersion']}, Kind={document['kind']}, {Key.of(document)}"
     return NotApplied(f"failed to create provider object {what}: {error}")

@@ -43,7 +43,7 @@ async def delete(client: Client, request: Deletion, *, progress: Progress) -> No
     inventory = Inventory(client)
     installed = await inventory.installed()
     installed += await _unrecorded_providers(client, installed, request)
-    # Where the CRDs were deleted already, it was a deletion that did not end.
+    # If the CRDs are gone already, an earlier deletion was interrupted.
     await inventory.check_contract(not_installed=bool(installed))
     await inventory.ensure()
     providers = _choose(installed, request, progress)
@@ -135,13 +135,13 @@ def _is_deleted(labelled: Labelled, provider: Installed, request: Deletion) -> b
         return request.include_namespace and key.name == provider.namespace
     if labelled.kind in WEBHOOKS:
         return True
-    if labelled.kind in NOT_NAMESPACED:  # its name says whose it is; RBAC of no instance stays
+    if labelled.kind in NOT_NAMESPACED:  # cluster-scoped: the name prefix tells the instance
         return key.name.startswith(f"{provider.namespace}-")
     return key.namespace in ("", provider.namespace)
 
 
 async def _wait_until_deleted(client: Client, resource: Resource, key: Key) -> None:
-    with suppress(NotFound):  # it went with what owned it
+    with suppress(NotFound):  # it was garbage-collected with its owner
         await retry(lambda: client.delete(resource, key))
 
 
@@ -224,4 +224,4 @@ async def _count(client: Client, crd: Document) -> int:
     try:
         return len((await retry(lambda: client.list(resource))).items)
     except NotFound:
-        return 0  # its deletion began already
+        return 0  # it is in deletion already

@@ -111,7 +111,7 @@ class Inventory:
             )
 
     async def _define(self) -> None:
-        with suppress(AlreadyExists):  # made meanwhile, or by a try whose answer was lost
+        with suppress(AlreadyExists):  # created concurrently, or by a request without response
             await self._request(lambda: self._client.create(CRDS, DEFINITION))
             self._has_defined = True
         await wait_until_established(self._client, [DEFINITION["metadata"]["name"]])

@@ -93,7 +93,7 @@ async def _secret(client: Client, key: Key) -> Document:
     try:
         return await client.get(SECRETS, key)
     except NotFound as error:
-        # clusterctl's sentence, and what may help.
+        # clusterctl's sentence, and a hint.
         raise NoKubeconfig(
             f'"{key.name}" not found in namespace "{key.namespace}": {error}; '
             "`kubectl get clusters -A` lists the clusters that there are"

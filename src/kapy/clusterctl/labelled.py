@@ -78,7 +78,7 @@ async def _list(client: Client, resource: Resource, selector: str) -> list[Label
     try:
         listed = await retry(lambda: client.list(resource, labels=selector))
     except (NotFound, MethodNotAllowed):
-        return []  # not served any more
+        return []  # no longer served
     return [Labelled(resource, item) for item in listed.items]
 
 
@@ -112,7 +112,7 @@ async def _served_resources(client: Client, api_version: str) -> list[Resource]:
         try:
             listed = await retry(lambda: client.raw("GET", root))
         except ServerError as error:
-            # An aggregated API whose server is away holds no components.
+            # An aggregated API whose server does not answer has no components.
             if error.status().get("code") != _UNAVAILABLE:
                 raise
     return [

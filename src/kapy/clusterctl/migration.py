@@ -88,7 +88,7 @@ async def _rewrite_all(client: Client, crd: Document, storage: str) -> None:
 
 async def _rewrite(client: Client, resource: Resource, document: Document) -> None:
     async def update() -> None:
-        # Gone, or written by another meanwhile: nothing is left in an older version.
+        # Deleted, or written by another client: in both cases no older version is stored any more.
         with suppress(NotFound, Conflict):
             await client.update(resource, document)
 

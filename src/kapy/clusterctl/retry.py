@@ -27,8 +27,8 @@ async def retry(work: Callable[[], Awaitable[T]]) -> T:
         try:
             return await work()
         except (Unreachable, ServerError, TooManyRequests, Conflict):
-            from asyncio import sleep  # commands that ask once do without asyncio
+            from asyncio import sleep  # commands with a single request do not need asyncio
 
-            # Nothing can be watched that says when a server is well again.
+            # A timer: no event shows that a server works again.
             await sleep(pause)
     return await work()

@@ -99,5 +99,5 @@ async def _watch_once(
                 if predicate(result):
                     return result, True
     except (Expired, NotFound, Unreachable):
-        pass  # the list begins anew, with its patience
+        pass  # list again, within the same timeout
     return result, False

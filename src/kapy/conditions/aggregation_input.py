@@ -144,7 +144,7 @@ class MemoCache(Generic[T]):
 
     def __init__(self) -> None:
         self._about: object = None
-        # By the identity of the document, which is kept so that no other one can get it.
+        # Keyed by identity; the document is kept, so its `id` cannot be reused.
         self._known: dict[int, tuple[Document, T]] = {}
 
     def map(

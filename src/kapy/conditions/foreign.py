@@ -133,7 +133,7 @@ _ELEMENTS: Final = [
 ]
 
 
-# A time as every Kubernetes component writes it, in any month: nothing can be wrong with it.
+# A time in the format of all Kubernetes components needs no further validation.
 _USUAL: Final = re.compile(
     r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", re.ASCII
 )

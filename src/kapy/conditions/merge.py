@@ -70,7 +70,7 @@ class Merge:
         if not conditions:
             raise CannotMerge("can't merge an empty list of conditions")
         if operation is Operation.AGGREGATE and self._is_healthy_and_silent(conditions):
-            # The usual case: many objects, nothing to order and nothing to say.
+            # Fast path for the usual case: many objects that have the same state and no message.
             return Merged(TRUE if self.positive else FALSE, self.reason([], [], [*conditions]), "")
         conditions = _by_relevance(conditions, types)
         issues, unknowns, infos = self._split(conditions)

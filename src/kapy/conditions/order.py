@@ -46,7 +46,7 @@ _BEFORE_GATES: Final = (
 )
 _LAST: Final = (T.PAUSED, T.DELETING)
 
-# Types that nobody placed (readiness and availability gates) stand between the two groups.
+# Types without a given position (readiness and availability gates) are between both groups.
 _GATES: Final = len(_BEFORE_GATES)
 _PLACES: Final = {type_: place for place, type_ in enumerate(_BEFORE_GATES)} | {
     type_: _GATES + 1 + place for place, type_ in enumerate(_LAST)

@@ -21,7 +21,7 @@ def next_transition(machines: Iterable[Machine], now: datetime) -> Result:
     due = [time for machine in machines for time in _moments(machine) if time >= now]
     if not due:
         return DONE
-    # One second later: it is so only after that moment, and times have whole seconds.
+    # One second later, since the state changes after that moment, and times are whole seconds.
     left = min(due) - now + timedelta(seconds=1)
     return requeue(after=left, because="what is said of young and of leaving Machines changes")
 

@@ -92,7 +92,7 @@ def _decode_condition(entry: Document) -> V1Beta1Condition | None:
         beta1_condition = decode(entry, V1Beta1Condition)
         if beta1_condition.last_transition_time:
             moment(beta1_condition.last_transition_time)
-    except ValueError:  # msgspec's errors are of that class, too
+    except ValueError:  # includes msgspec's errors
         return None
     fits = (
         len(beta1_condition.reason) <= LONGEST_REASON

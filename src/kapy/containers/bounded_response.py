@@ -52,7 +52,7 @@ class Library(Docker):
 def open_library(address: str | None, timeout: ClientTimeout) -> Docker:
     """Open the library for an engine, None for the engine of the current Docker context."""
     library = Library(address, timeout=timeout)
-    library.session.detach()  # it leaves its connector to the next one
+    library.session.detach()  # its connector is reused by the new session
     library.session = ClientSession(
         connector=library.connector, timeout=timeout, response_class=BoundedResponse
     )

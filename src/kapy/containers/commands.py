@@ -84,7 +84,7 @@ async def run_command(
                 while (message := await stream.read_out()) is not None:
                     outputs.get(message.stream, outputs[1]).add(message.data)
                 feeding.cancel()
-        except ExceptionGroup as several:  # of one: the other task is cancelled
+        except ExceptionGroup as several:  # it contains one error: the other task was cancelled
             raise several.exceptions[0] from None
     code = await exit_code_of(process, command[0])
     return CommandResult(code, outputs[1].text(), outputs[2].text())
@@ -96,7 +96,7 @@ async def exit_code_of(process: Exec, name: str) -> int:
         result = await process.inspect()
         if not result["Running"]:
             return int(result["ExitCode"] or 0)
-        # A timer, because the engine tells of the end of an exec only who asks.
+        # A timer: an engine sends no event for the end of an exec.
         await asyncio.sleep(0.1)
     raise EngineError(f"{name} closed its outputs, but does not end")
 

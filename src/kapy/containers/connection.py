@@ -110,7 +110,7 @@ class Connection:
                     f"an engine over SSH ({self.address}) needs the package asyncssh: install it "
                     "beside kapy (`pip install asyncssh`), or forward the engine's socket"
                 ) from error
-            except OSError as error:  # that of TLS is one, too
+            except OSError as error:  # includes TLS errors
                 raise bad_certificates(self.address, error) from error
         return self._library
 

@@ -283,7 +283,7 @@ class Engine(Connection):
         self, operation: str, read: Callable[[Docker], AsyncGenerator[bytes, None]]
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         async def stream() -> AsyncGenerator[bytes, None]:
-            # Here, so that what the reader of the pieces raises is no failure of the engine.
+            # Outside of `engine_call`: an error of the caller is not one of the engine.
             async with self.engine_call(operation) as library, aclosing(read(library)) as pieces:
                 async for piece in pieces:
                     yield piece
@@ -341,7 +341,7 @@ class Engine(Connection):
         """Load the images of an archive (`docker save`) into the engine."""
         async with self.engine_call("load an image archive") as library:
             async for _ in yielding(library.images.import_image(archive, stream=True)):
-                pass  # an engine tells of each layer
+                pass  # progress messages of each layer are ignored
 
     def save(self, image: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """The archive of an image, in pieces."""
@@ -429,7 +429,7 @@ class Engine(Connection):
     async def remove_network(self, name: str) -> bool:
         """Remove a network; False if it is gone."""
         try:
-            if await self.network(name) is None:  # of several, one is left
+            if await self.network(name) is None:  # one of several networks of that name may remain
                 return False
             async with self.engine_call(f"remove network {name}") as library:
                 network = await library.networks.get(name)

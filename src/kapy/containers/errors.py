@@ -33,7 +33,7 @@ INVALID_ANSWER_ERRORS: Final = (
     AttributeError,
     AssertionError,
     ArithmeticError,
-    RuntimeError,  # that of a nesting that is too deep is one
+    RuntimeError,  # raised for JSON that is nested too deeply
     struct.error,
     tarfile.TarError,
 )

@@ -78,7 +78,7 @@ class FramedStream(Stream):
         protocol = None if connection is None else connection.protocol
         parser = None if protocol is None else protocol._payload_parser
         if protocol is not None and parser is not None and not parser.tty:
-            # Nothing was awaited since the library set its own parser.
+            # No await since the library has set its own parser.
             protocol.set_parser(FrameParser(self._queue, bytes(parser._buf)), self._queue)
 
 

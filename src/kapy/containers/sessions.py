@@ -82,7 +82,7 @@ async def _pass_on(stream: Stream, session: Session, terminal: Exec | DockerCont
                     await taken
             for helper in helpers:
                 helper.cancel()
-    except ExceptionGroup as several:  # of one: the other tasks are cancelled
+    except ExceptionGroup as several:  # it contains one error: the other tasks were cancelled
         raise several.exceptions[0] from None
 
 
@@ -134,7 +134,7 @@ async def read_logs(
             async for piece in pieces.iter_any():
                 yield piece
             return
-        with suppress(asyncio.IncompleteReadError):  # the engine hung up
+        with suppress(asyncio.IncompleteReadError):  # the engine closed the connection
             while True:
                 _, size = FRAME.unpack(await pieces.readexactly(FRAME.size))
                 while size:

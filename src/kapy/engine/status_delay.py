@@ -48,7 +48,7 @@ class StatusDelay:
             self._since.pop(key, None)
             return DONE
         if len(self._since) >= MAX_DELAYED:
-            self._since.clear()  # then they wait anew
+            self._since.clear()  # the cache is full: all delays start again
         waited = now - self._since.setdefault(key, now)
         if timedelta(0) <= waited < STATUS_DELAY:
             return requeue(after=STATUS_DELAY - waited, because="a minor change of the status")

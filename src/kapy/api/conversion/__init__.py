@@ -120,7 +120,7 @@ def _from_hub(
     body = normalize(document, kind.type_of())
     metadata = document.get("metadata") or {}
     if both.remembers:
-        known = body or {"metadata": {}}  # upstream's programs leave it only where it stands last
+        known = body or {"metadata": {}}  # upstream leaves an empty metadata if no field follows it
         data = msgspec.json.encode(
             {"kind": kind.name, "apiVersion": f"{kind.group}/{STORED}", **known}
         )
@@ -134,7 +134,7 @@ def _from_hub(
 
 def _escape(data: str) -> str:
     for character, escape in _ESCAPES.items():
-        data = data.replace(character, escape)  # far quicker than str.translate
+        data = data.replace(character, escape)  # much faster than str.translate
     return data
 
 
@@ -145,7 +145,7 @@ def _object(kind: Kind, version: str, metadata: Document, body: Document) -> Doc
 
 @cache
 def _converter(kind: Kind, version: str) -> Converter:
-    # Programs that never convert do not pay for it.
+    # Imported here, because most programs never convert.
     from kapy.api.older.converter import UNCHANGED, converter
 
     return converter(kind.type_of(), version) or UNCHANGED

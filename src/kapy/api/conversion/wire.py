@@ -88,7 +88,7 @@ def normalize(document: Document, kind: type[Model]) -> Document:
     try:
         model = msgspec.convert(document, shape)
     except msgspec.ValidationError:
-        # Nulls are rare, and dear to look for: only when something is wrong.
+        # Nulls are rare and searching for them is slow, so they are removed only after an error.
         model = msgspec.convert(without_nulls(document, shape), shape)
     return _to_document(model)
 
@@ -118,7 +118,7 @@ def shape_of(kind: type[Model]) -> type[Model]:
     omitted = set()
     for field in msgspec.structs.fields(kind):
         if field.name == "metadata" and hasattr(kind, "RESOURCE"):
-            continue  # carried over as it is
+            continue  # carried over unchanged
         rules = _rules(hints[field.name])
         hint = _wire_type(hints[field.name], rules, kind)
         if get_origin(hint) in (list, dict) and _is_written(kind, field, rules):
@@ -229,7 +229,7 @@ def _wire_type(hint: Any, rules: Document, within: type[Model]) -> Any:
     differently.
     """
     if rules.get("format") == "date-time":
-        return str | None  # a time that is absent is written as null where it is written at all
+        return str | None  # a missing time is written as null, if it is written
     shaped = _shape_hint(hint, within)
     if integer := _INTEGERS.get(rules.get("format", "")):
         shaped = integer | None if NoneType in get_args(shaped) else integer
@@ -248,7 +248,7 @@ def _is_part(hint: Any) -> bool:
 def _field(kind: type[Model], one: msgspec.structs.FieldInfo, rules: Document, shaped: Any) -> Any:
     zero, make = (None, None) if rules.get("zero") == "kept" else _zero(one, shaped)
     if _is_written(kind, one, rules, part=_is_part(make)):
-        # msgspec leaves out no field whose default is made by a function.
+        # msgspec never omits a field with a default factory.
         return msgspec.field(
             default_factory=lambda: zero if make is None else make(), name=one.encode_name
         )
@@ -300,7 +300,7 @@ def _shape_hint(hint: Any, within: type[Model]) -> Any:
     if origin in (list, dict):
         inner = [_shape_hint(arg, within) for arg in get_args(hint)]
         if origin is list and get_origin(inner[0]) is list:
-            inner = [inner[0] | None]  # a list in a list is null where it is empty
+            inner = [inner[0] | None]  # an empty list inside a list is null
         return origin[tuple(inner)]
     if hint is within:
         return _ITSELF

@@ -20,7 +20,7 @@ def seconds(duration: str) -> int:
 
     The field has `rules(form="duration")`: any other text was refused when it was read.
     """
-    if plain := _WHOLE.fullmatch(duration):  # parsing in full costs ten times as much
+    if plain := _WHOLE.fullmatch(duration):  # the complete parser takes ten times as long
         hours, minutes, rest = (int(group or 0) for group in plain.groups())
         return min(hours * 3600 + minutes * 60 + rest, MAX_SECONDS)
     whole = abs(result := parse(duration)) // _SECOND

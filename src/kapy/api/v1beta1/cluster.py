@@ -71,7 +71,7 @@ _NAME: Final[dict[str, Any]] = {"name": Annotated[str, rules(min_length=1, max_l
 def _upgrade_network(network: Document, _: Document | None, __: Place) -> None:
     for name in ("services", "pods"):
         if (ranges := network.get(name)) is not None and ranges["cidrBlocks"] is None:
-            del network[name]  # nothing at all, unlike an empty list
+            del network[name]  # absent, unlike an empty list
 
 
 def _upgrade_class(topology: Document, _: Document | None, __: Place) -> None:

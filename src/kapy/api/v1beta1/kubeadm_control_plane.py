@@ -217,7 +217,7 @@ def _downgrade_remediated(last: Document, _: Place) -> None:
 
 def _upgrade_template_spec(spec: Document, _: Document | None, __: Place) -> None:
     if (strategy := spec["rollout"].get("strategy")) is not None:
-        # There was never another one, and templates of old leave it out.
+        # No other value ever existed, and old templates lack the field.
         strategy["type"] = strategy.get("type") or "RollingUpdate"
 
 

@@ -71,7 +71,7 @@ def _upgrade_timeouts(spec: Document, remembered: Document) -> None:
     bootstrap = _pop_seconds(spec, _DISCOVERY, "timeout")
     if health is None and bootstrap is None:
         return
-    # A further control plane machine waits as long as the first one, which may say nothing.
+    # A joining control plane machine has the timeout of the first one, which may be absent.
     put(_timeouts(spec, "joinConfiguration"), _HEALTH_CHECK, health)
     if bootstrap is not None:
         _timeouts(spec, "joinConfiguration")["tlsBootstrapSeconds"] = bootstrap

@@ -138,7 +138,7 @@ def _upgrade_machine(status: Document, _: Document | None, __: Place) -> None:
 
 def _downgrade_machine(status: Document, _: Place) -> None:
     if status.get("phase") == "Updating":
-        status["phase"] = "Running"  # v1beta1 knows no other word for it
+        status["phase"] = "Running"  # v1beta1 has no other phase for it
     if name := value_at(status, "nodeRef", "name"):
         status["nodeRef"] = {"kind": "Node", "name": name, "apiVersion": "v1"}
 
@@ -227,7 +227,7 @@ DIFFERENCES: Final = (
             always=True,
         ),
     ),
-    # As upstream's, which loses what v1beta1 cannot say.
+    # Like upstream's conversion, which loses what v1beta1 cannot express.
     Difference(machine_set.MachineSet, remembers=False),
     Difference(
         machine_deployment.MachineDeploymentSpec,

@@ -16,7 +16,7 @@ from kapy.kube.patch.merge_patch import difference
 
 _CONFIG: Final = "spec.kubeadmConfigSpec"
 
-# A field that stands here may change, appear and go away, with everything that is in it.
+# A listed field may be changed, added and removed, including all fields in it.
 _ALLOWED: Final = frozenset(
     (
         "metadata",

@@ -105,7 +105,7 @@ def _known_errors(schema: bytes, path: str) -> Sequence[FieldError]:
 
         errors = _rule_errors(document, path)
         errors = errors or list(_value_errors(document, path, rules=rule_checker))
-    cost.current().charge(0)  # what was not looked at to the end must not be remembered
+    cost.current().charge(0)  # raises TooCostly: an incomplete result must not be cached
     return errors
 
 
@@ -134,7 +134,7 @@ def _value_errors(
     given += [(f"enum[{at}]", value) for at, value in enumerate(schema.get("enum") or ())]
     checked = FieldSchema.compile(schema, rules=rules) if given else None
     for key, value in given:
-        if checked is not None and (rules or key != "default"):  # those are known to fit already
+        if checked is not None and (rules or key != "default"):  # defaults: only with the rules
             yield from checked.validate(value, f"{path}.{key}")
     if schema.get("properties") and schema.get("additionalProperties") and rules is None:
         yield forbidden(path, _EXCLUSIVE)

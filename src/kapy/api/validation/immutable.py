@@ -43,7 +43,7 @@ def _normal(template: Document, kind: type[Object]) -> Document:
     """Return the specification of a template with all defaults, in the form that Go programs write.
     A template that was stored before a default existed, or in another form, counts as unchanged."""
     template = previous_defaults(default(template), (*_SPEC, "kubeadmConfigSpec"))
-    with suppress(msgspec.ValidationError):  # what cannot be read is compared as it is
+    with suppress(msgspec.ValidationError):  # an undecodable template is compared unchanged
         template = normalize(template, kind)
     spec: Document = value_at(template, _SPEC) or {}
     if value_at(spec, _STRATEGY) == _USUAL_STRATEGY:

@@ -77,7 +77,7 @@ def _file_errors(spec: KubeadmConfigSpec, path: str) -> Iterator[FieldError]:
         if file.content_from is not None:
             if file.content:
                 problem = "only one of content or contentFrom may be specified for a single file"
-                # The content is a secret often enough: it is not repeated here.
+                # The content is often a secret, so the error does not quote it.
                 yield FieldError("FieldValueInvalid", where, problem, NO_VALUE)
             secret = file.content_from.secret
             yield from _secret_errors(secret.name, secret.key, f"{where}.contentFrom.secret")

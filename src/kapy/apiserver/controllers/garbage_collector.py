@@ -132,7 +132,7 @@ class GarbageCollector:
                 continue
             if not _is_waiting_for_dependents(
                 result["metadata"]
-            ):  # prevents a loop of mutual owners
+            ):  # prevents a loop of objects that own each other
                 self._queue.add(dependent)
             blocking = blocking or blocks
         if not blocking:

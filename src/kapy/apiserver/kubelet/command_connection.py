@@ -126,7 +126,7 @@ class WebSocketCommand(WebSocketProtocol):
                 channel.hold_back(self.pause_reading, self.resume_reading)
                 self._incoming[number] = channel
             self._command.add(name, channel)
-        # As a kubelet: an empty message tells the client that its streams are there.
+        # Like a kubelet: an empty message tells the client that its streams are ready.
         outputs = [name for name in ("stdout", "stderr") if name in self._wanted.streams]
         self.send(bytes([_NUMBERS[[*outputs, "error"][0]]]))
 

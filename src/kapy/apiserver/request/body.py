@@ -40,7 +40,7 @@ def deep_copy(document: Any) -> Any:
 def media_type(context: RequestContext) -> str:
     """Return the body's media type without parameters; "" if there is no such header."""
     header = context.request.headers.get("content-type", "")
-    if header == JSON:  # nearly always
+    if header == JSON:  # the most frequent header
         return header
     return header.partition(";")[0].strip().lower() or header
 
@@ -209,7 +209,7 @@ def _summary(context: RequestContext) -> str:
 def _check_document(context: RequestContext, document: Any) -> Document:
     """Check that the document is an object of the path's kind, and return it."""
     if document is None and (media_type(context) == YAML or _text(context).strip()):
-        document = {}  # as Go reads `null`, and YAML of nothing
+        document = {}  # Go decodes `null` so, and YAML an empty document
     if not isinstance(document, dict):
         why = not_an_object_error(document)
         raise _unrecognized_error(context, f"couldn't get version/kind; {why}")

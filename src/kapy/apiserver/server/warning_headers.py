@@ -25,7 +25,7 @@ def warning_headers(sentences: Iterable[str]) -> str:
         if sentence and sentence not in headers and not _CONTROL.search(sentence):
             headers[sentence] = None
             room -= len(sentence[:EACH])
-            if room < 0:  # no more are shown; there may be a hundred thousand
+            if room < 0:  # further warnings are dropped; there may be a hundred thousand
                 break
     entries = _truncate(headers) if sum(map(len, headers)) > TOTAL else headers
     return "\n".join(f'299 - "{_escape(item)}"' for item in entries)

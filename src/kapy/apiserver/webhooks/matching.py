@@ -46,7 +46,7 @@ def match_version(
         if not _matches_namespace(parts, hook, review):
             return None
     except ApiError as error:
-        refusal = error  # raised only if all else matches
+        refusal = error  # raised only if all other criteria match
     if not _matches_selector(hook.objects, new) and not _matches_selector(hook.objects, old):
         return None
     kind = _by_rules(hook, kinds, review.operation, review.subresource)

@@ -94,7 +94,7 @@ async def _inject(
         return DONE
     field = "webhooks" if resource.kind in WEBHOOKS else "spec"
     version = document["metadata"]["resourceVersion"]
-    # A list is replaced as a whole: who wrote meanwhile must not be undone.
+    # A merge patch replaces the list: a concurrent change of it must not be reverted.
     patch = {"metadata": {"resourceVersion": version}, field: merge_patch[field]}
     await shared.runtime.client.patch(resource, key, patch)
     return DONE

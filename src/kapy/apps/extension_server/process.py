@@ -148,7 +148,7 @@ class ExtensionProcess:
     async def _restart_later(self, reason: str) -> None:
         seconds = self._backoff.next()
         _log.error("the extension %s %s; starts again in %.1f s", self.wanted.name, reason, seconds)
-        # A timer: what makes an extension die is nothing that can be watched.
+        # A timer, because the cause of the crash cannot be watched.
         await asyncio.sleep(seconds)
         try:
             await self.start()

@@ -110,7 +110,7 @@ class HookProtocol(asyncio.Protocol):
         return self._answering is not None
 
     def _schedule_idle_check(self, seconds: float) -> None:
-        # A timer: nothing tells that a peer has gone without a word, or never finishes its request.
+        # A timer: no event shows that a peer vanished, or never completes its request.
         self._look = self._loop.call_later(seconds, self._close_if_idle)
 
     def _close_if_idle(self) -> None:
@@ -146,7 +146,7 @@ class HookProtocol(asyncio.Protocol):
         self._head = None
 
     def on_body(self, body: bytes) -> None:
-        if self._size <= MAX_BODY:  # what comes after that is read by nobody
+        if self._size <= MAX_BODY:  # the rest of a body that is too large is dropped
             self._body.append(body)
             self._size += len(body)
 

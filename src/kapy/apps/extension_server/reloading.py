@@ -49,7 +49,7 @@ def file_stamps(folder: Path) -> Stamps:
         try:
             stat = path.stat()
         except OSError:
-            continue  # it has gone meanwhile
+            continue  # the file was removed in between
         stamps[path] = (stat.st_mtime_ns, stat.st_size)
     return stamps
 

@@ -48,7 +48,7 @@ def extensions(runtime: Runtime, post: HookTransport, *, max_timeout: int) -> Ex
     max_timeout: the maximum seconds of any handler.
     """
     catalog, registry = full_catalog(), Registry(longest=max_timeout)
-    # Before any controller watches them: who is woken by a change finds it registered.
+    # Subscribed before the controllers: when a change enqueues them, the registry has it already.
     configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
     configs.subscribe(registry.observe)
     namespaces = runtime.cache.informer(NAMESPACES)

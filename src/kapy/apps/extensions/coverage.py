@@ -133,7 +133,7 @@ def _differing_paths(part: Part, after: Any, desired: Any) -> Iterator[str]:
     """The paths of fields that differ from the desired ones."""
     prefix = ".".join(part.path)
     if part.only and isinstance(after, dict) and isinstance(desired, dict):
-        # No value and an empty one are the same in a Machine.
+        # In a Machine, an absent value and an empty one mean the same.
         after, desired = (
             {field: item.get(field) or "" for field in part.only} for item in (after, desired)
         )

@@ -113,7 +113,7 @@ class SuppliedCertificate:
         """Load the files; while certificate and key do not match, the old pair is used."""
         result = _pair_in(self._folder)
         if result != self._shown:
-            _context(self._folder, result)  # half of a pair would spoil the one that is in use
+            _context(self._folder, result)  # half of a new pair must not break the one in use
             _load(self.context, self._folder, result)
             self._shown = result
 
@@ -160,7 +160,7 @@ class SelfIssuedCertificate:
             try:
                 await self._make_leaf()
                 _load(self.context, self._folder, self._pair())
-            except NoCertificate as error:  # what is called is better than what is not there
+            except NoCertificate as error:  # keep serving the present certificate
                 _log.error("%s", error)
                 await asyncio.sleep(POLL_SECONDS)
 
@@ -187,7 +187,7 @@ class SelfIssuedCertificate:
         """Issue a new certificate. Raises NoCertificate."""
         ca, now = self._authority(), self._clock()
         if pki.EARLIEST <= now < pki.facts(ca.certificate).not_before:
-            # Made while the clock was ahead: the same key, good since long ago.
+            # Created while the clock was ahead: reissue it with the same key, valid since long ago.
             ca = pki.backdate_ca(ca, pki.EARLIEST)
             self._write(_CA, ca.certificate)
         if not is_valid(ca.certificate, now):

@@ -145,11 +145,11 @@ class SharedCertificate:
                 await (self.make_valid() if self._shown is None else self._renew_if_due())
                 backoff.reset()
                 seconds, self._failure = self._seconds_left(), None
-            except KapyError as error:  # what is shown is good for long: time to try again
+            except KapyError as error:  # the served certificate is valid long enough to retry
                 if str(error) != str(self._failure):
                     _log.warning("the certificate of the Secret %s: %s", self._key, error)
                 seconds, self._failure = backoff.next(error), error
-            # A timer: nothing tells that a moment has come. A change of the Secret ends the wait.
+            # A timer for the due time; a change of the Secret ends the wait earlier.
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._changed.wait()
@@ -291,7 +291,7 @@ class SharedCertificate:
 
 
 def _load(context: ssl.SSLContext, pair: pki.KeyPair) -> None:
-    if not pki.is_matching_pair(pair):  # half of a pair would spoil what is in use
+    if not pki.is_matching_pair(pair):  # half of a new pair must not break the one in use
         raise pki.InvalidPem(f"{LEAF} and {LEAF_KEY} do not belong together")
     try:
         load_certificate(context, pair.certificate, pair.key)

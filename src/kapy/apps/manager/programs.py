@@ -106,7 +106,7 @@ def _add_bootstrap(
 
     cluster_cache = ClusterCache(
         runtime, dial=connections.connect, probing=False
-    )  # for tokens alone
+    )  # used for tokens only
     add_bootstrap(runtime, cluster_cache, token_life=config.token_life)
     add_migration(runtime, config, ["bootstrap-kubeadm"])
     return {"connections": cluster_cache.run}
@@ -135,7 +135,7 @@ def _add_infrastructure(
 
     cluster_cache = ClusterCache(
         runtime, dial=connections.connect, probing=False
-    )  # for Nodes alone
+    )  # used for Nodes only
     workload = WorkloadClusters(runtime, cluster_cache)
     services = {
         "connections": cluster_cache.run,

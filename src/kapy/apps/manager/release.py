@@ -82,7 +82,7 @@ def _metadata() -> Document:
 
 def _additional_files(name: str) -> dict[str, str]:
     if name == "core":
-        from kapy.hooks.catalog import full_catalog  # all hooks: only this needs them
+        from kapy.hooks.catalog import full_catalog  # imports all hooks; only this needs them
         from kapy.hooks.openapi.document import openapi
 
         return {"runtime-sdk-openapi.yaml": dump(openapi(full_catalog(), CLUSTER_API))}

@@ -78,9 +78,7 @@ async def apply_changes(sandbox: Sandbox, requested: Iterable[RequestedChange]) 
 def watch_changed_objects(sandbox: Sandbox, requested: Iterable[RequestedChange]) -> None:
     """Include the wished objects in snapshots, even those of built-in kinds."""
     for change in requested:
-        with suppress(
-            UnknownSandboxKind
-        ):  # it is refused later, or its definition comes with the wishes
+        with suppress(UnknownSandboxKind):  # it is refused later, or the changes contain its CRD
             if not sandbox.kind_of(change.document).custom:
                 sandbox.watched.add(
                     sandbox.name_of(_without_foreign_scope(sandbox, change).document)

@@ -23,7 +23,7 @@ def deletions(objects: Objects, now: datetime) -> Iterator[Outcome]:
             continue
         after = without_outside_finalizers(document, now)
         if after is not None and after["metadata"] == document["metadata"]:
-            continue  # those who hold it now are in the sandbox
+            continue  # its finalizers belong to controllers in the sandbox
         everything = objects.with_owned([document])
         machines = sorted(
             element["metadata"]["name"] for element in everything if _is_machine(element)
@@ -37,7 +37,7 @@ def deletions(objects: Objects, now: datetime) -> Iterator[Outcome]:
             if item is document:
                 removal += [item] if after is None else []
             elif (stays := without_outside_finalizers(item, now)) is not None:
-                held.append(stays)  # whoever holds it deletes what goes with it: templates
+                held.append(stays)  # its finalizer's controller deletes dependent templates
             else:
                 removal.append(item)
         listed = [

@@ -25,7 +25,7 @@ def machine_pools(objects: Objects, nodes: AssumedNodes) -> Iterator[Outcome]:
             continue
         if nodes.are_behind(pool):
             nodes.upgrade(pool)
-            # Somebody has to look again: its status says when its provider was done.
+            # A user has to check again later: the plan cannot know when its provider has finished.
             after = copy_model(pool)
             after.status.observed_generation = pool.metadata.generation
             yield Outcome(Rollout(name_of(pool), by_provider=True), [to_document(after)])

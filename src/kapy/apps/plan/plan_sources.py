@@ -96,7 +96,7 @@ class ClusterSource:
                 intent = without_bookkeeping(document)
                 await self.client.apply(resource, intent, field_manager=FIELD_MANAGER, dry_run=True)
             except (UnknownKind, NotFound):
-                return  # its kind or its namespace comes with the change
+                return  # the change itself contains its kind or namespace
             except ApiError as error:
                 result[_name(document)] = f"would be refused: {error}"
 

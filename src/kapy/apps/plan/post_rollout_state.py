@@ -36,7 +36,7 @@ def planned_machine(machine: Machine, owner: Object, number: int, now: datetime)
     metadata.namespace = owner.metadata.namespace
     metadata.uid = f"{owner.metadata.uid}{PLANNED_NAME}{number + 1}"
     metadata.creation_timestamp = stamp(now)
-    ref = machine.spec.infrastructure_ref  # its own, which is not there yet
+    ref = machine.spec.infrastructure_ref  # the clone for this Machine, which does not exist yet
     ref.kind, ref.name = ref.kind.removesuffix(SUFFIX), metadata.name
     machine.spec.bootstrap = Bootstrap()
     metadata.owner_references = [owner_reference(owner, controller=True)]

@@ -156,8 +156,8 @@ async def sandbox(
     result = Sandbox(server, runtime, client)
     try:
         async with run_services(server=server.run):
-            await asyncio.sleep(0)  # the server makes its namespaces in its first step
-            # Ours are known to be good: what admission would find out costs a tenth of a second.
+            await asyncio.sleep(0)  # the server creates its namespaces in its first step
+            # Our CRDs are known to be valid, and validating them takes a tenth of a second.
             await result.store(map(_without_server_fields, crds()))
             await fill(result)
             result.nodes.read(result.snapshot())

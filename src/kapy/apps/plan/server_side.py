@@ -27,7 +27,7 @@ async def server_side(send: Sender, path: str, document: Document, options: Appl
 
     live = await apply()
     if send.is_dry:
-        return  # nothing was stored that could be migrated
+        return  # nothing was stored, so nothing can be migrated
     if manager == MANAGER:
         live = await _own_last_applied(send, path, live)
     entries = migrate_entries(live["metadata"].get("managedFields") or (), manager)
@@ -42,7 +42,7 @@ async def server_side(send: Sender, path: str, document: Document, options: Appl
         },
     ]
     await send("PATCH", path, patch, manager, JSON_PATCH)
-    await apply()  # what the manager owns only now, and does not apply, is removed
+    await apply()  # removes fields that only this manager owns and that it no longer applies
 
 
 async def _own_last_applied(send: Sender, path: str, live: Document) -> Document:

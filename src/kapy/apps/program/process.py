@@ -74,7 +74,7 @@ async def run_process(
         stack.push_async_callback(transport.aclose)
         own = Client(transport, field_manager=process.name)
         turn = _leader_gate(process, stack, clock, random)
-        # Whether it leads is looked at last, when its turn to ask has come.
+        # The leader check is the innermost wrapper, so that it is made when the request is sent.
         fenced = transport if turn is None else Fenced(transport, turn)
         paced = RateLimited(fenced, qps=options.qps, burst=options.burst)
         runtime = _runtime(process, paced, clock, random)
@@ -171,7 +171,7 @@ async def _serve_diagnostics(
             serve_endpoints(Diagnostics(runtime, None), options.diagnostics)
         )
         return
-    # Nobody can verify it, as nobody can verify that of upstream's managers.
+    # Clients cannot verify it; upstream's managers have such a certificate, too.
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="kapy-diagnostics-")))
     names = ["localhost", socket.gethostname()]
     certificate = await certificate_in(folder, names, runtime.clock)

@@ -21,7 +21,7 @@ def crds_of(provider: Provider, client: Document | None = None) -> list[Document
     Printer columns come from a kind's `COLUMNS`. client: the `clientConfig` of the provider's
     webhooks, without a path; None if the provider converts in its own process.
     """
-    from kapy.api.schema import structural_schemas  # takes its time, and is seldom needed
+    from kapy.api.schema import structural_schemas  # slow to import, and seldom needed
 
     _check(provider.kinds)
     contract = list(provider.series.values())[-1]
@@ -39,7 +39,7 @@ def crds_of(provider: Provider, client: Document | None = None) -> list[Document
         printed = served_version(item, schema, _columns(item), stored=item is kind)
         versions[kind.RESOURCE].append(printed)
     labels = {Label.PROVIDER: provider.label}
-    if provider.type == "ipam":  # nothing owns pools, and they move with those who use them
+    if provider.type == "ipam":  # pools have no owner and are moved with their users
         labels[Label.CLUSTERCTL_MOVE_HIERARCHY] = ""
     return [
         with_conversion(

@@ -78,4 +78,4 @@ def _objects(name: str, text: str) -> list[dict[str, Any]]:
         needed = {key: "1" for key, default in variables_of(text).items() if default is None}
         return objects_of(replace_variables(text, needed), name)
     except BadManifest:
-        return []  # told by `kapy conformance check`, with the line
+        return []  # `kapy conformance check` reports it, with the line

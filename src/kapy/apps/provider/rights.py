@@ -85,7 +85,7 @@ def _sdk_rights(provider: Provider, resources: Collection[Resource]) -> Iterator
         yield Right(claims.group, (claims.plural, f"{claims.plural}/status"), ("patch",))
     if provider.type in ("bootstrap", "control-plane"):
         yield Right("", (SECRETS.plural,), ("create", "patch"))
-    if CONFIG_MAPS in resources:  # the lock of a cluster's first machine
+    if CONFIG_MAPS in resources:  # for the init lock of clusters
         yield Right("", (CONFIG_MAPS.plural,), ("create", "delete"))
 
 

@@ -65,7 +65,7 @@ async def _release(
     version = reference.version or await repository.default_version()
     components = repository.components_file
     wanted_files = {components, METADATA}
-    if kind is ProviderType.INFRASTRUCTURE:  # templates are read from no other repository
+    if kind is ProviderType.INFRASTRUCTURE:  # only these repositories have templates
         wanted_files.update(filter(_is_template, await repository.files(version)))
     progress("Fetching", provider=provider.label, version=version)
     names = sorted(wanted_files)

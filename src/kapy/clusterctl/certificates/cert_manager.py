@@ -239,7 +239,7 @@ async def _until_it_works(client: Client, config: Config, progress: Progress) ->
             while True:
                 if await _works(client):
                     return
-                # Its webhook cannot be watched: whether it answers is known when it is called.
+                # Webhooks cannot be watched: only a call shows whether one answers.
                 await sleep(_PAUSE)
     except TimeoutError:
         raise CertificateError(

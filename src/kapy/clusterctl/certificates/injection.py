@@ -41,7 +41,7 @@ def with_bundle(document: Document, bundle: str) -> Document:
         return {**document, "spec": {**spec, "caBundle": bundle}}
     webhook = (spec.get("conversion") or {}).get("webhook")
     if webhook is None:
-        return document  # a CRD that nobody converts
+        return document  # a CRD without a conversion webhook
     conversion = {**spec["conversion"], "webhook": _webhook_with_bundle(webhook, bundle)}
     return {**document, "spec": {**spec, "conversion": conversion}}
 

@@ -85,7 +85,7 @@ def stored_request(secret: Document) -> CertificateRequest | None:
     try:
         return CertificateRequest.of(decode_json(text)) if text else None
     except (ValueError, KeyError, TypeError, AttributeError):
-        return None  # somebody else wrote it
+        return None  # another program wrote it
 
 
 def value(secret: Document, name: str) -> bytes:
@@ -111,7 +111,7 @@ def _authority(
     life = validity_of(request, DEFAULT_VALIDITY) if request.is_authority else DEFAULT_VALIDITY
     pair = new_ca(request.authority, now=now, valid=life, algorithm=_ca_algorithm(request))
     data = {_CERTIFICATE: pair.certificate, _KEY: pair.key, _CA: pair.certificate}
-    # Empty values are written, too: a merge would keep the former ones.
+    # Also write empty values: a merge would keep former ones.
     result = request if request.is_authority else None
     issued.secrets.append(
         _secret(request, request.authority, data | {_PREVIOUS: previous}, labels, stored=result)
@@ -135,7 +135,7 @@ def _leaf(
         return
     pair = issue(
         authority.pair,
-        request.common_name[:64],  # the longest that X.509 allows; the names say it whole
+        request.common_name[:64],  # X.509's limit; the DNS names are complete
         now=now,
         organizations=request.organizations,
         names=request.names,

@@ -50,7 +50,7 @@ def _normalize(value: Any, name: str) -> Any:
     """Normalize a value of a type; maps and lists are changed in place."""
     if name == "quantity":
         return _quantity(value)
-    if isinstance(value, list):  # also where a schema may be a map or a list, as in `items`
+    if isinstance(value, list):  # also for fields that hold a schema or a list of them (`items`)
         value[:] = [_normalize(item, name) for item in value]
     elif isinstance(value, dict) and (fields := _types().get(name)):
         _normalize_fields(value, fields)
@@ -82,7 +82,7 @@ def _quantity(value: Any) -> Any:
     try:
         return canonical(value)
     except (InvalidQuantity, TypeError):
-        return value  # whoever gets the object will say so
+        return value  # the API server will report it
 
 
 @cache

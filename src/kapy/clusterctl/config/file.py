@@ -90,7 +90,7 @@ def _parse(source: str, end: str, content: bytes) -> File:
 
 
 def _yaml(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
-    from kapy.kube import yaml  # who has no file does without
+    from kapy.kube import yaml  # not needed without a file
 
     values = _mapping(yaml.load(content))
     texts = _texts(values)

@@ -29,6 +29,6 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 
 
 def _xdg(environ: Mapping[str, str], name: str, usual: str) -> Path:
-    # A relative path is to be ignored, as the specification says.
+    # The specification says to ignore relative paths.
     given = Path(environ.get(name, ""))
     return given if given.is_absolute() else home(environ) / usual

@@ -93,7 +93,7 @@ def _document(part: _Part, place: int, source: str) -> Document:
         f"conversion failed: failed to parse YAML stream: failed to parse document at index {place}"
     )
     try:
-        # Lines before it keep the number of the line true.
+        # Empty lines before it preserve the line numbers of errors.
         whole = "\n" * part.line + part.text
         value: Any = yaml.load(whole.encode("utf-8", "surrogateescape"), source)
     except yaml.YamlError as error:

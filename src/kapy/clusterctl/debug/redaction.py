@@ -328,7 +328,7 @@ def _field(match: re.Match[str]) -> str:
     name, value = _name_of(match), match["value"]
     bare = value.strip("\\\"'")
     is_told = any(mark in match["between"] for mark in ":=") or name.startswith("-")
-    # Two words of a sentence are no field; `--token x` is a flag.
+    # Two words of a sentence are no assignment; `--token x` is a flag.
     is_plain = bare.lower() in _PLAIN or (has_only_digits(bare) and len(bare) < MIN_SECRET_LENGTH)
     if not is_told or is_plain or not _is_secret(name) or bare.startswith(_ELSEWHERE):
         return match.group()

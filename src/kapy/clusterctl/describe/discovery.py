@@ -82,7 +82,7 @@ class _Discovery:
         root.append(node)
         if self.options.show_templates:
             template = (document.get("spec") or {}).get("machineTemplate") or {}
-            # v1beta2 of the contract has the reference in the template's spec, v1beta1 beside it.
+            # The v1beta2 contract has the reference in the template's spec, v1beta1 beside that.
             reference = (template.get("spec") or template).get("infrastructureRef")
             if reference:
                 self._templates(node, [(reference, "MachineInfrastructureTemplate")])

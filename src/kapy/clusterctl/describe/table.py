@@ -139,7 +139,7 @@ def _fit_width(lines: Sequence[Line], width: int, *, color: bool) -> str:
         rows += [[row[at] for at in used] for row in cellses]
         widths = [max(len(row[at][0]) for row in rows) + 2 for at in range(len(used))]
         room = width - sum(widths)
-        least = SHORTEST + sum(widths[1:]) - 2  # nothing stands beside the last column
+        least = SHORTEST + sum(widths[1:]) - 2  # the last column has no separator
         if room >= MIN_MESSAGE_WIDTH or (header is SHORT_HEADER and least <= width):
             break
     over = max(0, sum(widths) - width) if room < MIN_MESSAGE_WIDTH else 0

@@ -35,7 +35,7 @@ def substitute(nodes: list[Node], values: Values) -> str:
     Raises BadSubstitution for a length below zero.
     """
     joined = "".join(_text(node, values) for node in nodes)
-    # Bytes of one character that came from two places are a character again.
+    # Bytes of one character may come from two parts, so decode only the joined text.
     return joined.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 

@@ -116,7 +116,7 @@ def _without_end(value: str, glob: str, *, greedy: bool) -> str:
 
 
 def _reverse(text: str) -> str:
-    # Characters are turned round, not bytes: those that are none become Go's sign for that.
+    # Reverse characters, not bytes; invalid ones become U+FFFD, as in Go.
     return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)[::-1]
 
 

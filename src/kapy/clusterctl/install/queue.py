@@ -49,7 +49,7 @@ async def queue(
         for text, reference, of_type in wanted
     )
     problems = [str(components) for components in gather if isinstance(components, ClusterctlError)]
-    if problems:  # told together: nobody wants to run this once for each
+    if problems:  # report all problems at once
         raise ComponentsError("\n".join(problems))
     new = [
         components

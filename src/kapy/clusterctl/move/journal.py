@@ -297,7 +297,7 @@ def unfinished_moves(folder: Path) -> Mapping[Path, MoveStarted]:
 
 def _entries(path: Path, content: bytes) -> tuple[list[Any], int]:
     """The entries of a journal, and the number of bytes they take."""
-    lines = content.split(b"\n")[:-1]  # behind the last line break is what was cut off
+    lines = content.split(b"\n")[:-1]  # drop a truncated last line
     try:
         entries = [_DECODER.decode(line) for line in lines]
     except (ValueError, RecursionError) as error:

@@ -120,7 +120,7 @@ async def _patch(client: Client, ref: Ref, patch: Document) -> None:
 
 
 def _pause_cluster(paused: bool) -> Document:  # noqa: FBT001
-    # Taken away rather than set to false, so that nobody owns the field.
+    # Removed instead of set to false, so that no manager owns the field.
     return {"spec": {"paused": True if paused else None}}
 
 

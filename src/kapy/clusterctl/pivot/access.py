@@ -30,7 +30,7 @@ async def kubeconfig_file(source: Client, cluster: Key, folder: Path, consoles: 
         text = await usable_kubeconfig(source, cluster, stored, consoles)
     except NoKubeconfig as error:
         if path.exists():
-            return path  # the cluster has taken its Secret along
+            return path  # the Secret was moved into the cluster
         raise MoveError(
             f"there is no kubeconfig of Cluster {cluster} here: {error}; where it manages itself "
             "already, name its kubeconfig with --to-kubeconfig"

@@ -63,7 +63,7 @@ async def _wait_for_deployment(
 ) -> None:
     key = Key.of(deployment)
     pods = _PodWatcher(client, deployment, program, progress)
-    async with asyncio.TaskGroup() as group:  # `side_by_side` unpacks its failures
+    async with asyncio.TaskGroup() as group:  # `bounded_gather` unpacks its failures
         following = group.create_task(pods.follow())
         try:
             await wait_until(client, DEPLOYMENTS, key, _is_available, within=within)
@@ -98,7 +98,7 @@ class _PodWatcher:
     async def follow(self) -> None:
         """Report each new reason. Raises WaitTimeout for a reason that waiting cannot remove."""
         while True:
-            with suppress(Expired, NotFound, Unreachable):  # the list begins anew
+            with suppress(Expired, NotFound, Unreachable):  # list again
                 await self._follow()
 
     async def _follow(self) -> None:

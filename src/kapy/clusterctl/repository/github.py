@@ -80,7 +80,7 @@ class GitHubSource:
                     self.web, proxy, f"github.com/{self.repository}"
                 )
             except ServerUnreached:
-                continue  # GitHub itself knows, too
+                continue  # fall back to GitHub itself
         return await self._tags()
 
     async def file(self, version: str, name: str) -> bytes:
@@ -94,7 +94,7 @@ class GitHubSource:
         if answer.status == 200:
             return answer.file()
         if answer.status == 404 and not self.token:
-            # The API would say the same, at the cost of one of sixty requests an hour.
+            # The API would return the same, but allows sixty requests an hour only.
             raise self._missing(version, name)
         return await self._asset(version, name)
 

@@ -56,7 +56,7 @@ async def _list(web: WebClient, proxy: str, module: str, major: int) -> list[Ver
 
 def _version(line: str) -> Version | None:
     try:
-        # Go's own mark of a module without a go.mod is no part of the tag.
+        # Go marks modules without a go.mod (`+incompatible`); the tag does not contain that.
         return parse_tolerant(line.strip().removesuffix("+incompatible"))
     except InvalidVersion:
         return None

@@ -50,7 +50,7 @@ class OciSource:
         return self.registry.place
 
     async def versions(self) -> list[str]:
-        # `+` is no character of a tag.
+        # Tags cannot contain `+`.
         tags = [tag.replace("_", "+") for tag in await self.registry.tags()]
         return newest_first(tags)[::-1]
 

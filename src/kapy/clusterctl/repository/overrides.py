@@ -45,7 +45,7 @@ class OverriddenRepository:
             return await self._repository.file(version, name)
         except (OSError, ValueError) as error:
             raise RepositoryError(f"failed to read local override for {path}: {error}") from error
-        # Nobody should install components of their own without knowing.
+        # Users should notice that an override is used.
         level = 0 if name == self.components_file else 1
         self._tell(level, f'Using override="{name}" provider="{self._label}" version="{version}"')
         return content

@@ -92,7 +92,7 @@ class WebClient:
                     return answer
             except ServerUnreached:
                 pass
-            # Nothing tells when a server of somebody else is well again.
+            # A timer: no event shows that a foreign server works again.
             await asyncio.sleep(pause)
         return await _answer(method, url, headers, data)
 

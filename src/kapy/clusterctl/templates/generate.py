@@ -189,4 +189,4 @@ def _client(reach: Connect) -> Client | None:
     try:
         return reach().client
     except KapyError:
-        return None  # nobody has to have a management cluster to see what a cluster would be
+        return None  # a template can be generated without a management cluster

@@ -82,7 +82,7 @@ async def _from_github(url: SplitResult, config: Config) -> bytes:
     """A file of a branch, or an asset of a release."""
     from kapy.clusterctl.repository.github import github_at
 
-    # A branch's own slashes are escaped, so the parts are told apart first.
+    # Split before decoding, because slashes in a branch name are escaped.
     parts = [unquote(part) for part in url.path.strip("/").split("/")]
     owner, name, kind, *rest = [*parts, "", ""]
     rest = [item for item in rest if item]

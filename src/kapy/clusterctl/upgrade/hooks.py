@@ -47,7 +47,7 @@ async def lost_hooks(client: Client, to_install: Iterable[Components], config: C
         (Key.of(extension).name, handler["name"], handler["requestHook"])
         for extension in await extensions(client)
         for handler in (extension.get("status") or {}).get("handlers") or ()
-        # Whoever has hooks of another group calls them.
+        # Hooks of other groups are called by other programs.
         if split_api_version(handler["requestHook"]["apiVersion"])[0] == _GROUP
     ]
     if not handlers:

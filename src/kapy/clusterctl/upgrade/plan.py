@@ -55,7 +55,7 @@ async def plans(installed: Sequence[Installed], config: Config) -> list[Plan]:
     core = core_of(installed)
     releases = await _releases(installed, config)
     result = [_plan(releases, contract) for contract in _releases_of(core, releases).contracts()]
-    # All change the contract together, or none.
+    # A change of contract must include all providers.
     current = _releases_of(core, releases).contract
     return [plan for plan in result if plan.contract == current or not plan.is_partial]
 

@@ -64,7 +64,7 @@ async def releases_of(provider: Installed, config: Config) -> Releases:
     """The releases in a provider's repository. Raises RepositoryError, MetadataError,
     InventoryError."""
     current = version_of(provider.version, provider)
-    if provider.built_in:  # it comes with the plane, from no repository
+    if provider.built_in:  # built-in providers have no repository
         series = ReleaseSeries(current.major, current.minor, CONTRACT)
         return Releases(provider, Metadata(provider.label, (series,)))
     repository = repository_of(config.provider(provider.name, provider.type), config)

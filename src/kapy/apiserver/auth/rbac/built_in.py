@@ -87,7 +87,7 @@ class BuiltInRights:
             if not allows(rule, wanted):
                 named = named or bool(rule.get("resourceNames"))
             elif rule.get("resourceNames"):
-                return True  # allowed for this object; says nothing about others
+                return True  # this object is allowed; other objects are decided separately
             else:
                 return self._remember(key, decision=True)
         if named:

@@ -64,7 +64,7 @@ class LargeRequestQueue:
             self._threads = ThreadPoolExecutor(PLACES, "large-request")
         loop = asyncio.get_running_loop()
         working = loop.run_in_executor(self._threads, copy_context().run, work)
-        # The place is free when the thread ends, even if the requester has gone before.
+        # The slot is free when the thread ends, even if the client has disconnected before.
         working.add_done_callback(lambda done: self._on_done(user, done))
         try:
             return await asyncio.shield(working)
@@ -73,7 +73,7 @@ class LargeRequestQueue:
 
     def _on_done(self, user: User, done: asyncio.Future[Any]) -> None:
         if not done.cancelled():
-            done.exception()  # retrieve the error: the requester may have gone
+            done.exception()  # retrieve the error: the client may have disconnected
         self._release(user)
 
     async def _enter(self, user: User) -> None:

@@ -46,7 +46,7 @@ def service_errors(document: Document, old: Document | None) -> Iterator[FieldEr
     spec, before = document.get("spec") or {}, (old or {}).get("spec") or {}
     kind, ports = spec.get("type") or "", spec.get("ports") or ()
     if wrong := list(cluster_address_errors(spec, before)):
-        yield from wrong  # allocation comes first
+        yield from wrong  # errors of the allocation come first
         return
     yield from address_change_errors(spec, before)
     if not ports and not is_headless(spec) and kind != "ExternalName":
