@@ -69,7 +69,7 @@ class HostClaims:
     async def take(self, request: Request, now: float) -> Host:
         """Claim a Host. Raises NoHost, Conflict."""
         self._suitable(self.hosts.list(request.namespace), request, now)
-        # The cache may lack a claim whose answer was lost: a second Host must not be taken.
+        # The cache may lack a claim whose response was lost: do not claim a second Host.
         current = (await self.runtime.client.list(Host, request.namespace)).items
         mine = [one for one in current if _is_of(one, request.claim.uid)]
         if mine:

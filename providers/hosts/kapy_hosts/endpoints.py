@@ -166,7 +166,7 @@ class Endpoints(ControlPlaneLoadBalancer[HostCluster]):
             await self.sync(member.cluster)
         except HostFailure as failure:
             if drained:
-                return None  # a machine goes also where its load balancer does not answer
+                return None  # a machine is deleted even if its load balancer does not answer
             return Waiting(message=f"haproxy: {failure}", requeue_after=RETRY)
         return None
 

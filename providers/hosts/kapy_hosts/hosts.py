@@ -83,7 +83,7 @@ class HostController:
         except HostFailure as failure:
             if isinstance(failure, remote.HeldByAnother):
                 await self._claims.remove(self._current(host))
-                return DONE  # it is not ours any more; the change has it looked at
+                return DONE  # another writer has the Host; that change enqueues it
             message = f"it could not be cleaned: {failure}"
             await self._quarantine(host, failure.reason, message, failure)
             return requeue(after=RETRY, because=message)
@@ -94,7 +94,7 @@ class HostController:
             return requeue(after=USED_PERIOD, because=message)
         await self._claims.remove(current)
         self._events.normal(host, "HostReleased", f"Host {host.metadata.name} is clean")
-        return DONE  # the change has it looked at
+        return DONE  # the change enqueues it
 
     def _current(self, host: Host) -> Host:
         return self._claims.hosts.get(host.key) or host

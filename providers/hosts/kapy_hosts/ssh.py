@@ -97,7 +97,7 @@ class _Open:
 
 
 async def _send(stream: Any, data: bytes) -> None:
-    with suppress(BrokenPipeError, ConnectionError):  # the command has read enough
+    with suppress(BrokenPipeError, ConnectionError):  # the command has read enough of its input
         for start in range(0, len(data), _PIECE):
             stream.write(data[start : start + _PIECE])
             await stream.drain()
@@ -164,7 +164,7 @@ class Connections:
         """Close idle connections until cancelled, then all of them."""
         try:
             while True:
-                await asyncio.sleep(IDLE / 2)  # nothing tells of a connection that nobody uses
+                await asyncio.sleep(IDLE / 2)  # no event shows that a connection is unused
                 self._close_idle(asyncio.get_running_loop().time())
         finally:
             await self.close()
@@ -203,7 +203,7 @@ async def _private_keys(target: Target) -> Any:
     if not target.private_key:
         return ()
     passphrase = target.passphrase.decode() or None
-    # A passphrase costs seconds of computing.
+    # Deriving a key from a passphrase takes seconds.
     key = await asyncio.to_thread(asyncssh.import_private_key, target.private_key, passphrase)
     return [key]
 

@@ -44,7 +44,7 @@ class ClusterObjects:
         self.machines = _indexed_informer(cache, Machine.RESOURCE)
         self.machines.add_index(BY_NODE, _by_node)
         self.machines.add_index(BY_PROVIDER_ID, _by_provider_id)
-        # Typed, and shared too: read only.
+        # Decoded once and shared: read only.
         self.machine_of = cache.informer(Machine).decode_shared
         self.machine_set_of = cache.informer(MachineSet).decode_shared
         self.deployment_of = cache.informer(MachineDeployment).decode_shared

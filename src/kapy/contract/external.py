@@ -112,7 +112,7 @@ class External:
         except ContractError as error:
             self._unreadable.setdefault(kind, set()).add(key)
             return Unreadable(error)
-        except Forbidden as error:  # rights cannot be watched: whoever asks tries again
+        except Forbidden as error:  # Permissions cannot be watched: callers retry with back-off.
             return Unreadable(_not_permitted(kind, error))
         except KapyError as error:
             return Unreadable(error)
@@ -172,10 +172,10 @@ class External:
         for controller, keys, gather in self._wakes:
             controller.watch(informer, keys, debounce=gather)
         if not informer.is_synced:
-            # Thousands of objects asked for one by one would take longer than all at once.
+            # Fetching thousands of objects one by one would take longer than one list.
             await self._cache.wait_for_first_attempt(resource)
         if not informer.is_synced:
-            # The list may never come: the server says why, or has at least this object.
+            # The list may fail. Then a GET returns the reason, or at least this object.
             return await self._client.get(resource, key)
         document = informer.raw(key)
         if document is None:

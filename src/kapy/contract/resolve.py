@@ -89,7 +89,7 @@ def version_priority(version: str) -> tuple[int, int, int, int, str]:
     """Sort key of API versions: v2 > v1 > v1beta2 > v1beta1 > v1alpha1 > anything else."""
     match = _KUBE_VERSION.fullmatch(version)
     if match is None:
-        # Of versions that are not spelled as Kubernetes', the alphabetically first one is newest.
+        # Of versions with other names than Kubernetes', the alphabetically first one is the newest.
         turned = "".join(chr(_LAST_CHARACTER - ord(item)) for item in version)
         return 0, 0, 0, 0, turned + chr(_LAST_CHARACTER)
     major, stage, minor = match.groups()

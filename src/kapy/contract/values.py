@@ -26,7 +26,7 @@ from kapy.kube.names import split_api_version
 
 M = TypeVar("M", bound=Model)
 
-MOST_DOMAINS: Final = 100  # of a Cluster's status
+MOST_DOMAINS: Final = 100  # limit of a Cluster's status
 
 
 def endpoint(value: Any) -> APIEndpoint:

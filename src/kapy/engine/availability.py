@@ -88,7 +88,7 @@ class ServerAvailabilityGate(Interceptor):
         """Wait until the server is available; the first request in line probes it."""
         async with self._line:
             while self.unavailable_reason and not await self._probe():  # noqa: ASYNC110
-                # A timer: nothing tells that a server can be reached again.
+                # A timer: no event shows that a server can be reached again.
                 await asyncio.sleep(self._backoff.next())
 
     async def _probe(self) -> bool:
@@ -118,7 +118,7 @@ class ServerAvailabilityGate(Interceptor):
             return f"{self.host} answers {reply.status} when it is asked for its version"
         try:
             fault = version_problem(document_of(reply), self._required_version)
-        except ApiError:  # nothing that tells versions
+        except ApiError:  # not a version response
             return ""
         return f"{self.host} cannot be used: {fault}" if fault else ""
 

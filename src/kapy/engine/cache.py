@@ -72,7 +72,7 @@ class Informer(Generic[T]):
         if known is None or known[0] is not document:
             typed: T = self._read(document)
             if self._store.objects.get(key) is not document:
-                return typed  # not the newest: nobody will ask for it again
+                return typed  # not the newest state, so do not cache it
             known = self._shared[key] = document, typed
         return known[1]
 
@@ -225,7 +225,7 @@ class Cache:
                     group.create_task(reflector.run(), name=str(reflector))
                 await asyncio.get_running_loop().create_future()
             finally:
-                self._group = None  # before the group ends, which takes no more tasks from then on
+                self._group = None  # before the group ends, which accepts no more tasks then
 
     def _store(self, resource: Resource, selected: _Selection) -> Store:
         stores = self._stores.setdefault(resource, {})
@@ -250,7 +250,7 @@ class Cache:
             if resource == CRDS:
                 store.subscribe(self._on_crd_change)
             if self._group is not None:
-                # It outlives what it was asked for in.
+                # Independent of the caller's context, which it outlives.
                 self._group.create_task(reflector.run(), name=str(reflector), context=Context())
         return store
 

@@ -36,9 +36,7 @@ parts): too short to be felt, long enough for what one step of many objects sets
 STATUS_DEBOUNCE: Final = 0.01
 """Seconds in which what somebody reports in several writes is taken in together."""
 LONGEST_DEBOUNCE: Final = 0.25
-_USUAL_DURATION: Final = (
-    0.02  # what a reconcile with two writes takes where there is nothing else to do
-)
+_USUAL_DURATION: Final = 0.02  # seconds that a reconcile with two writes takes on an idle machine
 
 
 class Gate(Protocol):
@@ -90,18 +88,18 @@ class Controller:
             else partial(self._reconcile_ignoring_own_writes, reconcile)
         )
         self._requeues_on_own_writes = requeue_on_own_writes
-        # Changes for keys that are being worked on, until it is known whose they are.
+        # Changes of keys that are being reconciled, until it is known who made them.
         self._changes_during_reconcile: dict[Key, list[tuple[Change, Debounce]]] = {}
         self.gate: Gate | None = None
         self.on_resync: Callable[[Key], None] | None = None
         self._predicate: Callable[[Key], bool] | None = None
         self._group: asyncio.TaskGroup | None = None
-        self._context = Context()  # of workers: not that of whoever asks when one is hired
+        self._context = Context()  # the workers' context, independent of the caller's
         self._slots = WorkerSlots(concurrency, self._fill_free_slot)
-        # Weak: informers of workload clusters come and go.
+        # Weak references: informers of workload clusters come and go.
         self._watched: WeakKeyDictionary[Informer[Any], set[Mapper]] = WeakKeyDictionary()
         self._failures: dict[Key, int] = {}
-        self._average_duration = 0.0  # seconds that a reconcile takes, a moving average
+        self._average_duration = 0.0  # moving average of reconcile durations in seconds
         self.queue = Queue(self.counters, self._spawn_worker)
 
     @property
@@ -182,7 +180,7 @@ class Controller:
         """Return for how long a change is debounced."""
         if ended or seconds <= STATUS_DEBOUNCE:
             return min(seconds, STATUS_DEBOUNCE)
-        # Nobody waits for it.
+        # No one waits for these objects.
         longer = seconds * max(1.0, self._average_duration / _USUAL_DURATION)
         return min(longer, max(seconds, LONGEST_DEBOUNCE))
 
@@ -264,8 +262,8 @@ class Controller:
         queue, measures, now = self.queue, self.counters, asyncio.get_running_loop().time
         this = asyncio.current_task()
         assert this is not None
-        # A TaskGroup that fails in the moment in which it is cancelled tells only its failure
-        # (CPython before 3.13): a reconcile may go on, but whoever is cancelled is no worker.
+        # Before CPython 3.13, a TaskGroup that fails while it is cancelled raises only its failure.
+        # A reconcile may finish, but a cancelled worker must end.
         while not this.cancelling():
             key = queue.take()
             if key is None:
@@ -293,7 +291,7 @@ class Controller:
             finally:
                 if gate is not None:
                     gate.end(token)
-            # A reconcile that never had to wait would keep the loop from everybody else.
+            # A reconcile that never waits would block the event loop.
             await asyncio.sleep(0)
             if self._slots.is_overcommitted:
                 self._slots.used -= 1

@@ -99,7 +99,7 @@ class Correlator:
         if len(similar.messages) < SIMILAR:
             return Verdict(message, (about, message))
         if len(similar.messages) > SIMILAR:
-            similar.messages.pop()  # the set must only say "many"
+            similar.messages.pop()  # the set only has to exceed the limit
         return Verdict(COMBINED + message, (about, COMBINED))
 
     def _take_token(self, about: About, now: float) -> bool:

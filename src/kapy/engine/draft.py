@@ -154,7 +154,7 @@ class Draft(Generic[O]):
                 await self._reread(conflict)
                 patch = self.changes()[bool(subresource)]
                 if not patch:
-                    return  # others did the same meanwhile
+                    return  # another writer has made the same change
             else:
                 if (own := OF_THIS_RECONCILE.get(None)) is not None:
                     own.add(self.before, patch, answer)
@@ -181,7 +181,7 @@ class Draft(Generic[O]):
         kind = self._kind
         theirs = read(document, kind)
         if keep and all(document.get(name) == self.before.get(name) for name in keep):
-            for name in keep:  # what is carried over was not touched: it stays as it is
+            for name in keep:  # preserved parts are unchanged
                 setattr(theirs, name, getattr(self.object, name))
         elif keep is None or keep:
             base, ours = encode(self._before_object()), encode(self.object)

@@ -99,7 +99,7 @@ class EventWriter:
             try:
                 await self._client.patch(EVENTS, earlier.key, patch)
             except NotFound:
-                self._written.forget(verdict.identity)  # its time to live is over: begin anew
+                self._written.forget(verdict.identity)  # it has expired: start a new Event
             else:
                 self._written.put(verdict.identity, _WrittenEvent(earlier.key, count))
                 return

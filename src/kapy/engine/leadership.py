@@ -117,7 +117,7 @@ class LeaderElector:
         self._until = 0.0
         self._until_day = clock()
         self._matter = ""
-        self._turn = asyncio.Lock()  # of writers of the Lease
+        self._turn = asyncio.Lock()  # serializes writers of the Lease
 
     def collect(self) -> Iterable[Metric]:
         """Return the metric of client-go's leader election."""
@@ -158,7 +158,7 @@ class LeaderElector:
                 await self._run_while_held(work)
             except LostLeadership as lost:
                 log.error("%s; nothing is done until nobody else has it", lost)
-                # Raises LostLeadership, which says who has it.
+                # Raises LostLeadership, which names the holder.
                 await self._renew_once(*self._now())
                 self.leading = True
                 log.info("%s leads again (lease %s)", self.terms.identity, self.terms.lease)
@@ -195,7 +195,7 @@ class LeaderElector:
         try:
             self.leading = await self._try()
         except (Conflict, AlreadyExists):
-            pass  # somebody was quicker
+            pass  # another candidate was faster
         except (ApiError, Unreachable) as error:
             self._log_failure("get", error)
             await asyncio.sleep(self.terms.retry_period * (1 + JITTER * self._random.random()))
@@ -256,7 +256,7 @@ class LeaderElector:
                     await self._write(annotations or {})
             except (ApiError, Unreachable) as error:
                 self._log_failure("renew", error)
-                if not isinstance(error, RequestTimeout):  # that one has waited already
+                if not isinstance(error, RequestTimeout):  # that error came after a wait already
                     await asyncio.sleep(self.terms.retry_period)
                 asked, day = self._now()
             else:
@@ -317,7 +317,7 @@ class LeaderElector:
                     self._seen.observe(await self._client.update(LEASES, free))
                     log.info("%s gave lease %s up", self.terms.identity, self.terms.lease)
         except (ApiError, Unreachable, TimeoutError) as error:
-            # The next one waits for the Lease's duration, as it would after a crash.
+            # The next leader waits for the Lease's duration, as after a crash.
             log.warning("cannot give lease %s up: %s", self.terms.lease, error)
 
     def _spec(self, *, acquired: datetime, transitions: int) -> Document:

@@ -137,7 +137,7 @@ class Metrics:
             _BY_CONTROLLER,
             rows(lambda controller: controller.counters.bugs),
         )
-        # No reconcile ends by a deadline of its own, and every error is tried again.
+        # Reconciles have no deadlines, and all errors are retried.
         for name, what in (
             ("terminal_reconcile_errors", "with no hope"),
             ("reconcile_timeouts", "for time"),

@@ -132,7 +132,7 @@ class Queue:
         while heap:
             place = heappop(heap)
             key = place[2]
-            if places.get(key) is place:  # otherwise it moved forward since
+            if places.get(key) is place:  # otherwise its place has changed since
                 del places[key]
                 now = self._now()
                 self.running[key] = now
@@ -194,7 +194,7 @@ class Queue:
             await future
         except asyncio.CancelledError:
             if future.done() and not future.cancelled():
-                self._wake_one()  # it was woken and cannot come: let another worker
+                self._wake_one()  # the woken worker was cancelled: wake another one
             raise
         finally:
             if future in self._idle:

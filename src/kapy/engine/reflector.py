@@ -47,8 +47,8 @@ log = logging.getLogger(__name__)
 FIRST_DELAY: Final = 0.1
 LONGEST_DELAY: Final = 30.0
 LONGEST_WHEN_IT_FAILS: Final = 10.0  # a server that fails may be well again within seconds
-LONGEST_WHEN_TOLD: Final = 5.0  # or what the server says, which knows better than we do
-LIVED: Final = 5.0  # seconds after which a watch that ends counts as having worked
+LONGEST_WHEN_TOLD: Final = 5.0  # longest wait that a server may request
+LIVED: Final = 5.0  # seconds after which a watch counts as successful
 
 
 STALE_LISTS: Final = 4
@@ -192,7 +192,7 @@ class Reflector:
             error = failure
             self._log_failure(failure)
         except Exception as failure:
-            # A document without metadata, say. Nothing is known any more: list again.
+            # For example a document without metadata: the state is unknown, so list again.
             self._version = ""
             error = failure
             log.exception("watching %s failed", self.resource.plural)
@@ -207,7 +207,7 @@ class Reflector:
             self._backoff.reset()
             self._is_refused = False
         if isinstance(error, Expired) and not self._is_refused:
-            self._backoff.reset()  # it answers: what the pauses grew by is over
+            self._backoff.reset()  # the server answers: reset the back-off
             self._is_refused = True
             return 0.0
         if lived and error is None:
@@ -247,7 +247,7 @@ class Reflector:
         if not self._sink.replace(items, version):
             self._stale_lists += 1
             if self._stale_lists == 1:
-                self._backoff.reset()  # it answers: what the pauses grew by is over
+                self._backoff.reset()  # the server answers: reset the back-off
             if self._stale_lists < STALE_LISTS:
                 raise StaleList(f"the list is as of {version}: older than known")
             log.warning("%s went back in time: all is read anew", self.resource.plural)
@@ -278,7 +278,7 @@ class Reflector:
             self.limit.begin()
         async for event in events:
             if self.transform is not None and event.type != "BOOKMARK":
-                # At once: a whole list as it comes takes several times the memory.
+                # Transformed at once: a whole list of full objects takes several times the memory.
                 event = Event(event.type, self.transform(event.document))
             if self.limit is not None:
                 self.limit.follow(event)
@@ -320,10 +320,10 @@ class Reflector:
         since = parse_integer(self._version)
         async for event in events:
             document = event.document
-            # A DELETED event may contain the last state before the deletion. An older version in
-            # any other event means that the server began to count anew without a 410.
+            # A DELETED event may contain the last state before the deletion. In any other event an
+            # older version shows that the server's versions restarted without a 410.
             if 0 < version_of(document) < since and event.type != "DELETED":
-                self._stale_lists = STALE_LISTS  # no replica that lags behind does so
+                self._stale_lists = STALE_LISTS  # a lagging replica never sends such an event
                 raise Expired(f"the watch from {since} tells of {version_of(document)}")
             self._version = _version_in(document)
             if self.transform is not None and event.type not in ("BOOKMARK", "DELETED"):

@@ -99,7 +99,7 @@ class Runtime:
         client = Client(transport, field_manager=field_manager)
         cache = Cache(client, random=random, namespace=options.namespace)
         client.observe, client.newest = cache.observe, cache.newest
-        # Events are written past the cache: nobody reads them back.
+        # Events are not written through the cache, because no controller reads them.
         journal = EventWriter(Client(transport, field_manager=field_manager), clock, random)
         events = Recorder(journal, field_manager)
         metrics = Metrics(counted)
@@ -175,7 +175,7 @@ class Runtime:
     async def _run_controllers(self) -> None:
         self.working.set()
         try:
-            # A controller may have the name of another one: the number keeps both.
+            # Two controllers may have the same name: the number distinguishes them.
             await run_together(
                 sync=self._sync,
                 **{

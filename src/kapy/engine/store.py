@@ -253,7 +253,7 @@ class Store:
             order = self._order = sorted(self.objects)
         if not namespace:
             return order
-        # No name is empty, and no namespace can stand between "x" and "x\0".
+        # Names are never empty, and no namespace sorts between "x" and "x\0".
         first = bisect_left(order, Key(namespace, ""))
         return order[first : bisect_left(order, Key(namespace + "\0", ""), first)]
 

@@ -92,7 +92,7 @@ def _entries(
         else:
             merged.append(entry if is_equal_json(was.get(name), mine[name]) else mine[name])
     present = {identity(their) for their in theirs}
-    # An entry that they removed meanwhile comes back only if we changed it after it was read.
+    # An entry that the other writer removed is only restored if this program changed it.
     merged += [
         entry
         for name, entry in mine.items()

@@ -57,7 +57,7 @@ def _trace(uid: str) -> str:
     try:
         return UUID(uid).hex
     except ValueError:
-        return ""  # no server of Kubernetes has such
+        return ""  # Kubernetes API servers never create such a uid
 
 
 def with_span(

@@ -90,7 +90,7 @@ def _form(fields: Document) -> Document:
     result = {intern(name): _form(below) for name, below in fields.items()}
     known = _FORMS.setdefault((*result, *map(id, result.values())), result)
     if len(_FORMS) > _MOST_FORMS:
-        _FORMS.clear()  # whoever holds parts of it goes on to; what comes next is shared anew
+        _FORMS.clear()  # current holders keep their parts; later objects share new ones
     return known
 
 

@@ -89,7 +89,7 @@ class ObservableTransport:
         """Return the names of hook and handler, from the URL path."""
         parts = urlsplit(url)
         *_, version, hook, handler = f"//{parts.path}".split("/")
-        if handler == _DISCOVERY:  # a hook without handlers' names
+        if handler == _DISCOVERY:  # the Discovery hook has no handler name
             version, hook, handler = hook, DISCOVERY.name, ""
         found = self._registry.registration_of(client, handler)
         return {

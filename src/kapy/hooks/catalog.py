@@ -125,7 +125,7 @@ def full_catalog() -> Catalog:
 def _add_own(catalog: Catalog, hook: AnyHook) -> None:
     if hook.group == GROUP:
         if catalog.get(hook.api_version, hook.name) is hook:
-            return  # imported there, to be built upon
+            return  # imported as a base for other messages
         raise ValueError(f"{hook.name} has to be of a group of its own; {GROUP} is Cluster API's")
     catalog.add(hook)
 

@@ -50,7 +50,7 @@ def _conversion_errors(name: str, find: Callable[[], list[str]]) -> Iterator[str
     try:
         result = find()
     except Exception as error:
-        # A conversion that breaks is what is looked for, whatever it breaks with.
+        # Any exception shows that the conversion is broken.
         result = [f"a conversion raised {type(error).__name__}: {error}"]
     for item in result:
         yield f"{name}: {item}"

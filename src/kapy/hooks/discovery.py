@@ -57,7 +57,7 @@ def _errors(handlers: Sequence[ExtensionHandler], catalog: Catalog) -> Iterator[
 
 def _handler_errors(one: ExtensionHandler) -> Iterator[str]:
     if wrong := dns_label_errors(one.name):
-        # API servers count bytes by now; the library that upstream is built with says characters.
+        # Newer API servers count bytes; the library of upstream says "characters".
         sentences = " ".join(wrong).replace("63 bytes", "63 characters")
         yield f"handler name {one.name} is not valid: [{sentences}]"
     if not 0 <= (one.timeout_seconds or 0) <= MAX_TIMEOUT_SECONDS:

@@ -63,7 +63,7 @@ class Route(Generic[Req, Resp]):
             raise TypeError(f"it answered with {result}, and not with {wanted}")
         except HookError as error:
             return self.failure_response(str(error))
-        except (Exception, SystemExit):  # who answers one request does not end the server
+        except (Exception, SystemExit):  # a failed handler must not end the server
             _log.exception("the handler %s of %s failed", self.name, self.hook.name)
             return self.failure_response("internal error: see the log of the extension")
 

@@ -54,7 +54,7 @@ def _integer(text: str) -> float:
     return int(text) if len(text) <= _DIGITS else math.inf
 
 
-# An object is the tuple of its members, so that keys which come again are seen.
+# An object is a tuple of members, to preserve repeated keys.
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=tuple, parse_int=_integer, parse_constant=_no_constant
 )

@@ -54,7 +54,7 @@ class HttpsTransport:
 
     async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:
         if self._is_closed:
-            # A program ends from the outside to the inside: who still asks is stopped in a moment.
+            # At the end of the program, callers end before this client.
             await asyncio.get_running_loop().create_future()
         place = Place.from_document(encode(client))
         try:

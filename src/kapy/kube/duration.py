@@ -48,7 +48,7 @@ def canonical(text: str) -> str:
     message.
     """
     if _CANONICAL.fullmatch(text):
-        return text  # as most are
+        return text  # fast path for most texts
     return _text(_nanoseconds(text))
 
 

@@ -185,7 +185,7 @@ class Invalid(ApiError):
     @classmethod
     def of(cls, kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Invalid:
         """Return one error for all field errors of an object, with kube-apiserver's message."""
-        from kapy.kube.field_errors import MAX_ERRORS  # dataclasses: commands start without
+        from kapy.kube.field_errors import MAX_ERRORS  # imports dataclasses: slow for commands
 
         causes = _causes(errors)
         lines = list(dict.fromkeys(f"{cause['field']}: {cause['message']}" for cause in causes))

@@ -119,7 +119,7 @@ def is_too_deep(value: Any) -> bool:
             item
             for node in level
             for item in (node.values() if isinstance(node, dict) else node)
-            if item and isinstance(item, (dict, list))  # what is empty ends here
+            if item and isinstance(item, (dict, list))  # empty containers need no further walk
         ]
         if not level:
             return False

@@ -333,7 +333,8 @@ def _load_key(key: bytes) -> PrivateKey:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     with _decoding("private key"):
-        # The full check of an RSA key costs as much as making one; a wrong key fails in use.
+        # Validating an RSA key takes as long as generating one; an invalid key fails when it is
+        # used.
         result = load_pem_private_key(key, password=None, unsafe_skip_rsa_key_validation=True)
     if not isinstance(result, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
         raise InvalidPem("the private key is neither RSA nor EC")

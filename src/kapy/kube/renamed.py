@@ -93,7 +93,7 @@ def renamed_function(function: Callable[P, T], old: str) -> Callable[P, T]:
         _warn(f"{function.__module__}.{old}", function.__name__)
         return function(*args, **kwargs)
 
-    call.__module__ = __name__  # no public name of the function's module
+    call.__module__ = __name__  # keep it out of the public names of the function's module
     return call
 
 

@@ -364,7 +364,7 @@ def parse_fields(text: str) -> FieldSelector:
         if match is None:
             raise InvalidSelector(f"invalid selector: '{text}'; can't understand '{term}'")
         field, sign, value = match[1], match[2], _unescape(match[3])
-        if field or value:  # a sign alone asks for nothing
+        if field or value:  # an operator alone selects everything
             requirements.append(FieldRequirement(field, sign != "!=", value))
     return FieldSelector(tuple(requirements))
 

@@ -65,7 +65,7 @@ def _bcrypt(originals: dict[str, Function]) -> Function:
 
     def compute_hash(value: str) -> str:
         if len(value.encode()) > _HASHED:
-            return str(real(value))  # says that it is too long, at once
+            return str(real(value))  # raises if it is too long
         return "$2a$10$" + "AB"[current().world] * 53
 
     return compute_hash

@@ -176,7 +176,7 @@ def _is_timestamp(word: str) -> bool:
 
 def _is_date(year: Any, month: Any, day: Any) -> bool:
     try:
-        date(int(year) or 4, int(month), int(day))  # year 0 is a leap year
+        date(int(year) or 4, int(month), int(day))  # year 0 is replaced by a leap year
     except ValueError:
         return False
     return True

@@ -191,7 +191,7 @@ class NodeAgent:
         worker = self.workers.get(uid)
         if worker is not None:
             worker.update(pod)
-        elif pod is None:  # it had ended before this agent began
+        elif pod is None:  # the Pod had ended before this agent started
             for runtime in self._runtimes:
                 runtime.tidy_soon()
         elif pod is not None and self._group is not None and not _is_over(pod):
@@ -209,10 +209,10 @@ class NodeAgent:
                     self._refresh_programs()
                     await worker.run()
                     return
-                except Exception as error:  # one Pod must not end the others
+                except Exception as error:  # an error of one Pod must not end the others
                     _log.exception("pod %s", worker.key)
                     failed = worker
-                    # The next one hears of changes of the Pod from here on.
+                    # From here on, a new worker receives the changes of the Pod.
                     worker = self.workers[worker.uid] = PodWorker(failed.pod, self._host)
                     ran = (self._clock() - began).total_seconds()
                     pause = max(backoff.pause(ran), CHECK_SECONDS)

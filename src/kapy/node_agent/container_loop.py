@@ -141,7 +141,7 @@ class ContainerLoop:
         how = stopped or exit_.message or f"it ended with code {exit_.code}"
         line = exit_.said or (termination_message(self._log) if self._log is not None else "")
         said = f"; its last words: {line}" if line else ""
-        if full := disk_trouble(self._folder):  # it may have ended for that, and has no log
+        if full := disk_trouble(self._folder):  # a full disk may be the cause, and leaves no log
             said += f"; {full}"
         self._state.set_waiting(
             "CrashLoopBackOff",

@@ -46,7 +46,7 @@ def rotate(path: Path) -> None:
             path.with_suffix(".log.1").write_bytes(path.read_bytes())
             os.truncate(path, 0)
     except OSError:
-        return  # the disk is full, or the log gone: the next look tries again
+        return  # the disk is full or the log was removed; retried at the next interval
 
 
 async def lines_of(
@@ -66,7 +66,7 @@ async def lines_of(
             elif follow is None or not follow():
                 return
             else:
-                if os.fstat(file.fileno()).st_size < file.tell():  # it was moved aside
+                if os.fstat(file.fileno()).st_size < file.tell():  # it was rotated
                     file.seek(0)
                 await asyncio.sleep(_STEP)
 

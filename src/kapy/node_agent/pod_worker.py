@@ -90,7 +90,7 @@ class PodWorker:
                 seconds = self._grace()
             except asyncio.CancelledError:
                 life.cancel()
-                with suppress(TimeoutError):  # an engine does not answer
+                with suppress(TimeoutError):  # the engine does not answer
                     async with asyncio.timeout(MAX_STOP_SECONDS + 2):
                         await self._stop(min(self._grace(), MAX_STOP_SECONDS))
                 reporting.cancel()
@@ -114,7 +114,7 @@ class PodWorker:
         cause: BaseException = error
         while isinstance(cause, BaseExceptionGroup):
             cause = cause.exceptions[0]
-        with suppress(Exception):  # what failed may fail again
+        with suppress(Exception):  # the same error may occur again
             async with asyncio.timeout(MAX_STOP_SECONDS + 2):
                 await self._stop(min(self._grace(), MAX_STOP_SECONDS))
         for item in self._reporter.states:
@@ -166,7 +166,7 @@ class PodWorker:
             except NotFound:
                 return
             except ApiError as error:
-                if error.code == 409:  # another Pod has its name by now
+                if error.code == 409:  # another Pod has this name by now
                     return
                 _log.warning("pod %s cannot be deleted: %s", self.key, error)
             except Unreachable as error:

@@ -68,7 +68,7 @@ class Probe:
         if (action.get("scheme") or "HTTP") == "HTTPS":
             tls = ssl.create_default_context()
             tls.check_hostname = False
-            tls.verify_mode = ssl.CERT_NONE  # as a kubelet: it asks whether it lives, not who it is
+            tls.verify_mode = ssl.CERT_NONE  # like a kubelet, which does not verify certificates
         reader, writer = await asyncio.open_connection(running.address, port, ssl=tls)
         try:
             writer.write(_request(action, running.address, port))

@@ -73,7 +73,7 @@ class Volumes:
     def _update(self, folder: Path, volume: Mapping[str, Any], sources: Sources) -> None:
         if "emptyDir" in volume:
             folder.mkdir(parents=True, exist_ok=True)
-            folder.chmod(0o777)  # nobody else can enter the folder of the Pod
+            folder.chmod(0o777)  # other users cannot enter the Pod's folder
         elif "hostPath" in volume:
             _check_host_path(volume)
         else:
@@ -137,7 +137,7 @@ class Volumes:
                 source = Path(volume["hostPath"]["path"])
             if item.get("subPath"):
                 part = _path(item["subPath"])
-                # A subPath shows one state for good, as in a kubelet.
+                # As in a kubelet, a subPath is never updated.
                 data = source / DATA
                 source = (data.resolve() if data.exists() else source) / part
             path = "/" + str(PurePosixPath(item["mountPath"])).strip("/")

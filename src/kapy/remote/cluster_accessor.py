@@ -179,7 +179,7 @@ class ClusterAccessor:
         informer = self.informers.get(selection)
         if informer is None:
             assert self.transport is not None
-            reading = Client(self.transport)  # nobody waits for it: it may take its time
+            reading = Client(self.transport)  # not throttled: no reconcile waits for it
             resource, labels, fields, _ = selection
             trim = (
                 transform_of(resource, metadata=False, managers=False)
@@ -197,7 +197,7 @@ class ClusterAccessor:
             reflector.transform = trim
             reflector.limit = CollectionLimit() if self.over_network else None
             name = f"{self.cluster} {resource.plural}"
-            # It outlives what it was asked for in.
+            # Independent of the caller's context, which it outlives.
             informer.task = group.create_task(reflector.run(), name=name, context=Context())
         return informer
 

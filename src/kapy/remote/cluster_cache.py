@@ -47,10 +47,10 @@ PROBE_EVERY: Final = timedelta(seconds=10)
 TURNS: Final = 10
 """Of all clusters those that have the same turn are probed together: a program that sleeps is woken
 once for them, and a kept connection costs the less the warmer everything is."""
-EARLY: Final = 0.1  # seconds; no probe follows another one, or a connect, so soon
+EARLY: Final = 0.1  # minimum seconds between a probe or a connect and the next probe
 PROBE_TIMEOUT: Final = 5.0
 FAILURES: Final = 5
-CONCURRENCY: Final = 100  # most of a connect's time is waiting for an answer
+CONCURRENCY: Final = 100  # most of the time of a connect is waiting
 
 
 Dial = Callable[[Kubeconfig], Transport]
@@ -150,7 +150,7 @@ class ClusterCache:
         connected = accessor.client is not None
         last_success = accessor.last_success
         if connected and not accessor.over_network and not accessor.failures:
-            # Nothing can be lost on the way: it is as good as probed right now.
+            # In-process connections cannot be lost, so it counts as just probed.
             last_success = self._runtime.clock()
         return Health(connected, last_success, accessor.failures, accessor.reason)
 
@@ -186,7 +186,8 @@ class ClusterCache:
         lost connection. Raises NotConnected as `informer` does.
         """
         informer = self.informer(cluster, resource, labels=labels)
-        # Objects of the first list have the priority of changes: a reconcile waits for the nodes.
+        # Objects of the first list have the priority of changes, because a reconcile waits for
+        # them.
         controller.watch(informer, ClusterMapper(cluster, keys), initial=0)
         return informer
 
@@ -248,8 +249,8 @@ class ClusterCache:
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
-                # Thousands of handshakes would keep what there is from being read, and nobody can
-                # work with a cluster before it is.
+                # Thousands of handshakes would delay the first lists, which controllers need before
+                # they can work.
                 await self._runtime.cache.wait_for_sync()
                 await self.controller.run()
         finally:
@@ -283,15 +284,15 @@ class ClusterCache:
 
     async def _connect(self, accessor: ClusterAccessor) -> Result:
         async with self._opening:
-            # One in each turn of the loop: keys and certificates are milliseconds of CPU, and
-            # nobody else would work while a thousand clusters are connected to.
+            # One per turn of the event loop: parsing keys and certificates takes milliseconds of
+            # CPU, and a thousand clusters would block the loop.
             await asyncio.sleep(0)
         try:
             kubeconfig = _kubeconfig_of(accessor)
         except KubeconfigError as error:
             accessor.record_failure(str(error))
             log.warning("%s", error)
-            return DONE  # a change of the Secret brings us back
+            return DONE  # a change of the Secret enqueues the cluster
         transport: FailureDetector | None = None
         try:
             transport = FailureDetector(self._dial(kubeconfig), lambda: self._suspect(accessor))
@@ -299,8 +300,8 @@ class ClusterCache:
             self._store_connection(accessor, transport)
         except KapyError as error:
             accessor.record_failure(str(error))
-            # A timer, because nobody tells when a server that we cannot reach comes up; those who
-            # know call `poke`.
+            # A timer, because no event shows that an unreachable server comes up; programs that
+            # know it call `trigger_probe`.
             after = timedelta(seconds=accessor.pause(error))
             return requeue(after=after, because=f"cannot connect: {error}")
         finally:
@@ -354,7 +355,7 @@ class ClusterCache:
     async def _probe_failed(self, accessor: ClusterAccessor, error: KapyError) -> Result:
         accessor.record_failure(str(error))
         accessor.probes_failed += 1
-        # Credentials that are refused will not be accepted later: new ones are in the Secret soon.
+        # Refused credentials will not be accepted later: the Secret will get new ones.
         if accessor.failures >= FAILURES or isinstance(error, Unauthorized):
             await self._disconnect(accessor, f"its API server does not answer: {error}")
             accessor.backoff.reset()
@@ -371,7 +372,7 @@ class ClusterCache:
     def _until_probe(self, accessor: ClusterAccessor) -> Result:
         if not self._is_probed(accessor):
             return DONE
-        # A timer, because a peer that vanished from the network sends no event.
+        # A timer, because a peer that vanished sends no event.
         return requeue(after=_time_until_probe(accessor.cluster), because="next health probe")
 
     async def _disconnect(self, accessor: ClusterAccessor, because: str) -> None:

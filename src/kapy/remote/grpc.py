@@ -162,7 +162,7 @@ async def serve_grpc(stream: ByteStream, answer: Answer) -> None:
                 try:
                     await _answer_call(http, number, headers, bytes(body), answer)
                 except H2Error:
-                    return  # the client has ended the stream, or takes nothing
+                    return  # the client has ended the stream or accepts no data
             elif isinstance(event, StreamReset):
                 calls.pop(event.stream_id or 0, None)
         stream.write(http.data_to_send())

@@ -18,11 +18,11 @@ from kapy.engine.worker_slots import yield_slot as yield_slot
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport
 
-LONGEST_WAIT: Final = 10.0  # seconds for an answer, upstream's
+LONGEST_WAIT: Final = 10.0  # seconds for a response, as in upstream
 MAX_IN_FLIGHT: Final = 5
-MAX_QUEUED: Final = 100  # requests that wait for their turn at one cluster
+MAX_QUEUED: Final = 100  # maximum number of queued requests per cluster
 MAX_SLOW: Final = 250
-PROMPT: Final = 1.0  # seconds; a cluster far away has its answers in that time
+PROMPT: Final = 1.0  # seconds; even distant clusters respond within that time
 FIRST_OPEN: Final = 1.0
 LONGEST_OPEN: Final = 30.0
 
@@ -87,14 +87,14 @@ class RequestThrottle(Interceptor):
         self._backoff = Backoff(random, first=FIRST_OPEN, longest=LONGEST_OPEN)
         self._started: dict[object, float] = {}  # by request, the oldest first
         self._slots = asyncio.Semaphore(MAX_IN_FLIGHT)
-        self._queued = 0  # how many wait for a place
+        self._queued = 0  # number of waiting requests
         self._open_until = 0.0
         self._silent = False
         self._retry_timer: asyncio.TimerHandle | None = None
 
     async def __call__(self, request: Request) -> Reply:
         if not self.over_network:
-            return await self.transport(request)  # nothing to wait for
+            return await self.transport(request)  # no slot is needed
         with yield_slot():
             return await self._send(request)
 

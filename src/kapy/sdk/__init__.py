@@ -162,7 +162,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # else every name would seem to exist
+if not TYPE_CHECKING:  # otherwise type checkers would accept every name
 
     def __getattr__(name: str) -> Any:
         # `from kapy.sdk import` would call this function again.

@@ -142,7 +142,7 @@ class Rulebook:
         annotations = new["metadata"].get("annotations") or {}
         if dry_run and Annotation.TOPOLOGY_DRY_RUN in annotations:
             return []
-        # One that was stored before a default came to be has not changed.
+        # An object that was stored before a default existed counts as unchanged.
         path = (*_TEMPLATE, "spec")
         before, after = (value_at(self.default(item), path) or {} for item in (old, new))
         changed = changed_fields(before, after)
@@ -181,7 +181,7 @@ def _apply_defaults(document: Document, rules: KindRules[Any]) -> Document:
         try:
             before, mine = read(document, kind), read(document, kind)
         except msgspec.ValidationError:
-            return document  # what is wrong with it is told when it is judged
+            return document  # validation reports what is wrong with it
         patch = merge_patch.difference(encode(before), encode(rules.defaults(mine)))
     defaulted: Document = merge_patch.apply(document, patch)
     return defaulted

@@ -68,7 +68,7 @@ class ClusterCertificates:
         self._keys = keys
         self._secrets = secrets
         self._clock = clock
-        # By Secret and use: the resourceVersion that was checked, and what is wrong.
+        # By Secret and use: the checked resourceVersion, and the problem.
         self._checked: dict[tuple[Key, ClusterCertificate], tuple[str, str]] = {}
 
     @classmethod

@@ -34,7 +34,7 @@ class RolloutChecks:
         self._client = runtime.client
         self._external = external
         self._manager = manager
-        # Of configurations, by uid: resourceVersion and wanted spec, and whether it is that.
+        # By uid of a configuration: resourceVersion, wanted spec, and whether both agree.
         self._current: Lru[tuple[str, Document, bool]] = Lru(REMEMBERED)
 
     async def infra(self, machine: Machine) -> Document | None:

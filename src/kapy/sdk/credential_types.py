@@ -91,7 +91,7 @@ class Sessions(Generic[S]):
 
     async def of(self, credential: Credential) -> S:
         """Return the session for a credential; never for another identity or an older version."""
-        # Logins take turns: a second session would end the first, which is in use.
+        # One login at a time: a second session could end the first one while it is in use.
         async with self._turns.setdefault(credential.identity, asyncio.Lock()):
             known = self._open.get(credential.identity)
             if known is not None and known[0] == credential.version:

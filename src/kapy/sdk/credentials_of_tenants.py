@@ -99,7 +99,8 @@ class TenantCredentials:
             await self._finalizers.protect_secret(secret, owner)
         data = {name: secret_value(secret, name) or b"" for name in secret.get("data") or {}}
         named = f"{reference.kind} {key if reference.kind == SECRET else reference.name}"
-        # Its keepers write to a Secret, too: another version of what it holds counts.
+        # Finalizers and owners of a Secret also change its resourceVersion, so its data are
+        # compared.
         held = hash(tuple(sorted(data.items())))
         version = f"{owner['metadata']['uid']} {secret['metadata']['uid']} {held}"
         return Credential(identity=named, version=version, data=data)

@@ -82,7 +82,7 @@ class Addresses:
         try:
             result = await self._create(claim, pool, found)
         except ApiError as error:
-            if not isinstance(error, ServerError):  # then it is certain that nothing was stored
+            if not isinstance(error, ServerError):  # a client error proves that nothing was stored
                 self._intended.pop(claim.key, None)
             raise
         self._intended.pop(claim.key, None)
@@ -112,7 +112,7 @@ class Addresses:
             return True
         draft = Draft(self._client, IPAddress, document)
         if draft.object.spec.pool_ref != claim.spec.pool_ref:
-            return True  # somebody else's
+            return True  # the address of another claim
         if not draft.object.deleting:
             await self._client.delete(IPAddress, claim.key, uid=draft.object.metadata.uid)
             document = await self._client.get(IPAddress.RESOURCE, claim.key)

@@ -31,7 +31,7 @@ class Kubeconfigs:
     def __init__(self, runtime: Runtime, certificates: ClusterCertificates) -> None:
         self._runtime = runtime
         self._certificates = certificates
-        # resourceVersion and what it says; only to read less.
+        # resourceVersion and content, to avoid decoding it again.
         self._renewals: dict[Key, tuple[str, datetime]] = {}
 
     async def issue(
@@ -97,7 +97,8 @@ class Kubeconfigs:
         try:
             await self._runtime.client.create(SECRETS, secret)
         except AlreadyExists:
-            # Ours, and its answer was lost, or a user's, without our label: the next look tells.
+            # It is ours and its response was lost, or a user's without our label: the next
+            # reconcile decides.
             return
 
     async def _authority(self, cluster: Key) -> KeyPair:

@@ -142,7 +142,7 @@ class ProviderLoop(MachineLoop, Generic[T]):
 
     async def own_template(self) -> Result | None:
         """Read the infrastructure template. Raises its read error."""
-        assert self._context.owner is not None  # nothing runs without its Cluster
+        assert self._context.owner is not None  # the context always has a Cluster
         reference = self._plane.spec.machine_template.spec.infrastructure_ref
         namespace = self._plane.metadata.namespace
         match await self._tools.factory.template(reference, namespace, self._context.owner):
@@ -276,7 +276,7 @@ class ProviderLoop(MachineLoop, Generic[T]):
         try:
             config = await self._client.get(resource, key)
         except NotFound:
-            return await self._exists(SECRETS, key)  # boot data that is not collected yet
+            return await self._exists(SECRETS, key)  # boot data that is not garbage-collected yet
         metadata = config["metadata"]
         owners = metadata.get("ownerReferences") or ()
         is_ours = any(owner["uid"] == self._plane.metadata.uid for owner in owners)

@@ -42,7 +42,7 @@ class OwnedKinds:
     def __init__(self, runtime: Runtime, owners: Resource, kinds: Sequence[Resource]) -> None:
         self.client = runtime.client
         self._owners = owners
-        # Everything that is made has the label, so that no more than that is watched.
+        # All created objects have the label, so only labelled objects are watched.
         self._informers: dict[Resource, Informer[Document]] = {
             kind: runtime.cache.informer(kind, labels=Label.CLUSTER_NAME) for kind in kinds
         }

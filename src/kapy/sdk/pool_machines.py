@@ -59,7 +59,7 @@ class PoolMachines:
         self._machines = runtime.cache.informer(Machine.RESOURCE)
         runtime.declare_write(resource, "create", "delete", "patch")
         runtime.declare_write(Machine.RESOURCE, "delete")
-        # Names that were asked for and are not seen yet, by pool: they may be there all the same.
+        # By pool: requested names that the cache does not contain yet; the objects may exist.
         self._reserved: dict[str, list[str]] = {}
 
     def wake(self, controller: Controller) -> None:
@@ -127,7 +127,7 @@ class PoolMachines:
                 continue
             if machine_of(item) is not None:
                 await self._delete(item)
-            else:  # nobody will make a Machine for it any more
+            else:  # core will not create a Machine for it any more
                 await self._delete_object(self._resource, item)
         left = len(self.of(context))
         if not left:
@@ -150,12 +150,12 @@ class PoolMachines:
         return None if key is None else self._machines.raw(key)
 
     def _new(self, context: MachinePoolContext[Any], name: str, special: Document) -> Document:
-        assert context.pool is not None  # nothing is made for nobody
+        assert context.pool is not None  # objects are only created for an existing pool
         labels = {
             Label.CLUSTER_NAME: context.cluster.name,
             Label.POOL_NAME: label_value(context.pool.metadata.name),
         }
-        # Until its Machine is there, which becomes its controller.
+        # Until its Machine exists, which becomes its controller.
         owner = encode(owner_reference(context.object))
         metadata = {
             **special.get("metadata", {}),

@@ -37,8 +37,8 @@ def plan(members: Sequence[Member], wanted: int) -> Plan:
     outdated = _by_deletion_order([member for member in members if not member.current])
     removal = current[: max(0, len(current) - wanted)]
     ready = sum(member.ready for member in current[len(removal) :])
-    # Outdated members that are not ready all go: they serve nobody. Of the ready ones, only those
-    # go that are not needed.
+    # All outdated members that are not ready are deleted, since they serve nothing. Ready ones are
+    # deleted only if they are not needed.
     removal += [member for member in outdated if not member.ready]
     serving = [member for member in outdated if member.ready]
     removal += serving[: max(0, ready + len(serving) - wanted)]

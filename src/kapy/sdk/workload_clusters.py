@@ -87,6 +87,6 @@ MAX_RESPONSE: Final = 64 << 20
 
 
 def _dial(kubeconfig: Kubeconfig) -> Transport:
-    from kapy.client.https import ApiTransport  # aiohttp: half of a small provider's start
+    from kapy.client.https import ApiTransport  # imports aiohttp: half of a small provider's start
 
     return ApiTransport(kubeconfig, max_bytes=MAX_RESPONSE)

@@ -61,7 +61,7 @@ async def judged(ask: Ask, catalog: Catalog) -> list[Finding]:
     result.append(await _finding("an unknown path is refused", "", _unknown_path(ask)))
     for handler in handlers:
         hook = catalog.get(handler.request_hook.api_version, handler.request_hook.hook)
-        assert hook is not None, handler  # discovery would not have been accepted
+        assert hook is not None, handler  # discovery accepts known hooks only
         result += [finding async for finding in _of_handler(ask, hook, handler)]
     return result
 

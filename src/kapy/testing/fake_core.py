@@ -46,7 +46,7 @@ class FakeCore:
         spec = {"clusterNetwork": {"pods": {"cidrBlocks": ["192.168.0.0/16"]}}, **spec}
         if infra is not None:
             spec["infrastructureRef"] = reference(infra)
-        elif not spec.keys() & {"infrastructureRef", "controlPlaneRef"}:  # one there must be
+        elif not spec.keys() & {"infrastructureRef", "controlPlaneRef"}:  # one must be set
             nobodys = {"apiGroup": _NOBODY, "kind": "NobodysCluster", "name": name}
             spec["infrastructureRef"] = nobodys
         document = self._new(Cluster.RESOURCE, name, {}, spec)

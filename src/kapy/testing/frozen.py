@@ -73,8 +73,8 @@ class Frozen(Interceptor):
 
     def __init__(self, transport: Transport) -> None:
         super().__init__(transport)
-        # By identity, with the original kept so that its identity stays its own: the server hands
-        # out the same document many times, and it would be a copy each time.
+        # By identity, and with the original, so that its `id` is not reused. The server hands out
+        # the same document many times, and each time would otherwise be a copy.
         self._frozen: dict[int, tuple[Document, Document]] = {}
 
     async def __call__(self, request: Request) -> Reply:

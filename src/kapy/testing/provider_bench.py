@@ -58,7 +58,7 @@ class ProviderBench(FakeCore):
             try:
                 yield
             except Exception as error:
-                failure = error  # to come out as it is, in no group
+                failure = error  # raised unchanged, not in an ExceptionGroup
             task.cancel()
         if failure is not None:
             raise failure

@@ -20,7 +20,7 @@ MIN_INTERVAL: Final = 1.0
 """Minimum seconds between two calls if only annotations have changed: extensions write annotations,
 too, and must not be called again and again because of their own writes."""
 
-_EARLY_SECONDS: Final = 0.001  # as much as a timer may be
+_EARLY_SECONDS: Final = 0.001  # the precision of timers
 K = TypeVar("K")
 V = TypeVar("V")
 

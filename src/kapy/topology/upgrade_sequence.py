@@ -52,7 +52,7 @@ async def _plan(
     if all(str(version) == str(wanted) for version in (has, oldest) if version):
         return
     if str(has) == str(wanted) and oldest and compare(oldest, wanted, build_tags=True) == DIFFERENT:
-        # Upstream cannot say which build is newer once the control plane has it, and stops here for
+        # Upstream cannot compare builds once the control plane has the newer one, and stops for
         # good. But workers only ever follow the control plane.
         plans, workers = UpgradePlans(()), [target]
     else:

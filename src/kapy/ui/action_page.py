@@ -65,7 +65,7 @@ async def do_action(context: PageContext, namespace: str, name: str) -> WebRespo
     if action.is_deletion:
         await client.delete(action.resource, action.key, uid=uid)
     else:
-        # A list in a patch is replaced: another change of it meanwhile must not be lost.
+        # A patch replaces a list: concurrent changes of it must not be lost.
         version = context.request.form.get("version", "")
         patch = action.patch_for(number)
         metadata = {**patch.get("metadata", {}), "uid": uid, "resourceVersion": version}

@@ -48,7 +48,7 @@ class Fleet:
         async with asyncio.TaskGroup() as group:
             for reflector in self._reflectors:
                 group.create_task(reflector.run())
-            await asyncio.Event().wait()  # also with no namespace at all
+            await asyncio.Event().wait()  # do not end if there is no namespace
 
     async def rows(self) -> list[ClusterRow]:
         """The rows as of now; the first call waits for the first list."""

@@ -36,7 +36,7 @@ class Subscription:
         self, version: Callable[[], Awaitable[object]] = _no_version, last: object = None
     ) -> None:
         self.changed = asyncio.Event()
-        self.changed.set()  # by what changed between the page and its stream
+        self.changed.set()  # the page may be outdated before its stream begins
         self.is_ended = False
         self._version = version
         self._last = last

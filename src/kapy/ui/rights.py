@@ -57,7 +57,7 @@ class Rights:
         known = self._answers.get(right)
         if known is not None and now - known[0] < REVIEW_LIFE:
             return known[1]
-        # Few roles name objects: one answer about all objects spares one about each of them.
+        # Few roles restrict names: one review for all objects replaces one for each.
         allowed = False
         if isinstance(right, Right) and right.name:
             allowed = await self.has(right._replace(name=""))

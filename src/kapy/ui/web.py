@@ -58,7 +58,7 @@ class WebRequest:
 
     def cookie(self, name: str) -> str:
         """Return a cookie, "" if it was not sent."""
-        # Other programs of this host set cookies, too, which SimpleCookie may refuse all together.
+        # Other programs of this host set cookies, too, for which SimpleCookie may refuse all.
         pairs = (part.partition("=") for part in self.headers.get("cookie", "").split(";"))
         return next((value.strip() for key, _, value in pairs if key.strip() == name), "")
 

@@ -30,7 +30,7 @@ from kapy.remote.cluster_cache import ClusterCache
 REFERENCES: Final[tuple[Path, ...]] = (("spec", "infrastructureRef"), ("spec", "controlPlaneRef"))
 CLUSTER_DEBOUNCE: Final = 0.15
 """Seconds to gather what is only summed up here, after others have summed it up already."""
-PER_WORKER: Final = 0.001  # seconds, of which summing up takes a hundredth
+PER_WORKER: Final = 0.001  # seconds; aggregating takes a hundredth of that
 MAX_DEBOUNCE: Final = 1.0
 
 

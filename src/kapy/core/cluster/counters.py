@@ -20,7 +20,7 @@ from kapy.contract.fields import Field, Version
 from kapy.contract.observed import Found
 from kapy.core.cluster.scope import ClusterScope, is_owned_by
 
-MAX_VERSIONS: Final = 32  # in the schema; a provider may report more
+MAX_VERSIONS: Final = 32  # limit in the schema; a provider may report more
 
 Scaled: TypeAlias = MachineDeployment | MachinePool | MachineSet
 

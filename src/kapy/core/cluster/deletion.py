@@ -113,7 +113,7 @@ async def _is_gone(
         case Absent():
             return True
         case Unreadable(error):
-            # The phase that read it has raised the error already.
+            # The phase that read the object has raised the error already.
             scope.set_deleting_condition(Reason.INTERNAL_ERROR, read_error_reason(error))
             return False
     document = observed.view.document

@@ -38,7 +38,7 @@ async def reconcile_kubeconfig(scope: ClusterScope) -> Result:
     try:
         await tools.client.create(SECRETS, secret)
     except AlreadyExists:
-        return DONE  # made by an attempt whose answer was lost, or by a person
+        return DONE  # created by an attempt whose response was lost, or by a user
     return DONE
 
 

@@ -18,7 +18,7 @@ from kapy.kube.meta import owner_reference
 
 V = TypeVar("V", bound=View)
 
-MAX_MESSAGE: Final = 10240  # of failureMessage, in the schema
+MAX_MESSAGE: Final = 10240  # limit of failureMessage in the schema
 
 
 async def get_owned(

@@ -87,7 +87,7 @@ def conditions(scope: ClusterScope) -> Iterator[Condition]:
         yield control_plane_initialized(scope)
     yield workers_available(scope)
     control_plane = aggregation_input(descendants.control_plane, descendants.groups)
-    # Machines of pools do not report all that is summed up here.
+    # Machines of MachinePools do not report everything that is aggregated here.
     machines = [machine for machine in descendants.workers if not is_of_pool(machine)]
     workers = aggregation_input(machines, descendants.groups)
     yield machines_ready(control_plane.representatives, ConditionType.CONTROL_PLANE_MACHINES_READY)

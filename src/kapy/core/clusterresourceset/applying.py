@@ -67,7 +67,7 @@ async def _apply_one(client: Client, kinds: Kinds, document: Document, strategy:
     try:
         resource = await kinds.of(document)
     except UnknownKind:
-        kinds = Kinds(client)  # an object before this one may have been its definition
+        kinds = Kinds(client)  # an earlier object may have been its CRD
         resource = await kinds.of(document)
     if resource.namespaced and not document["metadata"].get("namespace"):
         raise _NoNamespace("metadata.namespace is not set")

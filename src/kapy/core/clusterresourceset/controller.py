@@ -103,7 +103,7 @@ def _selects(resource_set: Document, cluster: Document) -> bool:
     try:
         selector = selector_of(resource_set["spec"].get("clusterSelector"))
     except InvalidSelector:
-        return False  # the set says so itself
+        return False  # the set itself reports that
     return not selector.everything and selector.selects(cluster)
 
 
@@ -123,6 +123,6 @@ def _labels(cluster: Document) -> object:
 
 def _content(source: Document) -> object:
     metadata = source["metadata"]
-    if "data" not in source:  # metadata is all that was read: any change may be one of the content
+    if "data" not in source:  # only metadata is cached, so any change may be one of the content
         return metadata["resourceVersion"]
     return source["data"], metadata.get("ownerReferences")

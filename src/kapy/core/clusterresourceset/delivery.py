@@ -114,7 +114,7 @@ async def _apply(
             raise BadManifest(source.problem)
         objects = await scope.tools.manifests.of(source.document, source.values, source.hash)
     except BadManifest as error:
-        # Only another state of the source helps, and that wakes us.
+        # Only a change of the source helps, and that enqueues the set.
         is_known = binding is not None and not binding.hash
         news = None if is_known else _binding(scope, source, hash_="", applied=False)
         return news, not_applied(str(error))
@@ -142,7 +142,7 @@ async def _apply_source(
         done = f"{progress.done} of {len(objects)} objects were put into cluster {cluster} so far"
         return not_applied(f"{done}: it is slow", goes_on=True)
     except (Unreachable, NotYet) as error:
-        return not_applied(str(error), error)  # and goes on from there
+        return not_applied(str(error), error)  # the next attempt continues from there
     except NotApplied as error:
         tools.progress.forget(state)
         return not_applied(str(error), error)

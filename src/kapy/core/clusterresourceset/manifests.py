@@ -96,7 +96,7 @@ class Manifests:
         run = self._parsed.get(hash_)
         if run is None:
             name, secret = f"{source['kind']} {Key.of(source)}", source["kind"] == "Secret"
-            # Megabytes of YAML take a while: not on the loop.
+            # Parsing megabytes of YAML takes long, so it runs in a thread.
             loop = asyncio.get_running_loop()
             run = await loop.run_in_executor(None, lambda: objects_of(values, name, secret=secret))
             self._parsed.put(hash_, run)

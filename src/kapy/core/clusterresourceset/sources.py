@@ -40,7 +40,7 @@ async def read_sources(scope: SetScope) -> Outcome | None:
     scope.sources = result
     if failed is None or missing is None:
         return failed
-    return replace(missing, retry=failed.retry)  # what was met last is told
+    return replace(missing, retry=failed.retry)  # the last error is reported
 
 
 async def _read(scope: SetScope, reference: ResourceRef) -> Document | None:

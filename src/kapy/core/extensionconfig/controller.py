@@ -28,7 +28,7 @@ def add_to(runtime: Runtime, caller: Caller) -> Controller:
     naming = partial(_configs_naming, configs)
 
     def follow_secrets(change: Change) -> None:
-        # Nobody's Secrets are read before an ExtensionConfig names one.
+        # Secrets are only watched once an ExtensionConfig names one.
         if change.new is not None and secret_of(change.new) is not None:
             controller.watch(runtime.cache.informer(SECRETS, metadata=True), naming)
 

@@ -149,7 +149,8 @@ async def _delete_node(scope: MachineScope) -> Result | None:
     except NotFound:
         return None
     except KapyError as error:
-        # A request that was not sent, as the cluster is slow and is left alone, is no attempt.
+        # A request that the throttle held back because the cluster is slow does not count as an
+        # attempt.
         deletion.tries += not isinstance(error, NotConnected)
         return _not_deleted(scope, deletion, error, connected=True)
     return None
@@ -174,7 +175,7 @@ def _not_deleted(
         until = requeue(after=left, because="the Node may stay behind")
     if isinstance(error, NotConnected):
         return until_reachable(scope, error).earlier_of(until)
-    # A timer, because the workload cluster does not tell when it will take the deletion.
+    # A timer, because no event shows when the workload cluster will accept the deletion.
     return requeue(after=RETRY, because=f"cannot delete the Node: {error}").earlier_of(until)
 
 

@@ -109,8 +109,8 @@ def until_reachable(scope: MachineScope, error: KapyError) -> Result:
     if not isinstance(error, NotConnected):
         raise error
     if not scope.tools.remote.health(scope.cluster_key).connected:
-        return DONE  # the connection is an event when it is back
-    # A timer, because a cluster that is slow does not tell when it has time for one more request.
+        return DONE  # the restored connection enqueues the Machine
+    # A timer, because no event shows when a slow cluster can handle another request.
     return requeue(after=RETRY, because=str(error))
 
 

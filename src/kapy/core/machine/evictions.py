@@ -67,10 +67,10 @@ async def _report_refusals(scope: MachineScope, progress: DrainProgress) -> Resu
     """Return when to retry refused evictions."""
     if not progress.refused:
         return DONE
-    with suppress(NotFound):  # a server without disruption budgets refuses for other reasons
+    with suppress(NotFound):  # a server without budgets refuses for other reasons
         (await scope.snapshot(BUDGETS)).watch()
-    # A timer, because a refused eviction is only ever allowed when it is asked for again;
-    # disruption budgets, the usual reason, are watched.
+    # A timer, because only a new attempt shows whether a refused eviction is now allowed.
+    # Disruption budgets, the usual reason, are watched.
     return requeue(after=RETRY_SECONDS, because="Pods refuse to be evicted")
 
 

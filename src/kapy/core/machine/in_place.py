@@ -42,7 +42,7 @@ async def reconcile_in_place(scope: MachineScope) -> Result:
         return DONE
     annotations = machine.metadata.annotations
     if Annotation.UPDATE_IN_PROGRESS not in annotations:
-        await _complete(scope)  # somebody else has ended it
+        await _complete(scope)  # another controller has ended it
         return DONE
     if not is_update_pending(annotations) or not _is_provisioned(scope):
         return DONE
@@ -101,7 +101,7 @@ async def _update(scope: MachineScope, updates: InPlaceUpdater, desired: Documen
         progress_memo.put(machine.key, about, progress)
     message = f"{IN_PROGRESS}: {progress.message}" if progress.message else IN_PROGRESS
     scope.updating = Reason.IN_PLACE_UPDATING, message
-    # A timer, because the extension itself said when to ask again, and nothing else tells.
+    # A timer, because the extension has requested this delay and sends no event.
     after = timedelta(seconds=progress.retry_after)
     return requeue(after=after, because="the extension is updating the Machine")
 
@@ -139,5 +139,5 @@ async def _unmark(scope: MachineScope, observed: Observed[View]) -> None:
     document = observed.view.document
     resource = await scope.tools.external.resource_of(document)
     patch = {"metadata": {"annotations": {Annotation.UPDATE_IN_PROGRESS: None}}}
-    with suppress(NotFound):  # gone meanwhile, and its mark with it
+    with suppress(NotFound):  # deleted, including its mark
         await scope.tools.client.patch(resource, Key.of(document), patch)

@@ -53,7 +53,7 @@ def _take_over(scope: MachineScope, infra: InfraMachine) -> None:
         return
     provider_id = infra.provider_id
     if not provider_id:
-        # Not (yet) said, which the provider may do after the rest.
+        # The provider may set it later.
         return
     _check_provider_id(scope, provider_id)
     if (addresses := infra.addresses) is not None:

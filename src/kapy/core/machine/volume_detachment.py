@@ -28,7 +28,7 @@ async def await_detachment(scope: MachineScope, node_name: str, started: str) ->
     InvalidRule, and the workload cluster's errors.
     """
     node = watched_nodes(scope).raw(Key("", node_name))
-    if node is None or is_unreachable(node):  # nobody is left who could detach anything
+    if node is None or is_unreachable(node):  # nothing could detach the volumes
         return None
     attachments = await _attachments(scope)
     on_node = names_on_node(node)

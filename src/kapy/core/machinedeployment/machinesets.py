@@ -123,7 +123,7 @@ async def _apply(
     try:
         after = await tools.client.apply(MachineSet.RESOURCE, intent, field_manager=MANAGER)
     except (Conflict, NotFound) as error:
-        if desired.deleting:  # gone meanwhile
+        if desired.deleting:  # deleted in between
             return
         _record_failure(scope, desired, before, error)
         raise
@@ -143,7 +143,7 @@ def _announce(scope: MachineDeploymentScope, desired: MachineSet, before: Docume
     was = before["spec"].get("replicas") or 0
     if was == count:
         return
-    if deployment.spec.paused:  # it is the MachineDeployment that was scaled, not a step
+    if deployment.spec.paused:  # the MachineDeployment was scaled: not a rollout step
         what = f"MachineSet {desired.key}"
     else:
         what = f"{'up' if count > was else 'down'} MachineSet {desired.metadata.name}"

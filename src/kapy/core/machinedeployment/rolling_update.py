@@ -42,8 +42,8 @@ def _shrink_old(rollout: Rollout) -> None:
         )
         for machine_set in everything
     )
-    # Unavailable Machines of the new set hold the rollout back: else a broken template would
-    # reach every Machine.
+    # Unavailable Machines of the new set stop the rollout: a broken template must not reach every
+    # Machine.
     not_yet = max(replicas(rollout.new) - available(rollout.new), 0)
     spare = max(sum(map(replicas, everything)) - pending - least - not_yet, 0)
     if not spare:

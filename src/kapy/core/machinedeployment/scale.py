@@ -43,7 +43,7 @@ def _distribute(deployment: MachineDeployment, active: list[MachineSet]) -> dict
     to_add = allowed - sum(map(replicas, active))
     if to_add == 0:
         return {}
-    # The largest first; of equal ones the newest grows first and the oldest shrinks first.
+    # The largest set first; of equal ones the newest grows first and the oldest shrinks first.
     active.sort(key=creation_time, reverse=to_add > 0)
     active.sort(key=replicas, reverse=True)
     added, sizes = 0, dict[str, int]()

@@ -59,7 +59,7 @@ class RemediationRequests:
         if self._existing_request(target) is not None:
             return _filed_marks(target), None
         if self.informer is None or self.template is None:
-            return self._without_template(), None  # its appearance wakes us
+            return self._without_template(), None  # its creation enqueues the health check
         request = clone_template(
             self.template,
             name=target.machine.metadata.name,

@@ -36,7 +36,7 @@ def decide(scope: HealthScope) -> tuple[Allowance, bool]:
     try:
         results = allowance(trigger, expected, healthy)
     except BadLimit as error:
-        # Nothing but another limit helps, and that wakes us.
+        # Only another limit helps, and that change enqueues the health check.
         results, reason, message = (
             Allowance(allowed=False, remediations=0),
             Reason.INTERNAL_ERROR,

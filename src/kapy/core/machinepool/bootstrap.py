@@ -31,7 +31,7 @@ async def reconcile_bootstrap(scope: MachinePoolScope) -> Result:
         case Unreadable(error):
             raise error
         case Absent():
-            pass  # it wakes the pool when it appears
+            pass  # its creation enqueues the pool
         case Found(config):
             try:
                 _take_over(scope, config)

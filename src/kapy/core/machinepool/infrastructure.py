@@ -60,7 +60,7 @@ def _take_over(scope: MachinePoolScope, infra: InfraMachinePool) -> None:
     if (replicas := infra.replicas) is not None:
         pool.status.replicas = replicas
     if not ids and pool.status.replicas:
-        return  # it has machines, and does not know them yet
+        return  # it has machines, but does not know their IDs yet
     if ids != pool.spec.provider_id_list:
         pool.spec.provider_id_list = ids
         legacy = scope.legacy

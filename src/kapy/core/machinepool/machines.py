@@ -72,7 +72,7 @@ async def reconcile_machines(scope: MachinePoolScope) -> Result:
         try:
             await _sync_machine(scope, document, known, before, settled)
         except KapyError as error:
-            failures.append(error)  # the others are not to blame
+            failures.append(error)  # an error of one Machine must not stop the others
     scope.tools.synced[scope.pool.key] = settled
     if failures:
         raise ExceptionGroup("failed to bring Machines in line with the pool", failures)
@@ -126,7 +126,7 @@ def _version(scope: MachinePoolScope, infra: Document, machine: Document | None)
     try:
         provider_id = InfraMachine(infra).provider_id
     except ContractError:
-        provider_id = None  # the Machine tells of it
+        provider_id = None  # the Machine has the provider ID
     if scope.nodes is not None and provider_id:
         for node in nodes_with(scope.nodes, provider_id):
             info = (node.get("status") or {}).get("nodeInfo") or {}

@@ -48,7 +48,7 @@ async def reconcile_nodes(scope: MachinePoolScope) -> Result:
     await _delete_retired(client, nodes, pool)
     result = [node for item in ids for node in nodes_with(nodes, item)]
     if ids and not result and not pool.status.node_refs:
-        return DONE  # none has come yet; each wakes the pool when it does
+        return DONE  # no Node exists yet; a new Node enqueues the pool
     _record_references(scope, result)
     for node in result:
         if patch := node_patch(node, pool):
@@ -127,7 +127,7 @@ def _count(scope: MachinePoolScope, nodes: Sequence[Document]) -> Result:
     legacy.unavailable_replicas = (pool.status.replicas or 0) - count.available
     if count.due is None:
         return DONE
-    # A timer, because nothing changes at the moment when a Node has been ready long enough.
+    # A timer, because no event marks the end of minReadySeconds.
     because = "a Node is not ready for spec.template.spec.minReadySeconds yet"
     return requeue(after=count.due - now, because=because)
 

@@ -48,7 +48,7 @@ async def create(scope: MachineSetScope, count: int, left_behind: Sequence[Clone
         _creation_failed(scope, V1Beta1Reason.PREFLIGHT_CHECK_FAILED, "; ".join(checks.failures))
         if checks.failure is not None:
             raise checks.failure
-        return DONE  # a change of the control plane wakes us
+        return DONE  # a change of the control plane enqueues the set
     templates = await _templates(scope)
     for name in _names(scope, count, left_behind):
         await _create_one(scope, name, templates)
@@ -127,7 +127,7 @@ async def _create_one(scope: MachineSetScope, name: str, templates: Templates) -
     try:
         await _make(scope, attempt, templates)
     except KapyError as error:
-        # Without the name, which is another one the next time: the condition stays as it is then.
+        # Without the name, which changes with each attempt: the condition stays the same.
         message = str(error).replace(name, f"{machine_set.metadata.name}-…")
         scope.blocked = [f"{attempt.kind} cannot be created: {message}"]
         _creation_failed(scope, attempt.reason, message)

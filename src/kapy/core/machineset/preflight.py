@@ -24,7 +24,7 @@ STABLE: Final = "ControlPlaneIsStable"
 KUBERNETES_SKEW: Final = "KubernetesVersionSkew"
 KUBEADM_SKEW: Final = "KubeadmVersionSkew"
 CONTROL_PLANE_SKEW: Final = "ControlPlaneVersionSkew"
-OLDEST: Final = 3  # minor versions that a kubelet may be behind
+OLDEST: Final = 3  # minor versions that a kubelet may be older
 
 
 class PreflightResult(NamedTuple):

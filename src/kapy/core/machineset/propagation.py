@@ -51,7 +51,7 @@ async def propagate(scope: MachineSetScope) -> Result:
         try:
             await _sync_machine(scope, machine)
         except KapyError as error:
-            failures.append(error)  # the others are not to blame
+            failures.append(error)  # an error of one Machine must not stop the others
         else:
             if (seen := await _synced_state(scope, machine)) is not None:
                 settled[uid] = seen
@@ -78,7 +78,7 @@ async def _synced_state(scope: MachineSetScope, machine: Machine) -> SyncedMachi
             kind = GroupKind(ref.api_group, ref.kind)
             resource = (await scope.tools.external.resolve(kind)).resource
         except KapyError:
-            return None  # it was told already
+            return None  # it was reported already
         key, informer = Key(scope.namespace, ref.name), scope.tools.cache.informer(resource)
         result = informer.raw(key)
         if result is None:
@@ -94,7 +94,7 @@ async def _sync_machine(scope: MachineSetScope, machine: Machine) -> None:
         return
     for ref in references(machine):
         await _propagate_to(scope, machine, ref)
-    # The Machine last: until then it tells what its clones were given before.
+    # The Machine last: until then it shows which metadata its clones have.
     document = scope.documents[machine.metadata.name]
     intent = update_machine(scope.machine_set, machine)
     if not scope.tools.applied.is_no_op(document, intent, MANAGER):
@@ -154,7 +154,8 @@ async def _propagate_to(
     intent = metadata_intent(scope.machine_set, document)
     document = await tools.client.apply(resource, intent, field_manager=METADATA_MANAGER)
     if outdated := _present_names(document, outdated):
-        # Names set at creation belong to the creating manager: the apply above leaves them.
+        # Names set at creation belong to the creating manager, which the apply above does not
+        # change.
         patch = {part: dict.fromkeys(names) for part, names in outdated.items()}
         await tools.client.patch(resource, Key.of(document), {"metadata": patch})
 

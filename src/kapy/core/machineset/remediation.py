@@ -43,7 +43,7 @@ async def remediate(scope: MachineSetScope) -> Result:
     marked = [item for item in present if is_to_be_remediated(item)]
     if not marked:
         return DONE
-    if not scope.is_current:  # they go anyway
+    if not scope.is_current:  # all its Machines will be replaced anyway
         await _report(scope, marked, Reason.CANNOT_BE_REMEDIATED, ROLLOUT_MESSAGE)
         return DONE
     now, later = _select(scope, marked)
@@ -64,8 +64,8 @@ async def _replace(scope: MachineSetScope, machines: Sequence[Machine]) -> Resul
         await _report(scope, machines, Reason.REMEDIATION_DEFERRED, message, waiting)
         if checks.failure is not None:
             raise checks.failure
-        return DONE  # a change of the control plane wakes us
-    # The condition first: a Machine in deletion is not looked at again, and would never get it.
+        return DONE  # a change of the control plane enqueues the set
+    # The condition first: this phase skips a Machine in deletion, which would never get it.
     done = v1beta1.true(LEGACY_MARK)
     await _report(scope, machines, Reason.MACHINE_DELETING, "Machine is deleting", done)
     failures: list[Exception] = []

@@ -68,7 +68,7 @@ def add_to(
         random=runtime.random,
         explain=explain,
     )
-    # Its flag has another name than the controller.
+    # Upstream's flag for it has another name than the controller.
     concurrency = runtime.options.concurrency.get("clustertopology", 50)
     controller = Controller(NAME, partial(reconcile, tools), concurrency=concurrency)
     controller.on_resync = partial(_forget, tools)

@@ -99,7 +99,7 @@ class _StateReader:
             )
             result[name] = state
             if deployment.deleting:
-                continue  # its templates may be gone already
+                continue  # its templates may be deleted already
             bootstrap, infrastructure = await self._owned_parts(
                 document, classes.get(name), self._blueprint.machine_deployments, is_template=True
             )
@@ -122,7 +122,7 @@ class _StateReader:
             pool = read(document, MachinePool)
             state = result[name] = MachinePoolState(pool)
             if pool.deleting:
-                continue  # what it is made of may be gone already
+                continue  # its objects may be deleted already
             bootstrap, infrastructure = await self._owned_parts(
                 document, classes.get(name), self._blueprint.machine_pools, is_template=False
             )

@@ -108,7 +108,7 @@ class _PlanBuilder:
             )
         )
         if self._upgrades.control_plane.pending:
-            return parts  # written now, it would roll its machines out twice
+            return parts  # written now, it would roll out its machines twice
         wanted = desired.object
         assert wanted is not None
         if desired.infrastructure_machine_template is not None:

@@ -95,7 +95,7 @@ class Planner:
         who = f"{current['kind']} {Key.of(current)}"
         try:
             wanted = await self._dry_run(resource, intent)
-            # As it is, with the defaults of today; whose its fields are, it says itself.
+            # Unchanged, with current defaults; its managed fields tell who owns its fields.
             there = await self._dry_run(resource, intent_of(current, current, unsaid))
         except ApiError as error:
             raise CannotReconcile(

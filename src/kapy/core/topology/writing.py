@@ -189,7 +189,7 @@ def _object_name(document: Document) -> str:
 
 def _event_text(planned: Planned, version: tuple[str, ...] | None) -> str:
     if planned.intent["kind"].endswith(SUFFIX):
-        return " (metadata changes)"  # with another spec it would be another template
+        return " (metadata changes)"  # a changed spec would create another template
     if version is None:
         return ""
     before, after = value_at(planned.current, version), value_at(planned.intent, version)

@@ -49,10 +49,10 @@ def add_crd_migration(
         return None
     definitions = runtime.cache.informer(CRDS, metadata=metadata)
     migrator = _Migrator(runtime.client, definitions, kinds, phases, runtime.clock)
-    # One object after another: a migration must not keep the API server from other work.
+    # One object at a time, so that a migration does not overload the API server.
     controller = Controller("crdmigrator", migrator.reconcile, concurrency=1)
     controller.watch(definitions, migrator.keys)
-    # Neither labels nor resyncs decide which CRDs are migrated: it is added without its objects.
+    # Neither label selectors nor resyncs apply to CRDs, so it is added without an informer.
     runtime.add(controller)
     if runtime.shards is not None:
         runtime.shards.share(controller, definitions)
@@ -82,8 +82,8 @@ class _Migrator:
         self._kinds = kinds
         self._phases = phases
         self._clock = clock
-        # Objects that need no second patch when the migration of others has failed, with the
-        # generation of their CRD.
+        # Objects that were patched already when the migration of others failed, with the generation
+        # of their CRD.
         self._rewritten: dict[str, tuple[int, set[Key]]] = {}
 
     def keys(self, change: Change) -> Iterable[Key]:
@@ -120,7 +120,7 @@ class _Migrator:
             served = served_versions(crd)
             errors = await clean_up(self._client, resource, objects, served, self._clock())
             _check(errors, f"failed to clean up managedFields of {resource.kind} objects")
-        # A CRD that has changed meanwhile has another generation, and is reconciled again.
+        # A change of the CRD in between changes its generation, so the CRD is reconciled again.
         patch = {"metadata": {"annotations": {OBSERVED: str(generation)}}}
         await self._client.patch(CRDS, Key.of(crd), patch)
         self._rewritten.pop(crd["metadata"]["name"], None)

@@ -25,7 +25,7 @@ def _zero() -> int:
     return 0
 
 
-# msgspec leaves out what is at its default, but for defaults that are made: those are written.
+# msgspec omits fields with their default, except those with a default factory.
 WRITTEN_SUCCESS: Final[Any] = field(default_factory=_success)
 WRITTEN_ZERO: Final[Any] = field(default_factory=_zero)
 

@@ -65,7 +65,7 @@ def _map_changes(node: MapType, old: Any, new: Any) -> Changes:
                 removed["f:" + name] = less
         elif (added := all_paths(members.get(name, others), value)) is not None:
             changed["f:" + name] = added
-    # Most writes remove nothing, which is told without making a set.
+    # Fast path: most writes remove nothing.
     for name in () if before.keys() <= after.keys() else before.keys() - after.keys():
         if (gone := all_paths(node.type_of(name), before[name])) is not None:
             removed["f:" + name] = gone
@@ -167,7 +167,7 @@ def all_paths(node: Type, value: Any) -> Fields | None:
         members, others = node.members, node.element or DEDUCED
         for name, inner in value.items():
             member = members.get(name, others)
-            if member.__class__ is Scalar:  # most are: each new object has a dozen
+            if member.__class__ is Scalar:  # fast path: most members of new objects are scalars
                 below["f:" + name] = LEAF
             elif (fields := all_paths(member, inner)) is not None:
                 below["f:" + name] = fields

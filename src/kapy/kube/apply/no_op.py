@@ -36,7 +36,7 @@ def is_no_op(live: Document, intent: Document, manager: str) -> bool:
         if key not in _IDENTITY and (value or f"f:{key}" in named)
     }
     for key in _MERGED:
-        # Those of others, who have some, stay: nothing of them is owned, and nothing applied.
+        # Labels and annotations of other managers stay, since none are owned and none are applied.
         if metadata.get(key) == {} and named.get(f"f:{key}") == {}:
             del metadata[key], named[f"f:{key}"]
     owned = {key: value for key, value in owned.items() if key != "f:metadata"}
@@ -71,7 +71,7 @@ def _matches(owned: Document, intended: Any, live: Any) -> bool:
 def _map_matches(owned: Document, intended: Document, live: Document) -> bool:
     fields = len(owned) - ("." in owned)
     if not fields:
-        return intended == live  # owned as a whole
+        return intended == live  # owned as one field
     if fields != len(intended):
         return False
     for key, value in intended.items():
@@ -84,7 +84,7 @@ def _map_matches(owned: Document, intended: Document, live: Document) -> bool:
 def _list_matches(owned: Document, intended: list[Any], live: list[Any]) -> bool:
     items = {key: below for key, below in owned.items() if key != "."}
     if not items:
-        return intended == live  # owned as a whole
+        return intended == live  # owned as one field
     if len(items) != len(intended):
         return False
     mine, theirs = _ListIndex(intended), _ListIndex(live)

@@ -79,7 +79,7 @@ class Tracker:
         """
         if self._unfit_status(new, write):
             return _bare(new)
-        # managedFields are of a type that no comparison looks into: they may stay in it.
+        # managedFields have an untracked type, so the comparison ignores them.
         before = live if live is not None else self._nothing(new)
         managers = self._managers_before(live, new["metadata"].get("managedFields"), write)
         if not managers and live is not None and live["metadata"].get("uid"):
@@ -142,7 +142,7 @@ class Tracker:
         before = _bare(live) if live is not None else self._nothing(applied)
         managers = entries.read(live["metadata"].get("managedFields") or ()) if live else {}
         if not types.typed and _foreign(managers, write.api_version):
-            check_live(types, before)  # what is written in one version alone was checked then
+            check_live(types, before)  # one version: checked when it was written
         if not managers and live is not None:
             first = replace(write, manager=_BEFORE_FIRST_APPLY)
             managers = self._managers_after_update(self._nothing(live), before, managers, first)

@@ -30,7 +30,7 @@ def type_error_text(node: Type, value: Any, *, repeated: bool = False) -> str:
     """Return one text with all type errors; "" if there are none. repeated: lists may contain an
     item twice.
     """
-    if fits(node, value, repeated=repeated):  # as nearly everything does
+    if fits(node, value, repeated=repeated):  # true for nearly all values
         return ""
     lines = list(
         limit_messages(

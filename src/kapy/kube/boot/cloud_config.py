@@ -129,7 +129,7 @@ def _commands(entries: list[Any], section: str) -> Iterator[RunCommand]:
             yield shell(_check_text(command, entry), entry)
         elif isinstance(command, list):
             words += len(command)
-            if words > _MAX_WORDS:  # which aliases can make of a short text
+            if words > _MAX_WORDS:  # aliases can expand a short text so far
                 raise BadBootData(f"{entry}: the commands have more than {_MAX_WORDS} words")
             argv = tuple(_check_text(_word(item, entry), entry) for item in command)
             if argv:
@@ -206,4 +206,4 @@ def _owner(text: str, entry: str) -> str:
     owner = text.strip() or "root:root"
     if not _OWNER.fullmatch(owner) or "\0" in owner:
         raise BadBootData(f"{entry}: owner must be USER or USER:GROUP")
-    return owner.removesuffix(":")  # for chown a colon alone means the user's own group
+    return owner.removesuffix(":")  # chown takes `user:` as the user with its login group

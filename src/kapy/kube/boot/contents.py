@@ -64,7 +64,7 @@ class ContentDecoder:
         name = encoding.strip().lower()
         if name in _BOTH_NAMES or name in _GZIP_NAMES:
             self._count(len(content), entry)
-            # Compressed data in a text is base64 in any case: YAML has no other text for it.
+            # Compressed data in a text must be base64: YAML cannot contain it otherwise.
             if isinstance(content, str) or name in _BOTH_NAMES:
                 content = _from_base64(content, entry)
             return self._count_content(self._decompress(content, entry), entry)

@@ -66,7 +66,7 @@ def disk_steps(config: Document) -> Iterator[RunCommand]:
 def user_steps(config: Document) -> Iterator[RunCommand]:
     """Yield the steps of `users`. Raises BadBootData."""
     for index, user in enumerate(_entries(config, "users")):
-        if user == "default":  # the user whom the system has already
+        if user == "default":  # the existing default user of the system
             continue
         yield _user(user, f"users[{index}]")
 
@@ -172,7 +172,7 @@ def _groups(user: Document, entry: str) -> list[str]:
 
 def _option(user: Document, field: str, entry: str) -> str:
     value = user.get(field)
-    if value is None or isinstance(value, bool):  # as cloud-init, which takes texts only
+    if value is None or isinstance(value, bool):  # cloud-init accepts texts only
         return ""
     if isinstance(value, int):
         return str(value)

@@ -72,7 +72,7 @@ def _regexp(text: Any, pattern: Any = "", *_: Any) -> int:
     try:
         return (len(text) // 10 + 1) * (len(pattern) // 4 + 1)
     except TypeError:
-        return 1  # no texts: the call itself says so
+        return 1  # not texts: the call itself reports that
 
 
 def _within(text: Any, part: Any) -> int:

@@ -53,7 +53,7 @@ def _read_with(read: Reading) -> Reading:
         try:
             return read(value)
         except (EvaluationError, ValueError):
-            return value  # the rule fails on its type, and says so
+            return value  # the rule fails because of the type and reports it
 
     return convert
 

@@ -95,7 +95,7 @@ def _integer(source: str, match: re.Match[str]) -> int:
         if number >= 2 * _MAX_INTEGER:
             raise CompileError("invalid uint literal", source, match.start())
         return UInt(number)
-    if number > _MAX_INTEGER:  # the largest one itself is fine after a minus
+    if number > _MAX_INTEGER:  # one more than the largest integer is valid after a minus sign
         raise CompileError("invalid int literal", source, match.start())
     return number
 

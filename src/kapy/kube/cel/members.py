@@ -63,7 +63,7 @@ def _member(compiler: Compiler, at: int, operand: Term, field: str) -> Term:
 
     def select_declared(frame: Frame) -> Any:
         value = select(frame)
-        if value is None:  # a null in an object with declared fields is none
+        if value is None:  # a null member of an object with declared fields counts as absent
             raise EvaluationError(f"no such key: {key}")
         return value if read is None else read(value)
 

@@ -117,7 +117,7 @@ class _Difference:
             removal = {text(item): item for item in before if text(item) not in wanted}
             return _Lists([], [removal[key] for key in sorted(removal)], after if removal else [])
         new = [item for item in after if text(item) not in there]
-        in_order = sorted(before, key=text)  # kubectl sorts what is there before it looks
+        in_order = sorted(before, key=text)  # kubectl sorts the existing items first
         return _Lists(new, [], [] if is_equal_json(in_order, after) else after)
 
     def _keyed_items(self, before: list[Any], after: list[Any], items: Field) -> _Lists:

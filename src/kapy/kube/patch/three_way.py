@@ -31,7 +31,7 @@ def _additions(current: Object, modified: Object) -> Document:
             if inner:
                 patch[name] = inner
         elif isinstance(value, dict) and isinstance(before, dict):
-            continue  # an empty object changes nothing of one that is there
+            continue  # an empty object does not change an existing one
         elif value is not None:
             patch[name] = _without_nulls(value)
     return patch

@@ -319,7 +319,7 @@ class _Reader:
             raise InvalidSyntax("invalid repeat count", text[start:end])
         piece.height += 1
         self._check_bound(piece)
-        if piece.end:  # repeated already, with flags in between, which RE2 must not see as `**`
+        if piece.end:  # a second repetition with flags in between, which RE2 must not read as `**`
             flags = [item for item in self._out[piece.start : piece.end] if _is_flags(item)]
             self._out[piece.start] = f"(?:{self._out[piece.start]}"
             self._out[piece.end - 1] += f"){''.join(flags)}"

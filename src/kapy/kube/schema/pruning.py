@@ -70,7 +70,7 @@ class Pruning:
         result: Document | None = None
         for name, inner in value.items():
             if inner.__class__ is str and name in properties:
-                continue  # most members
+                continue  # most members are scalars
             if known.get(name, ABSENT) is inner:
                 continue
             child = node.child(name) if node is not None else None

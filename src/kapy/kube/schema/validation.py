@@ -55,7 +55,7 @@ def validate_changed(node: Node, value: Any, old: Any, path: Path, errors: Error
         _validate_null(node, path, errors)
         return
     if type(value) is int and not -_LONG <= value < _LONG:
-        value = float(value)  # as Go holds it
+        value = float(value)  # Go stores it as a float
     if _NAMES.get(value.__class__) not in node.types:
         _validate_type(node, value, path, errors)
     if node.junctors is not None:
@@ -71,7 +71,7 @@ def _validate_null(node: Node, path: Path, errors: Errors) -> None:
     if node.types and not node.nullable:
         errors.append(_type_error(path, ",".join(node.types), "null"))
     if node.limits.enum is not None:
-        # Go finds no null in an enum, not even the one that is there.
+        # Go matches no null with an enum, even if the enum contains it.
         errors.append(_enum_error(node.limits.enum, None, path))
 
 
@@ -95,7 +95,7 @@ def _validate_type(node: Node, value: Any, path: Path, errors: Errors) -> None:
         return
     fits = kind in _NUMBERS and _is_number_of(kind, value, types)
     if form and kind not in ("string", "array"):
-        # Go compares the format with the one of its own number, whatever the type is.
+        # Go compares the format with that of its own number type, whatever the schema's type is.
         native = {"integer": "int64", "number": "float64"}.get(kind, "")
         if not fits and native != form:
             errors.append(_type_error(path, form, native))
@@ -120,7 +120,7 @@ def _is_whole(value: float) -> bool:
 
 def _validate_enum(enum: list[Any], value: Any, path: Path, errors: Errors) -> None:
     if isinstance(value, float) and math.isfinite(value) and int(value) in enum:
-        return  # Go makes a whole number of it, as those of the enum are
+        return  # Go converts it to an integer, like those in the enum
     if not any(is_equal_json(value, item) for item in enum):
         errors.append(_enum_error(enum, value, path))
 
@@ -221,7 +221,7 @@ def _validate_range(subject: str, form: str, value: float, path: Path, errors: E
 
 def _is_multiple(value: float, factor: float) -> bool:
     if factor <= 0:
-        return False  # a real server refuses every value, too
+        return False  # kube-apiserver refuses every value, too
     if isinstance(value, int) and float(factor).is_integer():
         return value % int(factor) == 0
     quotient = value * (1 / factor) if factor < 1 else value / factor
@@ -305,7 +305,7 @@ def _validate_object(node: Node, value: Document, old: Any, path: Path, errors: 
         child = properties.get(name) or additional
         if child is None:
             continue
-        # Most members are texts of any content, which are judged without a call.
+        # Fast path: most members are unrestricted texts.
         if inner.__class__ is str and child.min_length <= len(inner) <= child.max_length:
             continue
         if child.plain is not None and child.plain(inner):

@@ -145,7 +145,7 @@ class Containers:
                 write_used(self._agent, Used(self.engine.address, 0))
             return None
         result = await _patiently(lambda: self._network.server(self.engine), report)
-        if not self._used:  # a plane was in this folder before, which somebody has deleted
+        if not self._used:  # a deleted plane used this folder before
             self._used = True
             self._untidy.set()
         return result
@@ -192,7 +192,7 @@ class Containers:
             except StartFailed as error:
                 _say(error.reason, str(error))
                 self._untidy.set()
-                # A timer: an engine that refuses a removal does not tell when it does it.
+                # A timer: no event shows when an engine will accept the removal.
                 await asyncio.sleep(LATER)
 
     def tidy_soon(self) -> None:
@@ -297,7 +297,7 @@ class Containers:
             except EngineError as error:
                 if not _is_taken(error):
                     raise
-            # A timer: an engine does not tell when an address is free again.
+            # A timer: an engine sends no event when an address becomes free.
             await asyncio.sleep(AGAIN)
         raise StartFailed(
             f"the address {config.address} of the Pod is used by a container that is not this "
@@ -351,14 +351,14 @@ async def _patiently(work: Callable[[], Awaitable[T]], report: Report) -> T:
             return await work()
         except EngineUnreachable as error:
             report(UNREACHABLE, str(error))
-        except NameInUse as error:  # a request whose answer was lost has made it
+        except NameInUse as error:  # an earlier request, whose response was lost, has created it
             report("ContainerCreating", str(error))
         except DiskFull as error:
             report("DiskFull", str(error))
             await asyncio.sleep(LATER)
         except EngineError as error:
             raise StartFailed(str(error), "CreateContainerError") from None
-        # A timer: neither an engine that is away nor a full disk tells when that is over.
+        # A timer: no event shows that an engine is available or a disk has space again.
         await asyncio.sleep(AGAIN)
 
 

@@ -94,7 +94,7 @@ class Binding:
             fcntl.ioctl(self._listener, _RECEIVE, call)
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.EINTR, errno.EAGAIN):
-                self.close()  # no process of the program is left
+                self.close()  # no process of the program remains
             return
         number, thread, _, _, _, _, handle, address, length, *_ = _CALL.unpack(call)
         try:
@@ -128,7 +128,7 @@ class Binding:
         if socket_.family == socket.AF_INET6 and socket_.getsockopt(
             socket.IPPROTO_IPV6, socket.IPV6_V6ONLY
         ):
-            return failed, 0  # the plane reaches programs by IPv4
+            return failed, 0  # the plane reaches programs over IPv4
         host = LOOPBACK if socket_.family == socket.AF_INET else f"::ffff:{LOOPBACK}"
         port = self._free(wanted)
         try:

@@ -135,7 +135,7 @@ def _filter_call(seccomp: int, number: int, architecture: int) -> int:
         (0x15, 0, 3, architecture),
         (0x20, 0, 0, 0),  # load the number of the call
         (0x15, 0, 1, number),
-        (0x06, 0, 0, 0x7FC00000),  # tell who listens
+        (0x06, 0, 0, 0x7FC00000),  # notify the listener
         (0x06, 0, 0, 0x7FFF0000),  # allow
     )
     code = b"".join(struct.pack("HBBI", *item) for item in steps)

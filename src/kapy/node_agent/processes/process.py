@@ -75,7 +75,7 @@ class LocalProcess:
             self.record = replace(self.record, ports={**self.record.ports, **told})
             try:
                 records.write(self._folder, self.record)
-            except OSError as error:  # known here, until this plane ends
+            except OSError as error:  # the record stays in memory until this plane ends
                 _log.warning("the ports of %s are not recorded: %s", self.identity, error)
 
     @property
@@ -165,7 +165,7 @@ class LocalProcess:
         now = stamp_of(self.record.program)
         before, self._seen = self._seen, now
         if not now or now == self.record.stamp or now != before:
-            return ""  # a file that changed is waited for until it stays as it is
+            return ""  # the file has changed: wait until it stays the same
         return f"its program {self.record.program} has changed"
 
 
@@ -191,7 +191,7 @@ async def _wait_until_gone(record: Record) -> None:
         with suppress(OSError):
             await _readable(os.pidfd_open(record.pid))
     while record.is_alive:  # noqa: ASYNC110
-        # A timer: without a file descriptor of the process nothing tells of its end.
+        # A timer: without a file descriptor of the process there is no event for its end.
         await asyncio.sleep(_STEP)
 
 

@@ -151,7 +151,7 @@ class ProcessRuntime:
         plan = await self._plan(config, command, program, None)
         if not self._binds:
             _check_ports(config, plan, program)
-        process: list[LocalProcess] = []  # it may bind before it is known here
+        process: list[LocalProcess] = []  # the program may bind before the process is known here
 
         def move_ports(ports: Mapping[int, int]) -> None:
             for item in process:
@@ -172,7 +172,7 @@ class ProcessRuntime:
                 stderr=STDOUT,
                 cwd=plan.directory,
                 env=plan.environment,
-                start_new_session=True,  # Ctrl-C is for the plane, which ends it
+                start_new_session=True,  # Ctrl-C is for the plane, which stops it
                 pass_fds=[] if binding is None else [handed],
             )
         except BaseException as error:
@@ -270,7 +270,7 @@ class ProcessRuntime:
             scratch = config.folder / _SCRATCH
             prefix = [*_LAUNCH, *([BINDS] if self._binds else ()), str(scratch)]
             for mount in config.mounts:
-                if not config.folder.is_relative_to(mount.path):  # else it would hide itself
+                if not config.folder.is_relative_to(mount.path):  # else the mount would hide it
                     prefix += [str(mount.source), mount.path]
             prefix.append("--")
         else:

@@ -73,7 +73,7 @@ class Host:
         while True:
             with suppress(EngineError):
                 await self.engine.follow(CLUSTER_LABEL, value)
-            # A timer, because an engine that is away does not tell when it is back.
+            # A timer, because no event shows that an engine is available again.
             await asyncio.sleep(FOLLOW_AGAIN)
             value(None)
 
@@ -142,7 +142,7 @@ class Host:
     async def _surroundings(self) -> Surroundings:
         network = await self.engine.network(NETWORK)
         if network is None:
-            with suppress(NameInUse):  # another machine was quicker
+            with suppress(NameInUse):  # another machine has just created it
                 await self.engine.create_network(NETWORK, ensured_network())
             network = await self.engine.network(NETWORK)
         return Surroundings(

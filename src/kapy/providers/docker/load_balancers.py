@@ -157,7 +157,7 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
             name = load_balancer_container(cluster.name)
             container = await self._existing(name, cluster)
             if container is None:
-                return  # it is made, or has gone, with the cluster's infrastructure
+                return  # the cluster's infrastructure creates and deletes it
             text = (await self._text(cluster, without)).encode()
             digest = hashlib.sha256(text).digest()
             if self._written.get(container.id) == digest:

@@ -61,7 +61,7 @@ class MachineBoot:
                 self._workload.trigger_probe(context.cluster)
             return told.BOOTSTRAPPED
         if isinstance(task.error, EngineUnreachable):
-            # As after a restart of this program: what has not begun is begun anew.
+            # As after a restart of this program, operations that have not begun start again.
             self._tasks.forget(context.uid, BOOTSTRAP)
             return told.not_bootstrapped(Reason.NOT_READY, str(task))
         if isinstance(task.error, BootFailed):

@@ -120,7 +120,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
             return await self._start(context, name, container)
         except KapyError as error:
             if context.object.spec.provider_id or isinstance(error, (ApiError, NotYet)):
-                raise  # of one that was there, nobody knows how it is
+                raise  # the state of an existing container is unknown
             missing = told.container_missing(Reason.NOT_PROVISIONED, str(error))
             return Waiting(
                 message=str(error), requeue_after=RETRY, conditions=told.complete(missing)
@@ -133,7 +133,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
             if await self._host.found(name, context.cluster) is not None:
                 await self._host.engine.remove(name)
         except BelongsToAnother:
-            pass  # then this machine never had a container
+            pass  # this machine never had a container
         return Released()
 
     # Until it is provisioned
@@ -145,7 +145,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
             image = node_image(context.version, machine_spec(context.object).custom_image)
             if (waiting := await self._pull(context, image)) is not None:
                 return waiting
-            if container is not None:  # it was not started, or has ended: upstream begins anew
+            if container is not None:  # it was never started or has ended: start again, as upstream
                 await self._host.engine.remove(name)
             container = await self._host.make(self._wanted_container(context, name, image))
         known = [told.CONTAINER_PROVISIONED]
@@ -257,18 +257,18 @@ class ContainerMachines(InfraMachineProvider[Any]):
         if cluster.spec.control_plane_ref is not None and not conditions.is_true(
             cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED
         ):
-            return  # a change of the Cluster brings us back
+            return  # a change of the Cluster enqueues the machine
         try:
             nodes = self._workload.watch(self.controller, context.cluster, NODES, self.of_node)
             client = self._workload.client(context.cluster)
         except NotConnected:
-            return  # the connection wakes the machine
+            return  # the connection enqueues the machine
         node = nodes.raw(Key("", name))
         if node is None:
             return
         addresses = self._addresses(context, name, container)
         main, status = node_patches(node, provider_id(name), addresses)
-        if status is not None:  # the taint goes last: it says that this is still to be done
+        if status is not None:  # the taint last: it marks this step as unfinished
             await client.patch(NODES, Key("", name), status, subresource="status")
             if main is not None:
                 main["metadata"].pop("resourceVersion", None)

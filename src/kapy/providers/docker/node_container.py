@@ -170,7 +170,7 @@ async def _told_of_systemd(engine: Engine, container: str) -> None:
     except EngineUnreachable:
         raise
     except EngineError:
-        return  # its logs go where the engine cannot read them
+        return  # the engine cannot read its logs
 
 
 async def _until(engine: Engine, container: str, script: str) -> None:

@@ -171,6 +171,6 @@ async def _work(task: Task, operations: Sequence[Operation], seconds: float) -> 
                 await operation.run(task)
     except TimeoutError:
         error = OutOfTime(f"it did not end within {seconds:g} s")
-    except Exception as result:  # read by the machine's reconcile, which tells it
+    except Exception as result:  # the machine's reconcile reads and reports it
         error = result
     task.end(error)

@@ -136,7 +136,7 @@ class InMemoryClusters:
         if self._front is not None:
             try:
                 self._front.admit(endpoint)
-            except OSError:  # in process it is reached all the same
+            except OSError:  # in-process clients can reach it nevertheless
                 self._front.admit_later(endpoint)
         return value
 

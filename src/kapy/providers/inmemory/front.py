@@ -37,7 +37,7 @@ from kapy.sdk import Endpoint
 log = logging.getLogger(__name__)
 
 REMEMBERED: Final = 64
-RETRY: Final = 0.1  # seconds; a try costs next to nothing, and somebody waits
+RETRY: Final = 0.1  # seconds; a retry is cheap, and a user may be waiting
 LONGEST_RETRY: Final = 2.0
 TRIES: Final = 32
 """Addresses that are tried at a time."""
@@ -156,8 +156,8 @@ class Front:
             await self._was_refused.wait()
             pause = RETRY
             while self._refused:
-                # Nothing tells when another process, such as the plane that a cluster was moved
-                # from, gives an address up.
+                # No event shows that another process, such as the plane that a cluster was moved
+                # from, releases an address.
                 await asyncio.sleep(pause)
                 pause = RETRY if self._was_refused.is_set() else min(2 * pause, LONGEST_RETRY)
                 self._was_refused.clear()

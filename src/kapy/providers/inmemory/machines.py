@@ -81,7 +81,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             reason = Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY
             result = not_started(reason, control_plane=context.control_plane)
             if _since(context, ConditionType.VM_PROVISIONED) is not None:
-                # The program was started again: the cluster of a machine that runs comes back.
+                # After a restart of the program, recreate the cluster of a running machine.
                 result = [
                     context.last_conditions.get(condition.type, condition) for condition in result
                 ]
@@ -166,7 +166,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             return
         patch: Document = {"metadata": {"annotations": {BOOTSTRAPPED: ""}}}
         client = self._runtime.client
-        # Others write its conditions at the same time.
+        # Other controllers write its conditions at the same time.
         async with client.turns.of(Machine.RESOURCE, machine.key):
             await client.patch(Machine.RESOURCE, machine.key, patch)
 

@@ -29,12 +29,12 @@ def listening_socket(address: Endpoint) -> socket.socket:
     sock = _tcp_socket()
     try:
         if address.host == ANY and hasattr(socket, "SO_BINDTODEVICE"):
-            # Connections from outside do not even begin. An old kernel lets only root do so: then
-            # they end where the local address is looked at.
+            # Connections from other machines are refused by the kernel. An old kernel allows this
+            # option to root only; then they are closed after a check of the local address.
             with contextlib.suppress(PermissionError):
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo\0")
         sock.bind(address)
-        # Not before: two planes must not have all addresses of a port at the same time.
+        # Not earlier: two planes must not listen on all addresses of a port at the same time.
         _share_port(sock)
         sock.listen(BACKLOG)
     except OSError:

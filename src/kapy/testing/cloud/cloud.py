@@ -131,7 +131,7 @@ class Cloud:
         server.state = "running"
         begun = self._begun[place.name]
         if not boot.begins:
-            await begun.wait()  # kubeadm join tries until somebody answers
+            await begun.wait()  # kubeadm join retries until the API server answers
         workload = self._fleet.get(Key("", place.name))
         if workload is None or place.servers.get(server.name) is not server:
             return  # deleted meanwhile

@@ -60,7 +60,7 @@ async def cleanup_on_exit(session: Session, context: RunContext) -> AsyncIterato
             if left:
                 context.report_progress(f"Objects remain ({len(left)}): they are deleted now")
                 left = await _delete_with_provider(session, left)
-        finally:  # also when nobody wants to wait for that
+        finally:  # also if the user interrupts the wait
             embedded = session.environment.embedded
             context.leftovers += [_remainder(item, embedded=embedded) for item in left]
 
@@ -134,7 +134,7 @@ async def _is_gone(session: Session, value: RemainingObject) -> bool:
             await session.watch_log.watch(value.resource)
             while await _is_there(session, value):
                 if session.watch_log.latest(value.resource, value.key) is None:
-                    # A timer: the object is younger than what our watch knows.
+                    # A timer: the cached state is older than the object.
                     await asyncio.sleep(_STEP)
                 else:
                     within = session.timeouts.within
@@ -175,7 +175,7 @@ async def _of(
     """
     result: list[RemainingObject] = []
     for resource in resources:
-        with suppress(KapyError):  # it may not be installed, or the server be away
+        with suppress(KapyError):  # the kind may not be installed, or the server not available
             only = next(iter(namespaces)) if len(namespaces) == 1 else ""
             within = only if resource.namespaced else ""
             listed = await session.client.list(resource, within)

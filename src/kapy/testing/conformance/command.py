@@ -85,7 +85,7 @@ def _flags(limits: Limits) -> list[str]:
 
 
 def _write_kubeconfig(path: Path, environment: Environment) -> None:
-    assert environment.access is not None  # programs run on grounds that listen
+    assert environment.access is not None  # programs need an environment that listens
     text = yaml.dump_all([with_context({}, "conformance", environment.access)])
     path.touch(mode=0o600)
     path.write_text(text)
@@ -101,7 +101,7 @@ async def _cancel_on_exit(process: ChildProcess, folder: Path) -> AsyncIterator[
             try:
                 yield
             except Exception as error:
-                failure = error  # to come out as it is, in no group
+                failure = error  # raised unchanged, not in an ExceptionGroup
             watching.cancel()
     except* SubjectError as group_:
         raise group_.exceptions[0] from None

@@ -108,7 +108,7 @@ async def embedded(
     try:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(run_services(server=server.run))
-            await asyncio.sleep(0)  # the server makes its namespaces in its first step
+            await asyncio.sleep(0)  # the server creates its namespaces in its first step
             await _install(client, provider, light=light)
             user = _user(provider)
             environment = Environment(

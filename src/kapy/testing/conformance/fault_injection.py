@@ -50,14 +50,15 @@ class FaultInjector:
         self._random = Random(seed)
         self._network = network
         self._faults = Faults(self._forward, CALM, seed=seed)
-        self._left = 0  # writes until the next crash, 0: there is none to come
+        self._left = 0  # writes until the next crash, 0 if none is planned
         self._crashes = 0
         self.crash = asyncio.Event()
         server.handler = self
 
     def start_faults(self) -> None:
         """Start injecting faults."""
-        # A stream that breaks looks like an error of ours over the network: there it ends.
+        # Over the network, an error in a stream looks like one of the client: end the stream
+        # instead.
         over_network = replace(RATES, watch_breaks=0.0, watch_expires=0.05)
         self._faults.rates = over_network if self._network else RATES
         self._crashes = _CRASHES
@@ -93,9 +94,9 @@ class FaultInjector:
             self._left -= 1
             if not self._left:
                 self.crash.set()
-                if self._network:  # it is killed before it reads an answer, or soon after
+                if self._network:  # the process is killed before it reads the answer
                     raise Unreachable("the provider was killed")
-                await asyncio.get_running_loop().create_future()  # until it is cancelled
+                await asyncio.get_running_loop().create_future()  # wait for the cancellation
         return reply
 
     async def run_with_restarts(
@@ -113,7 +114,7 @@ class FaultInjector:
                 deaths += 1
                 if deaths > _DEATHS:
                     raise
-                # A timer, as that of whoever restarts programs that end.
+                # A timer, like that of a supervisor that restarts programs.
                 await asyncio.sleep(_AGAIN_AFTER)
             else:
                 self.crash.clear()

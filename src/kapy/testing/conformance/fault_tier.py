@@ -111,7 +111,7 @@ class FaultComparison:
         run, began = self.run, asyncio.Event()
         provider, network = run.provider, run.provider.launcher.network
         async with embedded(provider, clock=run.clock, light=run.light) as environment:
-            assert environment.server is not None  # it is ours
+            assert environment.server is not None  # the kit's own server
             injector = FaultInjector(environment.server, seed or 0, network=network)
 
             async def living() -> None:

@@ -82,7 +82,7 @@ async def _refuse_core(environment: Environment, timeouts: Timeouts) -> None:
     await environment.create_namespace(namespace)
     core = FakeCore(environment.client, namespace, lambda _: Cluster.RESOURCE)
     await core.cluster(name)
-    # A timer: nothing tells that nobody is there.
+    # A timer: the absence of core sends no event.
     await asyncio.sleep(timeouts.quiet)
     result = await environment.client.get(Cluster.RESOURCE, Key(namespace, name))
     if result["metadata"].get("finalizers") or result.get("status"):
@@ -103,7 +103,7 @@ async def _delete_namespaces(environment: Environment, timeouts: Timeouts) -> li
                 with suppress(KapyError):
                     await _remove_machine_finalizers(environment, namespace)
                     await environment.client.delete(NAMESPACES, Key("", namespace))
-            # A timer: what holds a namespace up is no object of ours.
+            # A timer: the objects that hold a namespace are unknown.
             while left := [item for item in left if await _is_there(environment, item)]:  # noqa: ASYNC110
                 await asyncio.sleep(_STEP)
     return [_remainder(item) for item in left]

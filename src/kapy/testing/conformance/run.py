@@ -189,7 +189,7 @@ async def _run_check(
     """Run a check in a namespace of its own and record its findings or its error."""
     try:
         async with asyncio.timeout(session.timeouts.check):
-            # Clouds may name things after clusters: each check has a Cluster of another name.
+            # Clouds may name resources after the Cluster, so each check has another Cluster name.
             cluster = f"{CLUSTER}{name.removeprefix(session.environment.prefix)}"
             fixture = await session.fixture(kind, name, cluster)
             result = [finding async for finding in check.run(fixture)]
@@ -202,7 +202,7 @@ async def _run_check(
     except KapyError as error:
         results.not_run[check.rule] = f"{kind.resource.kind}: {error}"
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        # Objects of providers may look like nothing that anybody has thought of.
+        # Providers may write objects of any shape.
         text = f"{type(error).__name__}: {error}"
         results.not_run[check.rule] = (
             f"{kind.resource.kind}: something has an unexpected form: {text}"

@@ -58,7 +58,7 @@ def end_state(world: World) -> EndState:
     for kind, resource in world.resources.items():
         for document in world.documents(resource):
             if kind == "MachineSet" and not document["spec"].get("replicas"):
-                continue  # old ones are history
+                continue  # old MachineSets are history
             content = msgspec.json.encode(_plain(document, dropped), order="sorted").decode()
             found[f"{kind} {content}"] += 1
     return found

@@ -113,7 +113,7 @@ class Forks:
             os.close(writer)
             self._children[reader] = _Child(pid, time.monotonic(), fault)
             return False
-        # asyncio takes the loop of a forked process for that of the other one.
+        # asyncio takes the parent's running loop for one of this process.
         asyncio._set_running_loop(loop)
         os.close(reader)
         for other in self._children:

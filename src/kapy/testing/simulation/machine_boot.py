@@ -57,7 +57,7 @@ class MachineBoot:
         self._world = world
         self._cluster = provider.cluster.resource
         self._machine = provider.machine.resource
-        self._booted: dict[str, str] = {}  # by name of the machine's object, its uid
+        self._booted: dict[str, str] = {}  # by name of the object, its uid
 
     def follow(self) -> None:
         """Begin to follow the writes of the management cluster."""
@@ -112,7 +112,7 @@ class MachineBoot:
             if workload is not None and (boot.begins or workload.answers):
                 self._start(workload, host, boot)
                 return
-            await asyncio.sleep(_JOIN_AGAIN)  # kubeadm join tries until somebody answers
+            await asyncio.sleep(_JOIN_AGAIN)  # kubeadm join retries until the API server answers
 
     def _boot_data(self, document: Document) -> tuple[Document, bytes]:
         """Return the Machine and the boot data of a machine."""

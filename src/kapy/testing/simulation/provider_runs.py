@@ -62,7 +62,7 @@ def _failures(scenario: Scenario, seed: int) -> Iterator[Broken]:
         for violation in verdict.violations:
             text = f"scenario {scenario.name}, seed {seed}, {faults}: {violation}"
             yield _rule_of(scenario, violation), _finding(scenario, text, command)
-        return  # one failing run of a seed is told
+        return  # one failing run per seed is reported
 
 
 def _verdicts(

@@ -69,7 +69,7 @@ def template_of(
             "ownerReferences": [encode(owner_reference(cluster))],
         },
     }
-    if "spec" in template:  # a template may say nothing at all
+    if "spec" in template:  # a template may have no spec
         result["spec"] = template["spec"]
     return result
 

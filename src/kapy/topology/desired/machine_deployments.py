@@ -44,7 +44,7 @@ def machine_deployments(inputs: Inputs) -> dict[str, MachineDeploymentState]:
     """
     deployments = {}
     for topology in inputs.blueprint.topology.workers.machine_deployments:
-        # upstream's sentence, with its slip
+        # upstream's text, including its mistake
         with name_failed_step(f'compute MachineDepoyment for topology "{topology.name}"'):
             deployments[topology.name] = _state(inputs, topology)
     return deployments

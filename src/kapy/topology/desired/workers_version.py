@@ -41,7 +41,8 @@ def workers_version(
     control_plane = inputs.upgrades.control_plane
     if current is None:
         if is_held or not control_plane.is_stable:
-            # Machines could not join while a load balancer still counts on ones that go.
+            # Machines could not join while the load balancer still uses API servers that are being
+            # removed.
             upgrade.pending_create.add(topology.name)
         return target
     has, name = current.spec.template.spec.version, current.metadata.name

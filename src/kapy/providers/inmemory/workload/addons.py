@@ -28,7 +28,7 @@ _COREDNS: Final = {
 }
 _COREDNS_OLDEST: Final = "v1.10.1"
 
-# An API server's defaults: a template that lacks them would be another one after the first write.
+# With the API server's defaults, so that the first write does not change the template.
 _OF_CONTAINERS: Final[Document] = {
     "imagePullPolicy": "IfNotPresent",
     "resources": {},

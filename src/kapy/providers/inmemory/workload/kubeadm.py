@@ -131,7 +131,7 @@ def cluster_configuration(bootstrap_data: bytes) -> str | None:
         ((file,),) = (load(entry),)
         return _of_kind(str(file["content"]), "ClusterConfiguration")
     except (YamlError, TypeError, ValueError, KeyError):
-        return None  # data of another form; what it holds is its machine's business
+        return None  # data of another format is not parsed
 
 
 def _of_kind(text: str, kind: str) -> str | None:

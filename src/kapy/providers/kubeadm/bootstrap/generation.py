@@ -110,7 +110,7 @@ async def _ignition(scope: Scope, setup: MachineSetup, *configuration: str) -> s
     try:
         return await ignition.user_data(setup, additions, *configuration)
     except (ignition.CannotRender, ignition.CannotTranslate) as error:
-        # The conditions are upstream's, which do not say why.
+        # The conditions are upstream's, which do not give the reason.
         recorder = scope.dependencies.runtime.events.for_component("kubeadmconfig-controller")
         recorder.warning(scope.config, "BootstrapDataFailed", str(error))
         raise
@@ -151,7 +151,7 @@ async def _prepare_join(scope: Scope, pairs: dict[str, KeyPair]) -> None:
         await complete_join(scope, pairs[CLUSTER_CA])
         await scope.draft.save_spec()
     finally:
-        # Afterwards, so that the condition is of the generation that was just written.
+        # Afterwards, so that the condition has the generation of the object just written.
         scope.certificates_available()
 
 

@@ -129,7 +129,7 @@ def _arguments_and_environment(source: Document, field: str, *, old: bool) -> Do
         {"name": item.get("name", ""), "value": item.get("value") or ""}
         for item in source.get(field) or ()
     ]
-    if old:  # a map: the last of several values wins, and there are no environment variables
+    if old:  # v1beta3 has a map: the last of several values wins
         return _without_empty(
             {field: {argument["name"]: argument["value"] for argument in arguments}}
         )

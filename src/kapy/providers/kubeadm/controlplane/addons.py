@@ -97,7 +97,7 @@ async def _update_dns(client: Client, kcp: KubeadmControlPlane) -> None:
     _check_dns_tags(parse_image(current).tag, image.tag)
     wanted = {"dns": encode(configuration.dns) or None}
     await update_kubeadm_config(client, kcp.spec.version, wanted)
-    # As upstream leaves it, for whoever wants to go back.
+    # Upstream keeps it, so that users can go back.
     await client.patch(CONFIG_MAPS, key, {"data": {f"{_COREFILE}-backup": corefile}})
     await _set_image(client, DEPLOYMENTS, deployment, _DNS, str(image))
 

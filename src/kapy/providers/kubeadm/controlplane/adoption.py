@@ -77,7 +77,7 @@ def _check_bootstrap(machine: Document) -> None:
 def _is_too_far(dependencies: Dependencies, kcp: KubeadmControlPlane, machine: Document) -> bool:
     text = machine["spec"].get("version")
     if not text:
-        return False  # whoever made it will know
+        return False  # its creator is responsible for the version
     ours, theirs = parse_tolerant(kcp.spec.version), parse_tolerant(text)
     if ours.major == theirs.major and abs(ours.minor - theirs.minor) <= 1:
         return False

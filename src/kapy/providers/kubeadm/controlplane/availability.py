@@ -101,7 +101,7 @@ def _machines(plane: ControlPlane) -> Count:
     types = _WITH_ETCD if plane.is_etcd_managed else _COMPONENTS
     count = Count()
     for machine in plane.machines:
-        if machine.spec.provider_id:  # without one it is still being made
+        if machine.spec.provider_id:  # without one it is still being created
             _add(count, machine, types, plane.now)
     return count
 
@@ -111,12 +111,12 @@ def _members(plane: ControlPlane) -> Count:
     by_node = {node_name(item): item for item in plane.machines if has_node(item)}
     coming = [item for item in plane.machines if not has_node(item)]
     for member in plane.etcd.members or ():
-        if not member.name:  # it starts right now
+        if not member.name:  # it is starting
             count.healthy += 1
             continue
         machine = by_node.get(member.name)
         if machine is None and len(coming) == 1:
-            # Machines are made one at a time: it can only be this one's.
+            # Machines are created one at a time, so it can only be this one's.
             machine, coming = coming[0], []
         if machine is None:
             count.unhealthy += 1

@@ -72,7 +72,7 @@ def _report_errors(plane: ControlPlane, name: str, part: Part) -> Iterator[None]
         type_ = V1Beta1Type.MACHINES_CREATED
         plane.set_v1beta1(v1beta1.false(type_, reason, v1beta1.ERROR, str(error)))
         if not plane.template_problem:
-            # Without the name, which may be another one the next time: the condition stays.
+            # Without the name, which may change with each attempt: the condition stays the same.
             message = str(error).replace(name, f"{plane.kcp.metadata.name}-…")
             plane.creation_problem = f"{kind} cannot be created: {message}"
         raise
@@ -131,7 +131,7 @@ def _is_taken(dependencies: Dependencies, key: Key, uid: str) -> bool:
         return True
     config = cache.informer(KubeadmConfig).raw(key)
     if config is None:
-        # The boot data of an earlier Machine, not collected yet.
+        # The boot data of an earlier Machine, not garbage-collected yet.
         return dependencies.remote.secrets.raw(key) is not None
     metadata = config["metadata"]
     owners = metadata.get("ownerReferences") or ()

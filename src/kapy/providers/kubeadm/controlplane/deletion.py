@@ -32,7 +32,7 @@ async def delete(dependencies: Dependencies, plane: ControlPlane) -> Result:
             finalizer for finalizer in finalizers if finalizer != Finalizer.KUBEADM_CONTROL_PLANE
         ]
         return DONE
-    with suppress(NotConnected):  # the cluster may be half gone already
+    with suppress(NotConnected):  # the cluster may be partly deleted already
         await observe(dependencies, plane)
     workers = _workers(dependencies, plane)
     if workers:

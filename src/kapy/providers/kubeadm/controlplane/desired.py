@@ -26,7 +26,7 @@ MANAGER: Final = "capi-kubeadmcontrolplane"
 
 KUBELET_LOCAL_MODE: Final = "ControlPlaneKubeletLocalMode"
 _LOCAL_MODE_SINCE: Final = (1, 31)
-_LOCAL_MODE_UNTIL: Final = (1, 36)  # always on from here, and the gate is gone
+_LOCAL_MODE_UNTIL: Final = (1, 36)  # always on from this version; the gate was removed
 _CANNOT_NAME: Final = "failed to compute desired Machine: cannot generate Machine name"
 _NAME_TEMPLATE: Final = "{{ .kubeadmControlPlane.name }}-{{ .random }}"
 

@@ -57,9 +57,9 @@ async def remove_unowned_members(dependencies: Dependencies, plane: ControlPlane
         (item for item in members if item.name not in expected), key=lambda item: item.name
     )
     if not foreign or not all(map(has_node, plane.machines)):
-        return None  # a member without a Machine may be that of a Machine that is coming up
+        return None  # a member without a Machine may be that of a new Machine
     if _has_joining_machine(plane):
-        # A member gets its name when it starts: that of a Machine that joins has none yet.
+        # A member gets its name when it starts: that of a joining Machine has none yet.
         foreign = [item for item in foreign if item.name]
     if not foreign:
         return None

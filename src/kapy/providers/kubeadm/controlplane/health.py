@@ -74,7 +74,7 @@ async def _save_machines(dependencies: Dependencies, plane: ControlPlane, *, fai
         if not failed and (wait := delayed.wait(draft, plane.now)) is not DONE:
             plane.requeue_by(wait)
             continue
-        with suppress(NotFound):  # it just went: that wakes us
+        with suppress(NotFound):  # it was just deleted, which enqueues the control plane
             await draft.save()
 
 
@@ -82,7 +82,7 @@ async def _initialize(dependencies: Dependencies, plane: ControlPlane) -> None:
     """kubeadm stores its configuration in the cluster once `kubeadm init` is almost done."""
     machines = plane.machines
     if len(machines) == 1 and (machines[0].deleting or is_to_be_remediated(machines[0])):
-        # It goes before anybody could join it.
+        # Removed before another machine could join it.
         return
     try:
         client = dependencies.remote.client(plane.cluster.key)
@@ -92,8 +92,8 @@ async def _initialize(dependencies: Dependencies, plane: ControlPlane) -> None:
     try:
         await client.get(CONFIG_MAPS, KUBEADM_CONFIG)
     except NotFound:
-        # A timer, because ConfigMaps of a whole cluster are not watched for the sake of one; the
-        # nodes and pods that kubeadm makes around it wake us sooner.
+        # A timer, because watching all ConfigMaps of a cluster for one of them is not worth it.
+        # Nodes and Pods that kubeadm creates around it enqueue the control plane earlier.
         plane.requeue_by(
             requeue(after=_INITIALIZE_INTERVAL, because="kubeadm has not stored its config yet")
         )
@@ -119,7 +119,7 @@ async def _inspect(dependencies: Dependencies, plane: ControlPlane) -> None:
     except NotConnected:
         _set_unknown(plane, Reason.CONNECTION_DOWN, message, overwrite=False)
         plane.is_observed = False
-        # A timer, because what was last known gets too old without any event.
+        # A timer, because the end of the grace period is no event.
         left = since + dependencies.grace - plane.now + timedelta(seconds=1)
         plane.requeue_by(requeue(after=left, because="the workload cluster cannot be reached"))
         raise
@@ -127,10 +127,11 @@ async def _inspect(dependencies: Dependencies, plane: ControlPlane) -> None:
     if plane.is_etcd_managed:
         observe_etcd(plane, await read_etcd(dependencies, plane, nodes_to_query(plane)))
         if not conditions.is_true(plane.kcp.status.conditions, T.ETCD_CLUSTER_HEALTHY):
-            # A timer, because etcd is asked and not watched: nobody tells when it is well again.
+            # A timer, because etcd is queried and not watched: no event shows that it has
+            # recovered.
             plane.requeue_by(requeue(after=_ETCD_INTERVAL, because="etcd is not healthy"))
     else:
-        # Whoever looks after an external etcd may report on it: today's condition is theirs.
+        # The owner of an external etcd may report its condition: keep that.
         plane.set_v1beta1(v1beta1.true(V1Beta1Type.ETCD_CLUSTER_HEALTHY))
 
 

@@ -151,7 +151,7 @@ async def _can_update(
         before = await client.apply(resource, present, field_manager=MANAGER, dry_run=True)
         after = await client.apply(resource, wants, field_manager=MANAGER, dry_run=True)
     except (Forbidden, Invalid):
-        return False  # what cannot be written cannot be updated
+        return False  # if the dry run is refused, the update is impossible
     machine = await client.apply(
         Machine.RESOURCE, wanted.machine, field_manager=MANAGER, dry_run=True
     )
@@ -214,6 +214,6 @@ async def _write_config(dependencies: Dependencies, wanted: Document) -> None:
     client = dependencies.runtime.client
     written = await client.apply(resource, _mark_in_progress(wanted), field_manager=MANAGER)
     if written["spec"].get("initConfiguration"):
-        # Of a KubeadmConfig from upstream before v1.12, where nobody owns it. The Machine will
-        # never run init again, and is told by what it has.
+        # Remove the fields that upstream before v1.12 left in a KubeadmConfig without an owner. The
+        # Machine never runs init again, so they have no meaning.
         await client.patch(resource, Key.of(written), {"spec": {"initConfiguration": None}})

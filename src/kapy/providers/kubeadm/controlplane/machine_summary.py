@@ -32,7 +32,7 @@ def summarize(machines: Sequence[Machine], of: Summary, errors: Sequence[str]) -
     bad = unknown = good = False
     for machine in machines:
         value = _reports(machine, of.types)
-        # Without a provider ID the infrastructure is not there: nothing can be known yet.
+        # Without a provider ID the infrastructure does not exist yet, so nothing can be known.
         young = not machine.spec.provider_id
         bad = bad or any(condition.status == conditions.FALSE for condition in value)
         good = good or any(_is_no_issue(condition, young=young) for condition in value)

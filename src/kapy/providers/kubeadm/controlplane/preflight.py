@@ -45,8 +45,8 @@ def is_stable(
     failures = list(_failures(plane, leaving))
     replacing = Annotation.REMEDIATION_IN_PROGRESS in plane.kcp.metadata.annotations
     if failures and scale_up and replacing:
-        # After a remediation something else may be broken as well: what counts is that the control
-        # plane survives the new Machine, which is what helps it to recover.
+        # After a remediation other components may be broken, too. It is sufficient that the control
+        # plane survives the new Machine, which it needs to recover.
         failures = list(_recovery_failures(plane))
     if failures:
         _record_failures(dependencies, plane, failures)

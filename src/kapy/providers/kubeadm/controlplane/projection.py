@@ -41,7 +41,7 @@ def etcd_survives(plane: ControlPlane, *, without: str = "", adding: bool = Fals
     members = plane.etcd.members or ()
     remaining = [one for one in members if one.name != without]
     if without and not _may_join(plane, members, without):
-        # A member gets its name when it starts: it is that of the Machine which goes.
+        # A member gets its name when it starts, so this one belongs to the Machine to be deleted.
         remaining = [one for one in remaining if one.name]
     if any(one.is_learner or not one.name for one in remaining):
         return False
@@ -70,10 +70,11 @@ def _is_healthy(plane: ControlPlane, member: Member) -> bool:
     for machine in plane.machines:
         if has_node(machine) and node_name(machine) == member.name:
             if machine.deleting and Annotation.KCP_CLEANUP_HOOK in machine.metadata.annotations:
-                # Its condition is False because it is in deletion, but it runs until our hook goes.
+                # Its condition is False because of the deletion, but it runs until our hook is
+                # removed.
                 return not has_alarm and _is_ready((plane.nodes or {}).get(member.name))
             return is_true(machine, T.ETCD_MEMBER_HEALTHY)
-    # It may be that of a Machine without a Node, of which nothing is known yet.
+    # It may belong to a Machine without a Node, whose state is unknown.
     return not has_alarm and all(map(has_node, plane.machines))
 
 

@@ -72,7 +72,7 @@ async def remediate(dependencies: Dependencies, plane: ControlPlane) -> Result |
     try:
         return await _remediate(dependencies, plane, machine)
     finally:
-        with suppress(NotFound):  # nothing kept it once it was deleted
+        with suppress(NotFound):  # it had no finalizers and is gone
             await _draft_of(plane, machine).save()
 
 
@@ -126,7 +126,7 @@ def _plan_attempt(
         return PreflightFailure(Reason.CANNOT_BE_REMEDIATED, str(error))
     if not isinstance(attempt, Attempt):
         return _describe_limit(plane, attempt)
-    # Before initialization there is nothing that could be lost.
+    # Before initialization nothing can be lost.
     obstacle = _preflight(dependencies, plane, machine) if plane.is_initialized else None
     return obstacle or attempt
 
@@ -229,7 +229,7 @@ async def _unmark_recovered(plane: ControlPlane) -> None:
     """Remove the marks of Machines that have recovered."""
     for draft in plane.drafts:
         if not draft.object.deleting and _unmark(draft.object):
-            with suppress(NotFound):  # it just went: that wakes us
+            with suppress(NotFound):  # it was just deleted, which enqueues the control plane
                 await draft.save()
 
 

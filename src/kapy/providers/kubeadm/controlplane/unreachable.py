@@ -24,7 +24,7 @@ def report_missing_connection(
     connection may be restored at any moment."""
     plane.not_connected = str(error)
     if len(plane.machines) == plane.desired_replicas and not plane.machines_to_replace:
-        return  # nothing is to be done: conditions tell of the connection
+        return  # conditions report the connection; no step waits for it
     if dependencies.remote.health(plane.cluster.key).failures < ATTEMPTS:
         return
     text = "; ".join(blockers(plane))

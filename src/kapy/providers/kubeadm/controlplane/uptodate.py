@@ -21,7 +21,7 @@ from kapy.kube.model import encode
 from kapy.providers.kubeadm.controlplane.desired import kubeadm_config_spec
 from kapy.sdk.machine_control_plane import is_cloned_from
 
-# Fields where an empty value means something else than none.
+# Fields in which an empty value differs from an absent one.
 _EMPTY_COUNTS: Final = ("taints", "controlPlane")
 _UNWANTED: Final = frozenset({Annotation.DELETE_MACHINE, Annotation.REMEDIATE_MACHINE})
 """Annotations of a Machine that somebody wants to be gone."""
@@ -112,7 +112,7 @@ class ConfigMatchCache:
         known = self._known.get(config.metadata.uid)
         if known is None or known[0] != state:
             if len(self._known) >= self._MAX_CACHED:
-                self._known.clear()  # most are of machines that are gone
+                self._known.clear()  # most entries belong to deleted machines
             known = self._known[config.metadata.uid] = state, config_matches(kcp, config)
         return known[1]
 
@@ -162,7 +162,7 @@ def _comparable(spec: Document, wanted: Document) -> Document:
     """The compared part of a KubeadmConfig, with defaults and without empty fields."""
     cluster = dict(spec.get("clusterConfiguration") or {})
     theirs = wanted.get("clusterConfiguration") or {}
-    # The first is filled in by the bootstrap provider, the second is changed in place.
+    # The bootstrap provider sets the first field; the second is changed in place.
     for field in ("controlPlaneEndpoint", "dns"):
         cluster[field] = theirs.get(field)
     comparable = {
@@ -186,7 +186,8 @@ def _with_node_registration(configuration: Document | None) -> Document:
         "imagePullPolicy": "IfNotPresent",
         **(configuration.get("nodeRegistration") or {}),
     }
-    # Where this timeout lives changed between API versions; a new one counts from the next join.
+    # The location of this timeout differs between API versions; a new value applies at the next
+    # join.
     timeouts = dict(configuration.get("timeouts") or {})
     timeouts.pop("controlPlaneComponentHealthCheckSeconds", None)
     configuration["timeouts"] = timeouts

@@ -123,7 +123,7 @@ async def check(kind: Kind, add: Add, checks: Iterable[Check]) -> None:
 
 async def _problems(kind: Kind, add: Add, checks: Iterable[Check]) -> list[str]:
     chosen = tuple(checks)
-    from kapy.testing.conformance.run import run_checks  # which needs what a check is
+    from kapy.testing.conformance.run import run_checks  # circular: `run` imports the checks
 
     report = await run_checks(
         ProviderUnderTest(kind.resource.kind, (kind,), InProcess(add)), chosen, light=True

@@ -83,7 +83,7 @@ async def restored(fixture: Fixture) -> AsyncIterator[Finding]:
     try:
         await fixture.patch({"metadata": {"finalizers": None}})
         again = await fixture.wait_for(lambda value: set(was) <= set(setup.finalizers(value)))
-    finally:  # else nobody would free what was made for it
+    finally:  # otherwise its infrastructure would remain
         if again is None:
             await fixture.client.patch(
                 fixture.kind.resource, fixture.key(), {"metadata": {"finalizers": was}}
@@ -102,7 +102,7 @@ async def idle(fixture: Fixture) -> AsyncIterator[Finding]:
     await setup.create_complete(fixture)
     await setup.wait_until_done(fixture)
     await fixture.settle()
-    for times in (1, 2):  # the first time a busy machine may still be at what there was to do
+    for times in (1, 2):  # the first time, earlier work may still be in progress
         await fixture.settle()
         since, events = fixture.write_position(), fixture.events()
         await fixture.settle(times)

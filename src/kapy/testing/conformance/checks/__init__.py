@@ -104,7 +104,7 @@ _FROM_ZERO: Final = {
 def _infra_machine_pool() -> Iterator[tuple[str, Check[Any]]]:
     kinds = definitions.mains_of(_POOL)
     yield from _declared_checks(_POOL, InfraMachinePool)
-    # Core reads neither.
+    # Core reads none of these.
     for rule, path, kind in (
         ("instances-status", "status.instances", "array"),
         ("provider-id", "spec.providerID", "string"),
@@ -118,7 +118,7 @@ def _control_plane() -> Iterator[tuple[str, Check[Any]]]:
     kinds = definitions.mains_of(_CONTROL_PLANE)
     yield from _declared_checks(_CONTROL_PLANE, ControlPlane)
     yield "scale", schemas.scale(kinds, ControlPlane.replicas.path())
-    # Of objects of the v1beta1 contract core does not read it.
+    # In objects of the v1beta1 contract core does not read it.
     after = ("spec.rollout.after", "spec.rolloutAfter")
     yield "rollout-after", fields(kinds, Shape({after[0]: "string"}, {after[1]: "string"}, after))
     yield "template", classes.template_of_class(_CONTROL_PLANE)

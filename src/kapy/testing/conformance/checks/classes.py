@@ -96,7 +96,7 @@ def _all_objects(release: Release) -> Iterator[_Shared]:
         for obj in file.objects:
             key = (obj.group, obj.kind, obj.name)
             first = known.setdefault(key, obj)
-            # A variable may be another name in each of the files.
+            # Variables may differ between files.
             shared = first.file != obj.file and "${" not in obj.name
             yield _Shared(obj, first if shared else None)
 

@@ -127,7 +127,7 @@ def _refers(node: Any, name: str) -> bool:
 def _taker_rights(judged: tuple[Object, Release]) -> Iterator[Finding]:
     deployment, release = judged
     managers = _managers(release)
-    # Where there are several, it is enough that one of them sees to claims.
+    # One of several managers needs the rights for claims.
     if any(not list(_missing(manager, release, _OF_TAKERS)) for manager in managers):
         return
     if deployment is managers[0]:

@@ -77,7 +77,7 @@ class _Own:
         if not group.endswith(CLUSTER_GROUP):
             return True
         role = _role(group, kind)
-        if role is None:  # a word that is misspelt, perhaps
+        if role is None:  # perhaps a misspelt kind
             return any(len(stem) >= _TELLING and kind.startswith(stem) for stem in self._stems)
         return role.type in self._types or _stem(kind) in self._stems
 

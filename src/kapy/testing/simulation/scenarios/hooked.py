@@ -81,7 +81,7 @@ async def _in_place_control_plane(user: User) -> None:
     await user.apply([another_template(SECOND)])
     template = {"spec": {"infrastructureRef": {"name": SECOND}}}
     await user.patch("KubeadmControlPlane", CONTROL_PLANE, {"spec": {"machineTemplate": template}})
-    # A machine that makes room is created first, and goes in the end.
+    # A surge Machine is created first, and deleted at the end.
     await user.until("the machines are updated", _update_goal(before, available_with(3, 0), 2))
 
 

@@ -55,7 +55,7 @@ def _machine_config(setup: MachineSetup, *configuration: str) -> str:
 
 def _translate(base: str, additions: Document) -> str:
     what = "the Container Linux Config of the machine"
-    # A text of the setup that begins another document would cut off what follows it.
+    # A text of the setup could begin another YAML document and hide everything after it.
     config = translated(base, what, strict=True, only=True).config
     if given := additions.get("additionalConfig"):
         strict = bool(additions.get("strict"))

@@ -102,7 +102,7 @@ def url(text: str) -> str:
         return ""
     match = _SCHEME.match(text)
     if not match or not is_url(text):
-        return "is no URL"  # its text may hold a password
+        return "is no URL"  # not quoted, because it may contain a password
     scheme = match[1].lower()
     if scheme == "data":
         return "" if _is_data(text) else "is no data URL"
@@ -125,7 +125,7 @@ def is_url(text: str) -> bool:
         return ":" not in first and _BAD_ESCAPE.search(rest.partition("?")[0]) is None
     place = rest[match.end() :].partition("?")[0]
     if not place.startswith("/"):
-        return True  # what follows the scheme is opaque
+        return True  # the rest after the scheme is opaque
     if place.startswith("//"):
         authority, _, place = place[2:].partition("/")
         host, colon, port = authority.rpartition("@")[2].rpartition(":")
