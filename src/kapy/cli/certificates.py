@@ -52,7 +52,9 @@ async def _list(kubeconfig: str, context: str, _: ProgressSteps) -> list[Certifi
 
 
 @command()
-@click.option("--all", "anew", is_flag=True, help="Also what is good still.")
+@click.option(
+    "--all", "anew", is_flag=True, help="Renew all certificates, not only those that are due."
+)
 @management_flags
 def renew(*, anew: bool, kubeconfig: str, kubeconfig_context: str) -> None:
     """Make certificates anew that have used two thirds of their life.
@@ -65,7 +67,7 @@ def renew(*, anew: bool, kubeconfig: str, kubeconfig_context: str) -> None:
     for key in renewed:
         click.echo(f"renewed {key}")
     if not renewed:
-        click.echo("Nothing is due; --all renews what is good, too.")
+        click.echo("No certificate is due; --all renews all of them.")
 
 
 async def _renew(kubeconfig: str, context: str, _: ProgressSteps, *, anew: bool) -> list[Key]:

@@ -272,7 +272,7 @@ def _logs(context: click.Context, /, name: str, data_dir: str, follow: bool) -> 
 
 LOGS = LazyGroup(
     "logs",
-    help="Print what a plane in the background said; `kapy logs machine` prints logs of a Machine.",
+    help="Print the log of a background plane; `kapy logs machine` prints logs of a Machine.",
     commands_at={"machine": ("kapy.cli.machine_logs:machine", "Print the logs of a Machine.")},
     invoke_without_command=True,
     callback=_logs,

@@ -48,7 +48,7 @@ class OutputFormat:
     "--show-conditions",
     default="",
     help="Kinds or kind/name, comma-separated, to show all conditions of; `all` for everything, "
-    "a + at the end for only those that are not as they should be.",
+    "a + at the end shows only those that need attention.",
 )
 @click.option("--show-machinesets", is_flag=True, help="Show MachineSets.")
 @click.option("--show-resourcesets", is_flag=True, help="Show ClusterResourceSets.")

@@ -83,7 +83,7 @@ class ServeOptions:
 )
 @click.option("--log-calls", is_flag=True, help="Write a line to standard error for each call.")
 @click.option(
-    "--reload", is_flag=True, help="Serve it anew whenever one of its Python files changes."
+    "--reload", is_flag=True, help="Restart the server whenever one of its Python files changes."
 )
 @click.option("--for-plane", is_flag=True, hidden=True)
 def serve(

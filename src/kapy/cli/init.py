@@ -62,7 +62,9 @@ class _Init(Command, LazyGroup):
     help="Namespace of the providers, instead of those that their components name.",
 )
 @click.option(
-    "--validate/--no-validate", default=True, help="Refuse what would not work; yes by default."
+    "--validate/--no-validate",
+    default=True,
+    help="Refuse providers that would not work; on by default.",
 )
 @click.option(
     "--run",

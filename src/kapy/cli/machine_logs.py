@@ -28,10 +28,13 @@ if TYPE_CHECKING:
 @click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C.")
 @click.option("--tail", type=int, default=-1, help="Lines of the end to print. [default: all]")
 @click.option(
-    "--since", default="", metavar="DURATION", help="Leave out what is older: 5s, 2m, 3h."
+    "--since",
+    default="",
+    metavar="DURATION",
+    help="Only entries newer than a duration: 5s, 2m, 3h.",
 )
 @click.option(
-    "--since-time", default="", metavar="TIME", help="Leave out what is older (RFC 3339)."
+    "--since-time", default="", metavar="TIME", help="Only entries after a time (RFC 3339)."
 )
 def machine(
     machine: str,

@@ -24,8 +24,7 @@ def machine_options(command: F) -> F:
         "providers",
         multiple=True,
         metavar="MODULE[:NAME]",
-        help="Provider of yours whose machines are meant, where its package is not installed (may "
-        "be repeated).",
+        help="Custom provider of the machine, if its package is not installed (may be repeated).",
     )
     return client_options(option(command))
 

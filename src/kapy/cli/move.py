@@ -63,7 +63,7 @@ class MoveOptions:
 @click.option(
     "-n", "--namespace", default="", help="Namespace to move, instead of the context's own."
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would be done and left behind.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be moved and left behind.")
 @click.option("--to-directory", default="", help="Write the objects to files in this directory.")
 @click.option("--from-directory", default="", help="Create objects from files of this directory.")
 @click.option(

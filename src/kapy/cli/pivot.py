@@ -47,7 +47,7 @@ class PivotOptions:
     help="Kubeconfig of the cluster, instead of that of its Secret.",
 )
 @click.option("--back", is_flag=True, help="Take the cluster back to this management cluster.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be done.")
 @click.option(
     "--wait-provider-timeout",
     type=int,

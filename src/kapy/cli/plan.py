@@ -39,15 +39,15 @@ CHANGES, PROBLEMS = 2, 1
 @click.option(
     "--force-conflicts",
     is_flag=True,
-    help="With --server-side: fields that others own are taken from them.",
+    help="With --server-side: take over fields that other managers own.",
 )
-@click.option("--field-manager", metavar="NAME", help="The field manager that kubectl is told.")
+@click.option("--field-manager", metavar="NAME", help="The field manager, as for kubectl.")
 @click.option("--offline", is_flag=True, help="Ask no management cluster.")
 @click.option(
     "--current",
     multiple=True,
     metavar="FILE",
-    help="With --offline: what is there already (kubectl get -o yaml), and CRDs of providers.",
+    help="With --offline: the existing objects (kubectl get -o yaml), and CRDs of providers.",
 )
 @client_options
 @click.option("--summary", is_flag=True, help="Print how many objects and Machines only.")

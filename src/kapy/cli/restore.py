@@ -18,7 +18,7 @@ from kapy.cli.flags import command
 @click.argument("file")
 @name_option
 @data_dir_option
-@click.option("--force", is_flag=True, help="Replace the data that are there.")
+@click.option("--force", is_flag=True, help="Replace existing data.")
 def restore(file: str, name: str, data_dir: str, force: bool) -> None:
     """Put the backup in FILE (`-`: standard input) back, of a plane that does not run."""
     folder = chosen_folder(name, data_dir)

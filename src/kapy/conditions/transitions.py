@@ -23,7 +23,7 @@ def next_transition(machines: Iterable[Machine], now: datetime) -> Result:
         return DONE
     # One second later, since the state changes after that moment, and times are whole seconds.
     left = min(due) - now + timedelta(seconds=1)
-    return requeue(after=left, because="what is said of young and of leaving Machines changes")
+    return requeue(after=left, because="the report about new and deleted Machines changes")
 
 
 def _moments(machine: Machine) -> Iterator[datetime]:

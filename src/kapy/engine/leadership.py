@@ -157,7 +157,7 @@ class LeaderElector:
             try:
                 await self._run_while_held(work)
             except LostLeadership as lost:
-                log.error("%s; nothing is done until nobody else has it", lost)
+                log.error("%s; this program waits until the Lease is free", lost)
                 # Raises LostLeadership, which names the holder.
                 await self._renew_once(*self._now())
                 self.leading = True

@@ -250,7 +250,9 @@ class Reflector:
                 self._backoff.reset()  # the server answers: reset the back-off
             if self._stale_lists < STALE_LISTS:
                 raise StaleList(f"the list is as of {version}: older than known")
-            log.warning("%s went back in time: all is read anew", self.resource.plural)
+            log.warning(
+                "%s returned to an older state: reading everything again", self.resource.plural
+            )
             self._sink.rewind()
             self._sink.replace(items, version)
         self._stale_lists = 0

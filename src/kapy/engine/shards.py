@@ -275,7 +275,7 @@ class Shards:
             slot.observe(
                 await self._client.update(LEASES, released_lease(slot.lease, self._clock()))
             )
-            log.info("%s was silent for too long: its clusters go to others", slot.name)
+            log.info("%s did not renew its lease: its clusters get other owners", slot.name)
         except NotFound:
             slot.forget()
         except Conflict:

@@ -158,7 +158,7 @@ class Caller:
             response = await self._response(hook, registration, subject, request, keep=keep)
         except (CallFailed, CircuitOpen) as error:
             if registration.ignores_failure:
-                _log.warning("%s: its failurePolicy is Ignore, all goes on: %s", failed, error)
+                _log.warning("%s: the failure is ignored (failurePolicy): %s", failed, error)
                 return hook.response()
             raise HookError(f"{failed}: {error}") from error
         except HookError as error:

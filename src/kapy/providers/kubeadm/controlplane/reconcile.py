@@ -200,4 +200,6 @@ class KubeadmControlPlaneReconciler(Reconciler[KubeadmControlPlane, ControlPlane
         if conditions.is_true(plane.kcp.status.conditions, T.AVAILABLE):
             after = next_report_after(plane)
             if after is not None:
-                plane.requeue_by(requeue(after=after, because="an issue is not told yet"))
+                plane.requeue_by(
+                    requeue(after=after, because="an issue becomes old enough to be reported")
+                )
