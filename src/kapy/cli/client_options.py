@@ -68,7 +68,7 @@ def open_client(
 async def open_async_client(
     kubeconfig: str, kubeconfig_context: str, namespace: str
 ) -> AsyncIterator[ConnectedClient]:
-    """The same as `open_client`, for commands that watch or send concurrent requests."""
+    """Open a client like `open_client`, for commands that watch or send concurrent requests."""
     from kapy.client.client import Client
     from kapy.client.https import ApiTransport
 

@@ -76,10 +76,8 @@ class Health:
 
     @property
     def is_establishing(self) -> bool:
-        """Whether there was no success yet, after a few attempts at most.
-
-        That is the state after a start of this program, and says nothing about the cluster.
-        """
+        """Whether no attempt has succeeded yet, and only a few were made. That is normal after a
+        start of this program and says nothing about the cluster."""
         return self.last_success is None and self.failures < ATTEMPTS
 
 

@@ -1,4 +1,4 @@
-"""Actions: first the plan and the command, then, in a form of this session, the write."""
+"""Pages of actions: show the plan and the command of an action, then execute it by a form."""
 
 from __future__ import annotations
 

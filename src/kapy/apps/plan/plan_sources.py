@@ -34,7 +34,7 @@ class FileSource:
     documents: Sequence[Document] = ()
 
     async def fill(self, into: Sandbox, requested: Sequence[RequestedChange]) -> None:  # noqa: ARG002
-        """Put the files' objects in. Raises UnknownSandboxKind."""
+        """Store the objects of the files in the sandbox. Raises UnknownSandboxKind."""
         definitions = [document for document in self.documents if document["kind"] == CRDS.kind]
         others = [document for document in self.documents if document["kind"] != CRDS.kind]
         await into.define(definitions)

@@ -144,7 +144,7 @@ def _everything(hook: AnyHook, desired: Any, path: tuple[str, ...]) -> Any:
 
 
 class HookNetwork:
-    """The way of one process to the extension, with faults."""
+    """The connection of one process to the extension, with faults."""
 
     def __init__(self, extension: Extension, process: Process, shared: Network) -> None:
         self._way = InProcess(**{HOST: extension})

@@ -152,7 +152,7 @@ async def _end_of_process() -> Reply:
 
 
 class ManagerNetwork(Interceptor):
-    """The way of one process to the API server of the management cluster."""
+    """The connection of one process to the API server of the management cluster."""
 
     __slots__ = ("_process", "_shared")
 

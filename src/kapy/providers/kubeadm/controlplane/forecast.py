@@ -27,7 +27,7 @@ MAX_STEPS: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One Machine is created (leaves is "") or deleted."""
+    """One Machine is created (`deletes` is "") or deleted."""
 
     deletes: str = ""
 

@@ -23,14 +23,14 @@ Scalar = Literal["string", "content", "bool", "int", "uint"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A mapping with known keys."""
+    """The schema of a mapping with known keys."""
 
     fields: Mapping[str, Kind]
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A list of one kind."""
+    """The schema of a list whose items have the same schema."""
 
     of: Kind
 
