@@ -92,7 +92,7 @@ async def test_it_ends_with_a_parent_that_runs_no_finally(
 
 
 @pytest.mark.parametrize(("script", "code"), [("raise SystemExit(3)", 3), ("ABORT", -6)])
-async def test_its_end_is_told_as_it_was(script: str, code: int) -> None:
+async def test_its_end_is_reported_as_it_was(script: str, code: int) -> None:
     script = script.replace("ABORT", "import os; os.abort()")
     child = await ChildProcess.start([sys.executable, "-c", script])
     assert await child.wait() == code == child.returncode

@@ -30,7 +30,7 @@ def heard(session: Session, data: bytes, step: int) -> list[Event]:
     st.binary(max_size=200),
     st.integers(1, 50),
 )
-def test_what_is_said_is_heard(headers: list[dict[str, str]], data: bytes, step: int) -> None:
+def test_what_is_reported_is_heard(headers: list[dict[str, str]], data: bytes, step: int) -> None:
     client, server = Session(client=True), Session(client=False)
     streams = [client.open(one) for one in headers]
     for stream in streams:

@@ -41,7 +41,7 @@ def test_spans_lie_in_each_other_and_know_what_went_wrong(
     assert headers["traceparent"].startswith(f"00-{ids}-")
 
 
-def test_without_opentelemetry_nothing_is_told_nor_imported() -> None:
+def test_without_opentelemetry_nothing_is_reported_nor_imported() -> None:
     program = """
 import sys
 from kapy._aio.tracing import propagation_headers, span

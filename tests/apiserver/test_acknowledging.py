@@ -77,7 +77,7 @@ async def durable(
         server.close()
 
 
-async def test_nothing_is_told_of_a_write_that_is_not_committed(
+async def test_nothing_is_reported_of_a_write_that_is_not_committed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with durable(tmp_path, monkeypatch) as (asking, disk, group):

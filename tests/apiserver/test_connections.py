@@ -152,7 +152,7 @@ async def test_the_bounds_hold_whatever_happens(seed: int) -> None:
     assert not limit._unknown
 
 
-async def test_without_descriptors_accepting_waits_and_says_so_once_in_a_while(
+async def test_without_descriptors_accepting_waits_and_reports_it_once_in_a_while(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     tries = 0
@@ -227,7 +227,7 @@ async def test_idle_connections_keep_nobody_out() -> None:
 
 
 @pytest.mark.sockets
-async def test_a_user_with_too_many_watches_is_told_and_administrators_get_in() -> None:
+async def test_a_user_with_too_many_watches_is_reported_and_administrators_get_in() -> None:
     limit = ConnectionLimit(24)
     watch = "/api/v1/configmaps?watch=true"
     async with served(limit) as address, AsyncExitStack() as stack:

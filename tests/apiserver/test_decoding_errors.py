@@ -46,7 +46,7 @@ def test_a_struct_within_a_struct_is_named() -> None:
         ({"metadata": {"creationTimestamp": 1}}, "number into Go value of type string"),
     ],
 )
-def test_what_is_no_object_is_told_without_json(document: Any, told: str) -> None:
+def test_what_is_no_object_is_reported_without_json(document: Any, told: str) -> None:
     with pytest.raises(WrongType) as caught:
         from_unstructured(document, "core.v1.ConfigMap")
     assert told in str(caught.value)

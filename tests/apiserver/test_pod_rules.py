@@ -98,7 +98,7 @@ def test_images_of_pods_have_no_blanks_around_them() -> None:
         ({"resources": {"limits": {"memory": "1m"}}}, "fractional byte value"),
     ],
 )
-def test_what_is_unwise_in_a_pod_is_told(container: Document, told: str) -> None:
+def test_what_is_unwise_in_a_pod_is_reported(container: Document, told: str) -> None:
     warnings = list(pod_warnings(spec_of(container), "spec"))
     assert len(warnings) == bool(told)
     assert all(told in text for text in warnings)

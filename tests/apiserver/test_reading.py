@@ -60,7 +60,7 @@ async def test_a_list_of_an_exact_version_is_of_that_time() -> None:
         assert await asking.names(CONFIG_MAPS, **query) == ["a", "b", "c"]
 
 
-async def test_a_watch_tells_what_happens() -> None:
+async def test_a_watch_reports_what_happens() -> None:
     async with running() as asking, asking.watching(CONFIG_MAPS) as stream:
         await asking.create(CONFIG_MAPS, config_map("a"))
         await asking.merge(f"{CONFIG_MAPS}/a", {"data": {"x": "y"}})

@@ -74,7 +74,7 @@ def test_secrets_in_a_query_are_not_logged(
     ("seconds", "stream", "level"),
     [(0.5, False, "INFO"), (1.5, False, "WARNING"), (90.0, True, "INFO")],
 )
-def test_what_took_long_is_said_louder(
+def test_what_took_long_is_reported_louder(
     seconds: float, stream: bool, level: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, NAME)

@@ -111,7 +111,7 @@ def test_printer_columns_find_their_values(path: str, values: list[Any]) -> None
         (9 * 365 * 86400, "9y"),
     ],
 )
-def test_ages_are_said_as_kubectl_says_them(seconds: int, text: str) -> None:
+def test_ages_are_reported_as_kubectl_says_them(seconds: int, text: str) -> None:
     assert human_duration(seconds) == text
 
 
@@ -158,13 +158,13 @@ def test_empty_structs_that_would_fill_the_memory_are_refused() -> None:
         decode({"containers": [{}] * 1_000_000}, None, [])
 
 
-def test_a_hundred_unknown_fields_are_told() -> None:
+def test_a_hundred_unknown_fields_are_reported() -> None:
     unknown: list[str] = []
     decoder("core.v1.ConfigMap")({f"u{at}": 1 for at in range(1000)}, None, unknown)
     assert unknown == [f"u{at}" for at in range(100)]
 
 
-def test_a_hundred_repeated_fields_are_told_also_of_long_texts() -> None:
+def test_a_hundred_repeated_fields_are_reported_also_of_long_texts() -> None:
     fields = ",".join(f'"a{at}":1,"a{at}":2' for at in range(30_000))
     text = f'{{"{"k" * 1000}":[{{{fields}}}]}}'.encode()
     assert duplicate_fields(text) == [f"{'k' * 1000}[0].a{at}" for at in range(100)]

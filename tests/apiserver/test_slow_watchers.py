@@ -64,7 +64,7 @@ async def test_what_is_there_already_does_not_count(monkeypatch: pytest.MonkeyPa
             assert names[-3:] == ["b0", "b1", "b2"]
 
 
-async def test_a_watch_over_the_network_does_not_go_on_for_ever() -> None:
+async def test_a_watch_over_the_network_does_not_continue_for_ever() -> None:
     async with running() as asking:
         loop = asyncio.get_running_loop()
         began = loop.time()

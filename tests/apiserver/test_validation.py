@@ -71,7 +71,7 @@ def _pod(**spec: Any) -> Document:
     }
 
 
-async def test_a_pod_on_a_node_ends_when_its_kubelet_says_so() -> None:
+async def test_a_pod_on_a_node_ends_when_its_kubelet_reports_it() -> None:
     async with running() as me:
         await me.create(PODS, _pod(nodeName="n"))
         metadata = (await me.delete(f"{PODS}/web"))["metadata"]

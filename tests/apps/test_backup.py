@@ -57,7 +57,7 @@ async def machines(client: Client) -> set[str]:
     return {machine.metadata.uid for machine in (await client.list(Machine, "default")).items}
 
 
-async def test_a_plane_is_saved_under_load_and_goes_on(tmp_path: Path) -> None:
+async def test_a_plane_is_saved_under_load_and_continues(tmp_path: Path) -> None:
     here, there = Folder(tmp_path / "here"), Folder(tmp_path / "there")
     here.make()
     saved, acknowledged = io.BytesIO(), list[str]()
@@ -139,7 +139,7 @@ def test_revisions_only_rise_for_whoever_saw_the_plane_before(folder: Folder) ->
         served = revision
 
 
-async def test_a_watcher_from_before_is_told_to_list_again(tmp_path: Path) -> None:
+async def test_a_watcher_from_before_is_reported_to_list_again(tmp_path: Path) -> None:
     here = Folder(tmp_path / "here")
     here.make()
     saved = io.BytesIO()

@@ -85,7 +85,7 @@ def _core(resource: Resource) -> Document:
     return document | {"spec": {"selector": selector, "template": template}}
 
 
-async def test_what_runs_inside_says_so_when_somebody_scales_it_down() -> None:
+async def test_what_runs_inside_reports_it_when_somebody_scales_it_down() -> None:
     async with management_plane(Settings(inventory=True), clock=loop_clock()) as plane:
         await plane.client.patch(DEPLOYMENTS, CORE, {"spec": {"replicas": 0}})
         wait = await wait_until(plane.client, DEPLOYMENTS, CORE, _is_observed, within=10)

@@ -14,7 +14,7 @@ from kapy.testing import on_virtual_time
 
 
 @on_virtual_time
-async def test_waits_members_and_certificates_are_told() -> None:
+async def test_waits_members_and_certificates_are_reported() -> None:
     async with management_plane(Settings(), clock=loop_clock()) as plane:
         await apply_manifests(plane.client, sample())
         await asyncio.sleep(120)

@@ -82,7 +82,7 @@ def test_an_authority_that_ended_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "ca.key.replaced").read_bytes() == first.authority.key
 
 
-def test_an_authority_that_ends_within_a_year_is_told(
+def test_an_authority_that_ends_within_a_year_is_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     serving = Serving(pki=tmp_path)
@@ -130,7 +130,7 @@ def test_keys_are_their_owners_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "nothing", "-----BEGIN SECRET-----"])
 @pytest.mark.parametrize("name", ["ca.crt", "ca.key"])
-def test_a_damaged_authority_is_said(tmp_path: Path, name: str, content: str) -> None:
+def test_a_damaged_authority_is_reported(tmp_path: Path, name: str, content: str) -> None:
     issue_credentials(Serving(pki=tmp_path), EPOCH)
     (tmp_path / name).write_text(content)
     with pytest.raises(UnusableCredentials, match=r"cannot be read: .*--replace-keys") as caught:

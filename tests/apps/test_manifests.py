@@ -44,7 +44,7 @@ def test_the_sample_is_one_cluster_with_a_control_plane_and_two_workers() -> Non
         ("apiVersion: v1\nkind: ConfigMap", r"document 1 \(ConfigMap\) has no metadata.name"),
     ],
 )
-def test_what_is_no_object_is_said(text: str, sentence: str) -> None:
+def test_what_is_no_object_is_reported(text: str, sentence: str) -> None:
     with pytest.raises(KapyError, match=sentence):
         read_manifests(text, "x.yaml")
 
@@ -89,7 +89,7 @@ async def test_a_cluster_needs_its_class_before_it_is_waited_for(
         await require_classes(client, [cluster])
 
 
-def test_a_reason_that_several_conditions_give_is_told_once() -> None:
+def test_a_reason_that_several_conditions_give_is_reported_once() -> None:
     reasons = {"InfrastructureReady": "no class", "RemoteConnectionProbe": "not yet"}
     reasons["TopologyReconciled"] = "no class"
     message = "\n".join(f"* {name}: {reason}" for name, reason in reasons.items())
@@ -101,6 +101,6 @@ def test_a_reason_that_several_conditions_give_is_told_once() -> None:
     )
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BadManifest, match="No such file"):
         read_file(tmp_path / "nothing.yaml")

@@ -89,7 +89,7 @@ def test_a_service_is_replaced_and_removed(machine: UserManager) -> None:
     assert (machine.home / ".kapy" / "lab").is_dir()
 
 
-def test_a_plane_that_ends_at_once_is_told(machine: UserManager) -> None:
+def test_a_plane_that_ends_at_once_is_reported(machine: UserManager) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()

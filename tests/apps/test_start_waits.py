@@ -40,7 +40,7 @@ async def test_a_provider_whose_kinds_are_not_there_does_not_start(
     assert getmessages[1] == "still waiting after 15 s (of 60)"
 
 
-async def test_a_wait_tells_what_it_waits_for_now(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_wait_reports_what_it_waits_for_now(caplog: pytest.LogCaptureFixture) -> None:
     left = ["a", "b"]
 
     async def wait() -> None:

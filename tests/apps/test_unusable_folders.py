@@ -78,7 +78,7 @@ OBSTACLES = [
 @pytest.mark.parametrize(
     ("where", "make"), OBSTACLES, ids=[f"{make.__name__} {where}" for where, make in OBSTACLES]
 )
-async def test_what_stands_in_the_way_is_said(
+async def test_what_stands_in_the_way_is_reported(
     tmp_path: Path, where: str, make: Callable[[Path], None]
 ) -> None:
     path = tmp_path / "plane" / where
@@ -94,7 +94,7 @@ REFUSALS = ("EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT", "EIO", "ESTALE", "EM
 
 @pytest.mark.parametrize("name", REFUSALS)
 @pytest.mark.parametrize("call", ["mkdir", "chmod", "open", "replace", "fsync"])
-async def test_whatever_the_system_refuses_is_said(
+async def test_whatever_the_system_refuses_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, name: str
 ) -> None:
     """The first call that changes something in the folder, then the second, and so on."""
@@ -129,7 +129,7 @@ async def test_whatever_the_system_refuses_is_said(
 
 
 @pytest.mark.parametrize("name", ["ENOLCK", "EIO", "EOPNOTSUPP"])
-async def test_a_file_system_without_locks_is_said(
+async def test_a_file_system_without_locks_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     number = getattr(errno, name)
@@ -150,7 +150,7 @@ async def test_a_file_system_without_locks_is_said(
                 await start(Folder(tmp_path / f"{turn}"))
 
 
-def test_a_log_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "plane.log").mkdir()
     with pytest.raises(OSError, match=r"plane\.log") as refused:
         asyncio.run(start_plane(Folder(tmp_path), []))

@@ -73,7 +73,7 @@ def test_what_cannot_be_bundled_leaves_no_file(
 
 
 @pytest.mark.sockets
-async def test_ctrl_c_in_the_middle_of_a_download_is_told_in_a_sentence(tmp_path: Path) -> None:
+async def test_ctrl_c_in_the_middle_of_a_download_is_reported_in_a_sentence(tmp_path: Path) -> None:
     request = asyncio.Event()
 
     async def never(_: Server, __: web.Request) -> web.StreamResponse:

@@ -84,7 +84,7 @@ def test_a_wrong_provider_is_told_what_and_where(
         (["--", sys.executable, "-c", "raise SystemExit('no cloud')"], 'exit code 1: "no cloud"'),
     ],
 )
-def test_what_cannot_be_run_is_a_sentence(
+def test_an_impossible_run_is_explained_in_a_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
 ) -> None:
     assert judged(tmp_path, *arguments) in (1, 2)

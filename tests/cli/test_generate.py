@@ -174,7 +174,7 @@ users: [{name: me, user: {}}]
         ("--from-config-map", "templates"),
     ],
 )
-def test_a_management_cluster_that_cannot_be_reached_is_told(
+def test_a_management_cluster_that_cannot_be_reached_is_reported(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

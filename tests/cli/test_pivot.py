@@ -48,7 +48,7 @@ def test_what_is_wrong_is_one_sentence(
         ("", "`kapy delete --all --include-crd --include-namespace --kubeconfig here.conf`"),
     ],
 )
-def test_what_removes_the_rest_is_told(home: Path, folder: str, command: str) -> None:
+def test_what_removes_the_rest_is_reported(home: Path, folder: str, command: str) -> None:
     place = home / folder if folder else None
     hints = _hints_after_forward(GIVEN, home / "prod.kubeconfig", place, Leftovers((), (CORE,)))
     assert f"Nothing needs it any more; {command.format(home=home)} removes it." == hints[-1]

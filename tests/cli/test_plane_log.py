@@ -53,7 +53,7 @@ def test_another_file_is_left_alone(tmp_path: Path) -> None:
     assert log.read_text() == "of an earlier plane\n"
 
 
-def test_a_log_that_cannot_be_rotated_goes_on(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_rotated_continues(tmp_path: Path) -> None:
     log = tmp_path / "plane.log"
     former_log(log).mkdir()
     run(log, 1_000)

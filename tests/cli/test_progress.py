@@ -26,7 +26,7 @@ def test_steps_are_lines_as_upstream_logs_them(capsys: pytest.CaptureFixture[str
     )
 
 
-def test_ctrl_c_in_the_middle_says_how_to_go_on() -> None:
+def test_ctrl_c_in_the_middle_says_how_to_continue() -> None:
     async def work(_: ProgressSteps) -> None:
         signal.raise_signal(signal.SIGINT)
         await asyncio.sleep(60)
@@ -35,7 +35,7 @@ def test_ctrl_c_in_the_middle_says_how_to_go_on() -> None:
         run_with_steps(work, again="run the same command again")
 
 
-def test_who_has_no_rights_is_told_whose_are_needed() -> None:
+def test_who_has_no_rights_is_reported_whose_are_needed() -> None:
     async def work(_: ProgressSteps) -> None:
         raise Forbidden('secrets is forbidden: User "alice" cannot list')
 

@@ -105,7 +105,7 @@ def test_reading_commands_import_only_what_they_need(arguments: list[str], home:
 @pytest.mark.parametrize(
     "arguments", [["version"], ["completion", "bash"], ["crds", "-o", "name"]], ids=str
 )
-def test_a_full_disk_below_standard_output_is_told(arguments: list[str]) -> None:
+def test_a_full_disk_below_standard_output_is_reported(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "kapy.cli.main", *arguments]
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -166,7 +166,7 @@ def test_a_user_whom_the_system_does_not_know_has_no_folder(
 
 
 @pytest.mark.parametrize("text", ["a: [", "clusters: 1", "kind: Pod", "current-context: x"])
-def test_an_unreadable_kubeconfig_is_said(
+def test_an_unreadable_kubeconfig_is_reported(
     text: str, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / ".kube").mkdir()

@@ -130,7 +130,7 @@ async def test_a_page_that_expired_is_answered_by_asking_for_all_at_once() -> No
     assert server.calls[-1] == ("GET", ADDRESS, {})
 
 
-async def test_writes_name_their_manager_and_are_told_to_the_observer() -> None:
+async def test_writes_name_their_manager_and_are_reported_to_the_observer() -> None:
     server = Server(*[DOCUMENT] * 6)
     messages: list[tuple[Resource, Document]] = []
     client = Client(
@@ -254,7 +254,7 @@ async def test_what_surely_was_not_executed_is_tried_again_when_the_server_says(
     assert asyncio.get_running_loop().time() == 6.0
 
 
-async def test_a_read_is_tried_again_when_a_starting_server_says_so() -> None:
+async def test_a_read_is_tried_again_when_a_starting_server_reports_it() -> None:
     server = Server(unavailable(1), DOCUMENT)
     await Client(server).get(Widget, KEY)
     assert len(server.asked) == 2
@@ -263,7 +263,9 @@ async def test_a_read_is_tried_again_when_a_starting_server_says_so() -> None:
 @pytest.mark.parametrize(
     "answer", [unavailable(1), unavailable(None), TooManyRequests("busy"), ServerError("broken")]
 )
-async def test_a_write_that_may_have_been_executed_is_not(answer: Reply | ApiError) -> None:
+async def test_a_write_that_may_have_been_executed_is_not_repeated(
+    answer: Reply | ApiError,
+) -> None:
     server = Server(answer)
     with pytest.raises(ApiError):
         await Client(server).create(Widget.RESOURCE, DOCUMENT)

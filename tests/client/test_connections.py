@@ -195,7 +195,7 @@ async def test_names_are_left_to_a_socks_proxy() -> None:
 
 
 @pytest.mark.sockets
-async def test_a_socks_proxy_that_does_not_let_through_is_told() -> None:
+async def test_a_socks_proxy_that_does_not_let_through_is_reported() -> None:
     async with socks(refuses=True) as (url, _):
         for way, words in (
             (url, "[Rr]efused"),

@@ -255,7 +255,7 @@ async def test_the_name_in_the_certificate_may_be_another_than_the_address() -> 
 @pytest.mark.parametrize(
     ("certificate", "key"), [(b"no PEM", b"no PEM"), (None, b"-----BEGIN PRIVATE KEY-----")]
 )
-def test_unusable_credentials_are_said_in_one_sentence(
+def test_unusable_credentials_are_reported_in_one_sentence(
     certificate: bytes | None, key: bytes
 ) -> None:
     certificate = certificate or admin().certificate
@@ -356,7 +356,7 @@ async def test_a_server_behind_a_proxy_is_reached_through_it() -> None:
         (b"", "its proxy cannot be reached"),
     ],
 )
-async def test_a_proxy_that_does_not_let_through_is_told(answer: bytes, words: str) -> None:
+async def test_a_proxy_that_does_not_let_through_is_reported(answer: bytes, words: str) -> None:
     async with plane() as address, proxy(answer) as (url, _):
         url = url if answer else "http://127.0.0.1:9"
         there = ApiTransport(replace(access(address), proxy=url))

@@ -81,7 +81,7 @@ async def test_a_probe_goes_the_cheapest_way_that_it_is_let() -> None:
     assert (await RateLimited(Remote(), qps=1, burst=1).probe(ask)).body == {}
 
 
-async def test_a_server_that_wants_to_be_asked_less_is_probed_all_the_same() -> None:
+async def test_a_server_that_wants_to_be_asked_less_is_probed_nevertheless() -> None:
     class Busy(Probed):
         async def __call__(self, request: Request) -> Reply:
             return Reply(429, {}, {"retry-after": "60"})

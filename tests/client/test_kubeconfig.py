@@ -34,7 +34,7 @@ def test_what_is_written_is_read_back() -> None:
     }
 
 
-def test_a_context_is_replaced_and_removed_and_the_rest_stays_as_it_is() -> None:
+def test_a_context_is_replaced_and_removed_and_the_rest_stays_unchanged() -> None:
     foreign: Document = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -107,7 +107,7 @@ def test_merging_keeps_whoever_names_something_first() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(text: str, words: str) -> None:
+def test_what_is_wrong_is_reported_in_a_sentence(text: str, words: str) -> None:
     with pytest.raises(KubeconfigError) as caught:
         parse(text, "here")
     assert words in str(caught.value)
@@ -192,7 +192,7 @@ def test_a_file_without_contexts_says_what_writes_one(tmp_path: Path) -> None:
         files.load([path], "mine")
 
 
-def test_no_file_at_all_is_said(tmp_path: Path) -> None:
+def test_no_file_at_all_is_reported(tmp_path: Path) -> None:
     with pytest.raises(KubeconfigError, match="there is no kubeconfig at"):
         files.load([tmp_path / "config"])
     with pytest.raises(KubeconfigError, match="cannot read"):

@@ -125,7 +125,7 @@ async def test_an_answer_that_comes_too_late_is_none_to_the_next_question() -> N
         assert peer.connections == 2
 
 
-async def test_who_is_not_there_or_not_trusted_is_told_in_words() -> None:
+async def test_who_is_not_there_or_not_trusted_is_reported_in_words() -> None:
     nobody = ApiTransport(access("https://127.0.0.1:1"))
     with pytest.raises(Unreachable, match=r"cannot reach 127.0.0.1:1: Connection refused"):
         await nobody.probe(VERSION)

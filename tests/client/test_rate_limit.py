@@ -95,7 +95,7 @@ async def test_it_asks_little_while_the_server_refuses_and_is_fast_again_afterwa
             task.cancel()
 
 
-async def test_what_is_the_matter_is_told_until_the_server_takes_more() -> None:
+async def test_what_is_the_matter_is_reported_until_the_server_takes_more() -> None:
     server = Busy()
     paced = RateLimited(server, qps=100, burst=200)
     await ask(paced, 3)

@@ -85,7 +85,7 @@ def test_what_has_ended_is_seen(credential: Credential, ended: str) -> None:
     assert bool(part) is bool(ended)
 
 
-def test_a_refusal_is_told_with_what_has_ended() -> None:
+def test_a_refusal_is_reported_with_what_has_ended() -> None:
     refused = Reply(401, {"kind": "Status", "message": "Unauthorized", "code": 401}, {"x": "1"})
     assert Expiry(shown(1)).explain_refusal(refused, NOON) is refused
     refusal = Expiry(shown(-1)).explain_refusal(refused, NOON)
@@ -108,7 +108,9 @@ async def server(context: ssl.SSLContext) -> AsyncIterator[str]:
 
 
 @pytest.mark.sockets
-async def test_certificates_that_ended_on_either_side_are_told_until_there_are_new_ones() -> None:
+async def test_certificates_that_ended_on_either_side_are_reported_until_there_are_new_ones() -> (
+    None
+):
     now = system_clock()
     ca = authority(now)
     old, new = issued(ca, now, -1), issued(ca, now, 1)
@@ -131,7 +133,7 @@ async def test_certificates_that_ended_on_either_side_are_told_until_there_are_n
 
 
 @pytest.mark.sockets
-async def test_a_token_that_ended_is_told_to_commands_and_programs() -> None:
+async def test_a_token_that_ended_is_reported_to_commands_and_programs() -> None:
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         body = b'{"kind":"Status","status":"Failure","message":"Unauthorized","code":401}'

@@ -112,7 +112,7 @@ async def test_a_program_is_asked_once_and_again_when_the_server_refuses(tmp_pat
 
 
 @pytest.mark.sockets
-async def test_a_program_that_takes_longer_than_who_asks_is_heard_by_the_next(
+async def test_a_later_request_uses_the_answer_of_a_slow_program(
     tmp_path: Path,
 ) -> None:
     plugin = program(tmp_path, {"token": "one"}, more="sleep 0.4")
@@ -181,7 +181,7 @@ def test_a_program_speaks_the_version_that_it_is_asked_in(tmp_path: Path, versio
         ("", "echo who are you >&2; exit 3", "ended with 3: who are you"),
     ],
 )
-def test_what_a_program_did_wrong_is_said(
+def test_what_a_program_did_wrong_is_reported(
     tmp_path: Path, answer: str, more: str, words: str
 ) -> None:
     with pytest.raises(NoCredentials, match=words) as caught:

@@ -288,7 +288,7 @@ def issuer(**spec: Any) -> Document:
         ),
     ],
 )
-def test_what_only_cert_manager_has_is_told(objects: Sequence[Document], sentence: str) -> None:
+def test_what_only_cert_manager_has_is_reported(objects: Sequence[Document], sentence: str) -> None:
     with pytest.raises(CertificateError, match=sentence) as refused:
         requests_in(objects)
     assert "--certificates=cert-manager" in str(refused.value)

@@ -63,5 +63,5 @@ def test_the_table_is_what_the_crd_says() -> None:
         ),
     ],
 )
-def test_fields_of_another_type_are_told(spec: object, told: list[str]) -> None:
+def test_fields_of_another_type_are_reported(spec: object, told: list[str]) -> None:
     assert list(shape_errors({"metadata": {"name": "c"}, "spec": spec}, "v1beta2")) == told

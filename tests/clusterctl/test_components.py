@@ -337,7 +337,9 @@ def test_what_breaks_the_contract_is_refused(documents: list[Document], told: st
         ("a: ${A-1}\n", BadSubstitution, r"missing closing brace: line 1, at \$\{A-1\}"),
     ],
 )
-def test_a_broken_file_is_told_with_its_line(text: str, error: type[Exception], told: str) -> None:
+def test_a_broken_file_is_reported_with_its_line(
+    text: str, error: type[Exception], told: str
+) -> None:
     with pytest.raises(error, match=told):
         components_of(text, PROVIDER, "v1.0.0", Config(), source="c.yaml")
 

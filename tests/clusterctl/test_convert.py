@@ -106,7 +106,7 @@ def test_comments_stay_with_their_fields(complete: bool, expected: str) -> None:
     assert text.endswith("# end\n")
 
 
-def test_what_upstream_drops_is_told() -> None:
+def test_what_upstream_drops_is_reported() -> None:
     assert convert(DEPLOYMENT, "v1beta2").losses == (
         "MachineDeployment md: spec.template.spec.infrastructureRef is left out (X x)",
         "MachineDeployment md: spec.template.spec.minReadySeconds is left out (5)",
@@ -189,6 +189,6 @@ def test_a_comment_on_a_line_that_is_folded_goes_above_it() -> None:
         ),
     ],
 )
-def test_what_cannot_be_converted_is_told_with_its_place(text: str, told: str) -> None:
+def test_what_cannot_be_converted_is_reported_with_its_place(text: str, told: str) -> None:
     with pytest.raises(CannotConvert, match=told):
         convert(text, "v1beta2", "f.yaml")

@@ -117,7 +117,7 @@ async def test_a_second_instance_is_refused_and_the_first_one_named(releases: Re
         (RequestedProviders({INFRASTRUCTURE: ["Bad_Name"]}), 'invalid provider name "Bad_Name"'),
     ],
 )
-async def test_what_cannot_be_had_is_told_before_anything_is_written(
+async def test_what_cannot_be_had_is_reported_before_anything_is_written(
     asked: RequestedProviders, sentence: str, releases: Releases
 ) -> None:
     async with management_cluster() as client:

@@ -49,7 +49,7 @@ def test_there_has_to_be_one_core_provider() -> None:
             core_of(wrong)
 
 
-def test_a_second_instance_is_told_with_both_names() -> None:
+def test_a_second_instance_is_reported_with_both_names() -> None:
     other = Installed("aws", ProviderType.INFRASTRUCTURE, "v2.10.0", "other")
     check_single_instances([AWS, VSPHERE, CORE])
     with pytest.raises(InventoryError) as error:
@@ -57,7 +57,7 @@ def test_a_second_instance_is_told_with_both_names() -> None:
     assert "[capa-system/infrastructure-aws other/infrastructure-aws]" in str(error.value)
 
 
-def test_a_type_that_is_none_is_told_with_those_that_there_are() -> None:
+def test_a_type_that_is_none_is_reported_with_those_that_there_are() -> None:
     document = {"metadata": {"name": "x", "namespace": "y"}, "type": "Infra"}
     with pytest.raises(InventoryError, match='Provider y/x: "Infra" is no type of provider'):
         installed_of(document)

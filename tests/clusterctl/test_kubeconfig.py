@@ -85,12 +85,12 @@ async def test_ones_own_names_the_user_the_groups_and_ends_soon() -> None:
     ],
     ids=["no cluster", "no CA", "a CA without its key"],
 )
-async def test_what_is_missing_is_said(secrets: list[Document], said: str) -> None:
+async def test_what_is_missing_is_reported(secrets: list[Document], said: str) -> None:
     with pytest.raises(NoKubeconfig) as error:
         await own_kubeconfig(client(*secrets), CLUSTER, ANNA, now=NOW)
     assert said in str(error.value)
 
 
-async def test_a_secret_without_a_value_is_said() -> None:
+async def test_a_secret_without_a_value_is_reported() -> None:
     with pytest.raises(NoKubeconfig, match="has no kubeconfig in it"):
         await admin_kubeconfig(client({**ADMIN, "data": {}}), CLUSTER)

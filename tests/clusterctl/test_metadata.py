@@ -52,7 +52,7 @@ def test_a_version_keeps_to_the_contract_of_its_release_series() -> None:
         ("", "it is no object with apiVersion, kind and releaseSeries"),
     ],
 )
-def test_every_mistake_of_the_file_is_told(text: str, told: str) -> None:
+def test_every_mistake_of_the_file_is_reported(text: str, told: str) -> None:
     with pytest.raises(MetadataError) as refused:
         metadata_of(text.encode(), "x")
     assert str(refused.value) == (
@@ -60,7 +60,7 @@ def test_every_mistake_of_the_file_is_told(text: str, told: str) -> None:
     )
 
 
-def test_broken_yaml_is_told_with_its_line() -> None:
+def test_broken_yaml_is_reported_with_its_line() -> None:
     with pytest.raises(MetadataError, match=r"metadata\.yaml: line 2: "):
         metadata_of(b"a: 1\n\tb: 2\n", "x")
 
@@ -82,7 +82,7 @@ def test_a_version_that_belongs_nowhere_is_refused(version: str, told: str) -> N
         metadata_of(SERIES.encode(), "x").series_of(version)
 
 
-async def test_a_missing_file_is_told_with_the_provider() -> None:
+async def test_a_missing_file_is_reported_with_the_provider() -> None:
     repository = MemoryRepository({"v1.0.0": {}}, components_file="c.yaml")
     with pytest.raises(MetadataError, match=r'"metadata\.yaml" from the repository for'):
         await read_metadata(repository, "x", "v1.0.0")

@@ -76,7 +76,7 @@ async def test_a_template_is_read_from_where_its_url_says(url: str, text: str) -
         ("https://files.example.com/none.yaml", "failed to get file, got 404"),
     ],
 )
-async def test_a_template_that_is_not_there_is_told(url: str, told: str) -> None:
+async def test_a_template_that_is_not_there_is_reported(url: str, told: str) -> None:
     config = Config(environ={"KAPY_CACHE": "off"})
     async with the_internet():
         with pytest.raises(TemplateError, match=f"invalid GetFromURL operation: .*{told}"):

@@ -343,7 +343,7 @@ async def test_what_the_management_cluster_does_not_tell_has_to_be_said(
         (FromConfigMap("templates"), TemplateOptions("c", "ns"), "there is no kubeconfig"),
     ],
 )
-async def test_without_a_management_cluster_it_is_said_what_is_missing(
+async def test_without_a_management_cluster_it_is_reported_what_is_missing(
     config: Config, source: Source, wishes: TemplateOptions, told: str
 ) -> None:
     with pytest.raises(KapyError, match=told):
@@ -397,12 +397,14 @@ async def test_a_template_may_be_a_file_or_come_from_standard_input(
         ("https://github.com/o/r/tree/main/x", "a GitHub url should be in one of these forms"),
     ],
 )
-async def test_places_without_a_template_are_told(config: Config, place: str, told: str) -> None:
+async def test_places_without_a_template_are_reported(
+    config: Config, place: str, told: str
+) -> None:
     with pytest.raises(TemplateError, match=f"invalid GetFromURL operation: .*{told}"):
         await generated(config, FromPlace(place))
 
 
-async def test_a_broken_template_is_told_with_its_line(config: Config, tmp_path: Path) -> None:
+async def test_a_broken_template_is_reported_with_its_line(config: Config, tmp_path: Path) -> None:
     path = tmp_path / "broken.yaml"
     path.write_text("a: 1\nb: {\n")
     with pytest.raises(ClusterctlError, match=r"failed to parse yaml: .*broken\.yaml: line 3"):

@@ -209,7 +209,7 @@ async def test_two_instances_of_a_provider_are_told(releases: Releases) -> None:
             await apply(client, releases, Target(contract=CONTRACT))
 
 
-async def test_a_version_that_is_missing_is_told_before_anything_is_stopped(
+async def test_a_version_that_is_missing_is_reported_before_anything_is_stopped(
     releases: Releases,
 ) -> None:
     releases.add(*ACME, "v1.0.1")
@@ -332,7 +332,7 @@ async def test_extensions_that_would_stop_working_are_named(
         assert (await versions(client))["cluster-api"] == "v1.0.1"
 
 
-async def test_a_release_whose_hooks_cannot_be_read_is_told(releases: Releases) -> None:
+async def test_a_release_whose_hooks_cannot_be_read_is_reported(releases: Releases) -> None:
     releases.add(*CORE, "v1.0.1", files={OPENAPI: "paths: 5"})
     async with management_cluster() as client:
         await init(client, releases)
@@ -368,7 +368,7 @@ async def test_a_plane_is_upgraded_with_kapy_itself(releases: Releases) -> None:
         assert (await versions(plane.client))["infrastructure-acme"] == "v1.0.1"
 
 
-async def test_metadata_without_the_installed_series_is_told(releases: Releases) -> None:
+async def test_metadata_without_the_installed_series_is_reported(releases: Releases) -> None:
     async with management_cluster() as client:
         await init(client, releases)
         releases.add(*ACME, "v1.1.0", series={"1.1": V1BETA2})

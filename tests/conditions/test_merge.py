@@ -33,7 +33,7 @@ def reporter(name: str, *conditions: object, labels: dict[str, str] | None = Non
     )
 
 
-def test_many_machines_are_told_in_few_words() -> None:
+def test_many_machines_are_reported_in_few_words() -> None:
     machines = [reporter(f"w-{number}", false("Ready", "R", "is slow")) for number in range(5)]
     machines.append(reporter("cp", false("Ready", "R", "is odd"), labels={Label.CONTROL_PLANE: ""}))
     machines.append(reporter("new", unknown("Ready", "R", "starts")))

@@ -87,7 +87,7 @@ def test_ready_says_the_worst_of_an_object(
     assert summary(conditions) == expected
 
 
-def test_among_equals_the_first_type_asked_for_is_told() -> None:
+def test_among_equals_the_first_type_asked_for_is_reported() -> None:
     equals = [false("A", "a", INFO), false("B", "b", INFO)]
     assert (summary(equals, ["B", "A"]) or BAD).reason == "b"
     assert (summary(equals) or BAD).reason == "a"
@@ -113,7 +113,7 @@ def test_an_aggregate_tells_which_object_is_not_ready() -> None:
     assert beta1_condition == false("MachinesReady", "a @ Machine/b", INFO, "1 of 3 completed")
 
 
-def test_a_mirror_keeps_the_time_and_falls_back_on_what_is_said() -> None:
+def test_a_mirror_keeps_the_time_and_falls_back_on_what_is_reported() -> None:
     conditions: list[V1Beta1Condition] = []
     set_condition(conditions, true("Ready"), NOW)
     beta1_condition = mirror(get(conditions, "Ready"), "InfrastructureReady")

@@ -43,7 +43,7 @@ async def engine(server: EngineServer, tmp_path: Path) -> AsyncIterator[Engine]:
         yield engine
 
 
-async def test_tells_what_the_engine_is(engine: Engine) -> None:
+async def test_reports_what_the_engine_is(engine: Engine) -> None:
     info = await engine.info()
     assert info.version == RECORDED["version"]["body"]["Version"]
     assert (info.storage_driver, info.cgroup_version) == ("overlay2", "1")
@@ -51,14 +51,14 @@ async def test_tells_what_the_engine_is(engine: Engine) -> None:
     assert not info.remaps_users
 
 
-async def test_tells_what_an_engine_on_cgroup_v2_is(engine: Engine, server: EngineServer) -> None:
+async def test_reports_what_an_engine_on_cgroup_v2_is(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/info", "info-cgroup2")
     info = await engine.info()
     assert (info.cgroup_version, info.limits) == ("2", LIMITS)
     assert (info.is_podman, info.is_rootless, info.remaps_users) == (False, False, False)
 
 
-async def test_tells_what_podman_is(engine: Engine, server: EngineServer) -> None:
+async def test_reports_what_podman_is(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/info", "podman-info")
     server.answer("GET (/v[0-9.]+)?/version", "podman-version")
     info = await engine.info()

@@ -146,7 +146,7 @@ async def test_the_kit_looks_at_every_rule_of_a_running_provider(
 
 async def test_the_kit_looks_at_bad_days(monkeypatch: pytest.MonkeyPatch) -> None:
     async def no_days(*_: Any) -> None:
-        """No day is looked at."""
+        """Skip the runs with faults."""
 
     monkeypatch.setattr(conformance_run, "add_fault_results", no_days)
     with pytest.raises(AssertionError):

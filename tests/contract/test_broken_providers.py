@@ -110,7 +110,7 @@ async def they_go_all_the_same(plane: Stage, kind: type[Any], names: list[str]) 
     assert not {item.metadata.name for item in await plane.story.all(kind)} & set(names)
 
 
-async def test_what_is_put_right_goes_on(plane: Stage) -> None:
+async def test_what_is_put_right_continues(plane: Stage) -> None:
     await running_cluster(plane)
     await plane.create(*a_machine("one"))
     await plane.settle(1)
@@ -138,7 +138,7 @@ UNREADABLE: Final[list[tuple[list[Document], str]]] = [
 ]
 
 
-async def test_conditions_that_cannot_be_read_are_told(plane: Stage) -> None:
+async def test_conditions_that_cannot_be_read_are_reported(plane: Stage) -> None:
     await running_cluster(plane)
     for conditions, message in UNREADABLE:
         await plane.report(INFRA_CLUSTERS, "c", conditions=conditions)
@@ -198,7 +198,7 @@ PUT_RIGHT: Final = {"cluster.x-k8s.io/v1beta2": "v1beta2"}
         ),
     ],
 )
-async def test_a_crd_without_a_contract_is_told_until_it_has_one(
+async def test_a_crd_without_a_contract_is_reported_until_it_has_one(
     plane: Stage, labels: Document, message: str
 ) -> None:
     await running_cluster(plane)
@@ -258,7 +258,7 @@ async def test_what_vanishes_is_missed(plane: Stage) -> None:
 DOWN: Final = 'failed calling webhook "validation.fake": connection refused'
 
 
-async def test_a_webhook_that_is_down_is_told_and_outlived(plane: Stage) -> None:
+async def test_a_webhook_that_is_down_is_reported_and_outlived(plane: Stage) -> None:
     await running_cluster(plane)
 
     def down(request: Request) -> Exception | None:
@@ -279,7 +279,7 @@ async def test_a_webhook_that_is_down_is_told_and_outlived(plane: Stage) -> None
     assert len(await plane.story.all(Machine)) == 1
 
 
-async def test_templates_that_cannot_be_read_are_told(plane: Stage) -> None:
+async def test_templates_that_cannot_be_read_are_reported(plane: Stage) -> None:
     await running_cluster(plane)
     name = Key("", INFRA_TEMPLATES.group_resource)
     label = {"cluster.x-k8s.io/v1beta2": "v3"}
@@ -304,7 +304,7 @@ async def test_templates_that_cannot_be_read_are_told(plane: Stage) -> None:
     assert len(await plane.story.all(Machine)) == 1
 
 
-async def test_a_template_whose_template_is_no_object_is_told(plane: Stage) -> None:
+async def test_a_template_whose_template_is_no_object_is_reported(plane: Stage) -> None:
     await running_cluster(plane)
     _, config = templates()
     await plane.create(of(INFRA_TEMPLATES, "md", spec={"template": []}), config, deployment(1))

@@ -139,7 +139,7 @@ def test_a_wrong_type_is_told_with_its_path(document: Document, message: str) ->
 
 
 @pytest.mark.parametrize("value", [{}, {"a": "text"}, [7], 7])
-def test_failure_domains_of_the_wrong_form_are_told(value: Any) -> None:
+def test_failure_domains_of_the_wrong_form_are_reported(value: Any) -> None:
     with pytest.raises(WrongType):
         _ = InfraCluster(at("status.failureDomains", value)).failure_domains
 

@@ -107,7 +107,9 @@ def test_versions_that_the_crd_lacks_or_does_not_serve_are_passed_over(
         ),
     ],
 )
-def test_a_label_without_any_version_to_take_is_told(has: str, label: str, message: str) -> None:
+def test_a_label_without_any_version_to_take_is_reported(
+    has: str, label: str, message: str
+) -> None:
     with pytest.raises(NoVersion) as caught:
         resolve(KIND, crd(has, v1beta2=label, v1beta1="v1beta1"))
     assert str(caught.value) == message

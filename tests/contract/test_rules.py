@@ -117,7 +117,7 @@ def test_every_row_of_a_document_has_rules(document: Document) -> None:
 
 
 @pytest.mark.recorded
-def test_the_documents_have_as_many_rows_as_is_said() -> None:
+def test_the_documents_have_as_many_rows_as_is_reported() -> None:
     texts = list(map(text_of, DOCUMENTS))
     if all(texts):
         assert sum(len(_ROW.findall(text)) for text in texts) == ROWS
@@ -137,7 +137,7 @@ def test_every_section_that_asks_for_something_has_rules(document: Document) -> 
 
 @pytest.mark.recorded
 @each_document
-def test_a_rule_can_be_read_where_it_is_said_to_be(document: Document) -> None:
+def test_a_rule_can_be_read_where_it_is_reported_to_be(document: Document) -> None:
     text = text_of(document)
     headings = {plain(match[1]) for line in text.splitlines() if (match := _HEADING.match(line))}
     assert sections_of(RULES | PROMISES, document) - headings == set()

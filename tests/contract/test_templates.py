@@ -58,7 +58,7 @@ def test_an_empty_template_makes_an_empty_object() -> None:
     assert "ownerReferences" not in clone["metadata"]
 
 
-def test_a_template_of_the_wrong_form_is_told() -> None:
+def test_a_template_of_the_wrong_form_is_reported() -> None:
     with pytest.raises(FieldProblem) as caught:
         clone_template(template("text"), name="one", namespace="ns", cluster_name="c")
     assert str(caught.value) == (

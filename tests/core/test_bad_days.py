@@ -84,7 +84,7 @@ async def test_trouble_makes_no_second_machine(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-async def test_a_program_that_is_killed_goes_on_where_it_was(seed: int) -> None:
+async def test_a_program_that_is_killed_continues_where_it_was(seed: int) -> None:
     """Killed after a random number of writes, a few times over, during create and scale down."""
     random = Random(seed)
     async with stage(seed) as plane:

@@ -61,7 +61,7 @@ def test_describe_and_events(person: Shell) -> None:
     )
 
 
-def test_what_there_is(person: Shell) -> None:
+def test_the_existing_ones(person: Shell) -> None:
     follow(
         person,
         Habit("api-resources --api-group cluster.x-k8s.io", r"^machines +ma +cluster.x-k8s.io/v1b"),
@@ -125,7 +125,7 @@ rules:
 """
 
 
-def test_what_needs_a_kubelet_says_so(person: Shell) -> None:
+def test_what_needs_a_kubelet_reports_it(person: Shell) -> None:
     nothing = r"nothing runs this Pod here: .*`kapy run provider TYPE-NAME -- PATH`"
     follow(
         person,

@@ -21,7 +21,7 @@ def machine(person: Shell) -> str:
     return str(document["items"][0]["metadata"]["name"])
 
 
-def test_a_simulated_machine_tells_of_its_simulation(person: Shell, machine: str) -> None:
+def test_a_simulated_machine_reports_its_simulation(person: Shell, machine: str) -> None:
     message = person.ok("kapy", "logs", "machine", machine)
     assert f"Machine {machine} is simulated" in message
     assert "VMProvisioned is True: Provisioned" in message

@@ -164,7 +164,7 @@ def test_what_kubectl_apply_would_refuse_is_refused(person: Shell) -> None:
         assert 'unknown field "spec.pausd"' in done.stderr, tool
 
 
-def test_a_conflict_of_a_server_side_apply_is_told(person: Shell) -> None:
+def test_a_conflict_of_a_server_side_apply_is_reported(person: Shell) -> None:
     apply = "apply -f - --server-side"
     person.kubectl(apply, text=dump_all([named(FIRST, "conflict")]))
     host = '{"spec":{"controlPlaneEndpoint":{"host":"10.0.0.9"}}}'

@@ -275,7 +275,7 @@ async def test_a_server_that_was_restored_from_a_backup_is_believed_after_a_whil
         assert here.names == ["a", "c"]
 
 
-async def test_a_server_that_counts_anew_and_lets_watches_go_on_is_found_out() -> None:
+async def test_a_server_that_counts_anew_and_lets_watches_continue_is_found_out() -> None:
     async with running() as here:
         here.server.version = 500
         here.server.put(widget("a"))

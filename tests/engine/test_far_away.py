@@ -291,7 +291,7 @@ async def test_a_clock_that_jumps_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("how", ["forbidden", "no such kind"])
-async def test_a_kind_that_cannot_be_read_is_told_and_asked_for_now_and_then(how: str) -> None:
+async def test_a_kind_that_cannot_be_read_is_reported_and_asked_for_now_and_then(how: str) -> None:
     seen: list[str] = []
 
     async def reconcile(key: Key) -> Result:

@@ -185,7 +185,7 @@ async def test_a_leader_that_is_cut_off_ends_before_somebody_else_begins() -> No
         assert none_at_once(item, two)
 
 
-async def test_a_leader_whose_server_was_away_for_all_goes_on_where_it_stood() -> None:
+async def test_a_leader_whose_server_was_away_for_all_continues_where_it_stood() -> None:
     async with stage() as here:
         item = here.candidate("one")
         await asyncio.sleep(3)
@@ -334,7 +334,7 @@ async def test_the_times_in_a_lease_are_nobodys_clock() -> None:
             await here.client.delete(LEASES, LEASE)
 
 
-async def test_a_program_that_fails_gives_the_lease_up_and_its_failure_is_told() -> None:
+async def test_a_program_that_fails_gives_the_lease_up_and_its_failure_is_reported() -> None:
     async with stage() as here:
         candidate = Candidate(here.server, "one")
 

@@ -217,7 +217,7 @@ async def test_a_shard_that_is_cut_off_ends_before_others_have_its_clusters() ->
         here.told(program, two)
 
 
-async def test_shards_whose_server_was_away_for_all_go_on_where_they_stood() -> None:
+async def test_shards_whose_server_was_away_for_all_continue_where_they_stood() -> None:
     async with stage() as here:
         programs = await here.programs("one", "two", "three")
         held = [element.held for element in programs]

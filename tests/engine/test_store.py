@@ -162,7 +162,7 @@ def test_who_had_a_name_before_is_gone_where_its_successor_is_known_to_have_ende
         assert not store.objects
 
 
-def test_who_had_a_name_before_does_not_come_back_when_the_watch_tells_of_it_late() -> None:
+def test_who_had_a_name_before_does_not_come_back_when_the_watch_reports_it_late() -> None:
     store = Store(parse_labels("app=red"))
     changes: list[Change] = []
     store.subscribe(changes.append)

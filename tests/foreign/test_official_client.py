@@ -73,7 +73,7 @@ def taken(stream: Iterator[Any], count: int) -> list[tuple[str, str]]:
     return [(event["type"], event["object"].metadata.name) for event in events]
 
 
-def test_a_watch_goes_on_where_it_ended(core: client.CoreV1Api, space: str) -> None:
+def test_a_watch_continues_where_it_ended(core: client.CoreV1Api, space: str) -> None:
     since = core.list_namespaced_config_map(space).metadata.resource_version
     for name in ("a", "b", "c"):
         core.create_namespaced_config_map(space, config_map(name))
@@ -91,7 +91,7 @@ def test_a_watch_goes_on_where_it_ended(core: client.CoreV1Api, space: str) -> N
     stream.close()
 
 
-def test_a_watch_from_before_all_history_is_told_so(core: client.CoreV1Api, space: str) -> None:
+def test_a_watch_from_before_all_history_is_informed(core: client.CoreV1Api, space: str) -> None:
     with pytest.raises(client.ApiException) as expired:
         next(watch.Watch().stream(core.list_namespaced_config_map, space, resource_version="1"))
     assert expired.value.status == 410

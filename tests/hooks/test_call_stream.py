@@ -67,7 +67,7 @@ async def seen(said: Any, *, patience: float = 10.0) -> Document:
         (answer(), 0.5, "no answer: no answer in time"),
     ],
 )
-async def test_what_came_of_a_call(said: Any, patience: float, line: str) -> None:
+async def test_the_outcome_of_a_call_is_recorded(said: Any, patience: float, line: str) -> None:
     told = await seen(said, patience=patience)
     heading, _, outcome = line_of(told).partition(" ms): ")
     assert outcome == line
@@ -117,7 +117,7 @@ async def test_who_leaves_or_sleeps_costs_nobody_anything() -> None:
     assert len([one async for one in slow]) == MAX_BUFFERED
 
 
-async def test_answers_that_block_are_told_to_who_comes_later_until_they_end() -> None:
+async def test_answers_that_block_are_reported_to_who_comes_later_until_they_end() -> None:
     far = Far(answer(retryAfterSeconds=60, message="no room"))
     post = ObservableTransport(far, Registry(), loop_clock())
     await post(ClientConfig(), HOOK, REQUEST)

@@ -19,7 +19,7 @@ from tests.hooks.extension import Extension, Network, config
 from tests.stories.test_extensions import running_with
 
 
-async def test_calls_are_told_as_they_happen_until_the_plane_ends() -> None:
+async def test_calls_are_reported_as_they_happen_until_the_plane_ends() -> None:
     async with running_with(Network(quota=Extension())) as plane:
         looking = calls(plane.client)
         result = await looking.__aenter__()
@@ -38,7 +38,7 @@ async def test_only_administrators_see_them() -> None:
                 pass
 
 
-async def test_a_plane_that_calls_nobody_says_so() -> None:
+async def test_a_plane_that_calls_nobody_reports_it() -> None:
     async with management_plane(Settings(), clock=loop_clock()) as plane:
         with pytest.raises(HookError, match="whose feature gate RuntimeSDK is closed"):
             async with calls(plane.client):

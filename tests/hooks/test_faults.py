@@ -145,7 +145,7 @@ async def faulty(folder: Path) -> AsyncIterator[list[Document]]:
 
 
 @pytest.mark.sockets
-async def test_each_fault_is_told_in_the_condition(tmp_path: Path) -> None:
+async def test_each_fault_is_reported_in_the_condition(tmp_path: Path) -> None:
     """All of them at once: none keeps another one waiting."""
     async with (
         faulty(tmp_path) as configs,

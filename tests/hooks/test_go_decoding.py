@@ -74,7 +74,7 @@ SAME_WORDS: Final = [
 
 
 @pytest.mark.parametrize(("body", "said"), SAME_WORDS)
-def test_text_that_is_no_json_is_told_in_gos_words(body: bytes, said: str) -> None:
+def test_text_that_is_no_json_is_reported_in_gos_words(body: bytes, said: str) -> None:
     with pytest.raises(ValueError, match="^" + said + "$"):
         go_document(body, BEFORE_CLUSTER_CREATE.response)
 

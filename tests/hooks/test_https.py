@@ -235,7 +235,7 @@ async def test_extensions_may_want_a_certificate(tmp_path: Path) -> None:
             await post(config, url)
 
 
-async def test_a_bundle_that_is_none_is_told() -> None:
+async def test_a_bundle_that_is_none_is_reported() -> None:
     config = ClientConfig(url="https://127.0.0.1:1", ca_bundle=base64.b64encode(b"no").decode())
     with pytest.raises(NoAnswer, match="the caBundle or the client certificate is no PEM"):
         await post(config, config.url)

@@ -144,7 +144,7 @@ async def test_patches_are_readable_and_secrets_are_not() -> None:
         ("odd.later", "BeforeDinner of hooks.runtime.cluster.x-k8s.io/v1alpha1 is none of the"),
     ],
 )
-async def test_a_handler_that_is_not_there_is_told(name: str, sentence: str) -> None:
+async def test_a_handler_that_is_not_there_is_reported(name: str, sentence: str) -> None:
     with pytest.raises(HookError) as refused:
         await call_handler(CLIENT, Posting(), own_catalog(), name, None)
     assert sentence in str(refused.value)

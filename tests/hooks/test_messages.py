@@ -53,7 +53,7 @@ def test_what_go_always_writes_is_always_written(response: Any, expected: dict[s
         (b'{"apiVersion": "v1"}', 'apiVersion is "v1", but this has to be a'),
     ],
 )
-def test_what_is_no_response_of_the_hook_is_said(body: bytes, sentence: str) -> None:
+def test_what_is_no_response_of_the_hook_is_reported(body: bytes, sentence: str) -> None:
     with pytest.raises(BadMessage) as refused:
         BEFORE_CLUSTER_UPGRADE.decode_response(body)
     assert sentence in str(refused.value)

@@ -165,7 +165,7 @@ def test_the_hash_of_a_ca_is_what_kubeadm_join_pins(ca: pki.KeyPair, tmp_path: P
     "certificate",
     [b"", b"-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"],
 )
-def test_what_is_no_certificate_is_said_so_without_quoting_it(certificate: bytes) -> None:
+def test_what_is_no_certificate_is_reported_so_without_quoting_it(certificate: bytes) -> None:
     with pytest.raises(pki.InvalidPem):
         pki.public_key_hashes(certificate)
     with pytest.raises(pki.InvalidPem) as caught:
@@ -173,7 +173,7 @@ def test_what_is_no_certificate_is_said_so_without_quoting_it(certificate: bytes
     assert "aGVsbG8" not in str(caught.value)
 
 
-def test_what_is_no_key_is_said_so_without_quoting_it(ca: pki.KeyPair) -> None:
+def test_what_is_no_key_is_reported_so_without_quoting_it(ca: pki.KeyPair) -> None:
     broken = b"-----BEGIN RSA PRIVATE KEY-----\nc2VjcmV0\n-----END RSA PRIVATE KEY-----\n"
     with pytest.raises(pki.InvalidPem) as caught:
         pki.issue(pki.KeyPair(ca.certificate, broken), "x", now=NOW)
@@ -187,7 +187,7 @@ def _tbs(certificate: bytes) -> bytes:
     return loaded.replace(bytes.fromhex("a003020102020101"), bytes.fromhex("a003020102020100"), 1)
 
 
-def test_a_ca_that_begins_after_what_it_should_issue_says_so() -> None:
+def test_a_ca_that_begins_after_what_it_should_issue_reports_it() -> None:
     ahead = pki.new_ca("kubernetes", now=NOW + timedelta(days=3285), algorithm=EC)
     with pytest.raises(pki.OutsideValidity, match=r"good from 2034-.* clock says 2026-01-01"):
         pki.issue(ahead, "a", now=NOW, algorithm=EC)

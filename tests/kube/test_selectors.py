@@ -69,7 +69,7 @@ def test_labels_are_selected(text: str, selected: bool) -> None:
         ),
     ],
 )
-def test_a_bad_selector_is_told(text: str, message: str) -> None:
+def test_a_bad_selector_is_reported(text: str, message: str) -> None:
     with pytest.raises(InvalidSelector) as refused:
         parse_labels(text)
     assert str(refused.value) == message
@@ -125,7 +125,7 @@ def test_fields_are_selected(text: str, selected: bool) -> None:
     assert parse_fields(text).matches(lambda field: values[field]) is selected
 
 
-def test_a_field_selector_tells_what_it_is_about() -> None:
+def test_a_field_selector_reports_what_it_is_about() -> None:
     selector = parse_fields("metadata.name=a,spec.x!=b")
     assert selector.fields == ["metadata.name", "spec.x"]
     assert selector.exact("metadata.name") == "a"
@@ -141,7 +141,7 @@ def test_a_field_selector_tells_what_it_is_about() -> None:
         ("a in (b)", "invalid selector: 'a in (b)'; can't understand 'a in (b)'"),
     ],
 )
-def test_a_bad_field_selector_is_told(text: str, message: str) -> None:
+def test_a_bad_field_selector_is_reported(text: str, message: str) -> None:
     with pytest.raises(InvalidSelector) as refused:
         parse_fields(text)
     assert str(refused.value) == message

@@ -93,7 +93,7 @@ def test_a_few_aliases_do_not_become_gigabytes() -> None:
         yaml.load("\n".join(lines), "bomb.yaml")
 
 
-def test_a_key_that_stands_twice_is_told() -> None:
+def test_a_key_that_stands_twice_is_reported() -> None:
     duplicates: list[str] = []
     assert yaml.load("a: 1\nb: 2\na: 3\n", duplicates=duplicates) == {"a": 3, "b": 2}
     assert duplicates == ['line 3: key "a" already set in map']

@@ -28,14 +28,14 @@ def test_a_rollout_keeps_its_limits_and_ends(case: Case) -> None:
     assert explored.states > 5
 
 
-def test_a_broken_state_is_told_with_the_way_there() -> None:
+def test_a_broken_state_is_reported_with_the_way_there() -> None:
     model = Model([0], lambda n: [("one more", n + 1)], lambda n: "three" if n == 3 else "", bool)
     problem = explore(model).problem.splitlines()
     assert problem[0] == "three"
     assert [line.split()[-1] for line in problem[1:]] == ["0", "1", "2", "3"]
 
 
-def test_a_dead_end_is_told() -> None:
+def test_a_dead_end_is_reported() -> None:
     steps = {0: [("right", 1), ("wrong", 2), ("!luck", 1)], 1: [], 2: [("!luck", 1)]}
     model = Model([0], lambda n: steps[n], lambda _: "", lambda n: n == 1)
     assert explore(model).problem.startswith("the goal cannot be reached any more")

@@ -84,7 +84,7 @@ async def test_a_process_id_of_another_process_is_not_taken_for_it(tmp_path: Pat
         assert record.is_alive
 
 
-async def test_one_that_a_full_disk_keeps_from_being_recorded_does_not_go_on(
+async def test_one_that_a_full_disk_keeps_from_being_recorded_does_not_continue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     children: list[asyncio.subprocess.Process] = []

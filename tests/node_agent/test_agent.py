@@ -34,7 +34,7 @@ from tests.node_agent.agent_bench import (
 )
 
 
-async def test_a_failure_of_the_agent_is_told_and_tried_again(tmp_path: Path) -> None:
+async def test_a_failure_of_the_agent_is_reported_and_tried_again(tmp_path: Path) -> None:
     runtime = FailingRuntime(3)
     async with agent(tmp_path, runtime) as (client, _):
         await client.create(PODS, pod())
@@ -64,7 +64,7 @@ class FullDiskRuntime(FailingRuntime):
         return await super().start(config)
 
 
-async def test_a_full_disk_of_the_agent_is_told_until_there_is_space(tmp_path: Path) -> None:
+async def test_a_full_disk_of_the_agent_is_reported_until_there_is_space(tmp_path: Path) -> None:
     runtime = FullDiskRuntime(1)
     async with agent(tmp_path, runtime) as (client, _):
         await client.create(PODS, pod())
@@ -76,7 +76,7 @@ async def test_a_full_disk_of_the_agent_is_told_until_there_is_space(tmp_path: P
         await pod_when(client, is_ready)
 
 
-async def test_a_full_disk_is_told_of_a_container_that_ended_without_a_word(
+async def test_a_full_disk_is_reported_of_a_container_that_ended_without_a_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=0, f_frsize=4096))
@@ -90,7 +90,7 @@ async def test_a_full_disk_is_told_of_a_container_that_ended_without_a_word(
         assert waiting(failed)["message"].endswith(" is full; free some space on it")
 
 
-async def test_a_token_that_a_full_disk_keeps_from_the_containers_is_told_when_the_old_one_expires(
+async def test_a_token_that_a_full_disk_withholds_is_reported_at_the_end_of_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, full = JumpingClock(), [False]

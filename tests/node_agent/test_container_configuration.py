@@ -175,7 +175,7 @@ def test_users(container: Document, spec: Document, image: Image, user: str) -> 
         (NONROOT, 0, "runAsUser breaks non-root policy"),
     ],
 )
-def test_root_is_refused_where_the_release_says_so(
+def test_root_is_refused_where_the_release_reports_it(
     image: Image, user: int | None, why: str
 ) -> None:
     wanted = config({"securityContext": {"runAsNonRoot": True, "runAsUser": user}})
@@ -239,7 +239,7 @@ async def test_an_image_is_pulled_as_its_policy_says(
     assert image == (NONROOT if pulled else ROOT)
 
 
-async def test_a_pull_tells_how_far_it_is_and_why_it_failed() -> None:
+async def test_a_pull_reports_how_far_it_is_and_why_it_failed() -> None:
     engine, result = FakeEngine(), []
     wanted = config({"imagePullPolicy": "IfNotPresent"}, tell=lambda *what: result.append(what))
     with pytest.raises(StartFailed, match="manifest unknown") as caught:

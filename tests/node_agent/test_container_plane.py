@@ -158,7 +158,7 @@ async def test_a_program_takes_the_place_of_a_container(tmp_path: Path, engine: 
         assert not engine.made
 
 
-async def test_an_image_that_cannot_be_had_and_an_engine_that_is_away_are_told(
+async def test_an_image_that_cannot_be_had_and_an_engine_that_is_away_are_reported(
     tmp_path: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pod_worker, "ADMIT_SECONDS", 0.1)

@@ -260,7 +260,7 @@ async def test_a_paused_container_has_not_ended(stage: Stage) -> None:
     assert ended.result().code == 0
 
 
-async def test_an_engine_that_ends_is_told_and_the_container_is_seen_to_have_ended(
+async def test_an_engine_that_ends_is_reported_and_the_container_is_seen_to_have_ended(
     stage: Stage,
 ) -> None:
     _, running = await started(stage)
@@ -278,7 +278,7 @@ async def test_an_engine_that_ends_is_told_and_the_container_is_seen_to_have_end
     assert running.trouble() == ""
 
 
-async def test_a_container_that_lives_through_a_restart_of_the_engine_goes_on(
+async def test_a_container_that_lives_through_a_restart_of_the_engine_continues(
     stage: Stage,
 ) -> None:
     _, running = await started(stage)
@@ -307,7 +307,7 @@ async def test_a_container_that_lives_through_a_restart_of_the_engine_goes_on(
         ),
     ],
 )
-async def test_an_end_is_told_in_words(
+async def test_an_end_is_reported_in_words(
     stage: Stage, end: Callable[[FakeEngine, FakeContainer], None], reason: str, words: str
 ) -> None:
     _, running = await started(stage)
@@ -383,7 +383,7 @@ async def test_a_second_container_is_found_again_in_the_same_network_only(stage:
     assert await third.find(await stage.config(third, document, index=1)) is None
 
 
-async def test_a_full_disk_is_told_and_tried_again(stage: Stage) -> None:
+async def test_a_full_disk_is_reported_and_tried_again(stage: Stage) -> None:
     runtime = stage.runtime()
     config = await stage.config(runtime)
     stage.engine.full = True

@@ -173,7 +173,9 @@ async def test_a_release_runs_and_serves(
         assert not ports & {9440, 9443}, "two managers do not clash"
 
 
-async def test_a_program_that_fails_is_told_in_one_sentence_and_recovers(tmp_path: Path) -> None:
+async def test_a_program_that_fails_is_reported_in_one_sentence_and_recovers(
+    tmp_path: Path,
+) -> None:
     async with plane(tmp_path) as running:
         client = running.client
         run(tmp_path)

@@ -121,7 +121,7 @@ async def test_long_lists_come_in_pages(
     assert [document["metadata"]["name"] for document in maps.items] == ["capybara-4"]
 
 
-async def test_a_watch_tells_what_comes_after_a_list(client: Client, namespace: str) -> None:
+async def test_a_watch_reports_what_comes_after_a_list(client: Client, namespace: str) -> None:
     await herd(client, namespace, 1)
     listed = await client.list(CONFIG_MAPS, namespace)
     key, seen = Key(namespace, "capybara-0"), []
@@ -199,7 +199,7 @@ async def test_a_cache_that_begins_long_ago_has_all_that_is_there(
     await transport.aclose()
 
 
-async def test_who_may_not_is_told_what(there: Place, namespace: str) -> None:
+async def test_who_may_not_is_reported_what(there: Place, namespace: str) -> None:
     nobody = replace(there.access, token="nobodys", client_certificate=b"", client_key=b"")
     stranger = replace(there.access, impersonate=(("Impersonate-User", "stranger"),))
     for access, error, message in (

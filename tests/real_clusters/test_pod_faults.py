@@ -127,7 +127,7 @@ KINDS: Final[list[Kind]] = ["docker", *PODMAN]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_faults_are_told_and_recover(kind: Kind, tmp_path: Path) -> None:
+async def test_faults_are_reported_and_recover(kind: Kind, tmp_path: Path) -> None:
     what = subject(tmp_path)
     async with engine_process(kind, tmp_path) as process:
         await load(process.engine, what, tmp_path)

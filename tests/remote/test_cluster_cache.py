@@ -109,7 +109,9 @@ async def test_a_cluster_nobody_dials_is_tried_again() -> None:
         (base64.b64encode(b"kind: Config").decode(), "no context"),
     ],
 )
-async def test_a_broken_kubeconfig_is_said_and_waits_for_a_better_one(value: str, why: str) -> None:
+async def test_a_broken_kubeconfig_is_reported_and_waits_for_a_better_one(
+    value: str, why: str
+) -> None:
     async with running() as here:
         here.clusters["one"] = Workload()
         here.management.put(secret("one", value))

@@ -90,7 +90,7 @@ def test_it_is_renewed_at_half_of_its_life(ca: KeyPair) -> None:
         ),
     ],
 )
-def test_what_is_no_kubeconfig_is_said_without_quoting_it(text: bytes, message: str) -> None:
+def test_what_is_no_kubeconfig_is_reported_without_quoting_it(text: bytes, message: str) -> None:
     with pytest.raises(BadSecret) as refused:
         next_renewal(with_text(text))
     assert str(refused.value) == f"Secret ns/c1-kubeconfig: {message}"

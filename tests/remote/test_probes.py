@@ -121,7 +121,7 @@ async def test_a_cluster_that_moved_into_this_program_is_reached_here_at_once() 
         assert (elsewhere.open, moved.open, moved.contacts) == (0, 1, 1)
 
 
-async def test_a_short_absence_is_told_and_forgiven() -> None:
+async def test_a_short_absence_is_reported_and_forgiven() -> None:
     async with running() as here:
         here.clusters["one"] = workload = Workload()
         here.management.put(secret("one"))
@@ -140,7 +140,7 @@ async def test_a_short_absence_is_told_and_forgiven() -> None:
         assert [name for _, name in here.told] == ["one", "one"]
 
 
-async def test_what_is_watched_goes_on_as_soon_as_a_probe_passes() -> None:
+async def test_what_is_watched_continues_as_soon_as_a_probe_passes() -> None:
     async with running() as here:
         here.clusters["one"] = workload = Workload(over_network=True)
         here.management.put(secret("one"))

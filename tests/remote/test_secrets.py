@@ -63,7 +63,7 @@ def test_a_certificate_survives_its_secret() -> None:
     assert key_pair(document) == pair
 
 
-def test_what_is_missing_or_unreadable_is_said_without_quoting_it() -> None:
+def test_what_is_missing_or_unreadable_is_reported_without_quoting_it() -> None:
     with pytest.raises(BadSecret, match=r"Secret ns/c1-ca: missing data for key tls\.crt"):
         key_pair(secret())
     with pytest.raises(BadSecret) as refused:

@@ -124,7 +124,7 @@ async def test_a_control_plane_comes_up_and_tells_all_that_the_contract_asks_for
     assert result["clusters"][0]["cluster"]["server"] == "https://blue.paper:6443"
 
 
-async def test_an_upgrade_goes_on_while_it_serves(scene: Scene) -> None:
+async def test_an_upgrade_continues_while_it_serves(scene: Scene) -> None:
     bench = scene.bench
     await begin(bench)
     await bench.until(RESOURCE, "blue", is_initialized)
@@ -277,7 +277,7 @@ class Secretive(PaperService):
         (Secretive, "Please check controller logs for errors"),
     ],
 )
-async def test_what_a_provider_cannot_do_or_does_wrong_is_told(
+async def test_what_a_provider_cannot_do_or_does_wrong_is_reported(
     provider: type[PaperService], says: str
 ) -> None:
     async with provider_bench([RESOURCE]) as bench:
@@ -307,7 +307,7 @@ async def _consistent(bench: ProviderBench) -> None:
         assert await bench.get(SECRETS, "blue-kubeconfig") is not None
 
 
-async def test_a_provider_that_dies_after_any_write_goes_on_where_it_was() -> None:
+async def test_a_provider_that_dies_after_any_write_continues_where_it_was() -> None:
     for writes in range(1, 14):
         async with provider_bench([RESOURCE]) as bench:
             await begin(bench)
@@ -325,7 +325,7 @@ async def test_a_provider_that_dies_after_any_write_goes_on_where_it_was() -> No
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_on_a_bad_day_it_comes_up_and_goes_all_the_same(seed: int) -> None:
+async def test_on_a_bad_day_it_comes_up_and_goes_nevertheless(seed: int) -> None:
     async with provider_bench([RESOURCE]) as bench:
         faults = Faults(bench.transport, seed=seed)
         async with life(bench, partial(_add, provider=PaperService()), faults):
@@ -346,7 +346,7 @@ class Deleting(PaperService):
         raise KapyError("it does not let go")
 
 
-async def test_a_deletion_that_fails_is_told_and_goes_on() -> None:
+async def test_a_deletion_that_fails_is_reported_and_continues() -> None:
     async with provider_bench([RESOURCE]) as bench:
         _add(bench.runtime, Deleting())
         async with bench.running():

@@ -209,7 +209,7 @@ async def test_labels_change_in_place_and_are_taken_away_again(scene: Scene) -> 
             assert document["metadata"]["annotations"]["note"] == "y"
 
 
-async def test_what_keeps_it_from_the_next_step_is_told(scene: Scene) -> None:
+async def test_what_keeps_it_from_the_next_step_is_reported(scene: Scene) -> None:
     bench = scene.bench
     scene.stacks.unstable = "the ink is wet"
     await begin(bench)
@@ -252,7 +252,7 @@ async def test_deletion_takes_all_machines_and_asks_nobody_to_leave(scene: Scene
     assert not scene.stacks.left
 
 
-async def test_without_a_template_it_says_what_to_do_and_goes_on_when_it_comes() -> None:
+async def test_without_a_template_it_says_what_to_do_and_continues_when_it_comes() -> None:
     async with stage() as scene:
         bench = scene.bench
         await begin(bench)
@@ -268,7 +268,7 @@ async def test_without_a_template_it_says_what_to_do_and_goes_on_when_it_comes()
         await scene.settled()
 
 
-async def test_somebody_elses_machines_are_left_alone() -> None:
+async def test_owned_by_others_machines_are_left_alone() -> None:
     async with stage() as scene:
         bench = scene.bench
         await begin(bench)
@@ -340,7 +340,7 @@ class Torn(PaperStacks):
         raise KapyError("no paper left")
 
 
-async def test_a_provider_that_fails_is_told_and_makes_nothing() -> None:
+async def test_a_provider_that_fails_is_reported_and_makes_nothing() -> None:
     async with stage(Torn()) as scene:
         await begin(scene.bench)
         await asyncio.sleep(20)

@@ -216,7 +216,7 @@ async def test_a_cluster_that_changes_its_account_lets_the_old_one_go() -> None:
         assert await scene.held(SECRETS, key("new")) == ([HELD], ["red"])
 
 
-async def test_a_rotated_secret_wakes_whoever_uses_it_and_ends_the_old_session() -> None:
+async def test_a_rotated_secret_enqueues_whoever_uses_it_and_ends_the_old_session() -> None:
     async with playing() as scene:
         await scene.secret("red", "token-1")
         await scene.secret("shared", "token-2", "vault")

@@ -292,7 +292,7 @@ async def test_what_a_provider_keeps_is_not_forgotten(scene: Scene) -> None:
         (KapyError("the switch refused"), "KapyError: the switch refused"),
     ],
 )
-async def test_a_failure_is_told_and_retried(
+async def test_a_failure_is_reported_and_retried(
     scene: Scene, mistake: Exception, message: str
 ) -> None:
     await scene.pool()

@@ -124,7 +124,7 @@ async def test_what_is_taken_away_comes_back_at_once() -> None:
         assert all(document["metadata"].get("ownerReferences") for document in results)
 
 
-async def test_what_is_somebody_elses_is_left_alone() -> None:
+async def test_what_is_owned_by_others_is_left_alone() -> None:
     async with playing(Printer()) as bench:
         theirs: Document = {"metadata": {"name": "worker-0-index", "namespace": "default"}}
         await bench.client.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", **theirs})

@@ -75,7 +75,7 @@ def told(document: Document) -> dict[str, tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("one", "sums_up"), CAN_FAIL)
-async def test_what_has_failed_for_good_is_told_and_left_alone(one: Each, sums_up: str) -> None:
+async def test_what_has_failed_for_good_is_reported_and_left_alone(one: Each, sums_up: str) -> None:
     async with asked(one, answering(GONE)) as (bench, question):
         await asyncio.sleep(1)
         document = await bench.client.get(one.resource, key(NAME))

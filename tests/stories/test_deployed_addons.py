@@ -122,7 +122,7 @@ async def upgrade(running: ManagementPlane, version: str) -> None:
     await asyncio.sleep(200)
 
 
-async def test_usage_is_told() -> None:
+async def test_usage_is_reported() -> None:
     async with cluster() as (_, client):
         nodes = await client.raw("GET", "/apis/metrics.k8s.io/v1beta1/nodes")
         assert len(nodes["items"]) == 3

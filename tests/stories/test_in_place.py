@@ -321,7 +321,7 @@ async def test_what_an_extension_does_not_cover_is_replaced() -> None:
         )
 
 
-async def test_a_gate_that_is_closed_meanwhile_is_told() -> None:
+async def test_a_gate_that_is_closed_meanwhile_is_reported() -> None:
     """A Machine is left as it was when the gate was closed; it says so, and can be replaced."""
     updater = Updater()
     async with herd(updater, replicas=1, settings=CLOSED) as story:

@@ -229,7 +229,7 @@ async def test_hooks_that_nobody_serves_are_passed_and_not_owed_any_more() -> No
     assert story.current.cluster.metadata.annotations[PENDING] == ""
 
 
-async def test_the_step_is_told_until_the_last_hook_has_been_called() -> None:
+async def test_the_step_is_reported_until_the_last_hook_has_been_called() -> None:
     """An upgrade that an extension holds at its end is not over: what follows must wait."""
     story = await life(Extension(Hook.AFTER_CLUSTER_UPGRADE), plane=NEW, md=NEW, mp=NEW)
     step = "topology.internal.cluster.x-k8s.io/upgrade-step"
@@ -286,7 +286,7 @@ async def test_with_the_gate_closed_nobody_is_asked_and_nothing_is_owed() -> Non
 
 
 @pytest.mark.parametrize("earlier", [Hook.AFTER_CONTROL_PLANE_UPGRADE, Hook.AFTER_WORKERS_UPGRADE])
-async def test_the_end_of_an_upgrade_is_told_after_the_end_of_its_steps(earlier: Hook) -> None:
+async def test_the_end_of_an_upgrade_is_reported_after_the_end_of_its_steps(earlier: Hook) -> None:
     owed = f"{Hook.AFTER_CLUSTER_UPGRADE},{earlier}"
     extension, written = Extension(), list[str]()
     annotated = cluster({"metadata": {"annotations": {PENDING: owed}}})
@@ -294,7 +294,7 @@ async def test_the_end_of_an_upgrade_is_told_after_the_end_of_its_steps(earlier:
     assert (extension.asked, written) == ([], [])
 
 
-async def test_that_a_control_plane_is_initialized_is_told_once() -> None:
+async def test_that_a_control_plane_is_initialized_is_reported_once() -> None:
     written: list[str] = []
     extension = Extension()
     first = calls(cluster(), extension, written)

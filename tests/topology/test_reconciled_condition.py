@@ -195,7 +195,7 @@ def test_a_class_that_was_not_looked_at_since_it_changed_is_waited_for() -> None
         ),
     ],
 )
-def test_an_upgrade_is_told_with_all_that_it_waits_for(
+def test_an_upgrade_is_reported_with_all_that_it_waits_for(
     given: ReconcileResult, lines: list[str]
 ) -> None:
     condition_pair = topology_reconciled(given)

@@ -29,7 +29,7 @@ def test_the_pause_grows_with_the_cost_of_the_page(seconds: float, pause: float)
 
 
 @on_virtual_time
-async def test_a_stream_tells_of_changes_no_faster_than_the_page_is_made() -> None:
+async def test_a_stream_reports_changes_no_faster_than_the_page_is_made() -> None:
     fleet, key = Fleet(None, [], Random()), Key("default", "a")  # type: ignore[arg-type]
     stream = change_events(fleet.subscribe, lambda: 1.0).stream
     assert stream is not None

@@ -71,7 +71,7 @@ async def test_links_of_objects_lead_to_their_yaml() -> None:
 
 
 @on_virtual_time
-async def test_a_cluster_of_a_kind_that_no_provider_serves_is_told_to_need_one() -> None:
+async def test_a_cluster_of_a_kind_that_no_provider_serves_is_reported_to_need_one() -> None:
     kind = "awsclusters.infrastructure.cluster.x-k8s.io"
     async with _farm() as (plane, visitor):
         objects: list[Document] = json.loads(json.dumps(list(sample())).replace("capybara", "a"))
@@ -86,7 +86,7 @@ async def test_a_cluster_of_a_kind_that_no_provider_serves_is_told_to_need_one()
 
 
 @on_virtual_time
-async def test_a_change_is_told_to_open_pages() -> None:
+async def test_a_change_is_reported_to_open_pages() -> None:
     async with (
         _farm() as (plane, visitor),
         visitor.listen("/live-fleet") as fleet,

@@ -118,7 +118,7 @@ async def test_hosts_that_fail_checks_are_passed_over_with_the_reason() -> None:
 
 
 @on_virtual_time
-async def test_a_changed_host_key_is_told_and_trusted_again_by_the_user() -> None:
+async def test_a_changed_host_key_is_reported_and_trusted_again_by_the_user() -> None:
     async with scene() as blue:
         host = await blue.add_host("one")
         await blue.state("one", "Free")

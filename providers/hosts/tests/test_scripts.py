@@ -124,7 +124,7 @@ async def test_a_file_that_was_begun_is_written_again_after_a_restart(host: Pape
     assert step_names([file_step("/etc/one", "x", "one")]) == {"00000": "one"}
 
 
-async def test_what_is_left_is_told_and_the_claim_stays(host: PaperHost) -> None:
+async def test_what_is_left_is_reported_and_the_claim_stays(host: PaperHost) -> None:
     shell = PaperShell(host)
     await remote.claim(shell, "u1", "p", "o")
     await remote.start_boot(shell, "u1", archive(await steps()))
@@ -385,7 +385,7 @@ async def test_a_user_who_is_there_already_stays(host: PaperHost) -> None:
     assert (host.root / "users/ada").exists()
 
 
-async def test_a_disk_with_contents_stays_as_it_is(host: PaperHost) -> None:
+async def test_a_disk_with_contents_stays_unchanged(host: PaperHost) -> None:
     shell = PaperShell(host)
     (host.root / "lsblk").write_text("part 0x83 /mnt\n")
     await remote.claim(shell, "u1", "p", "o")

@@ -72,7 +72,7 @@ async def test_a_secret_is_not_in_the_command() -> None:
     assert "PRIVATE" not in repr(target(port))
 
 
-async def test_the_first_key_is_told_and_the_trusted_one_is_the_only_one() -> None:
+async def test_the_first_key_is_reported_and_the_trusted_one_is_the_only_one() -> None:
     async with server() as port, connections() as opened:
         assert (await opened.connect(target(port))).host_key == text(HOST_KEY)
         trusted = target(port, host_key=f"{text(HOST_KEY)} comment")
@@ -161,7 +161,7 @@ async def test_a_slow_command_ends_and_the_next_one_connects_again() -> None:
         assert (await (await opened.connect(target(port))).run("true")).code == 0
 
 
-async def test_a_lost_connection_is_told() -> None:
+async def test_a_lost_connection_is_reported() -> None:
     async def cut(process: Any) -> None:
         process.channel.get_connection().abort()
 
@@ -183,7 +183,7 @@ async def test_sudo_with_a_password_is_refused_with_the_way_out() -> None:
     assert failure.value.reason == "SudoRefused"
 
 
-async def test_a_jump_host_leads_to_the_target_and_both_keys_are_told() -> None:
+async def test_a_jump_host_leads_to_the_target_and_both_keys_are_reported() -> None:
     async with server(key=OTHER_KEY) as between, server() as port, connections() as opened:
         shell = await opened.connect(target(port, jump=target(between)))
         assert (await shell.run("true")).code == 0

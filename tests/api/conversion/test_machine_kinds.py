@@ -76,7 +76,7 @@ STRATEGIES: Final[list[tuple[Document, Document]]] = [
 
 
 @pytest.mark.parametrize(("old", "new"), STRATEGIES)
-def test_a_strategy_is_said_in_several_places(old: Document, new: Document) -> None:
+def test_a_strategy_is_reported_in_several_places(old: Document, new: Document) -> None:
     both = {"clusterName": "c", "selector": {"matchLabels": {"a": "b"}}}
     there = stored("MachineDeployment", {**both, **old})
     assert there["spec"] == {**both, **new}

@@ -38,28 +38,28 @@ IN_PLACE: Final = re.compile(r"\bin place\b|\bno rollout\b")
 
 
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
-def test_a_change_that_is_refused_is_told(kind: str) -> None:
+def test_a_change_that_is_refused_is_reported(kind: str) -> None:
     fields = by_path(kind)
     describeds = {path: fields[path] for path in refused_changes(kind)}
     assert without(REFUSED, describeds) == []
 
 
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
-def test_a_removal_that_is_refused_is_told(kind: str) -> None:
+def test_a_removal_that_is_refused_is_reported(kind: str) -> None:
     fields = by_path(kind)
     describeds = {path: fields[path] for path in refused(kind, removals(kind))}
     assert without(REFUSED, describeds) == []
 
 
 @pytest.mark.parametrize("kind", ["MachineDeployment", "KubeadmControlPlane"])
-def test_a_change_that_rolls_out_machines_is_told(kind: str) -> None:
+def test_a_change_that_rolls_out_machines_is_reported(kind: str) -> None:
     fields, effects = by_path(kind), EFFECTS[kind]()
     describeds = {path: fields[path] for path, effect in effects.items() if effect == "rollout"}
     assert without(ROLLOUT, describeds, *TEMPLATES[kind]) == []
 
 
 @pytest.mark.parametrize("kind", ["MachineDeployment", "KubeadmControlPlane"])
-def test_a_change_that_reaches_machines_in_place_is_told(kind: str) -> None:
+def test_a_change_that_reaches_machines_in_place_is_reported(kind: str) -> None:
     fields, effects = by_path(kind), EFFECTS[kind]()
     describeds = {path: fields[path] for path, effect in effects.items() if effect == "in place"}
     assert without(IN_PLACE, describeds, *TEMPLATES[kind]) == []

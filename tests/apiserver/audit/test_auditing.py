@@ -67,7 +67,7 @@ async def audited(policy: Policy = ALL) -> AsyncIterator[Book]:
     server.close()
 
 
-async def test_a_write_is_told_with_who_what_when_and_why() -> None:
+async def test_a_write_is_reported_with_who_what_when_and_why() -> None:
     async with audited() as book:
         answer = await book.call(
             "POST",
@@ -150,14 +150,14 @@ async def test_what_a_secret_holds_is_not_written(policy: Policy) -> None:
         ("application/merge-patch+json", b"{", None),
     ],
 )
-async def test_a_patch_is_told_as_it_was_sent(media: str, body: bytes, told: Any) -> None:
+async def test_a_patch_is_reported_as_it_was_sent(media: str, body: bytes, told: Any) -> None:
     async with audited() as book:
         target = f"{CONFIG_MAPS}/a?fieldManager=me&force=true"
         await book.call("PATCH", target, body, content_type=media)
         assert book.events()[-1].get("requestObject") == told
 
 
-async def test_a_watch_is_told_when_it_begins_and_when_it_ends() -> None:
+async def test_a_watch_is_reported_when_it_begins_and_when_it_ends() -> None:
     async with audited() as book:
         await book.call("GET", f"{CONFIG_MAPS}?watch=true&timeoutSeconds=7")
         events = book.events()
@@ -168,7 +168,7 @@ async def test_a_watch_is_told_when_it_begins_and_when_it_ends() -> None:
         assert {event["verb"] for event in events} == {"watch"}
 
 
-async def test_who_is_refused_is_told_with_the_reason() -> None:
+async def test_who_is_refused_is_reported_with_the_reason() -> None:
     async with audited() as book:
         await book.call("GET", f"{SECRETS}/a", token="ann")
         _, event = book.events()
@@ -177,7 +177,7 @@ async def test_who_is_refused_is_told_with_the_reason() -> None:
         assert event["annotations"]["authorization.k8s.io/decision"] == "forbid"
 
 
-async def test_who_shows_a_wrong_token_is_told_once_and_not_the_token() -> None:
+async def test_who_shows_a_wrong_token_is_reported_once_and_not_the_token() -> None:
     async with audited() as book:
         answer = await book.call("GET", f"{SECRETS}/a", token="wrong")
         (event,) = book.events()
@@ -186,7 +186,7 @@ async def test_who_shows_a_wrong_token_is_told_once_and_not_the_token() -> None:
         assert "wrong" not in json.dumps(event)
 
 
-async def test_both_are_told_who_asks_and_as_whom() -> None:
+async def test_both_are_reported_who_asks_and_as_whom() -> None:
     async with audited() as book:
         await book.call("GET", "/api/v1/namespaces/default", impersonate_user="ann")
         event = book.events()[-1]
@@ -205,7 +205,7 @@ async def test_what_the_policy_leaves_out_is_only_counted() -> None:
         assert (counts.events, counts.lost) == (2, 0)
 
 
-async def test_requests_in_process_are_told_too() -> None:
+async def test_requests_in_process_are_informed_too() -> None:
     async with audited() as book:
         transport = book.server.transport(User("controller", ("system:masters",)))
         await transport(Request("POST", CONFIG_MAPS, {"dryRun": "All"}, {}, config_map("a")))

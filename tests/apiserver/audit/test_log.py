@@ -100,7 +100,7 @@ def test_a_file_that_is_there_is_continued(tmp_path: Path) -> None:
     assert path.read_text() == "0\n1\n"
 
 
-def test_a_path_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(LogNotWritable, match=r"the audit log .* cannot be written"):
         LogFile(tmp_path / "file" / "audit.log", Rotation(), ticking())

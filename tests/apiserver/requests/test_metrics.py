@@ -117,7 +117,7 @@ async def test_answers_over_the_network_are_measured() -> None:
         assert result.sum(f"{sizes}_sum", verb="GET", resource="gizmos") == len(answer.content)
 
 
-async def test_a_watch_is_counted_while_it_goes_on_and_when_it_ended() -> None:
+async def test_a_watch_is_counted_while_it_continues_and_when_it_ended() -> None:
     async with asking() as (near, calls):
         what = {"group": "example.dev", "version": "v1", "resource": "gizmos"}
         async with near.watching(GIZMOS) as stream:

@@ -136,7 +136,7 @@ async def test_an_update_without_a_revision_is_asked_about_before_it_is_refused(
         assert hooks.asked("/v") == []
 
 
-async def test_the_request_s_name_is_told_whatever_the_object_is_called() -> None:
+async def test_the_request_s_name_is_reported_whatever_the_object_is_called() -> None:
     async with serving() as hooks, plane() as asking:
         hooks.answers["/m"] = patch({"op": "replace", "path": "/metadata/name", "value": "two"})
         hooks.answers["/v"] = allow
@@ -220,7 +220,7 @@ async def test_a_mutation_of_a_deletion_is_refused_and_nothing_goes() -> None:
         assert not await asking.gone(f"{GIZMOS}/one")
 
 
-async def test_validating_webhooks_are_asked_at_once_and_the_first_refusal_is_told() -> None:
+async def test_validating_webhooks_are_asked_at_once_and_the_first_refusal_is_reported() -> None:
     async with serving() as hooks, plane() as asking:
         both = asyncio.Barrier(2)
 

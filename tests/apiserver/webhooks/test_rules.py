@@ -198,7 +198,7 @@ def test_a_conversion_is_checked(conversion: dict[str, Any], fields: list[str]) 
     assert [error.field for error in conversion_errors(conversion)] == fields
 
 
-def test_a_false_condition_decides_and_a_failing_one_is_told() -> None:
+def test_a_false_condition_decides_and_a_failing_one_is_reported() -> None:
     new = {"metadata": {"name": "a"}}
     good, bad = Condition.compile("object.metadata.name == 'a'"), Condition.compile("object.x == 1")
     no = Condition.compile("request.operation == 'DELETE'")

@@ -234,7 +234,9 @@ BROKEN: list[tuple[Document, str]] = [
 
 
 @pytest.mark.parametrize(("wrong", "said"), BROKEN, ids=[entry[1][:24] for entry in BROKEN])
-async def test_what_cannot_be_issued_is_told_in_its_condition(wrong: Document, said: str) -> None:
+async def test_what_cannot_be_issued_is_reported_in_its_condition(
+    wrong: Document, said: str
+) -> None:
     opaque = document(SECRETS, Key("default", "opaque"), type="Opaque", data={"mine": "eA=="})
     theirs = document(SECRETS, Key("default", "theirs"), data={})
     theirs["metadata"]["annotations"] = {"cert-manager.io/certificate-name": "other"}

@@ -70,7 +70,7 @@ def test_what_kapy_up_refuses(
     assert sentence in capsys.readouterr().err
 
 
-async def test_what_is_told_of_no_more_is_taken_away() -> None:
+async def test_what_is_reported_of_no_more_is_taken_away() -> None:
     async with management_plane(OPEN, clock=loop_clock(), post=Network()) as plane:
         for name in ("old", "new"):
             await register(plane.client, url_manifest(ConfiguredExtension(name, f"https://{name}")))

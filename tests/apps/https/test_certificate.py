@@ -183,7 +183,7 @@ async def test_a_secret_that_is_mounted_is_followed(tmp_path: Path) -> None:
         assert shown_by(certificate) == ssl.PEM_cert_to_DER_cert(leaf(tmp_path).decode())
 
 
-async def test_a_given_certificate_that_ran_out_is_told_until_there_is_another(
+async def test_a_given_certificate_that_ran_out_is_reported_until_there_is_another(
     tmp_path: Path,
 ) -> None:
     given(tmp_path, "theirs", days=2)
@@ -220,7 +220,7 @@ async def test_a_given_ca_signs_as_long_as_it_is_good(tmp_path: Path) -> None:
     assert (leaf(tmp_path), certificate.ca) == (data, ca.certificate)
 
 
-async def test_a_given_ca_that_ran_out_is_told(tmp_path: Path) -> None:
+async def test_a_given_ca_that_ran_out_is_reported(tmp_path: Path) -> None:
     authority(tmp_path, days=31)
     with pytest.raises(NoCertificate, match=r"is not good at .*, take ca\.crt and ca\.key away"):
         await certificate_in(tmp_path, ["localhost"], loop_clock())

@@ -129,7 +129,7 @@ async def test_only_clients_of_an_authority_are_let_in(tmp_path: Path) -> None:
             assert await message_of(known, port) == "no quota"
 
 
-async def test_a_file_without_an_authority_is_told(tmp_path: Path) -> None:
+async def test_a_file_without_an_authority_is_reported(tmp_path: Path) -> None:
     certificate = await certificate_in(tmp_path, ["127.0.0.1"], system_clock)
     with pytest.raises(NoCertificate, match="has no certificate of an authority"):
         require_clients_of(tmp_path / "tls.key", certificate)
@@ -155,7 +155,7 @@ number = 5
         ("wrong_extension", "(ValueError in {folder}/wrong_extension.py, line 2)"),
     ],
 )
-def test_where_no_extension_is_that_is_said(
+def test_where_no_extension_is_that_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, sentence: str
 ) -> None:
     (tmp_path / "found_extension.py").write_text(MODULE)

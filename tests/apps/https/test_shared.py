@@ -198,7 +198,7 @@ async def test_a_certificate_of_cert_manager_is_used_and_followed() -> None:
             assert (await client.get(SECRETS, SECRET))["data"] == data
 
 
-async def test_a_namespace_that_is_missing_is_told() -> None:
+async def test_a_namespace_that_is_missing_is_reported() -> None:
     clock = loop_clock()
     async with api_server(clock) as client:
         elsewhere = SharedCertificate(client, Key("nowhere", "quota-tls"), NAMES, clock, Random(0))

@@ -41,7 +41,7 @@ def planned(
     return document
 
 
-def test_a_new_cluster_is_told_object_by_object(
+def test_a_new_cluster_is_reported_object_by_object(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     document = planned(capsys, "-f", files)
@@ -176,14 +176,14 @@ def test_what_an_api_server_would_refuse_is_one_sentence(
         (["-f", "x", "-o", "table"], "table"),
     ],
 )
-def test_bad_arguments_are_told(
+def test_bad_arguments_are_reported(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["plan", "--offline", *arguments]) == 1
     assert said in capsys.readouterr().err
 
 
-def test_a_kind_without_its_definition_is_told(
+def test_a_kind_without_its_definition_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     thing = {"apiVersion": "a.example.com/v1", "kind": "Thing", "metadata": {"name": "x"}}

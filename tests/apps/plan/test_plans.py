@@ -23,7 +23,7 @@ from kapy.kube.http import Reply, Request, Transport
 from tests.apps.plan.meadow import LONG, apply, cluster, graph, plan_of, plane, sample, the
 
 
-async def test_an_upgrade_is_told_stage_by_stage_with_the_machines() -> None:
+async def test_an_upgrade_is_reported_stage_by_stage_with_the_machines() -> None:
     async with plane() as running:
         plan = await plan_of(running, [cluster(version="v1.35.0")])
         first, second = plan.stages
@@ -52,7 +52,7 @@ async def test_a_field_names_the_patch_and_the_variable_it_comes_from() -> None:
         assert fields[path] == ("patch startup definitions[0], variable startup.vm",)
 
 
-async def test_a_change_of_a_class_is_told_for_each_of_its_clusters() -> None:
+async def test_a_change_of_a_class_is_reported_for_each_of_its_clusters() -> None:
     documents = sample()
     other = the(documents, "Cluster")
     other["metadata"]["name"] = "second"
@@ -192,7 +192,7 @@ def with_pool() -> list[Document]:
     return [template, *documents]
 
 
-async def test_a_machine_pool_is_left_to_its_provider_and_its_cluster_goes_on() -> None:
+async def test_a_machine_pool_is_left_to_its_provider_and_its_cluster_continues() -> None:
     async with plane(with_pool()) as running:
         wanted = the(with_pool(), "Cluster")
         wanted["spec"]["topology"]["version"] = "v1.35.0"

@@ -53,7 +53,7 @@ async def test_who_stops_is_not_ready_any_more() -> None:
     assert await told(endpoints, "/healthz") == (200, "ok")
 
 
-async def test_what_is_the_matter_besides_is_told_to_people() -> None:
+async def test_what_is_the_matter_besides_is_reported_to_people() -> None:
     endpoints = Endpoints(lambda: "", lambda: "the server has enough")
     assert await told(endpoints, "/readyz") == (200, "ok, but: the server has enough")
     assert await told(endpoints, "/readyz?verbose") == (200, ALL_IS_WELL)

@@ -199,7 +199,7 @@ def fails(_: Runtime) -> None:
         ),
     ],
 )
-def test_what_cannot_be_released_is_told(
+def test_what_cannot_be_released_is_reported(
     make: Callable[[], Any], raised: type[KapyError], says: str
 ) -> None:
     with pytest.raises(raised, match=says):

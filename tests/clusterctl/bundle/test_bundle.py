@@ -249,7 +249,7 @@ def of_an_odd_provider(path: Path) -> None:
         (Path.unlink, "cannot be read: No such file"),
     ],
 )
-async def test_a_file_that_is_no_whole_bundle_is_told(
+async def test_a_file_that_is_no_whole_bundle_is_reported(
     tmp_path: Path, harm: Callable[[Path], None], said: str
 ) -> None:
     path = tmp_path / "b.tar"

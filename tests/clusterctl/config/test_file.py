@@ -71,7 +71,7 @@ def test_a_file_is_read_by_the_end_of_its_name(tmp_path: Path, name: str, text: 
         ("c.ini", "", 'a file "*.ini" cannot be read; write it as YAML'),
     ],
 )
-def test_a_broken_file_is_told_with_its_name(
+def test_a_broken_file_is_reported_with_its_name(
     tmp_path: Path, name: str, text: str, said: str
 ) -> None:
     with pytest.raises(ConfigError) as error:
@@ -80,7 +80,7 @@ def test_a_broken_file_is_told_with_its_name(
     assert str(tmp_path / name) in str(error.value)
 
 
-def test_a_folder_and_an_absent_file_are_told(tmp_path: Path) -> None:
+def test_a_folder_and_an_absent_file_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Is a directory"):
         load(str(tmp_path), {})
     with pytest.raises(ConfigError, match=r"missing\.yaml: no such file or directory"):

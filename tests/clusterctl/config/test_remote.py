@@ -34,13 +34,13 @@ async def test_a_file_at_a_url_is_read() -> None:
         (saying(b"<html>\n<br>", "text/html"), "must be a map of settings"),
     ],
 )
-async def test_a_url_without_a_file_is_told(answer: Answer, said: str) -> None:
+async def test_a_url_without_a_file_is_reported(answer: Answer, said: str) -> None:
     async with serving(server(answer)) as there:
         with pytest.raises(ConfigError, match=said):
             await loaded(there)
 
 
-async def test_a_url_that_cannot_be_reached_is_told() -> None:
+async def test_a_url_that_cannot_be_reached_is_reported() -> None:
     async with serving(server(status(200))) as there:
         pass
     with pytest.raises(ConfigError, match="refused; check the URL and the network"):

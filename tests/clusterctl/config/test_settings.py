@@ -69,7 +69,7 @@ def test_a_provider_of_any_type_can_be_had(kind: ProviderType) -> None:
         ),
     ],
 )
-def test_a_provider_that_breaks_a_rule_is_told(entry: str, said: str) -> None:
+def test_a_provider_that_breaks_a_rule_is_reported(entry: str, said: str) -> None:
     config = configured(f"A: still there\nproviders:\n- {entry}")
     assert config.variables.get("A") == "still there"
     with pytest.raises(ConfigError) as error:
@@ -163,7 +163,7 @@ def test_images_come_from_where_the_file_says(component: str, image: str, altere
         ("x.io/a:!", "is no image"),
     ],
 )
-def test_an_image_without_its_whole_name_is_told(image: str, said: str) -> None:
+def test_an_image_without_its_whole_name_is_reported(image: str, said: str) -> None:
     with pytest.raises(ConfigError, match="couldn't parse image name") as error:
         configured(IMAGES).images.override("x", image)
     assert said in str(error.value)
@@ -173,7 +173,7 @@ def test_an_image_without_its_whole_name_is_told(image: str, said: str) -> None:
     ("text", "said"),
     [("images: [1]", "must be a map of components"), ("images: {all: x}", "images.all must be")],
 )
-def test_wrong_image_settings_are_told(text: str, said: str) -> None:
+def test_wrong_image_settings_are_reported(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         configured(text).images.override("x", "x.io/a:1")
 
@@ -209,6 +209,6 @@ def test_cert_manager_is_the_usual_one_or_the_file_s(
         ("{externallyProvisioned: maybe}", "true or"),
     ],
 )
-def test_wrong_cert_manager_settings_are_told(text: str, said: str) -> None:
+def test_wrong_cert_manager_settings_are_reported(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         _ = configured(f"cert-manager: {text}").cert_manager

@@ -94,7 +94,7 @@ async def test_files_are_readable_by_their_owner_only(sides: Sides, folder: Path
     assert described(folder) == [("Secret_fleet_cpi.yaml", 0o600, "cpi")]
 
 
-async def test_what_is_there_already_stays_as_it_is(sides: Sides, folder: Path) -> None:
+async def test_what_is_there_already_stays_unchanged(sides: Sides, folder: Path) -> None:
     source, target = sides
     await load(source, fleet.bystanders())
     await load(target, [fleet.secret("cpi", labels={"of": "target"})])

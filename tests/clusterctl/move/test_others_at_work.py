@@ -137,7 +137,7 @@ async def test_status_that_changes_disturbs_nobody(sides: Sides, tmp_path: Path)
     assert await machine(target)
 
 
-async def test_a_controller_that_ignores_the_pause_is_told_and_the_move_undone(
+async def test_a_controller_that_ignores_the_pause_is_reported_and_the_move_undone(
     sides: Sides, tmp_path: Path
 ) -> None:
     source, target = sides
@@ -158,7 +158,9 @@ async def test_a_controller_that_ignores_the_pause_is_told_and_the_move_undone(
     assert (left, await everything(target)) == (before, {})
 
 
-async def test_a_controller_that_makes_things_again_is_told(sides: Sides, tmp_path: Path) -> None:
+async def test_a_controller_that_makes_things_again_is_reported(
+    sides: Sides, tmp_path: Path
+) -> None:
     source, target = sides
     again = fleet.secret("cpi")
     del again["metadata"]["uid"]

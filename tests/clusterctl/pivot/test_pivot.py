@@ -81,7 +81,7 @@ async def test_a_rehearsal_tells_and_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("acted_on", [False, True], ids=["request lost", "answer lost"])
-async def test_a_pivot_that_ends_anywhere_goes_on(tmp_path: Path, *, acted_on: bool) -> None:
+async def test_a_pivot_that_ends_anywhere_continues(tmp_path: Path, *, acted_on: bool) -> None:
     """A sample of the moments; all of them where KAPY_SOAK is set."""
     async with scene(tmp_path / "whole") as seen:
         whole = Life()
@@ -196,7 +196,7 @@ async def test_a_cluster_without_nodes_hosts_nothing(tmp_path: Path) -> None:
             await seen.pivot().pivot()
 
 
-async def test_an_older_provider_in_the_cluster_is_told(tmp_path: Path) -> None:
+async def test_an_older_provider_in_the_cluster_is_reported(tmp_path: Path) -> None:
     async with scene(tmp_path) as seen:
         await seen.pivot().pivot()
         await seen.pivot().unpivot()
@@ -236,7 +236,7 @@ def pod_that_waits(reason: str) -> Document:
     ],
     ids=["a local program", "an image"],
 )
-async def test_a_manager_that_cannot_start_is_told_and_nothing_moves(
+async def test_a_manager_that_cannot_start_is_reported_and_nothing_moves(
     tmp_path: Path, local: dict[str, str], sentence: str
 ) -> None:
     async with scene(tmp_path, kubelet=False) as seen, asyncio.TaskGroup() as group:

@@ -161,7 +161,7 @@ async def test_what_fails_for_a_moment_is_asked_again(fault: Answer) -> None:
         ("/assets/", broken_off, "the connection broke off"),
     ],
 )
-async def test_a_server_that_refuses_or_lies_is_told_in_a_sentence(
+async def test_a_server_that_refuses_or_lies_is_reported_in_a_sentence(
     path: str, fault: Answer, said: str
 ) -> None:
     async with serving(github(RELEASES)) as server:
@@ -170,7 +170,7 @@ async def test_a_server_that_refuses_or_lies_is_told_in_a_sentence(
             await at_github(server).default_version()
 
 
-async def test_a_server_that_cannot_be_reached_is_told() -> None:
+async def test_a_server_that_cannot_be_reached_is_reported() -> None:
     async with serving(github({})) as server:
         pass
     with pytest.raises(RepositoryError, match=r"cannot reach 127.*; check the network and the"):
@@ -191,7 +191,7 @@ async def test_a_server_that_cannot_be_reached_is_told() -> None:
         (status(404), "it may be that the token in GITHUB_TOKEN has no right to read it"),
     ],
 )
-async def test_a_token_without_rights_is_told(fault: Answer, said: str) -> None:
+async def test_a_token_without_rights_is_reported(fault: Answer, said: str) -> None:
     async with serving(github(RELEASES)) as server:
         server.fail("/releases", fault)
         with pytest.raises(RepositoryError, match=said):
@@ -202,7 +202,7 @@ async def test_a_token_without_rights_is_told(fault: Answer, said: str) -> None:
     assert "secret" not in str(error.value)
 
 
-async def test_an_asset_that_a_release_does_not_have_is_told() -> None:
+async def test_an_asset_that_a_release_does_not_have_is_reported() -> None:
     async with serving(github(RELEASES)) as server, serving(go_proxy(MODULE, LIST)) as goproxy:
         for repository in (at_github(server), at_github(server, goproxy)):
             with pytest.raises(FileMissing, match=r'release v1\.2\.0 .* has no file "x\.yaml"'):
@@ -303,7 +303,7 @@ async def test_gitlab_s_packages_are_read_and_their_version_has_to_be_named() ->
         ("t", status(404), "or the token in GITLAB_ACCESS_TOKEN may not read it"),
     ],
 )
-async def test_what_gitlab_refuses_is_told(token: str, fault: Answer | None, said: str) -> None:
+async def test_what_gitlab_refuses_is_reported(token: str, fault: Answer | None, said: str) -> None:
     async with serving(gitlab(RELEASES, token="t")) as server:
         if fault is not None:
             server.fail("/c.yaml", fault)
@@ -311,7 +311,7 @@ async def test_what_gitlab_refuses_is_told(token: str, fault: Answer | None, sai
             await at_gitlab(server, token).file("v1.1.0", "c.yaml")
 
 
-async def test_a_version_that_gitlab_does_not_have_is_told() -> None:
+async def test_a_version_that_gitlab_does_not_have_is_reported() -> None:
     async with serving(gitlab(RELEASES)) as server:
         with pytest.raises(FileMissing, match=r"has no version v9\.0\.0"):
             await at_gitlab(server).files("v9.0.0")

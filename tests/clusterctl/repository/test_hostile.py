@@ -100,7 +100,7 @@ async def test_a_gzip_bomb_is_a_file_that_is_too_large(monkeypatch: pytest.Monke
     [b"[" * 100_000, b'"\xff"', b"", b'"' + b"x" * (17 << 20) + b'"'],
     ids=["deep", "no text", "nothing", "long"],
 )
-async def test_json_that_is_none_is_told(body: bytes) -> None:
+async def test_json_that_is_none_is_reported(body: bytes) -> None:
     says = saying(body, "application/json")
     async with serving(Server(lambda _, request: says(request))) as server:
         answer = await WebClient(()).get(f"{server.url}/x")

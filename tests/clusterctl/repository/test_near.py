@@ -92,7 +92,7 @@ def test_a_folder_is_a_repository(tmp_path: Path, scheme: str) -> None:
     )
 
 
-def test_what_a_folder_does_not_have_is_told_with_what_it_has(tmp_path: Path) -> None:
+def test_what_a_folder_does_not_have_is_reported_with_what_it_has(tmp_path: Path) -> None:
     repository = opened(f"{folder(tmp_path, 'v1.0.0')}/latest/c.yaml", tmp_path)
     path = tmp_path / "releases" / "infrastructure-herd"
     with pytest.raises(FileMissing, match=f"stat {path}/v1.0.0/x: .*the release has meta"):
@@ -131,7 +131,7 @@ def test_what_a_folder_does_not_have_is_told_with_what_it_has(tmp_path: Path) ->
         ("oci://registry.local/herd:main", 'invalid version: "main"'),
     ],
 )
-def test_a_url_that_is_no_repository_s_is_told(tmp_path: Path, url: str, said: str) -> None:
+def test_a_url_that_is_no_repository_s_is_reported(tmp_path: Path, url: str, said: str) -> None:
     with pytest.raises(RepositoryError) as error:
         opened(url, tmp_path)
     prefix = "failed to get repository client for the InfrastructureProvider with name herd: "

@@ -113,7 +113,7 @@ async def test_an_index_has_the_files_of_its_manifests() -> None:
         (Credentials(access_token="guessed"), False),
     ],
 )
-async def test_a_registry_is_told_who_asks(credentials: Credentials, allowed: bool) -> None:
+async def test_a_registry_is_reported_who_asks(credentials: Credentials, allowed: bool) -> None:
     registry = Registry(secret=("me", "secret"))
     async with serving(registry.server()) as server:
         asking = client(server, credentials)
@@ -142,7 +142,9 @@ async def test_a_registry_is_told_who_asks(credentials: Credentials, allowed: bo
         ("/blobs/", broken_off, "broke off in the middle"),
     ],
 )
-async def test_a_registry_that_refuses_or_lies_is_told(path: str, fault: Answer, said: str) -> None:
+async def test_a_registry_that_refuses_or_lies_is_reported(
+    path: str, fault: Answer, said: str
+) -> None:
     async with serving(Registry().server()) as server:
         await client(server).push(pack(FILES), "v1.2.0")
         server.fail(path, fault, 3)
@@ -150,7 +152,7 @@ async def test_a_registry_that_refuses_or_lies_is_told(path: str, fault: Answer,
             await repository(client(server)).default_version()
 
 
-async def test_what_a_registry_does_not_have_is_told() -> None:
+async def test_what_a_registry_does_not_have_is_reported() -> None:
     async with serving(Registry().server()) as server:
         await client(server).push(pack(FILES), "v1.2.0")
         ours = repository(client(server))

@@ -40,14 +40,14 @@ PROVIDERS: Final = (
         "clusterctl/config/providers.py",
         "if own.setdefault((provider.name, provider.type), provider) is not provider:",
         "if own.setdefault((provider.name, provider.type), provider) is None:",
-        {f"{_SETTINGS}::test_a_provider_that_breaks_a_rule_is_told": ("clusterctl/names",)},
+        {f"{_SETTINGS}::test_a_provider_that_breaks_a_rule_is_reported": ("clusterctl/names",)},
     ),
     Break(
         "any text is a name",
         "clusterctl/config/providers.py",
         "if errors := dns_label_errors(name):",
         "if errors := []:",
-        {f"{_SETTINGS}::test_a_provider_that_breaks_a_rule_is_told": ("clusterctl/names",)},
+        {f"{_SETTINGS}::test_a_provider_that_breaks_a_rule_is_reported": ("clusterctl/names",)},
     ),
     Break(
         "who leaves out the organisation is not told the whole name",
@@ -97,7 +97,7 @@ PROVIDERS: Final = (
         "clusterctl/repository/gitlab.py",
         "if semantic(path[7]) is None:",
         "if False:",
-        {f"{_NEAR}::test_a_url_that_is_no_repository_s_is_told": ("clusterctl/gitlab",)},
+        {f"{_NEAR}::test_a_url_that_is_no_repository_s_is_reported": ("clusterctl/gitlab",)},
     ),
     Break(
         "files of another version of a package are read",
@@ -116,7 +116,7 @@ PROVIDERS: Final = (
         "    if folder.name != label:",
         "    if False:",
         {
-            f"{_NEAR}::test_a_url_that_is_no_repository_s_is_told": (
+            f"{_NEAR}::test_a_url_that_is_no_repository_s_is_reported": (
                 "clusterctl/folder",
                 "clusterctl/version-folder",
             )
@@ -127,7 +127,7 @@ PROVIDERS: Final = (
         "clusterctl/metadata.py",
         "if mistakes := list(_metadata_errors(document)):",
         "if mistakes := list(_metadata_errors(document))[:1]:",
-        {f"{_METADATA}::test_every_mistake_of_the_file_is_told": ("clusterctl/metadata-told",)},
+        {f"{_METADATA}::test_every_mistake_of_the_file_is_reported": ("clusterctl/metadata-told",)},
     ),
     Break(
         "a version that belongs to no series is taken",
@@ -280,7 +280,7 @@ TEMPLATES: Final = (
         "files = await self.files(version)\n",
         'return ""\n',
         {
-            f"{_NEAR}::test_what_a_folder_does_not_have_is_told_with_what_it_has": (
+            f"{_NEAR}::test_what_a_folder_does_not_have_is_reported_with_what_it_has": (
                 "clusterctl/templates-found",
                 "clusterctl/flavors-told",
                 "clusterctl/template-names",

@@ -355,7 +355,7 @@ CONDITIONS: Final = (
         "conditions/foreign.py",
         "    if not status:\n",
         "    if False:\n",
-        {f"{_TOLD}::test_conditions_that_cannot_be_read_are_told": each("conditions-read")},
+        {f"{_TOLD}::test_conditions_that_cannot_be_read_are_reported": each("conditions-read")},
     ),
     Break(
         "a condition without a type is read",
@@ -363,7 +363,7 @@ CONDITIONS: Final = (
         "    if not type_:\n",
         "    if False:\n",
         {
-            f"{_TOLD}::test_conditions_that_cannot_be_read_are_told": each(
+            f"{_TOLD}::test_conditions_that_cannot_be_read_are_reported": each(
                 "conditions-read", "conditions"
             )
         },

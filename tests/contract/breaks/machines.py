@@ -98,7 +98,7 @@ MACHINES: Final = (
         "if config.deleting or not config.data_secret_created:",
         "if config.deleting:",
         {
-            f"{_MACHINES}::test_boot_data_is_taken_when_it_is_said_to_be_made": (
+            f"{_MACHINES}::test_boot_data_is_taken_when_it_is_reported_to_be_made": (
                 "bootstrap-config/data-secret-taken",
                 "bootstrap-config/data-secret",
             )

@@ -147,7 +147,7 @@ OTHER_PARTS: Final = (
         "        return\n",
         {
             "clusterctl/move/test_others_at_work.py::"
-            "test_a_controller_that_ignores_the_pause_is_told_and_the_move_undone": (
+            "test_a_controller_that_ignores_the_pause_is_reported_and_the_move_undone": (
                 "clusterctl/move-paused",
             )
         },

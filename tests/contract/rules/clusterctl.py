@@ -24,7 +24,7 @@ METADATA: Final = [
         ("repository", "metadata-told"),
         (128,),
         ("clusterctl/metadata.py", "clusterctl/provider_files.py"),
-        ("clusterctl/test_metadata.py::test_a_missing_file_is_told_with_the_provider",),
+        ("clusterctl/test_metadata.py::test_a_missing_file_is_reported_with_the_provider",),
     ),
     Row(
         ("metadata-version", "metadata-kind", "release-series", "metadata-told"),
@@ -33,8 +33,8 @@ METADATA: Final = [
         (
             "clusterctl/test_metadata.py::"
             "test_a_version_keeps_to_the_contract_of_its_release_series",
-            "clusterctl/test_metadata.py::test_every_mistake_of_the_file_is_told",
-            "clusterctl/test_metadata.py::test_broken_yaml_is_told_with_its_line",
+            "clusterctl/test_metadata.py::test_every_mistake_of_the_file_is_reported",
+            "clusterctl/test_metadata.py::test_broken_yaml_is_reported_with_its_line",
         ),
     ),
     Row(
@@ -43,7 +43,7 @@ METADATA: Final = [
         ("clusterctl/metadata.py",),
         (
             "clusterctl/test_metadata.py::test_a_version_that_belongs_nowhere_is_refused",
-            "clusterctl/test_upgrade.py::test_metadata_without_the_installed_series_is_told",
+            "clusterctl/test_upgrade.py::test_metadata_without_the_installed_series_is_reported",
         ),
     ),
 ]
@@ -92,7 +92,7 @@ FILE: Final = [
         (
             REFUSED,
             "clusterctl/test_install.py::"
-            "test_what_cannot_be_had_is_told_before_anything_is_written",
+            "test_what_cannot_be_had_is_reported_before_anything_is_written",
         ),
     ),
 ]
@@ -123,7 +123,7 @@ MANAGERS: Final = [
         ("images",),
         (189,),
         ("clusterctl/config/images.py",),
-        ("clusterctl/config/test_settings.py::test_an_image_without_its_whole_name_is_told",),
+        ("clusterctl/config/test_settings.py::test_an_image_without_its_whole_name_is_reported",),
     ),
 ]
 

@@ -79,7 +79,7 @@ ROWS: Final = [
         (337,),
         (PAUSING, "clusterctl/move/verification.py"),
         "test_clusters_and_classes_are_paused_while_something_is_created",
-        f"{AT_WORK}::test_a_controller_that_ignores_the_pause_is_told_and_the_move_undone",
+        f"{AT_WORK}::test_a_controller_that_ignores_the_pause_is_reported_and_the_move_undone",
     ),
     _row(
         ("move-blocked",),

@@ -9,8 +9,8 @@ from tests.contract.rules.row import Row
 FAR: Final = "clusterctl/repository/test_far.py"
 NEAR: Final = "clusterctl/repository/test_near.py"
 SETTINGS: Final = "clusterctl/config/test_settings.py"
-BROKEN: Final = f"{SETTINGS}::test_a_provider_that_breaks_a_rule_is_told"
-URLS: Final = f"{NEAR}::test_a_url_that_is_no_repository_s_is_told"
+BROKEN: Final = f"{SETTINGS}::test_a_provider_that_breaks_a_rule_is_reported"
+URLS: Final = f"{NEAR}::test_a_url_that_is_no_repository_s_is_reported"
 PROVIDERS: Final = "clusterctl/config/providers.py"
 GITHUB: Final = "clusterctl/repository/github.py"
 GITLAB: Final = "clusterctl/repository/gitlab.py"
@@ -28,8 +28,8 @@ ROWS: Final = [
         (12, 14, 16, 17),
         ("clusterctl/repository/__init__.py", "clusterctl/provider_files.py"),
         (
-            f"{NEAR}::test_what_a_folder_does_not_have_is_told_with_what_it_has",
-            f"{FAR}::test_an_asset_that_a_release_does_not_have_is_told",
+            f"{NEAR}::test_what_a_folder_does_not_have_is_reported_with_what_it_has",
+            f"{FAR}::test_an_asset_that_a_release_does_not_have_is_reported",
         ),
     ),
     Row(

@@ -30,8 +30,8 @@ ROWS: Final = [
         ("clusterctl/repository/releases.py",),
         (
             "clusterctl/repository/test_near.py::"
-            "test_what_a_folder_does_not_have_is_told_with_what_it_has",
-            "clusterctl/repository/test_far.py::test_an_asset_that_a_release_does_not_have_is_told",
+            "test_what_a_folder_does_not_have_is_reported_with_what_it_has",
+            "clusterctl/repository/test_far.py::test_an_asset_that_a_release_does_not_have_is_reported",
         ),
     ),
     Row(

@@ -55,10 +55,10 @@ ROWS: Final = [
         (30,),
         ("remote/secrets.py", f"{KUBEADM}/certificates.py"),
         (
-            "remote/test_secrets.py::test_what_is_missing_or_unreadable_is_said_without_quoting_it",
-            "kube/test_pki.py::test_what_is_no_key_is_said_so_without_quoting_it",
+            "remote/test_secrets.py::test_what_is_missing_or_unreadable_is_reported_without_quoting_it",
+            "kube/test_pki.py::test_what_is_no_key_is_reported_so_without_quoting_it",
             "remote/test_kubeconfig_secret.py::"
-            "test_what_is_no_kubeconfig_is_said_without_quoting_it",
+            "test_what_is_no_kubeconfig_is_reported_without_quoting_it",
         ),
     ),
     shared.scope((58,)),

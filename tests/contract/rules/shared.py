@@ -23,7 +23,7 @@ BROKEN_MACHINES: Final = (
     "contract/test_broken_providers.py::test_a_machine_says_how_its_parts_break_the_contract"
 )
 CONDITIONS: Final = (
-    "contract/test_broken_providers.py::test_conditions_that_cannot_be_read_are_told"
+    "contract/test_broken_providers.py::test_conditions_that_cannot_be_read_are_reported"
 )
 IN_MEMORY: Final = (
     "providers/inmemory/test_conformance.py::test_the_in_memory_provider_keeps_every_rule"
@@ -97,7 +97,7 @@ def api_version(
                 "test_the_newest_contract_and_of_it_the_newest_version_win",
                 "contract/test_resolve.py::test_without_a_known_contract_nothing_can_be_read",
                 "contract/test_broken_providers.py::"
-                "test_a_crd_without_a_contract_is_told_until_it_has_one",
+                "test_a_crd_without_a_contract_is_reported_until_it_has_one",
             ),
         ),
         Row(
@@ -107,10 +107,10 @@ def api_version(
             (
                 "contract/test_resolve.py::"
                 "test_versions_that_the_crd_lacks_or_does_not_serve_are_passed_over",
-                "contract/test_resolve.py::test_a_label_without_any_version_to_take_is_told",
-                "contract/test_broken_providers.py::test_templates_that_cannot_be_read_are_told",
+                "contract/test_resolve.py::test_a_label_without_any_version_to_take_is_reported",
+                "contract/test_broken_providers.py::test_templates_that_cannot_be_read_are_reported",
                 "contract/test_broken_providers.py::"
-                "test_a_crd_without_a_contract_is_told_until_it_has_one",
+                "test_a_crd_without_a_contract_is_reported_until_it_has_one",
             ),
         ),
     ]

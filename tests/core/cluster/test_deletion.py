@@ -210,7 +210,9 @@ async def test_a_provider_that_was_uninstalled_took_its_objects_along(plane: Sta
 
 
 @pytest.mark.parametrize("refused", ["machinesets", "fakeclusters", "fakecontrolplanes"])
-async def test_a_refused_deletion_is_told_and_the_others_go_on(plane: Stage, refused: str) -> None:
+async def test_a_refused_deletion_is_reported_and_the_others_continue(
+    plane: Stage, refused: str
+) -> None:
     await running_cluster(plane)
     alone: Document = {
         "apiVersion": "cluster.x-k8s.io/v1beta2",

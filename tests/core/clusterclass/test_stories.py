@@ -167,7 +167,7 @@ async def test_a_template_that_is_missing_is_named_until_it_comes() -> None:
         assert result.status.observed_generation == result.metadata.generation
 
 
-async def test_a_reference_to_an_old_version_is_told() -> None:
+async def test_a_reference_to_an_old_version_is_reported() -> None:
     async with yard() as at:
         name = Key("", MACHINES.group_resource)
         crd = await at.client.get(CRDS, name)

@@ -76,7 +76,7 @@ def test_values_hold_objects(data: dict[str, str], expected: list[str]) -> None:
         ("[1, 2]", "k: document 1 is no object"),
     ],
 )
-def test_values_that_hold_something_else_are_told(value: str, problem: str) -> None:
+def test_values_that_hold_something_else_are_reported(value: str, problem: str) -> None:
     with pytest.raises(BadManifest, match=f"ConfigMap n/s: {problem}"):
         found(k=value)
 
@@ -90,7 +90,7 @@ def test_a_secret_is_decoded_and_never_quoted() -> None:
         assert "hunter2" not in str(error.value)
 
 
-def test_a_source_without_data_is_told() -> None:
+def test_a_source_without_data_is_reported() -> None:
     with pytest.raises(BadManifest, match="ConfigMap n/s has no data"):
         values_of({"kind": "ConfigMap", "metadata": {"name": "s", "namespace": "n"}})
 

@@ -170,7 +170,7 @@ async def test_a_connection_that_breaks_in_between_is_waited_for(plane: Stage) -
     assert None not in [await inside(plane, f"a{number}") for number in range(6)]
 
 
-async def test_a_value_that_is_no_object_is_told_until_it_is_one(plane: Stage) -> None:
+async def test_a_value_that_is_no_object_is_reported_until_it_is_one(plane: Stage) -> None:
     await delivered(plane, config_map(k="apiVersion: v1\nkind: ConfigMap"), resource_set())
     assert await told(plane) == ("False", "NotApplied")
     problem = "ConfigMap default/cni: k: document 1 has no metadata.name"
@@ -185,7 +185,7 @@ async def test_a_value_that_is_no_object_is_told_until_it_is_one(plane: Stage) -
     assert await told(plane) == APPLIED
 
 
-async def test_what_the_cluster_refuses_is_tried_again_and_the_rest_goes_on(plane: Stage) -> None:
+async def test_what_the_cluster_refuses_is_tried_again_and_the_rest_continues(plane: Stage) -> None:
     both = manifest("a", namespace="later") + "---\n" + manifest("b")
     await delivered(plane, config_map(k=both), resource_set())
     assert await told(plane) == ("False", "NotApplied")
@@ -214,12 +214,14 @@ async def test_what_the_cluster_refuses_is_tried_again_and_the_rest_goes_on(plan
         ),
     ],
 )
-async def test_an_object_that_has_no_place_is_told(plane: Stage, text: str, problem: str) -> None:
+async def test_an_object_that_has_no_place_is_reported(
+    plane: Stage, text: str, problem: str
+) -> None:
     await delivered(plane, config_map(k=text), resource_set())
     assert await legacy(plane) == ("Warning", "ApplyFailed", f"putting {problem}")
 
 
-async def test_what_a_secret_holds_is_told_nowhere(plane: Stage) -> None:
+async def test_what_a_secret_holds_is_reported_nowhere(plane: Stage) -> None:
     bad = manifest("a").replace("data: {}", "data: {k: [hunter2]}")
     await delivered(plane, secret(k=bad), resource_set("set", ("Secret", "creds")))
     assert await told(plane) == ("False", "NotApplied")
@@ -228,7 +230,9 @@ async def test_what_a_secret_holds_is_told_nowhere(plane: Stage) -> None:
     assert "hunter2" not in message
 
 
-async def test_what_a_cluster_says_of_an_object_from_a_secret_is_told_nowhere(plane: Stage) -> None:
+async def test_what_a_cluster_says_of_an_object_from_a_secret_is_reported_nowhere(
+    plane: Stage,
+) -> None:
     """It may quote the object."""
     plane.wire.fault = lambda request: (
         Invalid("data: Invalid value: hunter2") if request.method == "POST" else None

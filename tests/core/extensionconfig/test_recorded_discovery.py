@@ -87,7 +87,7 @@ async def discovery_endings(recorded: Sequence[Document]) -> dict[str, list[str]
     }
 
 
-async def test_discovery_is_told_as_it_was_recorded() -> None:
+async def test_discovery_is_reported_as_it_was_recorded() -> None:
     endings = await discovery_endings(cases())
     assert len(endings) > 5
     assert {case: lines for case, lines in endings.items() if lines} == {}

@@ -121,7 +121,7 @@ def test_progress_in_words() -> None:
     )
 
 
-def test_only_some_refusals_are_told() -> None:
+def test_only_some_refusals_are_reported() -> None:
     refused = {f"reason {number}": [pod(str(number))] for number in range(7)}
     lines = progress_message(DrainProgress(refused=refused), "x").split("\n")
     assert len(lines) == 7

@@ -37,5 +37,5 @@ TALKATIVE = {name: f"its {name}" for name in TEXTS}
         ({"swap": "much"}, SILENT),
     ],
 )
-def test_what_a_node_tells_of_its_system(told: Any, expected: Document) -> None:
+def test_what_a_node_reports_its_system(told: Any, expected: Document) -> None:
     assert encode(node_info({"status": {"nodeInfo": told}})) == expected

@@ -82,7 +82,7 @@ async def test_in_the_end_the_node_stays_behind(plane: Stage) -> None:
     assert await node_names(plane) == ["m"]
 
 
-async def test_without_a_limit_it_never_does(plane: Stage) -> None:
+async def test_without_a_limit_the_node_is_deleted_at_last(plane: Stage) -> None:
     await limited(plane, 0)
     refusals = Refusals(plane, Unreachable, until=3600)
     await free(plane, "slow")

@@ -92,7 +92,7 @@ async def test_a_control_plane_machine_says_when_its_certificates_expire(plane: 
         assert condition(value, "Ready").status == "True"
 
 
-async def test_two_nodes_of_one_provider_id_are_told_and_neither_is_taken(plane: Stage) -> None:
+async def test_two_nodes_of_one_provider_id_are_reported_and_neither_is_taken(plane: Stage) -> None:
     await running_cluster(plane)
     await control_plane_machine(plane)
     await plane.create(of(CONFIGS, "m", spec={}), of(INFRA_MACHINES, "m", spec={}), machine())

@@ -59,7 +59,7 @@ async def test_where_the_machine_is_comes_with_its_infrastructure(plane: Stage) 
     assert value.status.failure_domain == "meadow"
 
 
-async def test_boot_data_is_taken_when_it_is_said_to_be_made(plane: Stage) -> None:
+async def test_boot_data_is_taken_when_it_is_reported_to_be_made(plane: Stage) -> None:
     """Neither before, nor is it given back."""
     await running_cluster(plane)
     await plane.create(of(CONFIGS, "m", spec={}), of(INFRA_MACHINES, "m", spec={}), machine())

@@ -112,7 +112,7 @@ def test_rollout_after_restarts_none_that_were_made_since_or_before_its_time(
     assert told(deployment(3, after=after), running(3)).steps == []
 
 
-def test_a_long_rollout_is_told_in_a_bounded_number_of_steps() -> None:
+def test_a_long_rollout_is_reported_in_a_bounded_number_of_steps() -> None:
     of = deployment(100_000, template={"version": "v1.35.0"})
     result = told(of, running(100_000))
     assert len(result.steps) == MAX_STEPS + 1

@@ -160,7 +160,7 @@ def test_scaling() -> None:
     assert scaling_down(scope(item, 3, 1)).message == "Scaling down from 4 to 3 replicas"
 
 
-def test_deleting_tells_what_is_left() -> None:
+def test_deleting_reports_what_is_left() -> None:
     removal = deployment(1, gone=True)
     assert deleting(scope(deployment(1))).status == "False"
     assert deleting(scope(removal, 1, machines=[machine("a")])).message == "Deleting 1 Machine"

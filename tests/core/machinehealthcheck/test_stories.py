@@ -233,7 +233,7 @@ async def test_too_many_sick_machines_are_nobodys_to_replace(plane: Stage) -> No
     assert condition(await seen(plane), "RemediationAllowed").status == "True"
 
 
-async def test_a_range_that_is_none_is_told(plane: Stage) -> None:
+async def test_a_range_that_is_none_is_reported(plane: Stage) -> None:
     await watched(plane, 1, remediation={"triggerIf": {"unhealthyInRange": "[5-2]"}})
     result = condition(await seen(plane), "RemediationAllowed")
     assert (result.status, result.reason) == ("False", "InternalError")
@@ -281,7 +281,7 @@ async def test_annotations_except_a_machine_or_condemn_it(plane: Stage) -> None:
     assert condition(await machine(plane, three), "OwnerRemediated").status == "False"
 
 
-async def test_while_it_is_paused_nothing_is_said(plane: Stage) -> None:
+async def test_while_it_is_paused_nothing_is_reported(plane: Stage) -> None:
     sick, *_ = await watched(plane)
     await plane.story.merge(Cluster, "c", {"spec": {"paused": True}})
     await fall_ill(plane, sick)
@@ -362,7 +362,7 @@ async def test_a_request_whose_answer_is_lost_is_made_once(plane: Stage) -> None
     assert result.reason == "WaitingForRemediation"
 
 
-async def test_a_request_that_is_refused_is_told_and_tried_again(plane: Stage) -> None:
+async def test_a_request_that_is_refused_is_reported_and_tried_again(plane: Stage) -> None:
     await remediated_by_others(plane)
     sick, *_ = await watched(plane, remediation={"templateRef": REFERENCE})
 

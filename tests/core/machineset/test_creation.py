@@ -59,7 +59,7 @@ class Refusal:
         return self._error(f'admission webhook "x" denied {name}: too big')
 
 
-async def test_a_refused_infrastructure_is_told_and_leaves_nothing_behind(plane: Stage) -> None:
+async def test_a_refused_infrastructure_is_reported_and_leaves_nothing_behind(plane: Stage) -> None:
     await running_cluster(plane)
     refusal = Refusal(plane, "fakemachines", Forbidden)
     await plane.create(*templates(), deployment(1))

@@ -90,7 +90,7 @@ PATCHES: dict[str, tuple[Document, list[str]]] = {
 """Patches that admission lets through, and what is told when they are used; by their class."""
 
 
-async def test_a_patch_that_does_not_work_is_told_and_changes_nothing() -> None:
+async def test_a_patch_that_does_not_work_is_reported_and_changes_nothing() -> None:
     async with herd() as story:
         await story.create(class_objects())
         for name, (patch, _) in PATCHES.items():
@@ -165,7 +165,7 @@ def _without_template(documents: list[Document]) -> list[Document]:
     ]
 
 
-async def test_a_template_that_is_not_there_is_told_and_waited_for() -> None:
+async def test_a_template_that_is_not_there_is_reported_and_waited_for() -> None:
     async with herd() as story:
         await story.create([*_without_template(class_objects()), cluster()])
         await story.told("ReconcileFailed")

@@ -150,7 +150,7 @@ async def test_entries_are_removed_from_the_object_that_another_client_left() ->
             assert await here.observed() == "3"
 
 
-async def test_a_migration_that_fails_in_part_goes_on_with_the_rest() -> None:
+async def test_a_migration_that_fails_in_part_continues_with_the_rest() -> None:
     async with world() as here:
         await here.install(T1)
         for name in ("one", "two"):

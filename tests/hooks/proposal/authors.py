@@ -24,7 +24,7 @@ ADMINISTRATORS: Final = (
 )
 TIMEOUT: Final = f"{_CALLER}test_a_handler_has_the_time_that_it_asked_for_and_no_more"
 BAD: Final = f"{_CALLER}test_bad_answers_fail_or_are_ignored"
-FAULTS: Final = "hooks/test_faults.py::test_each_fault_is_told_in_the_condition"
+FAULTS: Final = "hooks/test_faults.py::test_each_fault_is_reported_in_the_condition"
 CLUSTERS: Final = (
     "hooks/test_herd.py::test_clusters_that_wait_for_an_extension_come_back_one_after_the_other"
 )
@@ -71,7 +71,7 @@ SECTIONS: Final = (
                 6,
                 "Only requests and responses are enforced; all else is the author's business.",
                 f"{_AUTHORING}test_a_malformed_request_is_a_failure_that_says_why",
-                "hooks/test_messages.py::test_what_is_no_response_of_the_hook_is_said",
+                "hooks/test_messages.py::test_what_is_no_response_of_the_hook_is_reported",
             ),
             row(
                 7,

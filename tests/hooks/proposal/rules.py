@@ -28,7 +28,7 @@ PRINTED: Final = "hooks/test_how_to.py::test_the_reference_is_the_one_that_is_pr
 SEVERAL: Final = "hooks/test_caller.py::test_handlers_answer_together_in_the_order_of_their_names"
 DISCOVERS: Final = "hooks/test_authoring.py::test_discovery_lists_the_handlers"
 RECORDED: Final = (
-    "core/extensionconfig/test_recorded_discovery.py::test_discovery_is_told_as_it_was_recorded"
+    "core/extensionconfig/test_recorded_discovery.py::test_discovery_is_reported_as_it_was_recorded"
 )
 
 SECTIONS: Final = (

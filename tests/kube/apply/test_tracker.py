@@ -207,7 +207,7 @@ def test_a_conflict_names_field_and_owner() -> None:
     }
 
 
-def test_conflicts_are_told_by_owner() -> None:
+def test_conflicts_are_reported_by_owner() -> None:
     live = applied(applied(None, "one", {"name": "x"}), "two", {"count": 1})
     status = {**live, "status": {"phase": "A"}}
     live = stored(TRACKER.track(live, status, write("three", FIRST, "status")))

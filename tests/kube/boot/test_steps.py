@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_written_fails(tmp_path: Path) -> None:
     assert _run(as_command(nobody)) != 0
 
 
-def test_a_command_stays_as_it_is() -> None:
+def test_a_command_stays_unchanged() -> None:
     (step,) = read_boot_data(b"runcmd: [exit 3]").steps
     command = as_command(step)
     assert command is step

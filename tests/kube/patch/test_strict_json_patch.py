@@ -65,7 +65,7 @@ def test_what_is_there_is_changed(patch: Any, changed: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_what_cannot_be_done_is_told(patch: Any, said: str) -> None:
+def test_what_cannot_be_done_is_reported(patch: Any, said: str) -> None:
     with pytest.raises(BadPatch, match=said):
         apply(DOCUMENT, parse_patch(patch))
 

@@ -112,7 +112,7 @@ def test_a_root_is_an_object(schema: Any, errors: list[str]) -> None:
         ),
     ],
 )
-def test_a_field_that_is_not_structural_is_told(field: Any, errors: list[str]) -> None:
+def test_a_field_that_is_not_structural_is_reported(field: Any, errors: list[str]) -> None:
     schema = {"type": "object", "properties": {"f": field}}
     assert errors_of(schema) == [f"s.properties[f]{error}" for error in errors]
 

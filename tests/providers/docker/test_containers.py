@@ -221,7 +221,7 @@ def test_names_are_upstreams() -> None:
     assert machine_container("blue", "worker") == "blue-worker"
 
 
-def test_a_container_without_our_labels_is_somebody_elses() -> None:
+def test_a_container_without_our_labels_is_owned_by_others() -> None:
     def container(**labels: str) -> Container:
         return Container(id="1", name="c", image="i", state="running", labels=labels)
 

@@ -75,7 +75,7 @@ async def test_a_control_plane_machine_from_container_to_node(kinds: Kinds) -> N
 
 
 @pytest.mark.parametrize(("security", "passed"), [((), False), (("name=rootless",), True)])
-async def test_the_kubelet_of_a_rootless_engine_is_told_so(
+async def test_the_kubelet_of_a_rootless_engine_is_informed(
     security: tuple[str, ...], passed: bool
 ) -> None:
     async with playing() as stage:
@@ -108,7 +108,7 @@ async def test_a_container_that_says_nothing_is_asked(output: bytes) -> None:
         await stage.booted("cp-0")
 
 
-async def test_says_how_far_it_is() -> None:
+async def test_reports_its_progress() -> None:
     async with playing() as stage:
         await stage.bench.cluster("blue", DEV.infra())
         await stage.machine("worker-0")
@@ -371,7 +371,7 @@ async def test_a_machine_in_memory_is_nobodys_business_here() -> None:
         assert CLUSTER.name not in " ".join(stage.engine.names())
 
 
-async def test_what_a_container_cannot_carry_out_is_told() -> None:
+async def test_what_a_container_cannot_carry_out_is_reported() -> None:
     async with playing() as stage:
         await stage.cluster()
         data = b"""#cloud-config

@@ -51,7 +51,7 @@ async def test_operations_run_in_order_and_wake_their_machine() -> None:
         assert len(woken) == 3
 
 
-async def test_what_changes_without_an_end_is_told_once_a_second() -> None:
+async def test_what_changes_without_an_end_is_reported_once_a_second() -> None:
     tasks = Tasks()
 
     async def chat(task: Task) -> None:
@@ -73,7 +73,7 @@ async def test_what_changes_without_an_end_is_told_once_a_second() -> None:
         assert len(woken) <= len(seen) + 1
 
 
-async def test_the_last_words_of_a_task_are_told_with_its_end() -> None:
+async def test_the_last_words_of_a_task_are_reported_with_its_end() -> None:
     tasks = Tasks()
 
     async def fail(task: Task) -> None:

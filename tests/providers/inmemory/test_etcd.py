@@ -69,7 +69,7 @@ async def test_a_removed_member_answers_no_more_and_stays_away() -> None:
     assert (again["status"], again["code"]) == (404, 5)
 
 
-async def test_alarms_are_told() -> None:
+async def test_alarms_are_reported() -> None:
     etcd = three()
     assert "alarms" not in await ask(etcd.dial("a"), ALARM, action="GET")
     etcd.alarms[etcd.members["b"]] = "NOSPACE"

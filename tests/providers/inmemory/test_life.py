@@ -386,7 +386,7 @@ async def test_objects_with_another_backend_are_left_to_others(plane: Plane) -> 
         assert "finalizers" not in document["metadata"]
 
 
-async def test_a_duration_that_is_none_is_said_in_a_condition(plane: Plane) -> None:
+async def test_a_duration_that_is_none_is_reported_in_a_condition(plane: Plane) -> None:
     await plane.cluster("blue")
     await plane.machine("blue", "worker", dev_machine({"vm": "soon"}))
     await settled()

@@ -96,7 +96,7 @@ async def test_what_a_machine_waits_for_has_the_old_names(plane: Plane) -> None:
     ]
 
 
-async def test_what_fails_stays_as_it_was_told_last(plane: Plane) -> None:
+async def test_what_fails_stays_as_it_was_reported_last(plane: Plane) -> None:
     await plane.bench.cluster("blue", dev_cluster("blue"), provisioned=True)
     await plane.machine("blue", "cp", dev_machine(UPSTREAM), control_plane=True)
     await asyncio.sleep(60)  # without a CA, no API server starts

@@ -205,7 +205,7 @@ async def test_the_lock_of_a_machine_that_is_gone_is_free(plane: Plane) -> None:
     assert lock["data"]["lock-information"] == '{"machineName":"cp2"}'
 
 
-async def test_a_machine_that_took_the_lock_before_a_crash_goes_on(plane: Plane) -> None:
+async def test_a_machine_that_took_the_lock_before_a_crash_continues(plane: Plane) -> None:
     await cluster(plane)
     information = {"lock-information": '{"machineName":"cp1"}'}
     metadata = {"name": "c1-lock", "namespace": "default", "labels": LABELS}
@@ -437,7 +437,7 @@ def _secret(name: str) -> Document:
     return {"secret": {"name": name, "key": "k"}}
 
 
-async def test_who_joins_a_cluster_that_cannot_be_reached_says_so(
+async def test_who_joins_a_cluster_that_cannot_be_reached_reports_it(
     plane: Plane, caplog: pytest.LogCaptureFixture
 ) -> None:
     plane.reachable = False

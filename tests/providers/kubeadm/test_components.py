@@ -176,7 +176,7 @@ def test_machines_that_say_the_same_are_named_together() -> None:
     )
 
 
-def test_a_node_without_a_machine_is_told() -> None:
+def test_a_node_without_a_machine_is_reported() -> None:
     control_plane = plane(machine("a"))
     nodes = {"a": node("a"), "x": node("x"), "worker": node("worker", role=False)}
     observe_components(control_plane, nodes, pods("a"))
@@ -197,7 +197,7 @@ def test_label_and_taint_of_the_node_are_looked_at() -> None:
     )
 
 
-def test_a_machine_that_goes_says_so() -> None:
+def test_a_machine_that_goes_reports_it() -> None:
     going = machine("a", deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["f"])
     control_plane = plane(going, machine("b"))
     observe_components(control_plane, {"b": node("b")}, pods("b"))

@@ -17,7 +17,7 @@ from tests.providers.kubeadm.hands import EXPIRY, Hands
 ROLLOUT = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}
 
 
-async def test_a_broken_component_is_told(hands: Hands) -> None:
+async def test_a_broken_component_is_reported(hands: Hands) -> None:
     await hands.start()
     await until(hands, at(1))
     (machine,) = await hands.machines()

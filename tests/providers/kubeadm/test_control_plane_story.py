@@ -187,7 +187,7 @@ async def test_every_secret_is_made_once(hands: Hands) -> None:
     assert posts.count("POST /api/v1/namespaces/default/secrets") == len(secrets)
 
 
-async def test_a_template_that_is_missing_or_unreadable_is_told(hands: Hands) -> None:
+async def test_a_template_that_is_missing_or_unreadable_is_reported(hands: Hands) -> None:
     def scaling(kcp: KubeadmControlPlane) -> str:
         return next(
             (

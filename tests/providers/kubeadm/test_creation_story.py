@@ -82,7 +82,7 @@ class Refusal:
 
 
 @pytest.mark.parametrize("kind", [DevMachine, KubeadmConfig, Machine])
-async def test_a_refused_machine_is_told_and_leaves_nothing_behind(
+async def test_a_refused_machine_is_reported_and_leaves_nothing_behind(
     hands: Hands, kind: type[DevMachine] | type[KubeadmConfig] | type[Machine]
 ) -> None:
     refusal = Refusal(hands.plane, kind.RESOURCE, Forbidden)
@@ -102,7 +102,7 @@ async def test_a_refused_machine_is_told_and_leaves_nothing_behind(
     assert message_of(kcp, "ScalingUp") == ""
 
 
-async def test_a_refused_machine_of_a_rollout_is_told(hands: Hands) -> None:
+async def test_a_refused_machine_of_a_rollout_is_reported(hands: Hands) -> None:
     await hands.start()
     await until(hands, at(1))
     refusal = Refusal(hands.plane, KubeadmConfig.RESOURCE, Forbidden)

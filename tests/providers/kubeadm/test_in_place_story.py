@@ -66,7 +66,7 @@ async def test_a_change_that_is_covered_leaves_all_machines_where_they_are(hands
     assert {document["involvedObject"]["name"] for document in begun} == before
 
 
-async def test_whoever_is_ill_or_not_wanted_any_more_goes_all_the_same(hands: Hands) -> None:
+async def test_whoever_is_ill_or_not_wanted_any_more_goes_nevertheless(hands: Hands) -> None:
     await three(hands)
     ill, unwanted, kept = [machine.key for machine in await hands.machines()]
     pod = Key("kube-system", f"kube-scheduler-{ill.name}")

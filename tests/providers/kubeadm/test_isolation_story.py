@@ -47,7 +47,7 @@ async def lost(hands: Hands) -> None:
     assert await hands.machines() == []
 
 
-async def test_a_control_plane_without_machines_tells_what_can_be_done(
+async def test_a_control_plane_without_machines_reports_what_can_be_done(
     hands: Hands, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
@@ -69,14 +69,14 @@ async def test_a_control_plane_without_machines_tells_what_can_be_done(
     assert (await hands.plane.client.list(KubeadmControlPlane, "default")).items == []
 
 
-async def test_scaling_goes_on_when_the_connection_is_back(hands: Hands) -> None:
+async def test_scaling_continues_when_the_connection_is_back(hands: Hands) -> None:
     await lost(hands)
     await until(hands, lambda kcp: UNREACHABLE in message_of(kcp))
     hands.plane.reachable = True
     await until(hands, lambda kcp: UNREACHABLE not in message_of(kcp))
 
 
-async def test_nothing_is_told_of_scaling_where_nothing_waits(hands: Hands) -> None:
+async def test_nothing_is_reported_of_scaling_where_nothing_waits(hands: Hands) -> None:
     await hands.start()
     await until(hands, at(1))
     await change(hands, {"replicas": 3})

@@ -57,7 +57,7 @@ def test_only_a_new_machine_needs_the_certificates(*, scale_up: bool) -> None:
     assert of.preflight.certificate_missing is scale_up
 
 
-def test_the_same_finding_is_told_once() -> None:
+def test_the_same_finding_is_reported_once() -> None:
     messages: list[str] = []
     with_memory = tools(messages)
     for _ in range(3):

@@ -206,7 +206,7 @@ async def corrected(hands: Hands, secret: Document, data: Document) -> None:
 
 
 @pytest.mark.parametrize("labelled", [True, False])
-async def test_an_authority_that_cannot_be_used_is_told_before_anything_is_made(
+async def test_an_authority_that_cannot_be_used_is_reported_before_anything_is_made(
     hands: Hands, *, labelled: bool
 ) -> None:
     ca = authority()
@@ -256,7 +256,7 @@ async def test_all_that_cannot_be_used_is_named(hands: Hands) -> None:
         ("sa", "the tokens of ServiceAccounts"),
     ],
 )
-async def test_a_missing_key_is_told_with_what_it_signs(
+async def test_a_missing_key_is_reported_with_what_it_signs(
     hands: Hands, purpose: str, signs: str
 ) -> None:
     ca = authority()
@@ -289,7 +289,7 @@ async def test_a_missing_key_is_told_with_what_it_signs(
         ),
     ],
 )
-async def test_a_kubeconfig_secret_without_a_kubeconfig_is_told(
+async def test_a_kubeconfig_secret_without_a_kubeconfig_is_reported(
     hands: Hands, text: bytes | None, why: str
 ) -> None:
     ca = authority()
@@ -307,7 +307,7 @@ async def test_a_kubeconfig_secret_without_a_kubeconfig_is_told(
     await until(hands, at(1))
 
 
-async def test_a_kubeconfig_secret_without_its_label_is_told(hands: Hands) -> None:
+async def test_a_kubeconfig_secret_without_its_label_is_reported(hands: Hands) -> None:
     ca = authority()
     await bring(hands, "ca", ca)
     owner = OwnerReference(api_version="a/v1", kind="K", name="n", uid="u")
@@ -342,7 +342,7 @@ async def test_an_authority_whose_key_is_elsewhere_needs_a_kubeconfig(hands: Han
     await until(hands, at(1))
 
 
-async def test_a_secret_that_gets_spoilt_is_told_and_stops_nothing_else(hands: Hands) -> None:
+async def test_a_secret_that_gets_spoilt_is_reported_and_stops_nothing_else(hands: Hands) -> None:
     await hands.start()
     await until(hands, at(1))
     spoilt = {"data": {"tls.key": b64encode(b"garbage").decode()}}

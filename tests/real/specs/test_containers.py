@@ -17,5 +17,5 @@ def test_an_image_with_a_tag_of_kind_has_its_digest() -> None:
     assert document == {"Repositories": {**repositories, "kindest/node": names | added}}
 
 
-def test_an_engine_without_images_of_nodes_stays_as_it_is() -> None:
+def test_an_engine_without_images_of_nodes_stays_unchanged() -> None:
     assert json.loads(with_digests('{"Repositories": {}}', KIND)) == {"Repositories": {}}

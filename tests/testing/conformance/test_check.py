@@ -343,7 +343,7 @@ def test_a_crd_without_versions_is_a_finding(text: str, told: str) -> None:
         (f"{CRD}spec: {{group: [a], names: {{kind: 1}}}}\n", "no spec.group and spec.names.kind"),
     ],
 )
-def test_what_is_no_manifest_is_told_in_a_sentence(text: str, told: str) -> None:
+def test_what_is_no_manifest_is_reported_in_a_sentence(text: str, told: str) -> None:
     with pytest.raises(ConformanceError) as error:
         of(text)
     assert told in str(error.value)
@@ -404,6 +404,6 @@ def test_a_folder_with_everything_in_it_is_no_release(tmp_path: Path) -> None:
         (lambda folder: folder, "has no file that ends with .yaml or .yml"),
     ],
 )
-def test_what_is_not_there_is_told(tmp_path: Path, make: Any, told: str) -> None:
+def test_what_is_not_there_is_reported(tmp_path: Path, make: Any, told: str) -> None:
     with pytest.raises(ConformanceError, match=told):
         check_releases(make(tmp_path))

@@ -31,7 +31,7 @@ def test_each_child_plays_one_fault() -> None:
 
 
 @pytest.mark.slow
-def test_random_runs_go_on_until_the_time_is_over() -> None:
+def test_random_runs_continue_until_the_time_is_over() -> None:
     (first,) = random_runs(["create"], 3, faults=2, seconds=0.01)
     scenario, seed, verdict = first
     assert (scenario.name, seed, len(verdict.faults)) == ("create", 3, 2)
@@ -39,7 +39,7 @@ def test_random_runs_go_on_until_the_time_is_over() -> None:
 
 
 @pytest.mark.slow
-def test_a_failure_is_told_with_the_command_that_replays_it() -> None:
+def test_a_failure_is_reported_with_the_command_that_replays_it() -> None:
     faults = parse_faults("lost-reply@core:w3")
     failure = shrunk(SCENARIOS["create"], 0, Verdict(faults, [Violation("progress", "why", 2.5)]))
     assert failure.rules == ("progress",)
@@ -60,7 +60,7 @@ def test_the_command_writes_a_trace(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert steps[-1]["time"] >= steps[0]["time"]
 
 
-def test_the_command_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_lists_the_existing_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert kapy(["simulate", "--list"]) == 0
     text = capsys.readouterr().out
     for name in ("upgrade-class", "crash-before", "etcd-quorum"):

@@ -202,7 +202,7 @@ async def test_names_that_are_too_long_are_cut() -> None:
         ),
     ],
 )
-async def test_what_cannot_be_computed_is_told(
+async def test_what_cannot_be_computed_is_reported(
     change: Document | None, of_class: Document | None, sentence: str
 ) -> None:
     with pytest.raises(CannotCompute) as failure:

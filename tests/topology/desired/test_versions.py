@@ -74,7 +74,7 @@ async def test_a_control_plane_waits_for_workers_that_are_upgrading() -> None:
         assert result.upgrades.control_plane.pending
 
 
-async def test_an_upgrade_over_several_minors_goes_on_step_by_step() -> None:
+async def test_an_upgrade_over_several_minors_continues_step_by_step() -> None:
     """The control plane goes first; workers take one step, when it is where they will be."""
     current = settled(await made(), plane=OLD, md=OLD, mp=OLD)
     seen = []
@@ -208,7 +208,7 @@ async def test_workers_wait_while_the_control_plane_is_busy() -> None:
         ),
     ],
 )
-async def test_versions_without_a_way_between_them_are_told(
+async def test_versions_without_a_way_between_them_are_reported(
     has: dict[str, str], of_class: Document | None, error: type[Exception], sentence: str
 ) -> None:
     current = settled(await made(), **has)
@@ -217,7 +217,7 @@ async def test_versions_without_a_way_between_them_are_told(
     assert str(failure.value).startswith(sentence)
 
 
-async def test_a_control_plane_that_says_no_version_is_told() -> None:
+async def test_a_control_plane_that_says_no_version_is_reported() -> None:
     current = settled(await made())
     plane: Any = current.control_plane.object
     current.control_plane.object = {**plane, "spec": {}}

@@ -190,7 +190,7 @@ _PROBLEMS = [
 
 
 @pytest.mark.parametrize(("wrong", "said"), _PROBLEMS)
-async def test_what_is_wrong_is_told_and_nothing_is_changed(
+async def test_what_is_wrong_is_reported_and_nothing_is_changed(
     wrong: Document, said: list[str]
 ) -> None:
     right = patch("right", INFRASTRUCTURE, add("spec/more", 1))
@@ -285,7 +285,7 @@ async def test_requests_say_what_templates_are_used_for_and_leave_notes_out() ->
         ({"patchType": "JSONPatch", "patch": "e30="}, "a JSON patch is a list of operations"),
     ],
 )
-async def test_an_answer_that_says_nothing_of_use_is_told(answer: Document, said: str) -> None:
+async def test_an_answer_that_says_nothing_of_use_is_reported(answer: Document, said: str) -> None:
     class Answering(Extensions):
         async def generate(self, extension: str, cluster: object, request: Document) -> Document:
             return {"items": [{"uid": request["items"][0]["uid"], **answer}]}

@@ -44,7 +44,7 @@ async def test_a_short_template_is_rendered_at_once(threads: list[str]) -> None:
     assert threads == []
 
 
-async def test_a_template_that_takes_too_long_is_told() -> None:
+async def test_a_template_that_takes_too_long_is_reported() -> None:
     with pytest.raises(CannotPatch, match=rf"it takes too long \(more than {FULL} steps\)"):
         await result(of_class(patch("p", INFRASTRUCTURE, add("spec/size", template=ENDLESS))))
 

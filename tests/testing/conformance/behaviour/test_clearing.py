@@ -104,7 +104,7 @@ async def test_what_does_not_go_is_listed_with_the_way_to_remove_it() -> None:
         assert machine.object.partition(" (")[0] in form([report])
 
 
-async def test_a_provider_with_little_room_is_told_how_to_be_judged() -> None:
+async def test_a_provider_with_little_room_is_reported_how_to_be_judged() -> None:
     timeouts = replace(VIRTUAL, within=40, check=100, whole=170)
     report = await run_checks(costly(Cloud(room=4)), FIRST, light=True, timeouts=timeouts)
     reasons = [item.reason for item in report.with_state(State.NOT_RUN)]
@@ -118,7 +118,7 @@ async def test_a_provider_with_little_room_is_told_how_to_be_judged() -> None:
     assert cloud.there == set()
 
 
-async def test_kinds_that_nobody_serves_are_told() -> None:
+async def test_kinds_that_nobody_serves_are_reported() -> None:
     provider = subject(Plain, "infra-machine")
     nothing = replace(provider, kinds=())
     async with embedded(nothing, clock=loop_clock(), light=True) as environment:

@@ -59,12 +59,12 @@ async def test_a_program_keeps_the_rules_as_it_does_in_process(tmp_path: Path) -
     } <= passed
 
 
-async def test_a_program_that_does_not_start_is_told(tmp_path: Path) -> None:
+async def test_a_program_that_does_not_start_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SubjectError, match=r"ended with exit code 2: .*unrecognized arguments"):
         await run_checks(program(tmp_path, "--nonsense"), BEHAVIOUR, light=True, timeouts=HASTE)
 
 
-async def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
+async def test_a_program_that_is_not_there_is_reported(tmp_path: Path) -> None:
     [result] = releases_at(release.write(tmp_path))
     provider = provider_of_release(result, Command(("/no/such/program",)), {"SIZE": "3"})
     with pytest.raises(SubjectError, match="/no/such/program cannot be started"):
@@ -80,7 +80,7 @@ async def test_what_was_not_looked_at_when_a_program_died_is_not_run(tmp_path: P
     assert report.trouble in {item.reason for item in report.with_state(State.NOT_RUN)}
 
 
-async def test_a_program_that_asks_for_nothing_is_told(
+async def test_a_program_that_asks_for_nothing_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kapy.testing.conformance.command.PATIENCE", 0.5)
@@ -132,7 +132,7 @@ async def test_what_is_held_in_a_cluster_of_others_is_listed_with_a_command(tmp_
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, INTERRUPTED_EXIT_CODE), (signal.SIGTERM, TERMINATED)]
 )
-async def test_a_run_that_is_told_to_end_removes_what_was_made(
+async def test_a_run_that_is_reported_to_end_removes_what_was_made(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     cloud = tmp_path / "cloud"
