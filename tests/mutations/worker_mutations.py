@@ -118,7 +118,7 @@ MACHINE_SETS: Final = (
     Mutation(
         "Machines of an old revision are remediated",
         "core/machineset/remediation.py",
-        "if not scope.is_current:  # they go anyway",
+        "if not scope.is_current:  # all its Machines will be replaced anyway",
         "if False:",
         SETS,
     ),
