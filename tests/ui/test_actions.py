@@ -16,7 +16,7 @@ from kapy.api.machine import Machine
 from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.manifests import apply_manifests, class_sample
 from kapy.apps.settings import Pages, Settings
-from kapy.cli.planning import PagePlanner
+from kapy.cli.planning import MOST_OBJECTS, PagePlanner
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN, User
@@ -200,12 +200,19 @@ async def test_a_plan_is_the_one_of_the_command() -> None:
         page = await visitor.submit("/plan", {"yaml": dump_all(list(class_sample()))})
         broken = await visitor.submit("/plan", {"yaml": "a: [<script>"})
         nothing = await visitor.submit("/plan", {"yaml": " "})
+        herd = dump_all([_namespace(f"n{number}") for number in range(MOST_OBJECTS + 1)])
+        large = await visitor.submit("/plan", {"yaml": herd})
     assert "MachineDeployment</span> default/capybara-md-0" in page.text
     assert "2 Machines created" in page.text
     assert "Plan: " in page.text
     assert "&lt;script&gt;" in broken.text
     assert "<script>" not in broken.text
     assert nothing.status == 400
+    assert f"the form holds {MOST_OBJECTS + 1} objects" in large.text
+
+
+def _namespace(name: str) -> Document:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 @on_virtual_time

@@ -16,6 +16,7 @@ from kapy.apps.all_in_one import management_plane
 from kapy.apps.fleet_pages import LocalSite
 from kapy.apps.settings import Settings
 from kapy.testing import on_virtual_time
+from kapy.ui import application as application_module
 from kapy.ui.application import FleetPages
 from kapy.ui.assets import asset
 from tests.ui.visitor import HOST, Visitor, visiting
@@ -79,6 +80,42 @@ async def test_a_stream_answers_head_with_headers_only() -> None:
         answer = await visitor.send("HEAD", "/live-fleet")
     assert (answer.status, answer.text) == (200, "")
     assert answer.headers["content-type"] == "text/event-stream"
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/", "//", "/x", "/x/y/kapy.css", "/x/%2e%2e", "/x/..%2fweb.py"]
+)
+@on_virtual_time
+async def test_a_path_of_no_file_is_not_found(path: str) -> None:
+    async with _visitor() as visitor:
+        answer = await visitor.get(f"/assets{path}")
+    assert answer.status == 404
+
+
+@on_virtual_time
+async def test_a_failure_anywhere_is_answered_in_words(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(application_module, "asset_response", lambda _: 1 / 0)
+    async with _visitor() as visitor:
+        answer = await visitor.get("/assets/x/kapy.css")
+    assert answer.status == 500
+    assert "this page failed" in answer.text
+    assert "ZeroDivisionError" in caplog.text
+
+
+@on_virtual_time
+async def test_half_a_form_is_no_form() -> None:
+    async with _visitor() as visitor:
+        incoming = asyncio.Queue[dict[str, Any]]()
+        page = await visitor.get("/")
+        token = page.text.partition('name="csrf" value="')[2].partition('"')[0]
+        part = f"csrf={token}&yaml=x&namespace=kube".encode()
+        incoming.put_nowait({"type": "http.request", "body": part, "more_body": True})
+        incoming.put_nowait({"type": "http.disconnect"})
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        answer = await visitor.send("POST", "/plan", headers=kind, incoming=incoming)
+    assert answer.status == 403
 
 
 @pytest.mark.parametrize("path", ["*", ""])

@@ -66,10 +66,11 @@ class Visitor:
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
         user: User = ANONYMOUS,
+        incoming: asyncio.Queue[dict[str, Any]] | None = None,
     ) -> Answer:
-        """Send any request."""
+        """Send any request. incoming: the messages of its body, in place of `body`."""
         sent: list[dict[str, Any]] = []
-        queue = asyncio.Queue[dict[str, Any]]()
+        queue = incoming or asyncio.Queue[dict[str, Any]]()
         queue.put_nowait({"type": "http.request", "body": body, "more_body": False})
         await self.pages(
             _scope(method, path, self.cookie, headers or {}), queue.get, _to(sent), user

@@ -11,11 +11,14 @@ Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 async def read_body(receive: Receive, max_bytes: int) -> bytes:
-    """Read the request body; returns at most one byte more than the limit."""
+    """Read the request body; returns at most one byte more than the limit, and nothing of a body
+    that the client did not send to its end."""
     parts: list[bytes] = []
     size, more = 0, True
     while more and size <= max_bytes:
         event = await receive()
+        if event["type"] == "http.disconnect":
+            return b""
         part = event.get("body", b"")
         parts.append(part)
         size += len(part)

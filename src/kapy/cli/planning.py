@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MOST_PLANS: Final = 2
 """Plans that a server of pages computes at a time: each takes a thread and a copy of clusters."""
+MOST_OBJECTS: Final = 1000
+"""Objects of a form: a page of more is of no use, and takes the memory of a plane."""
 ANSWER_SECONDS: Final = 60.0
 """The longest wait of a plan for one answer of the API server."""
 
@@ -92,6 +94,11 @@ def _plan(
     from kapy.apps.plan.report import as_document, as_text
 
     documents = read_manifests(objects, "the form") if isinstance(objects, str) else objects
+    if len(documents) > MOST_OBJECTS:
+        raise KapyError(
+            f"the form holds {len(documents)} objects, and a page plans {MOST_OBJECTS} at most: "
+            "use `kapy plan -f FILE`"
+        )
     requested = [
         RequestedChange(with_namespace(item, namespace), deletes=deletes) for item in documents
     ]
