@@ -23,16 +23,21 @@ from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN, User
 from kapy.kube.names import Resource
 from kapy.testing import on_virtual_time
+from kapy.ui import application as application_module
 from kapy.ui import fleet as fleet_module
 from kapy.ui import objects as objects_module
 from kapy.ui import page as page_module
-from kapy.ui.application import MOST_STREAMS_OF_A_SESSION
+from kapy.ui.application import MOST_STREAMS_OF_A_USER
 from kapy.ui.fleet import Fleet
+from kapy.ui.fleet_page import show_fleet
 from kapy.ui.hook_calls import HookCall
 from kapy.ui.machines import MOST_DOMAINS, MOST_VERSIONS, grid_of
 from kapy.ui.objects import EVENTS, read_cluster
+from kapy.ui.page import PageContext
 from kapy.ui.rendering import is_large
 from kapy.ui.sessions import SESSION_LIFE
+from kapy.ui.viewers import MOST_PAGES
+from kapy.ui.web import WebResponse
 from tests.ui.clusters import cluster
 from tests.ui.visitor import Visitor, visiting
 
@@ -206,14 +211,38 @@ def _machine(name: str) -> Document:
 
 
 @on_virtual_time
-async def test_a_session_has_a_bound_of_open_pages() -> None:
+async def test_a_user_has_a_bound_of_open_pages() -> None:
     async with _pages() as (_, visitor), AsyncExitStack() as stack:
-        for _ in range(MOST_STREAMS_OF_A_SESSION):
+        for number in range(MOST_STREAMS_OF_A_USER):
+            if number % 10 == 0:
+                await visitor.log_in()
             await stack.enter_async_context(visitor.listen("/live-fleet"))
         await asyncio.sleep(1)
         refused = await visitor.get("/live-fleet")
         page = await visitor.get("/")
+        await visitor.log_in(GUEST)
+        other = await stack.enter_async_context(visitor.listen("/live-fleet"))
+        assert "retry" in await other.get()
     assert (refused.status, page.status) == (429, 200)
+
+
+@on_virtual_time
+async def test_few_pages_of_a_user_are_computed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed, most = 0, 0
+
+    async def slow(context: PageContext) -> WebResponse:
+        nonlocal computed, most
+        computed += 1
+        most = max(most, computed)
+        await asyncio.sleep(1)
+        computed -= 1
+        return await show_fleet(context)
+
+    monkeypatch.setitem(application_module.ROUTES, ("GET", ""), (slow, 0))  # type: ignore[arg-type]
+    async with _pages() as (_, visitor):
+        pages = await asyncio.gather(*(visitor.get("/") for _ in range(3 * MOST_PAGES)))
+    assert {page.status for page in pages} == {200}
+    assert most == MOST_PAGES
 
 
 @on_virtual_time

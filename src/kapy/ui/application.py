@@ -34,8 +34,8 @@ from kapy.ui.web import PREFIX, WebError, WebRequest, WebResponse
 log = logging.getLogger(__name__)
 
 MOST_STREAMS: Final = 500
-MOST_STREAMS_OF_A_SESSION: Final = 30
-"""Open pages that hear of changes, of all sessions and of one."""
+MOST_STREAMS_OF_A_USER: Final = 100
+"""Open pages that hear of changes, of all users and of one."""
 
 MAX_LINK_REQUEST: Final = 1024 * 1024
 """Bytes of a request for a link: it may bring YAML for a plan."""
@@ -67,7 +67,7 @@ class LinkRequest(msgspec.Struct, rename="camel"):
     kubeconfig: ChosenKubeconfig = ChosenKubeconfig()
 
 
-def _status_of(error: Exception, request: WebRequest) -> tuple[int, str]:
+def _status_of(error: Exception, path: str) -> tuple[int, str]:
     """The HTTP status and the message about a failure of a page."""
     match error:
         case WebError():
@@ -80,7 +80,7 @@ def _status_of(error: Exception, request: WebRequest) -> tuple[int, str]:
             return 502, f"the API server cannot be reached: {error}"
         case KapyError():
             return 400, str(error)
-    log.error("a page failed: %s", "/".join(request.path)[:200], exc_info=error)
+    log.error("a page failed: %r", path[:200], exc_info=error)
     return 500, "this page failed; the server's log has the reason"
 
 
@@ -130,8 +130,8 @@ class FleetPages:
         """Answer one request. user: the user of the API credentials that were sent with it."""
         try:
             response = await self._answer(scope, receive, user)
-        except WebError as error:
-            response = error_page(error.status, str(error))
+        except Exception as error:
+            response = error_page(*_status_of(error, scope["path"]))
         is_head = scope["method"] == "HEAD"
         session = self._session(web.request_of(scope)) if response.stream is not None else None
         if response.stream is None or session is None or is_head:
@@ -177,21 +177,22 @@ class FleetPages:
             return error_page(404, "there is no such page", request)
         if name.startswith("live-"):
             self._check_streams(session)
-        began = perf_counter()
-        try:
-            return await handler(context, *rest)
-        except Exception as error:
-            return error_page(*_status_of(error, request), request)
-        finally:
-            viewer.page_seconds[name] = perf_counter() - began
+        async with viewer.turns:
+            began = perf_counter()
+            try:
+                return await handler(context, *rest)
+            except Exception as error:
+                return error_page(*_status_of(error, "/".join(request.path)), request)
+            finally:
+                viewer.page_seconds[name] = perf_counter() - began
 
     def _session(self, request: WebRequest) -> Session | None:
         return self.sessions.get(request.cookie(self.options.cookie))
 
     def _check_streams(self, session: Session) -> None:
         """Limit the number of open pages, because each one watches objects. Raises WebError."""
-        own = sum(one is session for one in self._streams.values())
-        if own >= MOST_STREAMS_OF_A_SESSION or len(self._streams) >= MOST_STREAMS:
+        own = sum(one.user.name == session.user.name for one in self._streams.values())
+        if own >= MOST_STREAMS_OF_A_USER or len(self._streams) >= MOST_STREAMS:
             raise WebError(429, "too many pages are open: close some, then load this one again")
 
     async def _link(self, receive: Receive, user: User) -> WebResponse:

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 
 MOST_VIEWERS: Final = 50
 DISCOVERY_LIFE: Final = timedelta(minutes=1)
+MOST_PAGES: Final = 6
+"""Pages of a viewer that are computed at a time: each has its turn on the event loop."""
 LINGER: Final = 60.0
 """Seconds for which a fleet that no page follows stays, for the next page."""
 
@@ -36,7 +38,8 @@ class Viewer:
     """One user. All reads and writes of their pages go through `client`.
 
     untried: namespaces whose clusters are not shown, because the viewer's rights there were not
-    checked. page_seconds: how long the last page of each route took.
+    checked. turns: of the clusters that are read. page_seconds: how long the last page of each
+    route took.
     """
 
     def __init__(self, user: User, client: Client, clock: Clock, namespaces: Sequence[str]) -> None:
@@ -47,6 +50,7 @@ class Viewer:
         self._kinds = (clock(), Kinds(client))
         self.calls = HookCalls(client, clock)
         self.untried = 0
+        self.turns = asyncio.Semaphore(MOST_PAGES)
         self.page_seconds: dict[str, float] = {}
         self._fleet: Fleet | None = None
         self._tasks: list[asyncio.Task[None]] = []
