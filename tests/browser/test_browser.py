@@ -18,6 +18,8 @@ from tests.browser.farm import HACK, HERD, SHEPHERD, Farm, herd_member, managed
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "pictures"
 SERIOUS = ("serious", "critical")
+CONNECTIONS = 6
+"""Connections of a browser to one server over HTTP/1.1."""
 
 expect.set_options(timeout=30_000)
 pytestmark = pytest.mark.sockets
@@ -91,7 +93,10 @@ def test_an_upgrade_is_followed_to_its_end(page: Page, farm: Farm) -> None:
     expect(page.locator("h1 .state")).to_have_text("ready")
     expect(page.locator("table.timeline")).to_contain_text("upgrade v1.34.0 → v1.35.0")
     expect(page.locator("#h-access ~ details").first).to_have_attribute("open", "")
+    summary.click()
+    page.locator("#h-timeline").scroll_into_view_if_needed()
     page.set_viewport_size({"width": 1280, "height": 1500})
+    page.evaluate("scrollTo(0, 0)")
     _picture(page, "cluster")
 
 
@@ -99,6 +104,8 @@ def test_a_live_creation_appears_and_grows(page: Page, farm: Farm) -> None:
     _open(page, farm, "?search=name:lemur")
     expect(page.locator("td.empty")).to_contain_text("No cluster matches")
     farm.apply([managed("lemur")])
+    expect(page.locator("tr.row")).to_have_count(1)
+    page.reload()
     expect(page.locator("tr.row .state")).to_have_text("ready")
 
 
@@ -133,6 +140,36 @@ def test_a_lost_connection_is_reported_and_mended(context: BrowserContext, farm:
     context.set_offline(False)
     expect(page.locator("#lost")).to_be_hidden()
     expect(page.locator("tr.row")).to_have_count(1)
+
+
+def _set_hidden(page: Page, *, hidden: bool) -> None:
+    """Tell a page whether it is looked at. Without a window, browsers show all pages."""
+    script = """(hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    page.evaluate(script, hidden)
+
+
+def test_more_pages_are_open_than_a_browser_has_connections(
+    context: BrowserContext, farm: Farm
+) -> None:
+    first = context.new_page()
+    log_in(first, farm.link())
+    with first.expect_response("**/live-fleet*"):
+        _open(first, farm, "?search=name:tapir")
+    _set_hidden(first, hidden=True)
+    for _ in range(CONNECTIONS):
+        page = context.new_page()
+        with page.expect_response("**/live-cluster/**"):
+            _open(page, farm, "clusters/default/heron")
+        _set_hidden(page, hidden=True)
+    farm.apply([herd_member("tapir", "north")])
+    _set_hidden(first, hidden=False)
+    expect(first.locator("tr.row")).to_have_count(1)
+    expect(first.locator("#lost")).to_be_hidden()
+    farm.apply([herd_member("tapir-kid", "north")])
+    expect(first.locator("tr.row")).to_have_count(2)
 
 
 def test_an_action_shows_its_plan_first(context: BrowserContext, farm: Farm) -> None:

@@ -14,23 +14,24 @@
   // The server tells that what a page shows has changed; the page asks for it again.
   const lost = document.getElementById("lost");
   const refresh = () => htmx.trigger(document.body, "kapy:refresh");
-  const listen = (url) => {
-    const source = new EventSource(url);
+  // A browser has six connections to a server for all of its pages: those that nobody sees hold none.
+  let source = null;
+  const follow = () => {
+    const live = document.querySelector("[data-live]");
+    if (source) source.close();
+    if (!live || document.hidden) return;
+    source = new EventSource(live.dataset.live);
     source.addEventListener("change", refresh);
-    source.addEventListener("open", () => {
-      lost.hidden = true;
+    source.addEventListener("open", () => (lost.hidden = true));
+    source.addEventListener("error", ({ target }) => {
+      if (lost.hidden) document.getElementById("lost-since").textContent = new Date().toLocaleTimeString();
+      lost.hidden = false;
+      if (target === source && target.readyState === EventSource.CLOSED) window.setTimeout(follow, 2000);
     });
-    source.addEventListener("error", () => {
-      if (lost.hidden) {
-        document.getElementById("lost-since").textContent = new Date().toLocaleTimeString();
-        lost.hidden = false;
-      }
-      if (source.readyState === EventSource.CLOSED) window.setTimeout(() => listen(url), 2000);
-    });
-    window.addEventListener("pagehide", () => source.close());
   };
-  const live = document.querySelector("[data-live]");
-  if (live) listen(live.dataset.live);
+  window.addEventListener("pageshow", follow);
+  window.addEventListener("pagehide", () => source && source.close());
+  document.addEventListener("visibilitychange", follow);
   document.body.addEventListener("htmx:responseError", (event) => {
     if (event.detail.xhr.status === 401) window.location.reload();
   });
