@@ -56,6 +56,14 @@ GOING = {"deletionTimestamp": SINCE, "finalizers": ["a.example.com/x", "b.exampl
             "ScalingUp: 1",
         ),
         (
+            thing(
+                condition("Available", "True"),
+                condition("RollingOut", "True", "RollingOut"),
+                condition("TopologyReconciled", "False", "ClusterUpgrading", "a hook blocks"),
+            ),
+            "ClusterUpgrading: a hook blocks",
+        ),
+        (
             thing(condition("Paused", "True", "Paused", "by hand"), condition("Ready", "False")),
             "Paused: by hand",
         ),

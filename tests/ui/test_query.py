@@ -139,9 +139,7 @@ def test_the_headline_of_a_wait_names_a_blocking_hook_first() -> None:
     message = "Cluster is upgrading\n  * Following hooks are blocking upgrade: X: no"
     held = condition("TopologyReconciled", "False", "ClusterUpgrading", message)
     row = row_of(cluster("a", condition("Available", "True"), held))
-    assert row.headline == (
-        "Following hooks are blocking upgrade: X: no · ClusterUpgrading: Cluster is upgrading"
-    )
+    assert row.headline == ("Blocked by X: no · ClusterUpgrading: Cluster is upgrading")
     assert row_of(cluster("b", WAITS)).headline == "WorkersAvailable: no machine yet"
 
 

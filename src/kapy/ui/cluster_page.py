@@ -14,6 +14,7 @@ from urllib.parse import quote
 from kapy.clusterctl.describe import waits
 from kapy.clusterctl.describe.changes import follow, resources_of
 from kapy.clusterctl.describe.source import NAME_LABEL
+from kapy.clusterctl.describe.waiting import wait_of
 from kapy.hooks.inspection import CALLS
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
@@ -30,7 +31,7 @@ from kapy.ui.machines import certificates_of, grid_of, rollouts_of
 from kapy.ui.objects import ClusterObjects, read_cluster
 from kapy.ui.page import PageContext
 from kapy.ui.rights import PathRight
-from kapy.ui.rows import row_of, wait_of_cluster
+from kapy.ui.rows import row_of
 from kapy.ui.timeline import WINDOWS, timeline_of, trace_of
 from kapy.ui.tree_rows import conditions_of, tree_rows
 from kapy.ui.viewers import run_guarded
@@ -72,7 +73,7 @@ def _cluster_values(
     objects: ClusterObjects, calls: Sequence[HookCall], now: datetime, window: str
 ) -> dict[str, Any]:
     cluster = objects.cluster
-    wait = wait_of_cluster(cluster)
+    wait = wait_of(cluster)
     return {
         "cluster": cluster,
         "row": row_of(cluster),

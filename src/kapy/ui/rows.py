@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from kapy.clusterctl.describe.tree import condition, conditions
+from kapy.clusterctl.describe.tree import conditions
 from kapy.clusterctl.describe.waiting import BUSY_REASONS, wait_of
 from kapy.kube import Document, Key
-from kapy.ui.documents import count_at, is_true, part, reason_of, text_at
+from kapy.ui.documents import count_at, is_true, part, text_at
 
 State = Literal["failing", "degraded", "deleting", "provisioning", "updating", "paused", "ready"]
 STATES: Final[tuple[State, ...]] = get_args(State)
 """All states; the most urgent one comes first."""
 
+_BLOCKING: Final = re.compile("Following hooks are blocking [^:]*: ")
 MAX_TEXT: Final = 400
 """Characters of a message that a row shows; the cluster's page has all of it."""
 
@@ -49,12 +51,12 @@ class ClusterRow:
             key=lambda one: one.startswith("RemoteConnectionProbe") - ("hooks are blocking" in one)
         )
         text = " · ".join(line.rstrip(":") for line in lines if line)
-        return text.removeprefix("NotAvailable · ")
+        return _BLOCKING.sub("Blocked by ", text).removeprefix("NotAvailable · ")
 
 
 def row_of(cluster: Document) -> ClusterRow:
     """Return the row of a Cluster."""
-    since, why = wait_of_cluster(cluster) or ("", "")
+    since, why = wait_of(cluster) or ("", "")
     key, labels = Key.of(cluster), part(cluster, "metadata", "labels")
     state, version = state_of(cluster), text_at(cluster, "spec", "topology", "version")
     class_name = text_at(cluster, "spec", "topology", "classRef", "name")
@@ -76,19 +78,6 @@ def row_of(cluster: Document) -> ClusterRow:
         labels=labels,
         search="\n".join(words).lower(),
     )
-
-
-def wait_of_cluster(cluster: Document) -> tuple[str, str] | None:
-    """Return since when and why a Cluster is not in its desired state; None if it is.
-
-    TopologyReconciled takes precedence over other conditions, which only follow from it: it names
-    blocking hooks and remaining versions.
-    """
-    stops = is_true(cluster, "Paused") or cluster["metadata"].get("deletionTimestamp")
-    if is_true(cluster, "TopologyReconciled", "False") and not stops:
-        since = text_at(condition(cluster, "TopologyReconciled") or {}, "lastTransitionTime")
-        return since, reason_of(cluster, "TopologyReconciled")
-    return wait_of(cluster)
 
 
 def state_of(cluster: Document) -> State:

@@ -91,12 +91,19 @@ def _rows(wait: Wait, now: datetime) -> Iterator[tuple[str, str, str]]:
 
 def wait_of(document: Document) -> tuple[str, str] | None:
     """Since when and why an object is not ready: first a pause, which stops all else; then
-    deletion, then its own conditions."""
+    deletion, then its own conditions.
+
+    A topology that is not reconciled explains more than what follows from it: a hook that blocks,
+    or versions that are left.
+    """
     paused = condition(document, "Paused")
     if paused is not None and paused.get("status") == "True":
         return _reason_and_message(paused)
     if document["metadata"].get("deletionTimestamp"):
         return _end(document)
+    topology = condition(document, "TopologyReconciled")
+    if topology is not None and topology.get("status") == "False":
+        return _reason_and_message(topology)
     known = (condition(document, of) for of in MAIN)
     unready = [one for one in known if one is not None and one.get("status") != "True"]
     if unready:  # a Machine that is not available because it is not ready says why in Ready only
