@@ -30,10 +30,11 @@ def test_the_most_urgent_cluster_comes_first_with_its_reason() -> None:
     counts, head, first, *rest = _lines()
     assert counts == "not available 1  ready 9"
     assert head.split() == [
-        "NAMESPACE", "CLUSTER", "STATE", "VERSION", "CP", "WORKERS", "AGE", "WAITS", "FOR",
+        "NAMESPACE", "CLUSTER", "STATE", "VERSION", "CP", "WORKERS", "AGE", "SINCE", "WAITS",
+        "FOR",
     ]  # fmt: skip
     assert first.split()[:7] == ["default", "badger", "not", "available", "v1.34.0", "1/1", "2/2"]
-    assert "WorkersAvailable: [red]no machine (5m)" in first
+    assert first.split()[8:] == ["5m", "WorkersAvailable:", "[red]no", "machine"]
     assert len([line for line in rest if line.strip()]) == 9
 
 
@@ -50,6 +51,9 @@ def test_a_narrow_terminal_cuts_the_reason_and_not_the_name() -> None:
 
 
 def test_a_very_narrow_terminal_leaves_columns_out_for_the_reason() -> None:
-    _, head, first, *_ = _lines(height=20, width=60)
-    assert head.split() == ["CLUSTER", "STATE", "CP", "WORKERS", "WAITS", "FOR"]
+    _, head, first, *_ = _lines(height=20, width=80)
+    assert head.split() == ["CLUSTER", "STATE", "CP", "WORKERS", "SINCE", "WAITS", "FOR"]
+    assert "WorkersAvailable" in first
+    _, head, first, *_ = _lines(height=20, width=50)
+    assert head.split() == ["CLUSTER", "STATE", "WAITS", "FOR"]
     assert "WorkersAvailable" in first

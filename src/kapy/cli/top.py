@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from kapy.ui.query import FleetQuery, FleetView
 
 COLUMNS: Final = (
-    "NAMESPACE", "CLUSTER", "STATE", "VERSION", "CP", "WORKERS", "AGE", "WAITS FOR",
+    "NAMESPACE", "CLUSTER", "STATE", "VERSION", "CP", "WORKERS", "AGE", "SINCE", "WAITS FOR",
 )  # fmt: skip
-NARROW: Final = 90
-NOT_IN_NARROW: Final = ("NAMESPACE", "VERSION", "AGE")
-"""Columns that make room for the reasons on terminals with fewer than NARROW columns."""
+OMITTED: Final = ((90, ("NAMESPACE", "VERSION", "AGE")), (60, ("CP", "WORKERS", "SINCE")))
+"""Columns that make room for the reasons on terminals with fewer columns than a number."""
 MOODS: Final = {
     "failing": "bold red",
     "degraded": "red",
@@ -123,7 +122,8 @@ def table_of(
         for state, count in view.counts.items()
         if count
     )
-    omitted = NOT_IN_NARROW if size is not None and size.width < NARROW else ()
+    width = OMITTED[0][0] if size is None else size.width
+    omitted = {title for limit, titles in OMITTED if width < limit for title in titles}
     titles = [title for title in COLUMNS if title not in omitted]
     table = Table(box=None, pad_edge=False, expand=size is not None)
     for title in titles:
@@ -132,7 +132,6 @@ def table_of(
     rows = [row for group in view.groups for row in group.rows]
     shown = rows if size is None else rows[: max(size.height - 4, 1)]
     for row in shown:
-        since = f" ({ago(row.since, now)})" if row.since else ""
         cells = {
             "NAMESPACE": Text(row.key.namespace),
             "CLUSTER": Text(row.key.name),
@@ -141,7 +140,8 @@ def table_of(
             "CP": Text("{}/{}".format(*row.control_plane)),
             "WORKERS": Text("{}/{}".format(*row.workers)),
             "AGE": Text(ago(row.created, now)),
-            "WAITS FOR": Text(f"{row.headline}{since}" if row.why else ""),
+            "SINCE": Text(ago(row.since, now) if row.why else ""),
+            "WAITS FOR": Text(row.headline),
         }
         table.add_row(*(cells[title] for title in titles))
     rest = view.total - len(shown)
