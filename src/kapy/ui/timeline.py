@@ -176,7 +176,7 @@ def _phases(
         if since is None:
             continue
         if not is_true(document, type_):
-            yield Span(subject, f"no {title}", since, None, "bad", _detail(document, type_))
+            yield Span(subject, f"{title}: no", since, None, "bad", _detail(document, type_))
         elif type_ in FINAL or since - created < creation:
             yield Span(subject, title, previous, max(since, previous))
             previous = max(since, previous)
