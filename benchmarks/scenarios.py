@@ -56,6 +56,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "topology": topology.desired,
     "health-check-1000": partial(health_checks.look_at, 1000),
     "fleet-page-1000": partial(fleet_page.measured, 1000),
+    "fleet-page-10000": partial(fleet_page.measured, 10_000),
     "settled": settled.looks,
     "sdk": sdk.looks,
     "cached": caches.cached,
