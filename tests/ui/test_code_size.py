@@ -1,4 +1,4 @@
-"""The page is small: its own code has fewer than 3,000 lines.
+"""The page is small: its own code has fewer than 3,000 lines, its assets are few.
 
 A line counts if it has code: of Python, no blank lines, comments and docstrings; of templates,
 styles and scripts, no blank lines and comments. Vendored files (`*.min.js`) do not count.
@@ -50,6 +50,12 @@ def test_the_code_of_the_page_has_fewer_than_3000_lines() -> None:
     assert counts["application.py"] > 100
     assert counts["cluster.html"] > 100
     assert sum(counts.values()) < LIMIT
+
+
+def test_all_files_that_a_browser_loads_have_at_most_400_kilobytes() -> None:
+    sizes = [path.stat().st_size for path in (FOLDER / "assets").iterdir()]
+    assert len(sizes) > 5
+    assert sum(sizes) <= 400_000
 
 
 def test_only_lines_of_code_count() -> None:

@@ -65,7 +65,7 @@ def test_a_creation_is_shown_step_by_step() -> None:
     assert _spans(_objects(document, machines=[machine]), 6) == [
         ("boot data", "60s"),
         ("infrastructure", "2m"),
-        ("no Node ready", "2m, lasts"),
+        ("Node ready: no", "2m, lasts"),
     ]
 
 
@@ -169,7 +169,7 @@ def test_a_timeline_without_room_for_all_keeps_the_life_of_the_cluster() -> None
     found = timeline_of(objects, (), START + timedelta(minutes=40), "all")
     titles = [f"{one.subject}: {one.title}" for one in found.spans]
     assert titles[:2] == ["Cluster: control plane initialized", "Cluster: topology"]
-    assert {"Machine broken: no Node ready", "MachineDeployment md: machines"} <= {*titles}
+    assert {"Machine broken: Node ready: no", "MachineDeployment md: machines"} <= {*titles}
     assert (len(titles), found.omitted) == (MOST_SPANS, MOST_SPANS + 5)
     assert "event" not in str(titles)
     assert found.start == START
