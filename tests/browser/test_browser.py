@@ -94,7 +94,7 @@ def test_an_upgrade_is_followed_to_its_end(page: Page, farm: Farm) -> None:
     expect(page.locator("table.timeline")).to_contain_text("upgrade v1.34.0 → v1.35.0")
     expect(page.locator("#h-access ~ details").first).to_have_attribute("open", "")
     summary.click()
-    page.locator("#h-timeline").scroll_into_view_if_needed()
+    expect(page.locator("table.tree")).not_to_contain_text("TopologyReconciled")
     page.set_viewport_size({"width": 1280, "height": 1500})
     page.evaluate("scrollTo(0, 0)")
     _picture(page, "cluster")

@@ -16,6 +16,7 @@ from kapy._aio.clock import loop_clock
 from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.manifests import apply_manifests
 from kapy.apps.settings import Settings
+from kapy.clusterctl.describe import discover
 from kapy.clusterctl.describe import source as source_module
 from kapy.clusterctl.describe.source import CLUSTERS, MACHINES
 from kapy.hooks.inspection import CALLS
@@ -23,21 +24,17 @@ from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN, User
 from kapy.kube.names import Resource
 from kapy.testing import on_virtual_time
-from kapy.ui import application as application_module
 from kapy.ui import fleet as fleet_module
 from kapy.ui import objects as objects_module
 from kapy.ui import page as page_module
 from kapy.ui.application import MOST_STREAMS_OF_A_USER
 from kapy.ui.fleet import Fleet
-from kapy.ui.fleet_page import show_fleet
 from kapy.ui.hook_calls import HookCall
 from kapy.ui.machines import MOST_DOMAINS, MOST_VERSIONS, grid_of
 from kapy.ui.objects import EVENTS, read_cluster
-from kapy.ui.page import PageContext
 from kapy.ui.rendering import is_large
 from kapy.ui.sessions import SESSION_LIFE
-from kapy.ui.viewers import MOST_PAGES
-from kapy.ui.web import WebResponse
+from kapy.ui.viewers import MOST_READS
 from tests.ui.clusters import cluster
 from tests.ui.visitor import Visitor, visiting
 
@@ -227,22 +224,26 @@ async def test_a_user_has_a_bound_of_open_pages() -> None:
 
 
 @on_virtual_time
-async def test_few_pages_of_a_user_are_computed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    computed, most = 0, 0
+async def test_few_clusters_of_a_user_are_read_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, most = 0, 0
 
-    async def slow(context: PageContext) -> WebResponse:
-        nonlocal computed, most
-        computed += 1
-        most = max(most, computed)
+    async def slow(*given: Any) -> Any:
+        nonlocal read, most
+        read += 1
+        most = max(most, read)
         await asyncio.sleep(1)
-        computed -= 1
-        return await show_fleet(context)
+        read -= 1
+        return await discover(*given)
 
-    monkeypatch.setitem(application_module.ROUTES, ("GET", ""), (slow, 0))  # type: ignore[arg-type]
-    async with _pages() as (_, visitor):
-        pages = await asyncio.gather(*(visitor.get("/") for _ in range(3 * MOST_PAGES)))
-    assert {page.status for page in pages} == {200}
-    assert most == MOST_PAGES
+    monkeypatch.setattr(objects_module, "discover", slow)
+    async with _pages() as (_, visitor), asyncio.TaskGroup() as group:
+        reads = [visitor.get("/clusters/default/wild") for _ in range(3 * MOST_READS)]
+        tasks = [group.create_task(one) for one in reads]
+        await asyncio.sleep(0.5)
+        fleet = await visitor.get("/")
+        assert not any(one.done() for one in tasks)
+    assert {one.result().status for one in tasks} == {fleet.status} == {200}
+    assert most == MOST_READS
 
 
 @on_virtual_time

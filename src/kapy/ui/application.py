@@ -177,14 +177,13 @@ class FleetPages:
             return error_page(404, "there is no such page", request)
         if name.startswith("live-"):
             self._check_streams(session)
-        async with viewer.turns:
-            began = perf_counter()
-            try:
-                return await handler(context, *rest)
-            except Exception as error:
-                return error_page(*_status_of(error, "/".join(request.path)), request)
-            finally:
-                viewer.page_seconds[name] = perf_counter() - began
+        began = perf_counter()
+        try:
+            return await handler(context, *rest)
+        except Exception as error:
+            return error_page(*_status_of(error, "/".join(request.path)), request)
+        finally:
+            viewer.page_seconds[name] = perf_counter() - began
 
     def _session(self, request: WebRequest) -> Session | None:
         return self.sessions.get(request.cookie(self.options.cookie))

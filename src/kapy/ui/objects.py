@@ -103,7 +103,12 @@ class ClusterObjects:
 
 
 async def read_cluster(viewer: Viewer, key: Key, *, show_all: bool) -> ClusterObjects:
-    """Read a cluster. Raises NotFound, Forbidden, ApiError, Unreachable."""
+    """Read a cluster, when it is its turn. Raises NotFound, Forbidden, ApiError, Unreachable."""
+    async with viewer.turns:
+        return await _read(viewer, key, show_all=show_all)
+
+
+async def _read(viewer: Viewer, key: Key, *, show_all: bool) -> ClusterObjects:
     source = PageSource(viewer, key)
     machines = await source.of_cluster(MACHINES, key)
     groups = not show_all and len(machines) >= MANY_MACHINES

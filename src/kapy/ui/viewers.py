@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 
 MOST_VIEWERS: Final = 50
 DISCOVERY_LIFE: Final = timedelta(minutes=1)
-MOST_PAGES: Final = 6
-"""Pages of a viewer that are computed at a time: each has its turn on the event loop."""
+MOST_READS: Final = 6
+"""Clusters that are read for a viewer at a time: each takes its slices of the event loop."""
 LINGER: Final = 60.0
 """Seconds for which a fleet that no page follows stays, for the next page."""
 
@@ -50,7 +50,7 @@ class Viewer:
         self._kinds = (clock(), Kinds(client))
         self.calls = HookCalls(client, clock)
         self.untried = 0
-        self.turns = asyncio.Semaphore(MOST_PAGES)
+        self.turns = asyncio.Semaphore(MOST_READS)
         self.page_seconds: dict[str, float] = {}
         self._fleet: Fleet | None = None
         self._tasks: list[asyncio.Task[None]] = []
