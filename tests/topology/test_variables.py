@@ -98,3 +98,25 @@ def test_conflicting_definitions_give_no_values() -> None:
     variables, errors = default_variables(values(cpu=1), [torn], PATH, create=True)
     assert variables == []
     assert ["conflicting definitions" in error.detail for error in errors] == [True]
+
+
+def test_a_variable_is_set_once_in_the_old_values_too() -> None:
+    twice = [ClusterVariable(name="cpu", value=1), ClusterVariable(name="cpu", value=2)]
+    missing = decode({"name": "cpu", "definitions": []}, ClusterClassStatusVariable)
+    errors = default_variables(twice, [missing], PATH, create=True)[1]
+    errors += variable_value_errors([], twice, [missing], PATH, complete=False)
+    assert [error.detail for error in errors] == ['variable "cpu" is set more than once'] * 2
+
+
+def test_names_are_quoted_as_go_does_and_problems_told_once() -> None:
+    missing = decode({"name": "\\", "definitions": []}, ClusterClassStatusVariable)
+    errors = default_variables([], [missing, missing], PATH, create=True)[1]
+    assert [error.detail.rpartition("valid: ")[2] for error in errors] == [
+        'variable "\\\\" has no definitions'
+    ]
+
+
+def test_rules_of_a_value_without_a_type_are_not_run() -> None:
+    rules = [{"rule": "self.nothing > 3"}]
+    loose = defined("any", {"x-kubernetes-validations": rules})
+    assert variable_value_errors(values(any=1), [], [loose], PATH, complete=True) == []

@@ -20,6 +20,7 @@ from kapy.api.cluster_class_variables import (
 from kapy.api.embedded import ClusterVariable
 from kapy.api.variable_schema import schema_document
 from kapy.kube.field_errors import FieldError, invalid, required
+from kapy.kube.go_quoted import go_quoted
 from kapy.kube.json_numbers import as_doubles, fit_integers
 from kapy.kube.model import encode
 from kapy.kube.schema import FieldSchema
@@ -39,8 +40,9 @@ def default_variables(
 
     create: add variables that have a default but no value.
     """
+    if errors := list(_duplicates(values, path)):
+        return [], errors
     definitions, errors = _definitions(variables, path)
-    errors = [*_duplicates(values, path), *errors]
     if errors:
         return [], errors
     result = []
@@ -70,14 +72,15 @@ def variable_value_errors(
 ) -> list[FieldError]:
     """The errors in variable values. old: the previous values, for rules about changes. complete:
     report required variables that are missing."""
+    if errors := [*_duplicates(values, path)] or [*_duplicates(old, path)]:
+        return errors
     definitions, errors = _definitions(variables, path)
-    errors = [*_duplicates(values, path), *errors]
     if errors:
         return errors
     if complete:
         there = {item.name for item in values}
         errors += [
-            required(path, f'required variable "{name}" must be set')
+            required(path, f"required variable {go_quoted(name)} must be set")
             for name, definition in definitions.items()
             if definition.required and name not in there
         ]
@@ -109,7 +112,7 @@ def value_errors(
     ]:
         problem = (
             f'failed validation: "{",".join(unknown)}" field(s) are not specified in the variable '
-            f'schema of variable "{variable.name}"'
+            f"schema of variable {go_quoted(variable.name)}"
         )
         return [invalid(path, text, problem)]
     return [
@@ -127,7 +130,7 @@ def _duplicates(values: Iterable[ClusterVariable], path: str) -> Iterator[FieldE
     seen: set[str] = set()
     for variable in values:
         if variable.name in seen:
-            problem = f'variable "{variable.name}" is set more than once'
+            problem = f"variable {go_quoted(variable.name)} is set more than once"
             yield invalid(f"{path}[{variable.name}]", text_of(variable.value), problem)
         seen.add(variable.name)
 
@@ -143,10 +146,12 @@ def _definitions(
     """The definition of each variable, and an error for each variable with none or with several."""
     problems = []
     for variable in variables:
+        name = go_quoted(variable.name)
         if not variable.definitions:
-            problems.append(f'variable "{variable.name}" has no definitions')
+            problems.append(f"variable {name} has no definitions")
         if variable.definitions_conflict:
-            problems.append(f'variable "{variable.name}" has conflicting definitions')
+            problems.append(f"variable {name} has conflicting definitions")
+    problems = list(dict.fromkeys(problems))
     if not problems:
         return {
             status_variable.name: status_variable.definitions[0] for status_variable in variables

@@ -134,7 +134,7 @@ SCHEMA = "spec.variables[cpu].schema.openAPIV3Schema"
         (
             "variables__0__schema__openAPIV3Schema__x-kubernetes-validations",
             [{"rule": "self >"}],
-            f"{SCHEMA}.x-kubernetes-validations[0].rule",
+            f"{SCHEMA}.default",  # which is validated before the rules are looked at
         ),
         ("patches__0__enabledIf", "{{ if }}", "spec.patches[0].enabledIf"),
         (

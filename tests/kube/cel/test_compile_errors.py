@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -116,3 +117,25 @@ def outcome(expression: str) -> Any:
 @given(st.lists(st.sampled_from(WORDS.split(" ")), max_size=12))
 def test_any_text_is_an_error_or_has_a_value(words: list[str]) -> None:
     assert outcome(" ".join(words)) != ""
+
+
+@pytest.mark.parametrize(
+    ("expression", "problem"),
+    [
+        ("'%d'.format(['x'])", "decimal clause can only be used on integers, was given string"),
+        ("'%s'.format([])", "index 0 out of range"),
+        ("'%s'.format([1, 2])", "too many arguments supplied to string.format (expected 1, got 2)"),
+        ("'%'.format([])", "unexpected end of string"),
+        ("'%y'.format([1])", 'unrecognized formatting clause "y"'),
+    ],
+)
+def test_a_constant_format_is_checked_with_its_values(expression: str, problem: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        value(expression)
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("expression", ["'%d'.format([dyn('x')])", "'100%%'.format([]) == '100%'"])
+def test_other_formats_compile(expression: str) -> None:
+    with contextlib.suppress(EvaluationError):
+        value(expression)

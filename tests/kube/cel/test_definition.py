@@ -39,7 +39,7 @@ def test_the_rules_of_our_own_kinds_are_good(definition: Document) -> None:
         ({"rule": ""}, "[0].rule: Required value: rule is not specified"),
         (
             {"message": "a\nb"},
-            '[0].message: Invalid value: "a\\nb": must not contain line breaks',
+            '[0].message: Invalid value: "a\\nb": message must not contain line breaks',
         ),
         (
             {"message": " "},
@@ -56,14 +56,24 @@ def test_the_rules_of_our_own_kinds_are_good(definition: Document) -> None:
         ),
         (
             {"messageExpression": " "},
-            "[0].messageExpression: Required value: must be non-empty if specified",
+            "[0].messageExpression: Required value: "
+            "messageExpression must be non-empty if specified",
         ),
         (
             {"reason": "Because"},
             '[0].reason: Unsupported value: "Because": supported values: "FieldValueDuplicate", '
             '"FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"',
         ),
-        ({"fieldPath": ".x"}, '[0].fieldPath: Invalid value: ".x": must be a valid path'),
+        (
+            {"fieldPath": ".x"},
+            '[0].fieldPath: Invalid value: ".x": '
+            "fieldPath must be a valid path: does not refer to a valid field",
+        ),
+        (
+            {"fieldPath": "x", "rule": "self.nothing"},
+            '[0].fieldPath: Invalid value: "x": '
+            "fieldPath must be a valid path: expected [ or . but got: x",
+        ),
     ],
 )
 def test_what_a_rule_may_say(more: Document, error: str) -> None:
@@ -116,7 +126,7 @@ def test_old_values_must_be_found(list_type: Document, refused: bool) -> None:
     assert bool(results) is refused
     if refused:
         assert "oldSelf cannot be used on the uncorrelatable portion" in results[0]
-        assert results[0].endswith("within s.properties[a]")
+        assert results[0].endswith("within s.properties[a].items")
 
 
 ADVICE = (

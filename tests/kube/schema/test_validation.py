@@ -203,6 +203,15 @@ def test_errors_of_items_and_members_name_them() -> None:
             ],
         ),
         (
+            {"required": ["b"], "allOf": [{"required": ["b"]}, {"required": ["b"]}]},
+            {"a": "x"},
+            [
+                '<nil>: Invalid value: "": "spec.f" must validate all the schemas (allOf). '
+                "None validated",
+                "spec.f.b: Required value",
+            ],
+        ),
+        (
             {"not": {"required": ["a"]}},
             {"a": "x"},
             [

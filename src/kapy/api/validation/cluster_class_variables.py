@@ -12,6 +12,7 @@ from kapy.api.validation.metadata import metadata_errors
 from kapy.api.variable_schema import schema_document
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, not_supported, required
+from kapy.kube.go_quoted import go_quoted
 from kapy.kube.regexp import cost
 from kapy.kube.schema import FieldSchema, RuleChecker, field_schema_errors, has_rules
 from kapy.kube.schema.definition import TOO_LARGE
@@ -23,6 +24,7 @@ BUILTIN: Final = "builtin"
 
 _ONE: Final = ("additionalProperties", "items", "not")
 _MANY: Final = ("allOf", "oneOf", "anyOf")
+_RULES: Final = "x-kubernetes-validations"
 _NO_TYPE: Final = (
     "internal error: failed to construct type information for x-kubernetes-validations rules: "
     "unable to convert structural schema to CEL declarations"
@@ -50,8 +52,8 @@ def _duplicate_errors(variables: Sequence[ClusterClassVariable], path: str) -> I
     for variable in variables:
         if variable.name in seen:
             problem = (
-                f'variable name must be unique. Variable with name "{variable.name}" is defined '
-                "more than once"
+                f"variable name must be unique. Variable with name {go_quoted(variable.name)} is "
+                "defined more than once"
             )
             yield invalid(f"{path}[{variable.name}].name", variable.name, problem)
         seen.add(variable.name)
@@ -103,7 +105,8 @@ def _known_errors(schema: bytes, path: str) -> Sequence[FieldError]:
     if not errors and has_rules(document):
         from kapy.kube.cel import rule_checker
 
-        errors = _rule_errors(document, path)
+        errors = list(_default_errors(document, path, rules=rule_checker))
+        errors = errors or _rule_errors(document, path)
         errors = errors or list(_value_errors(document, path, rules=rule_checker))
     cost.current().charge(0)  # raises TooCostly: an incomplete result must not be cached
     return errors
@@ -111,30 +114,41 @@ def _known_errors(schema: bytes, path: str) -> Sequence[FieldError]:
 
 def _rule_errors(document: Document, path: str) -> list[FieldError]:
     """Return the errors of the rules. A list may have rules for its items only, because upstream
-    compiles a variable like a whole object and then does not know the type of the items."""
-    from kapy.kube.cel import rule_errors
+    compiles a variable like a whole object and then does not know the type of the items.
+    """
+    from kapy.kube.cel import rule_errors, rule_text_errors
 
-    kind, own = document.get("type"), "x-kubernetes-validations"
-    if kind != "array" or own not in document:
+    kind = document.get("type")
+    if kind != "array" or _RULES not in document:
         return rule_errors(document, path, root=kind == "object", counted=_COUNTED)
-    rest = {key: value for key, value in document.items() if key != own}
+    errors = rule_text_errors(document, path)
+    wrong = [error.field for error in errors]
     return [
-        *rule_errors(rest, path, root=False, counted=_COUNTED),
-        FieldError("InternalError", f"{path}.{own}", _NO_TYPE),
+        *errors,
+        *(
+            FieldError("InternalError", f"{place}.{_RULES}", _NO_TYPE)
+            for place in _places_of_rules(document, path)
+            if not any(field.startswith(f"{place}.") for field in wrong)
+        ),
     ]
+
+
+def _places_of_rules(schema: Document, path: str) -> Iterator[str]:
+    if _RULES in schema:
+        yield path
+    for where, inner in _within(schema, path):
+        yield from _places_of_rules(inner, where)
 
 
 def _value_errors(
     schema: Document, path: str, *, rules: RuleChecker | None
 ) -> Iterator[FieldError]:
-    """Examples and the values to choose from keep to the schema; with `rules`, and defaults."""
-    given: list[tuple[str, Any]] = [
-        (key, schema[key]) for key in ("example", "default") if key in schema
-    ]
+    """Yield the errors of examples and of the values to choose from."""
+    given: list[tuple[str, Any]] = [("example", schema["example"])] if "example" in schema else []
     given += [(f"enum[{at}]", value) for at, value in enumerate(schema.get("enum") or ())]
     checked = FieldSchema.compile(schema, rules=rules) if given else None
     for key, value in given:
-        if checked is not None and (rules or key != "default"):  # defaults: only with the rules
+        if checked is not None:
             yield from checked.validate(value, f"{path}.{key}")
     if schema.get("properties") and schema.get("additionalProperties") and rules is None:
         yield forbidden(path, _EXCLUSIVE)
@@ -142,11 +156,23 @@ def _value_errors(
         yield from _value_errors(inner, where, rules=rules)
 
 
+def _default_errors(schema: Document, path: str, *, rules: RuleChecker) -> Iterator[FieldError]:
+    """Yield the errors of defaults. A rule that does not compile is an error of a default first:
+    upstream validates defaults before it looks at the rules.
+    """
+    if "default" in schema:
+        checked = FieldSchema.compile(schema, rules=rules)
+        yield from checked.validate(schema["default"], f"{path}.default")
+    for where, inner in _within(schema, path):
+        yield from _default_errors(inner, where, rules=rules)
+
+
 def _type_errors(schema: Document, path: str) -> Iterator[FieldError]:
     """Types that there are not. The CRD says so of what users write; extensions may tell any."""
     kind = schema.get("type")
     if kind and kind not in TYPES:
         yield not_supported(f"{path}.type", kind, list(TYPES))
+        return
     for where, inner in _within(schema, path):
         yield from _type_errors(inner, where)
 

@@ -11,7 +11,7 @@ Importing this is not free: who may never meet a rule imports it when the first 
 """
 
 from kapy.kube.cel.compiler import Program, compile_expression
-from kapy.kube.cel.definition import definition_rule_errors, rule_errors
+from kapy.kube.cel.definition import definition_rule_errors, rule_errors, rule_text_errors
 from kapy.kube.cel.errors import CompileError, CostExceeded, EvaluationError
 from kapy.kube.cel.rules import rule_checker
 from kapy.kube.cel.schema_types import declared_type
@@ -26,4 +26,5 @@ __all__ = [
     "definition_rule_errors",
     "rule_checker",
     "rule_errors",
+    "rule_text_errors",
 ]

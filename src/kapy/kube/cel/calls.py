@@ -12,6 +12,7 @@ from kapy.kube.cel.costs import call_cost, call_size
 from kapy.kube.cel.equality import concatenation
 from kapy.kube.cel.errors import CostExceeded, EvaluationError
 from kapy.kube.cel.functions import library
+from kapy.kube.cel.functions.printing import format_problem
 from kapy.kube.cel.functions.regexes import check_pattern
 from kapy.kube.cel.functions.times import duration, timestamp
 from kapy.kube.cel.macros import MACROS, macro_term
@@ -56,6 +57,8 @@ def _function(
     for pattern in tree.arguments[-1:] if name == "matches" else ():
         if isinstance(pattern, Literal):
             _check_pattern(compiler, pattern)
+    if name == "format" and member:
+        _check_format(compiler, tree)
     overload = functions.resolve(name, tuple(types), member=member)
     if overload is None:
         raise compiler.no_overload(tree.at, name, types, member=member)
@@ -113,6 +116,17 @@ def _argument(compiler: Compiler, tree: Tree, name: str) -> Term:
         except EvaluationError:
             raise compiler.problem(tree.at, f"invalid {name} argument") from None
     return compiler.term(tree)
+
+
+def _check_format(compiler: Compiler, tree: Call) -> None:
+    """Check a call with a constant text and a list of values."""
+    text, values = tree.target, tree.arguments[0] if tree.arguments else None
+    if not isinstance(text, Literal) or not isinstance(text.value, str):
+        return
+    if isinstance(values, ListOf):
+        kinds = [compiler.term(item).type.name for item, _ in values.items]
+        if problem := format_problem(text.value, kinds):
+            raise compiler.problem(tree.at, problem)
 
 
 def _check_pattern(compiler: Compiler, tree: Literal) -> None:

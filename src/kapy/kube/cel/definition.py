@@ -17,6 +17,7 @@ from kapy.kube.cel.types import Type
 from kapy.kube.field_errors import FieldError, FixedText, forbidden, invalid, required
 from kapy.kube.regexp import cost
 from kapy.kube.schema.definition import TOO_LARGE
+from kapy.kube.schema.field_paths import FieldPathError, field_at
 
 RULE_LIMIT: Final = 10_000_000
 """The limit of the estimated cost of one rule, run as often as one object can require."""
@@ -42,7 +43,7 @@ _ADVICE: Final = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, "
     "maps, and strings are declared)"
 )
-_STEP: Final = re.compile(r"\.([^.\['\"]+)|\[(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")\]")
+_BREAK: Final = re.compile(r"[\r\n]")
 
 
 @dataclass(slots=True)
@@ -80,7 +81,15 @@ def rule_errors(
     path: the path of the schema. root: it is the schema of a whole object. counted: the subject of
     the error about the total cost.
     """
-    return _Rules(path, counted=counted).errors(_Place(schema, path, root=root))
+    texts = rule_text_errors(schema, path)
+    flawed = tuple(error.field for error in texts)
+    rules = _Rules(path, counted=counted, flawed=flawed, of_variable=True)
+    return [*texts, *rules.errors(_Place(schema, path, root=root))]
+
+
+def rule_text_errors(schema: Document, path: str) -> list[FieldError]:
+    """Return the errors of all texts of the rules in the schema of a variable."""
+    return list(_text_errors(schema, path))
 
 
 def definition_rule_errors(
@@ -92,19 +101,19 @@ def definition_rule_errors(
     errors; rules of them and of the fields around them are skipped. cheap: a limit applies to the
     cost of each rule.
     """
-    rules = _Rules(path, flawed=tuple(flawed), cheap=cheap, texts=False)
+    rules = _Rules(path, flawed=tuple(flawed), cheap=cheap)
     return rules.errors(_Place(schema, path, root=True))
 
 
 @dataclass(slots=True)
 class _Rules:
-    """One validation of a schema's rules. texts: also validate messages and other texts."""
+    """One validation of a schema's rules. of_variable: the schema is that of a variable."""
 
     path: str
     counted: str = "rule"
     flawed: tuple[str, ...] = ()
     cheap: bool = True
-    texts: bool = True
+    of_variable: bool = False
     costs: _Costs = field(default_factory=_Costs)
 
     def errors(self, place: _Place) -> list[FieldError]:
@@ -131,7 +140,7 @@ class _Rules:
     def _node_errors(self, place: _Place) -> Iterator[FieldError]:
         schema = place.schema
         if not _BELOW.isdisjoint(schema):
-            for below in _child_places(place):
+            for below in _child_places(place, of_variable=self.of_variable):
                 yield from self._node_errors(below)
         rules = schema.get("x-kubernetes-validations")
         inside = f"{place.path}."
@@ -139,7 +148,7 @@ class _Rules:
             return
         kind = declared_type(schema, resource=place.root)
         path = f"{place.path}.x-kubernetes-validations"
-        if kind is None and not self.texts:
+        if kind is None and not self.of_variable:
             yield FieldError("InternalError", path, _NO_TYPES)
             return
         for index, rule in enumerate(rules):
@@ -148,11 +157,10 @@ class _Rules:
     def _rule_errors(
         self, place: _Place, rule: Document, path: str, kind: Type | None
     ) -> Iterator[FieldError]:
-        if self.texts:
-            yield from _text_errors(place, rule, path)
         source = rule.get("rule") or ""
         if not source.strip():
-            yield required(f"{path}.rule", "rule is not specified")
+            if not self.of_variable:
+                yield required(f"{path}.rule", "rule is not specified")
             return
         if kind is None:
             text = "rule compiler initialization error: the schema has no type"
@@ -198,7 +206,7 @@ _NO_TYPES: Final = (
 _BELOW: Final = frozenset(("properties", "additionalProperties", "items"))
 
 
-def _child_places(place: _Place) -> Iterator[_Place]:
+def _child_places(place: _Place, *, of_variable: bool) -> Iterator[_Place]:
     """Yield the child nodes in kube-apiserver's order: additional properties first."""
     schema, path = place.schema, place.path
     times = _times(place.times, schema)
@@ -210,7 +218,8 @@ def _child_places(place: _Place) -> Iterator[_Place]:
     items = schema.get("items")
     if isinstance(items, dict):
         loose = schema.get("x-kubernetes-list-type") != "map"
-        unmatched = place.unmatched or (path if loose else "")
+        where = f"{path}.items" if of_variable else path
+        unmatched = place.unmatched or (where if loose else "")
         yield _Place(items, f"{path}.items", times, unmatched)
 
 
@@ -263,49 +272,51 @@ def _too_costly(subject: str, cost: int, limit: int) -> str:
     return f"{subject} exceeds budget by factor of {result} {_ADVICE}"
 
 
-def _text_errors(place: _Place, rule: Document, where: str) -> Iterator[FieldError]:
-    message = rule.get("message") or ""
-    if message and not message.strip():
-        text = "message must be non-empty if specified"
-        yield invalid(f"{where}.message", message, text)
-    elif "\n" in message.strip():
-        yield invalid(f"{where}.message", message, "must not contain line breaks")
-    elif "\n" in (rule.get("rule") or "").strip() and not message:
-        text = "message must be specified if rule contains line breaks"
-        yield required(f"{where}.message", text)
-    if len(message) > _MAX_LENGTH:
-        shown = message[:10] + "..."
-        text = f"message must have a maximum length of {_MAX_LENGTH} characters"
-        yield invalid(f"{where}.message", shown, text)
-    if rule.get("messageExpression") is not None and not rule["messageExpression"].strip():
-        text = "must be non-empty if specified"
+def _text_errors(schema: Document, path: str) -> Iterator[FieldError]:
+    for child in _child_places(_Place(schema, path), of_variable=True):
+        yield from _text_errors(child.schema, child.path)
+    for index, rule in enumerate(schema.get("x-kubernetes-validations") or ()):
+        yield from _rule_text_errors(schema, rule, f"{path}.x-kubernetes-validations[{index}]")
+
+
+def _rule_text_errors(schema: Document, rule: Document, where: str) -> Iterator[FieldError]:
+    yield from _message_errors(rule, where)
+    expression = rule.get("messageExpression") or ""
+    if expression and not expression.strip():
+        text = "messageExpression must be non-empty if specified"
         yield required(f"{where}.messageExpression", text)
     reason = rule.get("reason")
     if reason is not None and reason not in _REASONS:
         words = ", ".join(json.dumps(item) for item in _REASONS)
         text = f"supported values: {words}"
         yield FieldError("FieldValueNotSupported", f"{where}.reason", text, reason)
-    path = rule.get("fieldPath")
-    if path and not _resolves(place.schema, path):
-        yield invalid(f"{where}.fieldPath", path, "must be a valid path")
+    path = rule.get("fieldPath") or ""
+    if path and not path.strip():
+        yield invalid(f"{where}.fieldPath", path, "fieldPath must be non-empty if specified")
+    if _BREAK.search(path):
+        yield invalid(f"{where}.fieldPath", path, "fieldPath must not contain line breaks")
+    if path:
+        try:
+            field_at(schema, path)
+        except FieldPathError as error:
+            text = f"fieldPath must be a valid path: {error}"
+            yield invalid(f"{where}.fieldPath", path, text)
 
 
-def _resolves(schema: Document, path: str) -> bool:
-    """Whether a fieldPath names a declared field."""
-    at = 0
-    while at < len(path):
-        match = _STEP.match(path, at)
-        if match is None:
-            return False
-        name = match[1] or match[2] or match[3] or ""
-        more = schema.get("additionalProperties")
-        inner = (schema.get("properties") or {}).get(name)
-        if inner is None and isinstance(more, dict):
-            inner = more
-        if inner is None:
-            return False
-        schema, at = inner, match.end()
-    return True
+def _message_errors(rule: Document, where: str) -> Iterator[FieldError]:
+    source, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
+    if not source:
+        yield required(f"{where}.rule", "rule is not specified")
+    elif message and not message.strip():
+        yield invalid(f"{where}.message", message, "message must be non-empty if specified")
+    elif len(message.encode()) > _MAX_LENGTH:
+        text = f"message must have a maximum length of {_MAX_LENGTH} characters"
+        yield invalid(f"{where}.message", message[:10] + "...", text)
+    elif _BREAK.search(message.strip()):
+        yield invalid(f"{where}.message", message, "message must not contain line breaks")
+    elif _BREAK.search(source) and not message.strip():
+        text = "message must be specified if rule contains line breaks"
+        yield required(f"{where}.message", text)
 
 
 def _invalid_rule(path: str, rule: Document, problem: str) -> FieldError:

@@ -29,8 +29,6 @@ _BUDGET_EXHAUSTED: Final = (
 )
 _KEYED_PATH: Final = re.compile(r"\[['\"]([^'\"]+)['\"]\]")
 
-_UNTYPED: Final = "failed to convert to declType for CEL validation rules"
-
 
 def rule_checker(schema: Document, *, root: bool) -> Rules:
     """Return the check for the rules of a schema node (a `RuleChecker`)."""
@@ -68,7 +66,7 @@ def rule_of(document: Document, kind: Type) -> Rule:
     used = program.uses | (result.uses if result else frozenset())
     return Rule(
         program=program,
-        message=message or f"failed rule: {source}",
+        message=message if document.get("message") else f"failed rule: {source}",
         message_program=result,
         text=message or source,
         reason=document.get("reason") or _INVALID,
@@ -136,18 +134,18 @@ class NodeRules:
         return value if problem or self._read is None else self._read(value), problem
 
     def _compile(self) -> list[Rule | str]:
+        """Compile the rules; none of a node whose type CEL does not know, as in kube-apiserver."""
         kind = self._kind = declared_type(self._schema, resource=self._root)
-        if kind is not None:
-            self._read, self._fitting = reading(kind), matching_types(kind)
+        if kind is None:
+            return []
+        self._read, self._fitting = reading(kind), matching_types(kind)
         rules = self._schema["x-kubernetes-validations"]
         return [self._compile_one(rule, kind) for rule in rules if (rule.get("rule") or "").strip()]
 
-    def _compile_one(self, document: Document, kind: Type | None) -> Rule | str:
+    def _compile_one(self, document: Document, kind: Type) -> Rule | str:
         """Compile a rule; returns the error text if it is invalid (it was stored before the
         validation existed).
         """
-        if kind is None:
-            return f"rule compiler initialization error: {_UNTYPED}"
         try:
             rule = rule_of(document, kind)
         except CompileError as error:

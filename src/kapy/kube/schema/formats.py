@@ -97,7 +97,11 @@ def _ipv4(value: str) -> None:
 
 
 def _is_uri(value: str) -> bool:
-    """Report whether a text is an absolute URI or an absolute path."""
+    """Report whether a text is an absolute URI, an absolute path or `*`, as Go's
+    `url.ParseRequestURI` decides.
+    """
+    if value == "*":
+        return True
     if re.search(r"[\x00-\x20\x7f]", value):
         return False
     try:

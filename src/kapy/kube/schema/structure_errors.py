@@ -88,8 +88,13 @@ def _of_structure(schema: Document) -> Iterator[Document]:
 
 
 def structure_errors(schema: Document, path: str, level: Level = "root") -> list[FieldError]:
-    """Return the errors that keep a schema from being structural, sorted like in kube-apiserver."""
-    errors = [*_node_errors(schema, level, path), *_incomplete(schema, schema, path, path)]
+    """Return the errors that keep a schema from being structural, sorted like in kube-apiserver.
+
+    Only the junctors of a whole object must name fields that are specified outside of them, too.
+    """
+    errors = list(_node_errors(schema, level, path))
+    if level == "root":
+        errors += _incomplete(schema, schema, path, path)
     return sorted(errors, key=lambda error: str(error).encode())
 
 

@@ -65,6 +65,13 @@ def validate_changed(node: Node, value: Any, old: Any, path: Path, errors: Error
         check(node, value, old, path, errors)
     if node.limits.enum is not None:
         _validate_enum(node.limits.enum, value, path, errors)
+    if node.junctors is not None and len(errors) > 1:
+        _drop_repeated(errors)
+
+
+def _drop_repeated(errors: Errors) -> None:
+    """Drop errors that several schemas found: the result of kube-openapi has each once."""
+    errors[:] = {(error.type, error.field, error.detail): error for error in errors}.values()
 
 
 def _validate_null(node: Node, path: Path, errors: Errors) -> None:

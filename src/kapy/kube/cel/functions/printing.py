@@ -33,6 +33,44 @@ def format_text(text: str, values: list[Any]) -> str:
     return _CLAUSE.sub(fill, text)
 
 
+def format_problem(text: str, kinds: list[str]) -> str:
+    """Return why a constant text cannot be formatted with values of these types; "" if it can.
+
+    cel-go checks a call of constants when it compiles an expression.
+    """
+    count = 0
+    for match in _CLAUSE.finditer(text):
+        if match[1]:
+            continue
+        clause = match[3] or ""
+        if not clause:
+            return "unexpected end of string"
+        if clause not in _EXPECTED and clause != "s":
+            return f'could not parse formatting clause: unrecognized formatting clause "{clause}"'
+        if count >= len(kinds):
+            return f"index {count} out of range"
+        kind = kinds[count]
+        if clause != "s" and kind != "dyn" and kind not in _FORMATTED[clause]:
+            return f"error during formatting: {_EXPECTED[clause]}, was given {kind}"
+        count += 1
+    if count < len(kinds):
+        return f"too many arguments supplied to string.format (expected {count}, got {len(kinds)})"
+    return ""
+
+
+_NUMBERS: Final = ("int", "uint")
+_FORMATTED: Final = {
+    "d": _NUMBERS,
+    "f": ("double", "string"),
+    "e": ("double", "string"),
+    "b": (*_NUMBERS, "bool"),
+    "o": _NUMBERS,
+    "x": (*_NUMBERS, "string", "bytes"),
+    "X": (*_NUMBERS, "string", "bytes"),
+}
+"""By the letter of a clause, the types that the compiler accepts for it."""
+
+
 def _clause(clause: str, precision: int, value: Any) -> str:
     kind = kind_of(value)
     if clause == "s":
