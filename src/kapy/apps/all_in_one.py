@@ -43,6 +43,8 @@ from kapy.apps.gc_tuning import collect_less_often
 from kapy.apps.service_addresses import ServiceAddresses
 from kapy.apps.settings import Settings
 from kapy.apps.start_waits import wait_until_working, wait_with_limit
+from kapy.apps.workers.launching import Launch, launch_process
+from kapy.apps.workers.plane import PlaneProcesses
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
@@ -77,13 +79,14 @@ class ManagementPlane:
 
     client: acts as the administrator, in process. kubeconfig: the access for other programs, None
     if the plane serves no network. clock_watch: reports jumps of the clock. pages: the fleet page,
-    None if it is not served.
+    None if it is not served. processes: those that divide the clusters among them.
     """
 
     server: Server
     runtime: Runtime
     cluster_cache: ClusterCache
     client: Client
+    processes: PlaneProcesses
     kubeconfig: Kubeconfig | None = None
     clock_watch: ClockWatch | None = None
     pages: FleetPages | None = None
@@ -101,10 +104,12 @@ async def management_plane(
     clock: Clock,
     random: Random | None = None,
     post: HookTransport | None = None,
+    launch: Launch = launch_process,
 ) -> AsyncIterator[ManagementPlane]:
     """Run a plane while the context is open; it is ready when the context is entered.
 
-    post: connects to runtime extensions, None for HTTPS.
+    post: connects to runtime extensions, None for HTTPS. launch: starts the plane's other
+    processes.
 
     If a component fails, the body is cancelled and the failure raised. Raises StoreError,
     UnusableCredentials, BadPolicy, CannotWrite, CannotListen, BadProvider, CannotAdd and
@@ -132,7 +137,7 @@ async def management_plane(
             stack.enter_context(write_audit_log(server, settings.audit, clock))
             if settings.serving is not None:  # the plane is the main task of the process
                 stack.enter_context(collect_less_often())
-            yield await _start(stack, server, settings, clock, random, way, credentials)
+            yield await _start(stack, server, settings, clock, random, way, credentials, launch)
     finally:
         server.close()
 
@@ -145,6 +150,7 @@ async def _start(
     random: Random | None,
     post: Callable[[], HookTransport],
     credentials: Credentials | None,
+    launch: Launch,
 ) -> ManagementPlane:
     client = Client(server.transport(ADMIN), field_manager="kapy")
     await stack.enter_async_context(run_services(server=server.run))
@@ -167,12 +173,16 @@ async def _start(
         runtime.private_keys.spare = PREGENERATED_KEYS
     _serve_metrics(server, runtime)
     _add_health_checks(server, runtime)
+    processes = await PlaneProcesses.divide(
+        client, server.transport(CONTROLLERS), runtime, settings, launch
+    )
     controllers = add_controllers(
         runtime,
         settings.controllers,
         sockets=settings.serving is not None,
         post=post,
         providers=settings.providers,
+        shards=processes.shards,
     )
     own = _add_controllers_and_providers(runtime, settings.providers)
     limit_rights(server, CONTROLLERS, settings, runtime)
@@ -199,6 +209,7 @@ async def _start(
         **own,
         **controllers.services,
         **pods,
+        **processes.services(server, controllers),
     }
     if settings.serving is not None:
         services["clock"] = watch.run
@@ -209,7 +220,16 @@ async def _start(
     stack.callback(
         server.health.begin_shutdown
     )  # ended first, so that no client is sent here any more
-    return ManagementPlane(server, runtime, controllers.cluster_cache, client, access, watch, pages)
+    return ManagementPlane(
+        server,
+        runtime,
+        controllers.cluster_cache,
+        client,
+        processes,
+        access,
+        watch,
+        pages,
+    )
 
 
 async def _pod_services(

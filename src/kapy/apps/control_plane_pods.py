@@ -11,7 +11,6 @@ from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
 from kapy.kube import Key
 from kapy.kube.http import Transport
-from kapy.providers.inmemory import InMemoryClusters
 from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
 
 
@@ -25,6 +24,19 @@ class ControlPlaneAccess(Protocol):
         """The expiry time of an API server's certificate."""
 
 
+class SimulatedClusters(Protocol):
+    """The clusters of the in-memory provider: of this process, or of the plane's."""
+
+    def serves(self, kubeconfig: Kubeconfig) -> bool:
+        """Return whether the cluster is simulated."""
+
+    def etcd_dial(self, _: Key, kubeconfig: Kubeconfig, node: str) -> Transport:
+        """Connect to the etcd gateway of a control plane machine. Raises Unreachable."""
+
+    async def certificate_expiry(self, kubeconfig: Kubeconfig, node: str) -> datetime:
+        """The expiry time of the API server's certificate on a machine. Raises Unreachable."""
+
+
 class PodAccess:
     """Reaches clusters of the in-memory provider in process, and all others over sockets.
 
@@ -34,7 +46,7 @@ class PodAccess:
     def __init__(
         self,
         runtime: Runtime,
-        in_memory: InMemoryClusters,
+        in_memory: SimulatedClusters,
         instead_of: UrlOverride,
         *,
         sockets: bool,

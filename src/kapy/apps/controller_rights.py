@@ -17,7 +17,7 @@ from kapy.apps.settings import ManagerName, Settings
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.http import User
-from kapy.kube.names import DEPLOYMENTS, SECRETS
+from kapy.kube.names import DEPLOYMENTS, LEASES, SECRETS
 from kapy.sdk.provider import Right
 
 if TYPE_CHECKING:
@@ -40,6 +40,11 @@ _INVENTORY_RIGHTS: Final = (
 )
 """Rights that a plane needs and no manager has: it writes the status of managers' Deployments."""
 
+_PROCESS_RIGHTS: Final = (
+    Right(LEASES.group, (LEASES.plural,), (*READ, "create", "update", "delete")),
+)
+"""The rights of planes with several processes, which divide the clusters by Leases."""
+
 
 def limit_rights(server: Server, user: User, settings: Settings, runtime: Runtime) -> None:
     """Restrict the controllers of a runtime, as that user, to the RBAC rules in their managers'
@@ -49,6 +54,7 @@ def limit_rights(server: Server, user: User, settings: Settings, runtime: Runtim
     ]
     rights = [right for program in programs for right in rights_of(program)]
     rights += [*_CONNECTION_RIGHTS, *(_INVENTORY_RIGHTS if settings.inventory else ())]
+    rights += _PROCESS_RIGHTS if settings.processes != 1 else ()
     rules = [*rules_of(rights), *_provider_rules(settings.providers, runtime)]
     labels = [AGGREGATED[program] for program in programs if program in AGGREGATED]
     server.access.grants.built_in = BuiltInRights(server.store, user, rules, labels)

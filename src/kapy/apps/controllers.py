@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kapy._aio.services import Service
+from kapy.apps.cluster_controllers import add_cluster_controllers
+from kapy.apps.cluster_metrics import ClusterMetrics
 from kapy.apps.control_plane_pods import PodAccess
-from kapy.apps.control_planes import add_kubeadm_control_planes
-from kapy.apps.core_controllers import add_core
 from kapy.apps.extension_clients import extension_clients, services_of
 from kapy.apps.migrated_kinds import add_migration
 from kapy.apps.settings import ControllerConfig, ManagerName
 from kapy.apps.transports import over_network, with_url_override
 from kapy.containers import Engine, EngineUnreachable
 from kapy.engine.runtime import Runtime
+from kapy.engine.shards import Shards
 from kapy.providers.docker import Host
 from kapy.providers.docker import add_to as add_docker
+from kapy.providers.docker.published import PublishedAddresses
 from kapy.providers.inmemory import InMemoryClusters
 from kapy.providers.inmemory import add_to as add_in_memory
-from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk.workload_clusters import WorkloadClusters
 
@@ -51,6 +52,7 @@ class Controllers:
     cluster_cache: ClusterCache
     services: dict[str, Service]
     in_memory: InMemoryClusters
+    published: PublishedAddresses
     calls: ObservableTransport | None = None
 
 
@@ -61,12 +63,16 @@ def add_controllers(
     sockets: bool,
     post: Callable[[], HookTransport],
     providers: Sequence[Provider] = (),
+    shards: Shards | None = None,
 ) -> Controllers:
     """Add all controllers. Raises NoPort.
 
     sockets: workload clusters listen on sockets, for kubectl, and clusters of other providers are
     reached over the network. post: connects to extensions; the default is created on demand.
-    providers: those of somebody's own, whose kinds are migrated like kapy's.
+    providers: those of somebody's own, whose kinds are migrated like kapy's. shards: the part of
+    the clusters for which core and the kubeadm providers work here, None for all. Machines of all
+    clusters are made here: they are in the memory of this process, or in containers that it looks
+    after.
     """
     host = Host() if sockets else Host(_no_engine)
     instead_of = host.published.instead_of
@@ -77,18 +83,16 @@ def add_controllers(
         else None,
         host=config.workload_host,
     )
-    cluster_cache = ClusterCache(runtime, dial=in_memory.dial)
-    in_memory.subscribe(cluster_cache.trigger_probe)
-    pods = PodAccess(runtime, in_memory, instead_of, sockets=sockets)
-    clients = extension_clients(
-        runtime, config, post, reconciled="core" not in config.disabled_managers
-    )
+    with runtime.divided(shards):
+        cluster_cache = ClusterCache(runtime, dial=in_memory.dial)
+        in_memory.subscribe(cluster_cache.trigger_probe)
+        clients = extension_clients(
+            runtime, config, post, reconciled="core" not in config.disabled_managers
+        )
+        pods = PodAccess(runtime, in_memory, instead_of, sockets=sockets)
+        add_cluster_controllers(runtime, cluster_cache, config, clients, pods)
     if "core" not in config.disabled_managers:
-        add_core(runtime, cluster_cache, config, clients)
-    if "bootstrap-kubeadm" not in config.disabled_managers:
-        add_bootstrap(runtime, cluster_cache, token_life=config.token_life)
-    if "control-plane-kubeadm" not in config.disabled_managers:
-        add_kubeadm_control_planes(runtime, cluster_cache, config, clients, pods)
+        runtime.metrics.add(ClusterMetrics(runtime))
     add_migration(runtime, config, _MANAGERS - config.disabled_managers, providers)
     services: dict[str, Service] = services_of(clients)
     if not config.disabled_managers.issuperset(_WORKLOAD_CLIENTS):
@@ -100,4 +104,4 @@ def add_controllers(
         in_memory.listen()
         services["workload clusters"] = in_memory.serve
     calls = None if clients is None else clients.extensions.calls
-    return Controllers(cluster_cache, services, in_memory, calls)
+    return Controllers(cluster_cache, services, in_memory, host.published, calls)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kapy.apps.cluster_metrics import ClusterMetrics
 from kapy.apps.extension_clients import ExtensionClients
 from kapy.apps.settings import ControllerConfig
 from kapy.core.cluster.controller import add_to as add_clusters
@@ -50,7 +49,6 @@ def add_core(
         add_machine_pools(runtime, cluster_cache)
     if gates.cluster_topology:
         _add_topologies(runtime, cluster_cache, None if clients is None else clients.extensions)
-    runtime.metrics.add(ClusterMetrics(runtime))
     add_machine_health_checks(runtime, cluster_cache)
     add_cluster_resource_sets(runtime, cluster_cache)
     add_resource_set_bindings(runtime, cluster_cache)

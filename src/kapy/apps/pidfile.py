@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -38,9 +39,21 @@ class NoPlane(KapyError):
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerRecord:
+    """A worker process of a plane. pid: 0 while it does not run. state: `waiting` until the plane
+    has enough clusters. restarts: how often it has died.
+    """
+
+    name: str
+    pid: int = 0
+    state: Literal["waiting", "starting", "running", "stopped"] = "waiting"
+    restarts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class PlaneRecord:
     """A running plane. started: RFC 3339. context: its name in the kubeconfig file. clock: the last
-    jump of the clock, "" for none.
+    jump of the clock, "" for none. workers: its other processes.
     """
 
     pid: int
@@ -50,6 +63,7 @@ class PlaneRecord:
     started: str
     version: str
     clock: str = ""
+    workers: tuple[WorkerRecord, ...] = ()
 
 
 @contextmanager

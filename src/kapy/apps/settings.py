@@ -37,6 +37,9 @@ RunPods = Literal["containers", "processes", "off"]
 """Containers of a container engine, or only programs of this machine that were given in place of
 images, or nothing."""
 
+Processes = int | Literal["auto"]
+"""A number, or as many as are of use, once the plane has many clusters."""
+
 Durability = Literal["crash", "power-loss"]
 """The end of the process, at any moment; or that of the machine, too."""
 
@@ -132,7 +135,8 @@ class Settings:
     if Pods of Deployments are to run; None for no Pods (a plane without a network has none either).
     run_pods: the runtime of Pods without a local program. pages: the fleet page under `/ui`, None
     for none (a plane without a network has none either). providers: custom providers that run in
-    the process, too.
+    the process, too. processes: the number of processes among which the clusters are divided (a
+    plane without a network has one).
     """
 
     data: Path | None = None
@@ -148,6 +152,7 @@ class Settings:
     run_pods: RunPods = "processes"
     pages: Pages | None = None
     providers: tuple[Provider, ...] = ()
+    processes: Processes = 1
 
 
 class UnusableFolder(KapyError):

@@ -15,7 +15,14 @@ from urllib.parse import urlsplit
 
 import click
 
-from kapy.apps.pidfile import NoPlane, PlaneRecord, is_claimed, running_plane, terminate
+from kapy.apps.pidfile import (
+    NoPlane,
+    PlaneRecord,
+    WorkerRecord,
+    is_claimed,
+    running_plane,
+    terminate,
+)
 from kapy.apps.settings import Folder, folder_of
 from kapy.cli.flags import command
 from kapy.cli.lazy import LazyGroup
@@ -189,11 +196,21 @@ def status(name: str, data_dir: str, output: str | None) -> None:
     click.echo(f"  process     {record.pid}")
     click.echo(f"  folder      {folder.path}")
     click.echo(f"  kubeconfig  {record.kubeconfig}, context {record.context}")
+    for worker in record.workers:
+        click.echo(f"  {worker.name:<11} {_worker_state(worker)}")
     if record.clock:
         click.echo(f"  clock       {record.clock}")
     if trouble := _disk(folder):
         click.echo(f"  disk        {trouble}")
     _print_pods(_pods(record, folder))
+
+
+def _worker_state(worker: WorkerRecord) -> str:
+    if worker.state == "waiting":
+        return "is not needed yet: it starts when there are many clusters"
+    died = f", has died {worker.restarts} times" if worker.restarts else ""
+    process = f"process {worker.pid}, " if worker.pid else ""
+    return f"{process}{worker.state}{died}"
 
 
 def _running_elsewhere() -> str:

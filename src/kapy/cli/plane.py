@@ -57,7 +57,7 @@ async def run_announced_plane(options: PlaneOptions) -> AsyncIterator[RunningPla
         if options.folder is not None:
             record = _plane_record(result)
             stack.enter_context(announce(options.folder, record))
-            _follow_clock(plane, options.folder, record)
+            _Announcement(options.folder, record).follow(plane)
         yield result
 
 
@@ -106,19 +106,31 @@ def _plane(options: PlaneOptions, port: int, tokens: dict[str, User]) -> Any:
         run_pods=options.run_pods,
         providers=options.providers,
         pages=Pages(plan=PagePlanner()),
+        processes=options.processes,
     )
     return management_plane(settings, clock=system_clock, random=Random())
 
 
-def _follow_clock(plane: ManagementPlane, folder: Folder, record: PlaneRecord) -> None:
-    """Record clock jumps for `kapy status`."""
+class _Announcement:
+    """The record of the running plane, for `kapy status`."""
 
-    def record_clock(what: str) -> None:
+    def __init__(self, folder: Folder, record: PlaneRecord) -> None:
+        self._folder = folder
+        self._record = record
+
+    def follow(self, plane: ManagementPlane) -> None:
+        """Record clock jumps and the state of workers."""
+        if plane.clock_watch is not None:
+            plane.clock_watch.told.append(lambda what: self._change(clock=what))
+        workers = plane.processes.workers
+        if workers is not None:
+            workers.changed.append(lambda: self._change(workers=workers.records))
+            self._change(workers=workers.records)
+
+    def _change(self, **changes: Any) -> None:
+        self._record = replace(self._record, **changes)
         with suppress(OSError):  # it is also in the log
-            write_record(folder, replace(record, clock=what))
-
-    if plane.clock_watch is not None:
-        plane.clock_watch.told.append(record_clock)
+            write_record(self._folder, self._record)
 
 
 def _plane_record(up: RunningPlane) -> PlaneRecord:

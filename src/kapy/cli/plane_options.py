@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -15,6 +15,7 @@ from kapy.apps.settings import (
     ControllerConfig,
     Durability,
     Folder,
+    Processes,
     RunPods,
 )
 
@@ -51,6 +52,7 @@ class PlaneOptions:
     providers: tuple[Provider, ...] = ()
     extensions: Sequence[ConfiguredExtension] = ()
     run_pods: RunPods = "processes"
+    processes: Processes = 1
 
 
 def plane_options(command: F) -> F:
@@ -85,3 +87,35 @@ def plane_options(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+class _ProcessCount(click.ParamType[Processes]):
+    """A number of processes, or `auto`."""
+
+    name = "auto|N"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Processes:
+        """Return the number. Fails for what is none."""
+        if value == "auto":
+            return "auto"
+        text = str(value)
+        if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MOST_PROCESSES:
+            return int(text)
+        return self.fail(
+            f"{value!r} is neither auto nor a number from 1 to {MOST_PROCESSES}", param, ctx
+        )
+
+
+MOST_PROCESSES: Final = 64
+
+
+def processes_option(command: F) -> F:
+    """The option for the number of processes."""
+    return click.option(
+        "--processes",
+        type=_ProcessCount(),
+        default="1",
+        show_default=True,
+        help="Processes that the controllers of clusters run in, this one included; auto: as many "
+        "as are of use here, from 100 clusters on.",
+    )(command)

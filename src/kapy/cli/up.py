@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kapy.apps.settings import ControllerConfig, Durability, Folder, RunPods
+from kapy.apps.settings import ControllerConfig, Durability, Folder, Processes, RunPods
 from kapy.cli.background import relay_progress, start_plane
 from kapy.cli.controller_options import controller_config_of, controller_options
 from kapy.cli.daemon import chosen_folder, flags_of
@@ -17,7 +17,7 @@ from kapy.cli.flags import command, original_arguments
 from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.output import own_name
 from kapy.cli.plane_log import RotatingStderrHandler
-from kapy.cli.plane_options import PlaneOptions, plane_options
+from kapy.cli.plane_options import PlaneOptions, plane_options, processes_option
 from kapy.cli.server_options import audit_of, limits_of, server_options
 from kapy.cli.signals import handle_stop_signals
 from kapy.cli.webhook_services import services_of
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     help="How Pods run that have no program of `kapy run provider` or `kapy init --run`: as "
     "containers of Docker or Podman, or not; off: no Pods at all.",
 )
+@processes_option
 @server_options
 @extension_options
 @controller_options
@@ -93,6 +94,7 @@ def up(
     replace_keys: bool,
     places: tuple[str, ...],
     run_pods: RunPods,
+    processes: Processes,
     **given: Any,
 ) -> None:
     """Run a management plane until Ctrl-C, or in the background."""
@@ -122,6 +124,7 @@ def up(
         providers=_providers(places),
         extensions=extensions_of(given),
         run_pods=run_pods,
+        processes=processes,
     )
     run(_up(options, ready_fd))
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from math import log
+from types import MappingProxyType
+from typing import Final
 
 from kapy.api.names import CLUSTER_GROUP, Label
 from kapy.kube import Document, Key
@@ -38,14 +41,30 @@ def _is_cluster(named: Document) -> bool:
     )
 
 
-def rendezvous_owner(cluster: Key, members: Iterable[str]) -> str:
+NO_WEIGHTS: Final[Mapping[str, float]] = MappingProxyType({})
+
+
+def rendezvous_owner(
+    cluster: Key, members: Iterable[str], weights: Mapping[str, float] = NO_WEIGHTS
+) -> str:
     """Return the member that owns a cluster, "" if there is no member (rendezvous hashing).
 
-    When a member joins or leaves, only the clusters that it owns or owned move.
+    When a member joins or leaves, only the clusters that it owns or owned move. weights: the shares
+    of members in the clusters, where that of all others is 1.
     """
-    return max(members, key=lambda member: _weight(cluster, member), default="")
+    if not weights:
+        return max(members, key=lambda member: _hash(cluster, member), default="")
+    return max(
+        members, key=lambda member: _score(cluster, member, weights.get(member, 1.0)), default=""
+    )
 
 
-def _weight(cluster: Key, member: str) -> bytes:
+def _hash(cluster: Key, member: str) -> bytes:
     result = f"{member}/{cluster.namespace}/{cluster.name}"
     return blake2b(result.encode(), digest_size=8).digest()
+
+
+def _score(cluster: Key, member: str, weight: float) -> float:
+    """Return a score that is the highest one with a probability in proportion to the weight."""
+    uniform = (int.from_bytes(_hash(cluster, member)) + 1) / 2**64
+    return -weight / log(uniform) if uniform < 1 else float("inf")

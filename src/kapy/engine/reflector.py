@@ -114,8 +114,9 @@ class Reflector:
     labels, fields, namespace: the selection. since: the resourceVersion as of which the sink is
     filled already. metadata: only metadata is read. transform: reduces objects before they reach
     the sink, None for no change. limit: bounds an untrusted server's data, None for a trusted
-    server. recovered: called with the failure when it is over. failure: why the sink is not up to
-    date, None if it is.
+    server. is_known: whether the sink has a state of an object already (the answer to an own write,
+    mostly), so that it need not be reduced once more. recovered: called with the failure when it is
+    over. failure: why the sink is not up to date, None if it is.
     """
 
     def __init__(
@@ -133,6 +134,7 @@ class Reflector:
     ) -> None:
         self._client = client
         self.transform: TransformFunc | None = None
+        self.is_known: Callable[[Document], bool] | None = None
         self.limit: CollectionLimit | None = None
         self.recovered: Callable[[Exception], None] | None = None
         self._metadata = metadata
@@ -328,7 +330,11 @@ class Reflector:
                 self._stale_lists = STALE_LISTS  # a lagging replica never sends such an event
                 raise Expired(f"the watch from {since} tells of {version_of(document)}")
             self._version = _version_in(document)
-            if self.transform is not None and event.type not in ("BOOKMARK", "DELETED"):
+            if (
+                self.transform is not None
+                and event.type not in ("BOOKMARK", "DELETED")
+                and not (self.is_known is not None and self.is_known(document))
+            ):
                 event = Event(event.type, self.transform(document))
             if self.limit is not None:
                 self.limit.follow(event)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -121,6 +122,17 @@ class Runtime:
         self.adopt(controller, of)
         self.controllers.append(controller)
         return controller
+
+    @contextmanager
+    def divided(self, shards: Shards | None) -> Iterator[None]:
+        """Let the controllers that are added in this context work on the clusters of these shards
+        only (None: on all).
+        """
+        before, self.shards = self.shards, shards
+        try:
+            yield
+        finally:
+            self.shards = before
 
     def declare_write(self, resource: Resource, *verbs: str) -> None:
         """Declare that this program writes objects of a resource."""

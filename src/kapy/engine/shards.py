@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -34,7 +34,7 @@ from kapy._aio.services import Service, run_together
 from kapy.client.client import Client
 from kapy.client.stream import Event
 from kapy.engine.cache import Change, Informer
-from kapy.engine.cluster_of import cluster_of, rendezvous_owner
+from kapy.engine.cluster_of import NO_WEIGHTS, cluster_of, rendezvous_owner
 from kapy.engine.controller import Controller
 from kapy.engine.leadership import JITTER, LeaderElectionConfig, LeaderElector, first_error
 from kapy.engine.leases import ObservedLease, released_lease
@@ -52,6 +52,11 @@ log = logging.getLogger(__name__)
 
 LABEL: Final = "kapy.cluster.x-k8s.io/shards-of"
 CLAIMS: Final = "kapy.cluster.x-k8s.io/claims-of"
+
+
+def slot_name(lease: Key, number: int) -> str:
+    """Return the name of the Lease of a slot."""
+    return f"{lease.name}-shard-{number}"
 
 
 class _Claims(msgspec.Struct):
@@ -87,15 +92,27 @@ class Shards:
 
     client: its own client, not fenced. terms: the configuration of the shared Lease, from whose
     name the slots derive theirs. count: how many replicas may work at a time; further ones wait for
-    a free slot.
+    a free slot. slot: the number of the only slot that this replica may hold, None for any.
+    weights: the shares of slots (by the names of their Leases) in the clusters, where that of all
+    others is 1; the same in all replicas.
     """
 
     def __init__(
-        self, client: Client, terms: LeaderElectionConfig, count: int, clock: Clock, random: Random
+        self,
+        client: Client,
+        terms: LeaderElectionConfig,
+        count: int,
+        clock: Clock,
+        random: Random,
+        *,
+        slot: int | None = None,
+        weights: Mapping[str, float] = NO_WEIGHTS,
     ) -> None:
         self._client, self._terms, self._clock, self._random = client, terms, clock, random
         self._slots: dict[str, _Slot] = {}
-        self._own = [f"{terms.lease.name}-shard-{number}" for number in range(count)]
+        numbers = range(count) if slot is None else (slot,)
+        self._own = [slot_name(terms.lease, number) for number in numbers]
+        self._weights = weights
         self._held: LeaderElector | None = None
         self._name = ""
         self._view: frozenset[str] = frozenset()
@@ -118,7 +135,7 @@ class Shards:
 
     def claims(self, cluster: Key) -> bool:
         """Return whether this program owns a cluster; the former owner may still have to finish."""
-        return bool(self._name) and rendezvous_owner(cluster, self._view) == self._name
+        return bool(self._name) and self._owner(cluster, self._view) == self._name
 
     def holds(self, cluster: Key) -> bool:
         """Return whether this program may begin work for a cluster."""
@@ -130,10 +147,13 @@ class Shards:
     def _may_begin(self, cluster: Key) -> bool:
         if not self.claims(cluster):
             return False
-        if self._next is not None and rendezvous_owner(cluster, self._next) != self._name:
+        if self._next is not None and self._owner(cluster, self._next) != self._name:
             return False
         others = (slot for slot in self._slots.values() if slot.name != self._name)
-        return not any(rendezvous_owner(cluster, slot.claims) == slot.name for slot in others)
+        return not any(self._owner(cluster, slot.claims) == slot.name for slot in others)
+
+    def _owner(self, cluster: Key, members: Collection[str]) -> str:
+        return rendezvous_owner(cluster, members, self._weights)
 
     def share(self, controller: Controller, of: Informer[Any]) -> None:
         """Limit a controller to this program's clusters.
@@ -248,7 +268,7 @@ class Shards:
         leaving = {
             token
             for token, cluster in self._under_way.items()
-            if cluster is None or rendezvous_owner(cluster, members) != self._name
+            if cluster is None or self._owner(cluster, members) != self._name
         }
         while leaving & self._under_way.keys():
             self._ended.clear()

@@ -157,10 +157,17 @@ class Store:
         """Take in the answer to a write of this program."""
         if is_gone(document):
             self._end(document, sys.maxsize)
+        elif self.knows(document):
+            return
         elif self.selector is None or self.selector.selects(document):
             self._put(document if self.trim is None else self.trim(document))
         else:
             self._end(document, version_of(document))
+
+    def knows(self, document: Document) -> bool:
+        """Return whether this state of an object, or a newer one, is here."""
+        old = self.objects.get(Key.of(document))
+        return old is not None and 0 < version_of(document) <= version_of(old)
 
     def replace(self, items: Iterable[Document], version: str) -> bool:
         """Take in a list as of `version`: objects that are not in it were deleted, unless they are

@@ -115,8 +115,9 @@ class ClusterCache:
         self._accessors: dict[Key, ClusterAccessor] = {}
         self._slow_requests = SlowRequestLimit()
         self._handlers: list[Callable[[Key], None]] = []
+        self._on_trigger: list[Callable[[Key], None]] = []
         self._group: asyncio.TaskGroup | None = None
-        shared = runtime.shards
+        shared = self._shards = runtime.shards
         filtered = shared is not None or bool(runtime.options.watch_filter)
         runtime.adopt(
             self.controller, runtime.cache.informer(Cluster.RESOURCE) if filtered else None
@@ -241,6 +242,15 @@ class ClusterCache:
             accessor.backoff.reset()
             accessor.unreachable_since = None
         self.controller.enqueue(cluster)
+        for handler in tuple(self._on_trigger):
+            handler(cluster)
+
+    def subscribe_triggers(self, handler: Callable[[Key], None]) -> Callable[[], None]:
+        """Call `handler(cluster)` with each `trigger_probe`, for other processes that have
+        connections. Returns a function that unsubscribes.
+        """
+        self._on_trigger.append(handler)
+        return lambda: self._on_trigger.remove(handler)
 
     async def run(self) -> None:
         """Connect, probe, reconnect; until cancelled."""
@@ -382,7 +392,7 @@ class ClusterCache:
 
     def _drop_foreign(self) -> None:
         """Drop the connections to clusters that another shard owns."""
-        shards, besides = self._runtime.shards, self._extra_clusters
+        shards, besides = self._shards, self._extra_clusters
         assert shards is not None
         assert besides is not None
         besides.keys.clear()

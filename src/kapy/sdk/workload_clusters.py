@@ -48,7 +48,12 @@ class WorkloadClusters:
 
     def client(self, cluster: Key) -> Client:
         """Return a client of the cluster. Raises NotConnected."""
-        return self._connections.client(cluster)
+        try:
+            return self._connections.client(cluster)
+        except NotConnected:
+            # Its connection may be in another process; this provider works for all clusters.
+            self._connections.connect_foreign(cluster)
+            raise
 
     def watch(
         self,
@@ -62,6 +67,7 @@ class WorkloadClusters:
         Call it in every reconcile that reads the kind: a lost connection ends the watch. Raises
         NotConnected while there is no connection, or its first list has not arrived.
         """
+        self.client(cluster)
         return self._connections.watch(controller, cluster, resource, keys)
 
     def wake(self, controller: Controller, keys: Callable[[Key], Iterable[Key]]) -> None:

@@ -112,7 +112,8 @@ class Server:
 
     has_kubelets: a deleted pod waits for the kubelet of its node; otherwise it is removed at once.
     metrics: the metric families for `/metrics`; by default the `families` of the server and its
-    process. audit: the audit log, None if disabled. pages: additional non-resource pages by path,
+    process. complete_metrics: adds what other processes measure, None if there are none. audit: the
+    audit log, None if disabled. pages: additional non-resource pages by path,
     for authorized GET requests. kubelet_requests: answers requests for a pod's kubelet, if one runs
     here.
     """
@@ -121,6 +122,7 @@ class Server:
         "_webhook_client",
         "access",
         "audit",
+        "complete_metrics",
         "context",
         "families",
         "health",
@@ -145,6 +147,7 @@ class Server:
         self.max_in_flight = MaxInFlight(limits or Limits())
         self.families = Families(context.metrics, context.store, self.max_in_flight, directory)
         self.metrics: Callable[[], Iterable[Metric]] = self.families.with_process
+        self.complete_metrics: Callable[[list[Metric]], Awaitable[list[Metric]]] | None = None
         self.audit: Auditor | None = None
         self.pages: dict[str, Callable[[Request], Reply]] = {}
         self.kubelet_requests: Callable[[Request], Reply | None] | None = None
@@ -271,6 +274,8 @@ class Server:
             self._authorize(request, info.attributes(user))
         if request.path == "/metrics" and request.method == "GET":
             families = list(self.metrics())
+            if self.complete_metrics is not None:
+                families = await self.complete_metrics(families)
             printing = asyncio.get_running_loop().run_in_executor(None, text_of, families)
             return Reply(200, await printing, METRICS_TYPE)
         if request.path == "/openapi/v2" and request.method == "GET":

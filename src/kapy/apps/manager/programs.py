@@ -90,11 +90,13 @@ class Program:
 def _add_core(
     runtime: Runtime, config: ControllerConfig, connections: Connections
 ) -> Mapping[str, Service]:
+    from kapy.apps.cluster_metrics import ClusterMetrics
     from kapy.apps.core_controllers import add_core
 
     cluster_cache = ClusterCache(runtime, dial=connections.connect)
     clients = extension_clients(runtime, config, connections.extension_transport)
     add_core(runtime, cluster_cache, config, clients)
+    runtime.metrics.add(ClusterMetrics(runtime))
     add_migration(runtime, config, ["core"])
     return {"connections": cluster_cache.run, **services_of(clients)}
 

@@ -8,7 +8,7 @@ then reached only at the ports that the engine publishes.
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from ipaddress import ip_address, ip_network
 from typing import Final
@@ -26,6 +26,22 @@ class PublishedAddresses:
 
     def __init__(self) -> None:
         self._published: dict[str, str] = {}
+        self._handlers: list[Callable[[str, str], None]] = []
+
+    def subscribe(self, handler: Callable[[str, str], None]) -> Callable[[], None]:
+        """Call `handler(address, published)` for each address that is known, and for new ones.
+        Returns a function that unsubscribes.
+        """
+        for known, published in self._published.items():
+            handler(known, published)
+        self._handlers.append(handler)
+        return lambda: self._handlers.remove(handler)
+
+    def set(self, address: str, published: str) -> None:
+        """Record where the load balancer of an address is published, both with a port."""
+        self._published[address] = published
+        for handler in tuple(self._handlers):
+            handler(address, published)
 
     def learn(self, balancer: Container, address: str, machine: str) -> bool:
         """Record the published port of a load balancer; return whether it has changed.
@@ -37,7 +53,7 @@ class PublishedAddresses:
         known, published = _join_host_port(address, API_SERVER_PORT), _join_host_port(machine, port)
         if not port or self._published.get(known) == published:
             return False
-        self._published[known] = published
+        self.set(known, published)
         return True
 
     def instead_of(self, server: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from kapy._aio.clock import Clock
@@ -22,6 +23,12 @@ from kapy.sdk import Endpoint
 log = logging.getLogger(__name__)
 
 Notice = Callable[[Key], None]
+
+
+class ServerNotice(Protocol):
+    """Receives the URL of a cluster, and whether it exists."""
+
+    def __call__(self, url: str, *, exists: bool) -> None: ...
 
 
 class EndpointTaken(KapyError):
@@ -57,6 +64,7 @@ class InMemoryClusters:
         self._on_answer: list[Notice] = []
         self._on_untidy: list[Notice] = []
         self._on_address: list[Notice] = []
+        self._on_server: list[ServerNotice] = []
 
     def __len__(self) -> int:
         return len(self._clusters)
@@ -84,6 +92,15 @@ class InMemoryClusters:
     def subscribe_address(self, notice: Notice) -> None:
         """Call `notice(cluster)` when `has_lost_address` of a cluster changes."""
         self._on_address.append(notice)
+
+    def subscribe_servers(self, notice: ServerNotice) -> Callable[[], None]:
+        """Call `notice` for each cluster that there is, and when one is created or
+        deleted. Returns a function that unsubscribes.
+        """
+        for cluster in self._clusters.values():
+            notice(cluster.url, exists=True)
+        self._on_server.append(notice)
+        return lambda: self._on_server.remove(notice)
 
     def has_lost_address(self, cluster: Key) -> bool:
         """Return whether another process has the address of a cluster, so that only this process
@@ -133,6 +150,7 @@ class InMemoryClusters:
             cluster, uid, endpoint, clock=self.clock, notice=self._notify, untidy=self._call_in
         )
         self._clusters[cluster] = self._by_endpoint[endpoint] = value
+        self._report_server(value, exists=True)
         if self._front is not None:
             try:
                 self._front.admit(endpoint)
@@ -148,6 +166,7 @@ class InMemoryClusters:
             if self._front is not None:
                 self._front.dismiss(result.endpoint)
             result.close()
+            self._report_server(result, exists=False)
 
     def dial(self, kubeconfig: Kubeconfig) -> Transport:
         """Connect to an API server, in process if it is simulated here. Raises Unreachable."""
@@ -212,6 +231,10 @@ class InMemoryClusters:
             log.info("cluster %s is reached at %s again", cluster.key, cluster.url)
         for notice in tuple(self._on_address):
             notice(cluster.key)
+
+    def _report_server(self, cluster: WorkloadCluster, *, exists: bool) -> None:
+        for notice in tuple(self._on_server):
+            notice(cluster.url, exists=exists)
 
     def _call_in(self, cluster: Key) -> None:
         for notice in tuple(self._on_untidy):

@@ -1,0 +1,105 @@
+"""Frames over a stream socket between two processes of this program.
+
+A frame has a kind, a number and a payload. Frames that are sent in one step of the event loop go
+out in one write, and many arrive in one read: a system call costs more than a small frame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+_HEAD: Final = struct.Struct(">IBI")
+_BUFFER: Final = 4 << 20
+"""Bytes that the kernel may keep for one direction, as far as it permits."""
+
+Receive = Callable[[int, int, bytes], None]
+"""Receives the kind, the number and the payload of a frame."""
+
+
+class Frames(asyncio.Protocol):
+    """One end of a connection.
+
+    receive: called for each frame. lost: called once when the connection has ended.
+    """
+
+    def __init__(self, receive: Receive, lost: Callable[[], None]) -> None:
+        self._receive = receive
+        self._lost = lost
+        self._transport: asyncio.Transport | None = None
+        self._rest = b""
+        self._parts: list[bytes] = []
+        self._writable = asyncio.Event()
+        self._writable.set()
+
+    @classmethod
+    async def open(cls, end: socket.socket, receive: Receive, lost: Callable[[], None]) -> Frames:
+        """Use a connected socket, which is closed with the connection."""
+        end.settimeout(0)
+        for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            with suppress(OSError):  # some systems refuse what is above their limit
+                end.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
+        loop = asyncio.get_running_loop()
+        _, result = await loop.create_connection(lambda: cls(receive, lost), sock=end)
+        return result
+
+    def send(self, kind: int, number: int, payload: bytes) -> None:
+        """Send a frame. Nothing is sent when the connection has ended."""
+        if self._transport is None:
+            return
+        if not self._parts:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._parts += (_HEAD.pack(len(payload), kind, number), payload)
+
+    async def drain(self) -> None:
+        """Wait until the peer has read most of what was sent, or the connection has ended."""
+        await self._writable.wait()
+
+    def close(self) -> None:
+        """Send what waits, and close."""
+        if self._transport is not None:
+            self._flush()
+            self._transport.close()
+
+    def _flush(self) -> None:
+        parts, self._parts = self._parts, []
+        if self._transport is not None and parts:
+            self._transport.write(b"".join(parts))
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Handle the begin of the connection."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Take the frames out of the data."""
+        if self._rest:
+            data = self._rest + data
+        position, size, head = 0, len(data), _HEAD.size
+        while size - position >= head:
+            length, kind, number = _HEAD.unpack_from(data, position)
+            end = position + head + length
+            if end > size:
+                break
+            self._receive(kind, number, data[position + head : end])
+            position = end
+        self._rest = data[position:]
+
+    def pause_writing(self) -> None:
+        """Handle a peer that does not read."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """Handle a peer that reads again."""
+        self._writable.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Handle the end of the connection."""
+        del exc
+        self._transport = None
+        self._writable.set()
+        self._lost()

@@ -1,0 +1,97 @@
+"""Frames over a socket: whole, in order, and many at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from kapy._aio.frames import Frames
+
+PATIENCE = 30.0
+
+pytestmark = pytest.mark.sockets
+
+
+class End:
+    """One end, and what arrived there."""
+
+    def __init__(self) -> None:
+        self.frames: list[tuple[int, int, bytes]] = []
+        self.news = asyncio.Event()
+        self.lost = asyncio.Event()
+
+    @asynccontextmanager
+    async def at(self, end: socket.socket) -> AsyncIterator[Frames]:
+        frames = await Frames.open(end, self._take, self.lost.set)
+        try:
+            yield frames
+        finally:
+            frames.close()
+            async with asyncio.timeout(PATIENCE):
+                await self.lost.wait()
+
+    def _take(self, kind: int, number: int, payload: bytes) -> None:
+        self.frames.append((kind, number, payload))
+        self.news.set()
+
+    async def until(self, number: int) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while len(self.frames) < number:
+                self.news.clear()
+                await self.news.wait()
+
+
+async def test_frames_arrive_whole_and_in_order() -> None:
+    here, there = socket.socketpair()
+    receiver, sizes = End(), (0, 1, 5, 1 << 20, 3 << 20, 7)
+    sent = [(kind, 2**32 - 1 - kind, bytes([kind]) * size) for kind, size in enumerate(sizes)]
+    async with receiver.at(there), End().at(here) as sender:
+        for frame in sent:
+            sender.send(*frame)
+        await receiver.until(len(sent))
+    assert receiver.frames == sent
+
+
+async def test_a_frame_that_comes_byte_by_byte_is_one_frame() -> None:
+    here, there = socket.socketpair()
+    receiver = End()
+    with here:
+        async with receiver.at(there):
+            for byte in struct.pack(">IBI", 3, 4, 5) + b"abc":
+                here.send(bytes([byte]))
+                await asyncio.sleep(0)
+            await receiver.until(1)
+    assert receiver.frames == [(4, 5, b"abc")]
+
+
+async def test_a_peer_that_does_not_read_is_waited_for() -> None:
+    here, there = socket.socketpair()
+    receiver = End()
+    async with End().at(here) as sender:
+        sender.send(1, 1, bytes(32 << 20))
+        await asyncio.sleep(0)
+        drain = asyncio.get_running_loop().create_task(sender.drain())
+        await asyncio.sleep(0.01)
+        assert not drain.done()
+        async with receiver.at(there):
+            async with asyncio.timeout(PATIENCE):
+                await drain
+            await receiver.until(1)
+
+
+async def test_what_was_sent_before_the_end_arrives_and_later_frames_go_nowhere() -> None:
+    here, there = socket.socketpair()
+    receiver = End()
+    async with receiver.at(there), End().at(here) as sender:
+        sender.send(1, 1, b"last")
+        sender.close()
+        async with asyncio.timeout(PATIENCE):
+            await receiver.lost.wait()
+        assert receiver.frames == [(1, 1, b"last")]
+        sender.send(1, 2, b"nowhere")
+        await sender.drain()
