@@ -163,15 +163,14 @@ async def import_image(engine: Engine, name: str, archive: Path) -> None:
     assert not done.exit_code, done
 
 
-async def holder(engine: Engine, names: Sequence[str], address: str) -> str:
-    """Return the name of the one host that has an address on its network interface."""
+async def holders(engine: Engine, names: Sequence[str], address: str) -> list[str]:
+    """Return the names of the hosts that have an address on their network interface."""
     found = []
     for name in names:
         done = await engine.run(name, ["ip", "-4", "-o", "address", "show", "dev", "eth0"])
         if f" {address}/" in done.stdout:
             found.append(name)
-    [single] = found
-    return single
+    return found
 
 
 async def set_cable(engine: Engine, name: str, state: str) -> None:

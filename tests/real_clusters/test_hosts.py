@@ -12,7 +12,7 @@ from kapy_hosts.kinds import Host, KubeVIP
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
-from tests.real_clusters.host_containers import holder, import_image, set_cable, traces
+from tests.real_clusters.host_containers import holders, import_image, set_cable, traces
 from tests.real_clusters.host_scene import LONG, Scene, named, scene
 from tests.real_clusters.image_archive import Start, layer, write_image
 from tests.real_clusters.life import PATIENCE
@@ -107,22 +107,23 @@ async def test_kube_vip_moves_the_address_of_the_control_plane(tmp_path: Path) -
         given = f"controlPlaneEndpoint: {{host: {address}, port: 6443}}"
         await hosts.create(
             "blue",
-            ENDPOINT=f"{{{given}, kubeVIP: {{}}}}",
+            ENDPOINT=f"{{{given}, kubeVIP: {{interface: eth0}}}}",
             CONTROL_PLANES="3",
             WORKERS="0",
             CONTROL_PLANE_LABELS="{role: cp}",
             WORKER_LABELS="{role: worker}",
         )
         await hosts.runs("blue", OLD, 3)
-        first = await holder(hosts.engine, names, address)
+        [first] = await holders(hosts.engine, names, address)
         await set_cable(hosts.engine, first, "down")
         await hosts.until_answers("blue")
         others = [name for name in names if name != first]
-        assert await holder(hosts.engine, others, address) in others
+        [_] = await holders(hosts.engine, others, address)
         hosts.done(f"{first} was cut off, and another host has {address}")
         await set_cable(hosts.engine, first, "up")
         await hosts.runs("blue", OLD, 3)
         await hosts.delete("blue")
+        assert await holders(hosts.engine, names, address) == []
 
 
 async def _lose_a_host(hosts: Scene) -> None:

@@ -16,11 +16,12 @@ from kapy.kube.names import Resource
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.host_containers import start_hosts, traces
 from tests.real_clusters.host_scene import KEY, host_document, public_key
-from tests.real_clusters.judge import judge
+from tests.real_clusters.judge import PARALLEL, judge
 
 pytestmark = pytest.mark.sockets
 
-HOSTS: Final = tuple(f"host-{number}" for number in range(1, 7))
+HOSTS: Final = tuple(f"host-{number}" for number in range(1, 6 * int(PARALLEL) + 1))
+"""Six for each check that runs at the same time."""
 
 
 async def test_the_contracts_are_kept_with_real_hosts(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Final
@@ -40,6 +41,16 @@ API_PORT: Final = 6443
 _INIT_FILE: Final = "/run/kubeadm/kubeadm.yaml"
 _SUPER_ADMIN: Final = (1, 29)
 """Since this version only super-admin.conf has rights before `kubeadm init` has ended."""
+_DROP_ADDRESS: Final = (
+    "for one in $(getent ahosts {host} | awk '{{ print $1 }}' | sort -u); do ip -o address show to $one; done | "
+    "awk '$4 ~ \"/(32|128)$\" {{ print $4, $2 }}' | "
+    "while read -r address device; do ip address delete $address dev $device; done"
+)
+"""A killed kube-vip leaves its address to the host, whose own ones have another prefix length."""
+_AT_RELEASE: Final = """\
+line={line}
+grep -qxF -- "$line" "$BOOT_UNDO" 2> /dev/null || printf '%s\\n' "$line" >> "$BOOT_UNDO"
+"""
 _HAPROXY: Final = """\
 # Written by the provider of the cluster's hosts; changes are lost.
 global
@@ -143,10 +154,9 @@ class Endpoints(ControlPlaneLoadBalancer[HostCluster]):
             return steps
         first = any(isinstance(one, WriteFile) and one.path == _INIT_FILE for one in plan.steps)
         endpoint = found.spec.control_plane_endpoint
-        text = kube_vip_pod(found.spec.kube_vip, endpoint.host, endpoint.port, version, first=first)
-        step = file_step(f"{MANIFESTS}kube-vip.yaml", text, "kube-vip", mode=0o600)
+        own = kube_vip_steps(found.spec.kube_vip, endpoint.host, endpoint.port, version, first=first)
         # `kubeadm join` refuses a folder that has files; `kubeadm init` needs the address.
-        return [step, *steps] if first else [*steps, step]
+        return [*own, *steps] if first else [*steps, *own]
 
     def _balancer(self, cluster: Key) -> Host | None:
         found = self._claims.of_cluster(cluster)
@@ -239,6 +249,16 @@ def haproxy_config(backends: Iterable[tuple[str, str]], port: int) -> str:
         for name, address in backends
     ]
     return _HAPROXY.format(port=port, servers="\n".join(servers))
+
+
+def kube_vip_steps(settings: KubeVIP, address: str, port: int, version: str, *, first: bool) -> list[BootStep]:
+    """Return the steps that have a host run kube-vip. first: as in kube_vip_pod."""
+    line = _DROP_ADDRESS.format(host=shlex.quote(address))
+    text = kube_vip_pod(settings, address, port, version, first=first)
+    return [
+        BootStep("the address of kube-vip", _AT_RELEASE.format(line=shlex.quote(line)), again=True),
+        file_step(f"{MANIFESTS}kube-vip.yaml", text, "kube-vip", mode=0o600),
+    ]
 
 
 def kube_vip_pod(settings: KubeVIP, address: str, port: int, version: str, *, first: bool) -> str:

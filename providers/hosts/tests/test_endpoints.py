@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from hosts_on_paper.paper_host import PaperHost, PaperShell
 from hosts_on_paper.stories import scene
-from kapy_hosts.endpoints import haproxy_config, kube_vip_pod
+from kapy_hosts import remote
+from kapy_hosts.boot_steps import archive
+from kapy_hosts.endpoints import haproxy_config, kube_vip_pod, kube_vip_steps
 from kapy_hosts.kinds import Host, HostCluster, KubeVIP
 
 from kapy.api.cluster import Cluster
@@ -86,3 +89,26 @@ def test_kube_vip_has_the_rights_that_there_are(version: str, first: bool, file:
         "eth1",
         "32",
     )
+
+
+async def test_the_address_of_kube_vip_goes_with_the_machine() -> None:
+    host = PaperHost()
+    try:
+        shell = PaperShell(host)
+        host.path("address").write_text(
+            "2: eth0    inet 10.0.0.9/24 scope global eth0\\  valid_lft forever\n"
+            "2: eth0    inet 10.0.0.9/32 scope global eth0\\  valid_lft forever\n"
+        )
+        await remote.claim(shell, "u1", "plane", "default/one")
+        steps = kube_vip_steps(KubeVIP(), "10.0.0.9", 6443, "v1.36.2", first=True)
+        await remote.start_boot(shell, "u1", archive(steps))
+        assert (await remote.progress(shell, "u1")).state == "finished"
+        manifest = host.path("/etc/kubernetes/manifests/kube-vip.yaml")
+        assert json.loads(manifest.read_text())["kind"] == "Pod"
+        assert await remote.release(shell, "u1") == []
+        assert not manifest.exists()
+        assert [one for one in host.calls if one.startswith("ip address delete")] == [
+            "ip address delete 10.0.0.9/32 dev eth0"
+        ]
+    finally:
+        host.close()
