@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlencode
 
 from aiodocker import Docker
 
@@ -92,7 +93,8 @@ async def _copy_images(outer: Engine, inner: Engine, names: Sequence[str], folde
     archive = folder / "images.tar"
     docker = Docker(outer.address)
     try:
-        async with docker._query("images/get", params={"names": list(names)}) as response:
+        query = urlencode([("names", name) for name in names])
+        async with docker._query(f"images/get?{query}") as response:
             with archive.open("wb") as target:
                 async for part in response.content.iter_chunked(1 << 20):
                     target.write(part)
