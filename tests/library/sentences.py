@@ -25,6 +25,7 @@ _RIDDLE = re.compile(r"\W*(?:How|When|Where|What|Who|Which|Whose|Whom)\b")
 _ENDS = re.compile(
     r"(?<=[.!?:])[\"')*_]*\s+(?=\W*[A-Z])|(?<=[.!?:])[\"')*_]*\n|\n\s*\n|\n\s*(?:[-*|]|\d+\.)\s"
 )
+_LABEL = re.compile(r"(?:^|[.!?…][\"')`]* )((?:[a-z]\w*, )*[a-z]\w*): (?=\S)")
 _CODE = re.compile(r"``?[^`]*``?")
 _RULES = ("noqa", "type:", "pragma", "!")
 
@@ -56,6 +57,19 @@ def riddle_openings(path: str, text: str) -> Iterator[Place]:
             yield Place(path, line, docstring.strip().partition("\n")[0])
 
 
+def unknown_labels(path: str, text: str) -> Iterator[Place]:
+    """Docstrings that explain a parameter or attribute (`name: …`) which does not exist.
+
+    A name exists if the code of the class or function contains it, also as a keyword or a string.
+    """
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for label in _labels(ast.get_docstring(node) or ""):
+            if label not in _names_in(node):
+                yield Place(path, node.body[0].lineno, f"{node.name} has no {label}")
+
+
 def files(trees: tuple[str, ...], *endings: str) -> Iterator[tuple[str, str]]:
     """Paths from the root and texts of the files that people write in the trees."""
     for tree in trees:
@@ -63,6 +77,27 @@ def files(trees: tuple[str, ...], *endings: str) -> Iterator[tuple[str, str]]:
             name = path.relative_to(ROOT).as_posix()
             if path.suffix in endings and not name.startswith("docs/reference/"):
                 yield name, path.read_text(encoding="utf-8")
+
+
+def _labels(docstring: str) -> Iterator[str]:
+    """Names at the start of sentences that end with a colon."""
+    for paragraph in re.split(r"\n\s*\n", docstring):
+        for match in _LABEL.finditer(" ".join(paragraph.split())):
+            yield from match[1].split(", ")
+
+
+def _names_in(tree: ast.AST) -> frozenset[str]:
+    """All identifiers and strings in a piece of code, without its first docstring."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.arg(arg=name) | ast.Name(id=name) | ast.Attribute(attr=name):
+                names.add(name)
+            case ast.keyword(arg=str(name)) | ast.Constant(value=str(name)):
+                names.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+    return frozenset(names)
 
 
 def _sentences(passage: str) -> Iterator[tuple[int, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.library.sentences import PROGRAMS, files, riddle_openings, riddles
+from tests.library.sentences import PROGRAMS, files, riddle_openings, riddles, unknown_labels
 
 EXEMPT = {
     "tests/api/descriptions/test_properties.py",  # a pattern of such words
@@ -33,6 +33,13 @@ def test_no_docstring_opens_with_a_question_word() -> None:
         str(place) for path, text in files(PROGRAMS, ".py") for place in riddle_openings(path, text)
     ]
     assert found == []
+
+
+def test_docstrings_explain_only_parameters_and_attributes_that_exist() -> None:
+    places = [
+        str(place) for path, text in files(PROGRAMS, ".py") for place in unknown_labels(path, text)
+    ]
+    assert places == []
 
 
 @pytest.mark.parametrize(
@@ -75,3 +82,16 @@ def test_a_document_is_read_without_headings_and_code() -> None:
 def test_a_docstring_that_opens_with_a_question_word_is_found(opening: str) -> None:
     text = f'def f():\n    """{opening} a request arrived."""\n'
     assert [place.line for place in riddle_openings("src/x.py", text)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("docstring", "unknown"),
+    [
+        ("Do it. count: how often. most: at most.", ["f has no most"]),
+        ("Do it.\n\n    count, times: how often.", ["f has no times"]),
+        ("Do it with this count: one. There is more: nothing.", []),
+    ],
+)
+def test_a_parameter_that_does_not_exist_is_found(docstring: str, unknown: list[str]) -> None:
+    text = f'def f(count: int) -> None:\n    """{docstring}"""\n'
+    assert [place.sentence for place in unknown_labels("src/x.py", text)] == unknown

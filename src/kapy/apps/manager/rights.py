@@ -53,7 +53,8 @@ def _right_of(kind: Resource | type[Object], *verbs: str) -> Right:
 
 
 def _reconciled_rights(kind: type[Object], *verbs: str) -> Iterator[Right]:
-    """The rules for objects that a controller reconciles. more: additional verbs."""
+    """Yield the rights for objects that a controller reconciles. verbs: in addition to the usual
+    ones."""
     yield _right_of(kind, *_WRITE, *verbs)
     yield _status_of(kind)
 

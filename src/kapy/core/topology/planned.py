@@ -74,7 +74,7 @@ class Parts:
 class Plan:
     """The plan of one Cluster.
 
-    cluster: the merge patch of the Cluster itself. deployments, pools: by topology name. doomed:
+    cluster: the merge patch of the Cluster itself. deployments, pools: by topology name. deletions:
     workers that were removed from the topology.
     """
 
