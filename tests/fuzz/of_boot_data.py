@@ -7,7 +7,7 @@ from typing import Final
 from kapy.kube.boot import BadBootData, BootPlan, as_command, for_containers, read_boot_data
 from kapy.providers.kubeadm.bootstrap.cloudinit import MachineSetup
 from kapy.providers.kubeadm.bootstrap.ignition import CannotTranslate
-from kapy.providers.kubeadm.bootstrap.ignition import written as user_data
+from kapy.providers.kubeadm.bootstrap.ignition import render_user_data as user_data
 from tests.fuzz.harness import Harness
 from tests.fuzz.of_values import text_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kapy.node_agent.log_files import lines_of, termination_message
+from kapy.node_agent.log_files import read_log, termination_message
 
 GO = """2026-11-22T17:23:13Z\tINFO\tsetup\tstarting
 2026-11-22T17:23:14Z\tERROR\tsetup\tproblem running manager\t{"error": "address in use"}
@@ -52,7 +52,7 @@ async def test_a_part_of_a_log(
 ) -> None:
     path = tmp_path / "0.log"
     path.write_text("1\n2\n3\n")
-    pieces = [line async for line in lines_of(path, tail=tail, limit=limit, follow=None)]
+    pieces = [line async for line in read_log(path, tail=tail, limit=limit, follow=None)]
     assert b"".join(pieces).decode() == shown
 
 
@@ -68,5 +68,5 @@ async def test_a_log_is_followed_until_nothing_more_comes(tmp_path: Path) -> Non
             file.write(more.pop(0))
         return True
 
-    pieces = [line async for line in lines_of(path, tail=None, limit=None, follow=goes_on)]
+    pieces = [line async for line in read_log(path, tail=None, limit=None, follow=goes_on)]
     assert b"".join(pieces) == b"1\n2\n3\n"

@@ -8,7 +8,7 @@ import pytest
 
 from kapy.kube import Document
 from kapy.node_agent.containers.security import unsupported_security
-from kapy.node_agent.supported import unsupported
+from kapy.node_agent.supported import unsupported_fields
 
 _PROBE: Final = {
     "httpGet": {"path": "/healthz", "port": "healthz", "scheme": "HTTPS"},
@@ -91,7 +91,7 @@ def _pod(**more: Any) -> Document:
 
 
 def test_each_field_of_a_released_pod_is_supported() -> None:
-    assert unsupported(_pod()) == []
+    assert unsupported_fields(_pod()) == []
     assert unsupported_security(_pod()) == []
 
 
@@ -111,4 +111,4 @@ def test_each_field_of_a_released_pod_is_supported() -> None:
     ],
 )
 def test_other_fields_are_refused_by_name(more: dict[str, Any], named: str) -> None:
-    assert unsupported(_pod(**more)) == [named]
+    assert unsupported_fields(_pod(**more)) == [named]

@@ -12,7 +12,7 @@ import pytest
 from kapy.kube import Document
 from kapy.node_agent.atomic_files import Content, publish_files
 from kapy.node_agent.sources import MissingSource, Sources
-from kapy.node_agent.supported import unsupported
+from kapy.node_agent.supported import unsupported_fields
 from kapy.node_agent.volumes import TOKEN_FOLDER, Volumes
 
 
@@ -124,7 +124,7 @@ def test_fields_that_are_not_supported_are_named() -> None:
     document["spec"] |= {"runtimeClassName": "x", "shareProcessNamespace": True, "tolerations": [1]}
     hooks = {"postStart": {"tcpSocket": {"port": 1}}, "preStop": {"exec": {}}, "stopSignal": "X"}
     document["spec"]["containers"][0] |= {"lifecycle": hooks, "stdin": False}
-    assert unsupported(document) == [
+    assert unsupported_fields(document) == [
         "spec.runtimeClassName",
         "spec.shareProcessNamespace",
         "spec.containers[c].volumeMounts[None].mountPropagation",

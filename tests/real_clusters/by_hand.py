@@ -28,7 +28,7 @@ from kapy.providers.docker.containers import (
 )
 from kapy.providers.docker.host import Host
 from kapy.providers.docker.load_balancer_config import PATH, Backend, Balancing, config_text
-from kapy.providers.docker.node_container import waiting_for_systemd
+from kapy.providers.docker.node_container import systemd_operations
 from kapy.providers.docker.tasks import Task
 from tests.real_clusters.images import BALANCER, node_image
 from tests.real_clusters.parts import OLD
@@ -99,7 +99,7 @@ class HandMade:
 
     async def _node(self, name: str, role: Role) -> str:
         address = await self._container(name, role)
-        for operation in waiting_for_systemd(self._engine, name):
+        for operation in systemd_operations(self._engine, name):
             await operation.run(Task())
         return address
 

@@ -181,12 +181,12 @@ def _add_simulations(
     """Return the report with the results of simulated clusters."""
     import logging
 
-    from kapy.testing.conformance.in_process import imported
+    from kapy.testing.conformance.in_process import import_provider
     from kapy.testing.simulation.custom_provider import custom_provider, instances
     from kapy.testing.simulation.provider_runs import simulate_provider, with_simulation
 
     options = replay_options(path, in_process, variables, examples)
-    custom = custom_provider(provider, instances(imported(in_process)), options)
+    custom = custom_provider(provider, instances(import_provider(in_process)), options)
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # log messages about injected faults are expected
     try:

@@ -194,7 +194,7 @@ def _provider(
         replay_options,
         variable_of,
     )
-    from kapy.testing.conformance.in_process import InProcess, added_by, imported
+    from kapy.testing.conformance.in_process import InProcess, added_by, import_provider
     from kapy.testing.conformance.release import releases_at
     from kapy.testing.simulation.custom_provider import custom_provider, instances
 
@@ -204,7 +204,7 @@ def _provider(
         only_release(releases_at(path), path), launcher, values, examples
     )
     options = replay_options(path, in_process, variables, examples)
-    return custom_provider(under_test, instances(imported(in_process)), options)
+    return custom_provider(under_test, instances(import_provider(in_process)), options)
 
 
 def _selection(managers: tuple[str, ...], sample: int) -> Selects:
@@ -223,11 +223,11 @@ def _play(
     until: float | None,
 ) -> int:
     """Play one scenario; return the number of failures."""
-    from kapy.testing.simulation.campaign import shrunk, undisturbed
+    from kapy.testing.simulation.campaign import shrunk, undisturbed_run
     from kapy.testing.simulation.forking import Verdict
     from kapy.testing.simulation.run import run
 
-    baseline = undisturbed(scenario, seed)
+    baseline = undisturbed_run(scenario, seed)
     points = {
         one: count for one, count in baseline.points.items() if not managers or one[0] in managers
     }

@@ -12,7 +12,7 @@ LINES_PER_TURN: Final = 200
 """Lines that are taken at once: a few milliseconds."""
 
 
-async def yielding(items: AsyncIterable[Item]) -> AsyncIterator[Item]:
+async def cooperate(items: AsyncIterable[Item]) -> AsyncIterator[Item]:
     """Yield the same items, and yield to the event loop after every `LINES_PER_TURN`: reading a
     line that has already arrived never does."""
     taken = 0

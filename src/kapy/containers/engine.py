@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from kapy.containers.archive import NoFile, archive_of, first_file
 from kapy.containers.commands import Tail, run_command
 from kapy.containers.connection import Connection, stream_timeout
-from kapy.containers.cooperative_lines import yielding
+from kapy.containers.cooperative_lines import cooperate
 from kapy.containers.errors import (
     AmbiguousName,
     AnswerTooLarge,
@@ -332,7 +332,7 @@ class Engine(Connection):
         pull_progress = PullProgress(image)
         auth = None if login is None else dict(login)
         async with self.engine_call(f"pull image {image}", pulls=image) as library:
-            async for item in yielding(library.images.pull(name, auth=auth, stream=True)):
+            async for item in cooperate(library.images.pull(name, auth=auth, stream=True)):
                 line = pull_progress.update(item)
                 if line and progress is not None:
                     progress(line)
@@ -340,7 +340,7 @@ class Engine(Connection):
     async def load(self, archive: BinaryIO) -> None:
         """Load the images of an archive (`docker save`) into the engine."""
         async with self.engine_call("load an image archive") as library:
-            async for _ in yielding(library.images.import_image(archive, stream=True)):
+            async for _ in cooperate(library.images.import_image(archive, stream=True)):
                 pass  # progress messages of each layer are ignored
 
     def save(self, image: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:

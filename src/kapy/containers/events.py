@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from kapy.containers.cooperative_lines import yielding
+from kapy.containers.cooperative_lines import cooperate
 
 if TYPE_CHECKING:
     from aiodocker import Docker
@@ -31,7 +31,7 @@ async def follow_events(
     ) as response:
         try:
             lines: Any = json_stream_stream(response, raise_on_error=False)
-            async for event in yielding(lines):
+            async for event in cooperate(lines):
                 on_event(event)
         finally:
             response.close()

@@ -49,7 +49,7 @@ def rotate(path: Path) -> None:
         return  # the disk is full or the log was removed; retried at the next interval
 
 
-async def lines_of(
+async def read_log(
     path: Path, *, tail: int | None, limit: int | None, follow: Callable[[], bool] | None
 ) -> AsyncIterator[bytes]:
     """A log in pieces. tail: only the last lines. limit: maximum bytes. follow: returns whether

@@ -23,7 +23,7 @@ from kapy.node_agent.restarts import Policy
 from kapy.node_agent.runtime import ContainerConfig, Exit, Runtime
 from kapy.node_agent.signals import Signal
 from kapy.node_agent.status_reporter import STOPPED, StatusReporter
-from kapy.node_agent.supported import unsupported
+from kapy.node_agent.supported import unsupported_fields
 
 _log = logging.getLogger(__name__)
 
@@ -241,7 +241,7 @@ class PodWorker:
 
     async def _admit(self) -> Runtime:
         """The runtime of the Pod; waits until one accepts it."""
-        wrong = unsupported(self._pod)
+        wrong = unsupported_fields(self._pod)
         if wrong:
             self._reporter.wait(
                 "UnsupportedField", f"this node does not support {', '.join(wrong)}"

@@ -39,7 +39,7 @@ VOLUMES: Final = frozenset(
 _PROJECTED: Final = frozenset(("secret", "configMap", "downwardAPI", "serviceAccountToken"))
 
 
-def unsupported(pod: Document) -> list[str]:
+def unsupported_fields(pod: Document) -> list[str]:
     """The paths of the fields of a Pod that the agent does not support."""
     return list(_unsupported_paths(pod["spec"]))
 

@@ -20,7 +20,7 @@ from kapy.core.cluster.counters import count_control_plane, count_workers
 from kapy.core.cluster.references import (
     control_plane_available,
     infrastructure_ready,
-    reporting,
+    reporting_object,
 )
 from kapy.core.cluster.scope import ClusterScope, Descendants
 from kapy.core.cluster.status import (
@@ -198,12 +198,12 @@ def deployment(**conditions: str) -> MachineDeployment:
 def test_a_control_plane_that_does_not_report_is_not_missed() -> None:
     descendants = Descendants(deployments=[deployment(RollingOut="False", ScalingUp="True")])
     of = scope(cluster(), descendants=descendants)
-    quiet = reporting(Found(ControlPlane(thing())))
+    quiet = reporting_object(Found(ControlPlane(thing())))
     assert rolling_out(of, quiet).reason == "NotRollingOut"
     result = scaling(of, quiet, "ScalingUp", SCALING_UP)
     assert result.message == "* MachineDeployment md: why"
 
-    busy = reporting(
+    busy = reporting_object(
         Found(ControlPlane(thing(condition("RollingOut", "True", message="one of three"))))
     )
     result = rolling_out(of, busy)

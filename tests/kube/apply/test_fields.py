@@ -66,7 +66,7 @@ def test_intersection(one: frozenset[Path], two: frozenset[Path]) -> None:
 @given(PATHS, PATHS)
 def test_excluding_takes_what_is_below_too(one: frozenset[Path], two: frozenset[Path]) -> None:
     left = {path for path in one if not any(path[: len(out)] == out for out in two)}
-    result = f.excluding(fields_of(one), fields_of(two))
+    result = f.exclude(fields_of(one), fields_of(two))
     assert frozenset(paths_of(result or {})) == left
     assert (result is None) is not bool(left)
 

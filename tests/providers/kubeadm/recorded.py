@@ -114,7 +114,7 @@ def _ignition(record: Record, setup: MachineSetup) -> Iterator[str]:
     additions = (record["ignitionSpec"] or {}).get("containerLinuxConfig") or {}
     recorded = record["ignition"]
     try:
-        given = ignition.written(setup, additions, *files)
+        given = ignition.render_user_data(setup, additions, *files)
     except (ignition.CannotRender, ignition.CannotTranslate) as error:
         if "error" not in recorded:
             yield f"ignition: refused, recorded is a config: {error}"

@@ -45,7 +45,7 @@ def _configuration(case: dict[str, Any]) -> list[str]:
 def _ignition(case: dict[str, Any]) -> dict[str, str]:
     additions = (case["ignitionSpec"] or {}).get("containerLinuxConfig") or {}
     try:
-        return {"out": ignition.written(_setup(case), additions, *_configuration(case))}
+        return {"out": ignition.render_user_data(_setup(case), additions, *_configuration(case))}
     except (ignition.CannotRender, ignition.CannotTranslate) as error:
         return {"error": str(error)}
 
@@ -112,7 +112,7 @@ def test_ignition_configs_can_be_read_again() -> None:
 )
 def test_what_is_refused_says_where(additional: str, message: str) -> None:
     with pytest.raises(ignition.CannotTranslate) as caught:
-        ignition.written(MachineSetup(), {"additionalConfig": additional}, "kind: X\n")
+        ignition.render_user_data(MachineSetup(), {"additionalConfig": additional}, "kind: X\n")
     assert message in str(caught.value)
     assert "spec.ignition.containerLinuxConfig.additionalConfig" in str(caught.value)
 
@@ -140,28 +140,28 @@ def test_what_is_refused_says_where(additional: str, message: str) -> None:
 )
 def test_what_is_doubtful_is_refused_only_if_strict(additional: str, message: str) -> None:
     additions = {"additionalConfig": additional}
-    assert ignition.written(MachineSetup(), additions, "kind: X\n")
+    assert ignition.render_user_data(MachineSetup(), additions, "kind: X\n")
     with pytest.raises(ignition.CannotTranslate) as caught:
-        ignition.written(MachineSetup(), {**additions, "strict": True}, "kind: X\n")
+        ignition.render_user_data(MachineSetup(), {**additions, "strict": True}, "kind: X\n")
     assert message in str(caught.value)
 
 
 def test_a_text_cannot_cut_off_the_rest() -> None:
     setup = MachineSetup(users=[{"name": "a", "gecos": "x\n---\n"}])
     with pytest.raises(ignition.CannotTranslate):
-        ignition.written(setup, {}, "kind: X\n")
+        ignition.render_user_data(setup, {}, "kind: X\n")
 
 
 def test_aliases_do_not_multiply_the_work() -> None:
     texts = "x: &t [" + "a," * 1000 + "]\n"
     users = "passwd: {users: [" + "{name: a, groups: *t}," * 1000 + "]}\n"
     with pytest.raises(ignition.CannotTranslate, match="too large with its aliases written out"):
-        ignition.written(MachineSetup(), {"additionalConfig": texts + users}, "kind: X\n")
+        ignition.render_user_data(MachineSetup(), {"additionalConfig": texts + users}, "kind: X\n")
 
 
 def test_a_mount_needs_a_folder() -> None:
     with pytest.raises(ignition.CannotRender, match=r"mounts: \['data'\] has no mount point"):
-        ignition.written(MachineSetup(mounts=[["data"]]), {}, "kind: X\n")
+        ignition.render_user_data(MachineSetup(mounts=[["data"]]), {}, "kind: X\n")
 
 
 @pytest.mark.parametrize(
@@ -188,4 +188,4 @@ def test_a_config_of_too_many_values_is_refused() -> None:
     case = _CASES[0]
     additions = {"additionalConfig": "- - - -\n" * 180_000}
     with pytest.raises(ignition.CannotTranslate, match="more than 100000 values"):
-        ignition.written(_setup(case), additions, *_configuration(case))
+        ignition.render_user_data(_setup(case), additions, *_configuration(case))

@@ -11,7 +11,7 @@ import os
 import pytest
 
 from kapy.testing.simulation import SCENARIOS, exhaustive, random_runs, shrunk
-from kapy.testing.simulation.forking import always, in_rotation, sampled
+from kapy.testing.simulation.forking import always, in_rotation, sample_points
 
 SOAK = bool(os.environ.get("KAPY_SOAK"))
 SECONDS = float(os.environ.get("KAPY_SOAK_SECONDS", "600"))
@@ -25,7 +25,7 @@ STALE = 15
 def test_a_fault_at_every_write(name: str) -> None:
     """One of the kinds in turn; all of them with `make soak`."""
     share = SCENARIOS[name].share
-    selects = always if SOAK else sampled(in_rotation(WRITES), share)
+    selects = always if SOAK else sample_points(in_rotation(WRITES), share)
     verdicts = exhaustive(SCENARIOS[name], SEED, WRITES, selects=selects)
     failing = [one for one in verdicts if one.violations]
     assert [shrunk(SCENARIOS[name], SEED, one).story for one in failing[:1]] == []

@@ -134,7 +134,7 @@ class ReportingObject:
     status: _Conditions
 
 
-def reporting(observed: Observed[View]) -> ReportingObject | None:
+def reporting_object(observed: Observed[View]) -> ReportingObject | None:
     """Return a provider's object with its conditions, None if it is absent or unreadable."""
     if not isinstance(observed, Found):
         return None

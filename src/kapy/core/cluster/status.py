@@ -27,7 +27,7 @@ from kapy.core.cluster.references import (
     ReportingObject,
     control_plane_available,
     infrastructure_ready,
-    reporting,
+    reporting_object,
 )
 from kapy.core.cluster.scope import ClusterScope, is_of_pool, is_owned_by
 from kapy.core.cluster.status_v1beta1 import update_v1beta1_status
@@ -96,7 +96,7 @@ def conditions(scope: ClusterScope) -> Iterator[Condition]:
     of = ConditionType.CONTROL_PLANE_MACHINES_UP_TO_DATE
     yield machines_up_to_date(control_plane, now, of)
     yield machines_up_to_date(workers, now, ConditionType.WORKER_MACHINES_UP_TO_DATE)
-    plane = reporting(scope.control_plane)
+    plane = reporting_object(scope.control_plane)
     yield rolling_out(scope, plane)
     yield scaling(scope, plane, ConditionType.SCALING_UP, SCALING_UP)
     yield scaling(scope, plane, ConditionType.SCALING_DOWN, SCALING_DOWN)

@@ -40,11 +40,12 @@ class ObservedMachine(NamedTuple):
 
 @dataclass(slots=True)
 class DeploymentCache:
-    """Cached states of one MachineDeployment. settled: by MachineSet name, its state and the intent
-    that it agreed with.
+    """Cached states of one MachineDeployment.
+
+    synced: by MachineSet name, its state and the intent that it agreed with.
     """
 
-    looks: MemoCache[ObservedMachine | None] = field(default_factory=MemoCache)
+    observed: MemoCache[ObservedMachine | None] = field(default_factory=MemoCache)
     synced: dict[str, tuple[Document, Document]] = field(default_factory=dict)
 
 
@@ -74,15 +75,15 @@ class Tools:
         """Return the Machines that the MachineDeployment's selector selects."""
         selector = selector_of(encode(deployment.spec.selector))
 
-        def look(document: Document) -> ObservedMachine | None:
+        def observe(document: Document) -> ObservedMachine | None:
             if not selector.selects(document):
                 return None
             machine = self.fleet.machine_of(document)
             return ObservedMachine(machine, group_of(machine))
 
-        memory = self.cache_of(deployment).looks
-        looks = memory.map(self.fleet.machines_of(cluster), str(selector), look)
-        return [item for item in looks if item is not None]
+        memory = self.cache_of(deployment).observed
+        observed = memory.map(self.fleet.machines_of(cluster), str(selector), observe)
+        return [item for item in observed if item is not None]
 
 
 @dataclass(slots=True)

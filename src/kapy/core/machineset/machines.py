@@ -38,7 +38,9 @@ async def read_machines(scope: MachineSetScope) -> Result:
 
     machines: list[Machine] = []
     documents: dict[str, Document] = {}
-    for item in scope.cache.looks.map(objects.machines_of(scope.cluster.key), str(selector), look):
+    for item in scope.cache.observed.map(
+        objects.machines_of(scope.cluster.key), str(selector), look
+    ):
         document, machine = item.document, item.machine
         if not item.selected or item.controller not in (None, machine_set.metadata.uid):
             continue

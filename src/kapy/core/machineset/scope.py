@@ -64,11 +64,12 @@ class SyncedMachine(NamedTuple):
 
 @dataclass(slots=True)
 class MachineSetCache:
-    """Cached states of one MachineSet's Machines. settled: by Machine uid, with the template (as
-    bytes) that they agreed with.
+    """Cached states of one MachineSet's Machines.
+
+    synced: by Machine uid, states that agree with `template`, the encoded template.
     """
 
-    looks: MemoCache[ObservedMachine] = field(default_factory=MemoCache)
+    observed: MemoCache[ObservedMachine] = field(default_factory=MemoCache)
     template: bytes = b""
     synced: dict[str, SyncedMachine] = field(default_factory=dict)
 

@@ -148,7 +148,7 @@ def _intersect_all(left: Fields, right: Fields) -> Fields | None:
     return {".": LEAF, **below} if itself else below
 
 
-def excluding(fields: Fields | None, prefixes: Fields | None) -> Fields | None:
+def exclude(fields: Fields | None, prefixes: Fields | None) -> Fields | None:
     """Return the set without the paths of `prefixes` and all their descendants."""
     if not fields or not prefixes:
         return fields or None
@@ -158,7 +158,7 @@ def excluding(fields: Fields | None, prefixes: Fields | None) -> Fields | None:
         if mine is None or key == ".":
             continue
         covered = not prefix or "." in prefix
-        left = None if covered else excluding(mine, prefix) if mine else mine
+        left = None if covered else exclude(mine, prefix) if mine else mine
         if left is mine:
             continue
         if result is None:

@@ -15,7 +15,7 @@ from kapy.kube.apply.conflicts import Conflicts
 from kapy.kube.apply.fields import (
     Fields,
     difference,
-    excluding,
+    exclude,
     intersection,
     union,
 )
@@ -149,7 +149,7 @@ class Tracker:
         own = write.identity(applies=True)
         last = managers.get(own)
         after: Document = merge(types.root, before, applied)
-        now_owned = excluding(owned_fields(types.root, applied), write.reset) or {}
+        now_owned = exclude(owned_fields(types.root, applied), write.reset) or {}
         managers[own] = ManagedEntry(write.api_version, now_owned, last.time if last else None)
         if last is not None and last.fields:
             after = self._without_dropped_fields(after, last, managers, write.api_version)
@@ -218,7 +218,7 @@ class Tracker:
     def _differences(self, before: Document, after: Document, write: Write) -> Differences:
         changed, removed = changes(self._types[write.api_version].root, before, after)
         if write.reset:
-            return excluding(changed, write.reset), excluding(removed, write.reset)
+            return exclude(changed, write.reset), exclude(removed, write.reset)
         return changed, removed
 
     def _without_changed_fields(
@@ -263,7 +263,7 @@ class Tracker:
             new = self._convert_and_check(after, version, "failed to convert new object: ")
             reset = write.reset if write.subresource == "status" else None
             changed, removed = changes(self._types[version].root, old, new)
-            by_version[version] = excluding(changed, reset), excluding(removed, reset)
+            by_version[version] = exclude(changed, reset), exclude(removed, reset)
         return by_version[version]
 
     def _convert_and_check(self, document: Document, version: str, failure: str) -> Document:

@@ -20,7 +20,7 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy.api.times import stamp
 from kapy.kube import Document
-from kapy.node_agent.log_files import lines_of
+from kapy.node_agent.log_files import read_log
 from kapy.node_agent.processes import launch, records
 from kapy.node_agent.processes.binding import Binding, can_hand_over
 from kapy.node_agent.processes.flags import (
@@ -115,7 +115,7 @@ class ProcessRuntime:
             )
         if not path.exists():
             return None
-        return lines_of(path, tail=query.tail, limit=query.limit, follow=query.follow)
+        return read_log(path, tail=query.tail, limit=query.limit, follow=query.follow)
 
     async def forget(self, _: Document) -> None:
         pass

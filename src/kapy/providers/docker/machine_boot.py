@@ -14,7 +14,12 @@ from kapy.kube.duration import parse
 from kapy.providers.docker import machine_conditions as told
 from kapy.providers.docker.backend import machine_spec
 from kapy.providers.docker.host import Host
-from kapy.providers.docker.node_container import BootFailed, booting, finishing, has_begun
+from kapy.providers.docker.node_container import (
+    BootFailed,
+    boot_operations,
+    has_begun,
+    running_boot_operations,
+)
 from kapy.providers.docker.node_images import node_image
 from kapy.providers.docker.tasks import Operation, Tasks
 from kapy.sdk import MachineContext, Runtime
@@ -74,7 +79,7 @@ class MachineBoot:
         began to run it. None while there is no data."""
         engine = self._host.engine
         if await has_begun(engine, name):
-            return finishing(engine, name)
+            return running_boot_operations(engine, name)
         if not context.bootstrap_data:
             return None
         image = node_image(context.version, machine_spec(context.object).custom_image)
@@ -92,7 +97,7 @@ class MachineBoot:
                 f"{context.object.RESOURCE.kind.lower()}-controller"
             )
             events.warning(context.object, told.BOOT_DATA_IGNORED, told.ignored(plan.ignored))
-        return booting(engine, name, plan)
+        return boot_operations(engine, name, plan)
 
 
 def owner_of(context: Order) -> tuple[str, Key, str]:

@@ -39,8 +39,8 @@ from kapy.providers.docker.host import Host
 from kapy.providers.docker.ip_family import cluster_subnets, ip_family
 from kapy.providers.docker.machine_boot import BOOTSTRAP, MachineBoot, owner_of
 from kapy.providers.docker.node_container import (
-    preloading,
-    waiting_for_systemd,
+    preload_operations,
+    systemd_operations,
 )
 from kapy.providers.docker.node_images import NodeImage, node_image
 from kapy.providers.docker.nodes import node_patches
@@ -204,7 +204,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
     def _cgroups(self, context: Order, name: str) -> tuple[Condition, timedelta | None]:
         if _is_true(context, ConditionType.CGROUPS_READY):
             return told.CGROUPS_READY, None
-        operations = waiting_for_systemd(self._host.engine, name)
+        operations = systemd_operations(self._host.engine, name)
         task = self._tasks.ensure(owner_of(context), "cgroups", operations, CGROUPS_TIMEOUT)
         return self._progress(context, "cgroups", task, told.CGROUPS_READY, told.cgroups_not_ready)
 
@@ -212,7 +212,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
         images = machine_spec(context.object).pre_load_images
         if not images or _is_true(context, ConditionType.PRELOADED_IMAGES_READY):
             return told.IMAGES_READY, None
-        operations = preloading(self._host.engine, name, images)
+        operations = preload_operations(self._host.engine, name, images)
         task = self._tasks.ensure(owner_of(context), "images", operations, IMAGES_TIMEOUT)
         return self._progress(context, "images", task, told.IMAGES_READY, told.images_not_ready)
 

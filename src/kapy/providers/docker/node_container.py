@@ -72,7 +72,7 @@ def _remedy(result: CommandResult) -> str:
     return next((f"\nREMEDY: {remedy}" for sign, remedy in _REMEDIES if sign in value), "")
 
 
-def waiting_for_systemd(engine: Engine, container: str) -> Sequence[Operation]:
+def systemd_operations(engine: Engine, container: str) -> Sequence[Operation]:
     """Return an operation that waits until systemd in a container has started.
 
     On cgroup v2 no command may run in the container before systemd has created its cgroups: the
@@ -89,7 +89,9 @@ def waiting_for_systemd(engine: Engine, container: str) -> Sequence[Operation]:
     return [Operation("Waiting for cgroups ready", wait)]
 
 
-def preloading(engine: Engine, container: str, images: Sequence[str]) -> Sequence[Operation]:
+def preload_operations(
+    engine: Engine, container: str, images: Sequence[str]
+) -> Sequence[Operation]:
     """Copy images from the engine into a container."""
 
     def copying(image: str) -> Operation:
@@ -117,7 +119,7 @@ async def has_begun(engine: Engine, container: str) -> bool:
     return await _holds(engine, container, _HAS_BEGUN)
 
 
-def finishing(engine: Engine, container: str) -> Sequence[Operation]:
+def running_boot_operations(engine: Engine, container: str) -> Sequence[Operation]:
     """Return an operation that waits for boot data that an earlier program began to run."""
 
     async def wait(_: Task) -> None:
@@ -126,7 +128,7 @@ def finishing(engine: Engine, container: str) -> Sequence[Operation]:
     return [Operation("Waiting for kubeadm, which was started before", wait)]
 
 
-def booting(engine: Engine, container: str, plan: BootPlan) -> Sequence[Operation]:
+def boot_operations(engine: Engine, container: str, plan: BootPlan) -> Sequence[Operation]:
     """Carry out boot data in a container; files that follow each other take one command."""
 
     def carrying_out(command: RunCommand) -> Operation:

@@ -25,9 +25,9 @@ from kapy.providers.inmemory.startup import (
     BadDuration,
     Durations,
     Progress,
-    not_started,
     progress,
     reported,
+    waiting_conditions,
 )
 from kapy.providers.inmemory.status_v1beta1 import reported_v1beta1
 from kapy.providers.inmemory.workload.cluster import Host, Milestones, WorkloadCluster
@@ -69,7 +69,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         return is_in_memory(document)
 
     def before_start(self, context: Context, reason: str) -> Sequence[Condition]:
-        return not_started(reason, control_plane=context.control_plane)
+        return waiting_conditions(reason, control_plane=context.control_plane)
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
         return reported_v1beta1(reported)
@@ -79,7 +79,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         if workload is None:
             because = "the DevCluster is not there yet"
             reason = Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY
-            result = not_started(reason, control_plane=context.control_plane)
+            result = waiting_conditions(reason, control_plane=context.control_plane)
             if _since(context, ConditionType.VM_PROVISIONED) is not None:
                 # After a restart of the program, recreate the cluster of a running machine.
                 result = [
@@ -199,6 +199,6 @@ def _since(context: Context, type_: str) -> datetime | None:
 
 
 def _bad_spec(context: Context, error: BadDuration) -> Waiting:
-    result = not_started(Reason.INTERNAL_ERROR, control_plane=context.control_plane)
+    result = waiting_conditions(Reason.INTERNAL_ERROR, control_plane=context.control_plane)
     result[0].message = str(error)
     return Waiting(message=str(error), requeue_after=None, conditions=result)

@@ -118,7 +118,7 @@ def reported(value: Progress, *, control_plane: bool) -> list[Condition]:
     return [vm, node, etcd, server]
 
 
-def not_started(reason: str, *, control_plane: bool) -> list[Condition]:
+def waiting_conditions(reason: str, *, control_plane: bool) -> list[Condition]:
     """Return the conditions of a machine that is not allowed to start yet."""
     nothing = Progress(vm=False, node=False, etcd=False, api_server=False, due=None)
     first, *others = reported(nothing, control_plane=control_plane)

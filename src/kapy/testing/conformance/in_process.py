@@ -72,12 +72,12 @@ def added_by(name: str) -> Add:
 
     Raises SubjectError.
     """
-    result = imported(name)
+    result = import_provider(name)
     add: Add = result().add_to if isinstance(result, type) else result
     return add
 
 
-def imported(name: str) -> Any:
+def import_provider(name: str) -> Any:
     """Import the function or class that `module:function` names. Raises SubjectError."""
     module, _, function = name.partition(":")
     if not module or not function:

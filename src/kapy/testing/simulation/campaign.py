@@ -29,11 +29,11 @@ class Failure:
 
 def baseline_of(name: str, seed: int) -> Baseline:
     """Return the undisturbed run of a scenario of kapy. Raises BadSimulation if that fails."""
-    return undisturbed(scenario_named(name), seed)
+    return undisturbed_run(scenario_named(name), seed)
 
 
 @cache
-def undisturbed(scenario: Scenario, seed: int) -> Baseline:
+def undisturbed_run(scenario: Scenario, seed: int) -> Baseline:
     """Return the undisturbed run of a scenario. Raises BadSimulation if that breaks a rule."""
     outcome = run(scenario, seed)
     if not outcome.is_good or outcome.baseline is None:
@@ -44,12 +44,12 @@ def undisturbed(scenario: Scenario, seed: int) -> Baseline:
 
 def play(scenario: Scenario, seed: int, faults: Sequence[Fault]) -> Outcome:
     """Play a scenario with some faults, compared with the undisturbed run."""
-    return run(scenario, seed, faults, baseline=undisturbed(scenario, seed))
+    return run(scenario, seed, faults, baseline=undisturbed_run(scenario, seed))
 
 
 def shrunk(scenario: Scenario, seed: int, verdict: Verdict) -> Failure:
     """Reduce a failing verdict to the faults that matter, and tell it."""
-    baseline = undisturbed(scenario, seed)
+    baseline = undisturbed_run(scenario, seed)
 
     def fails(faults: Sequence[Fault]) -> bool:
         return bool(run_apart(scenario, seed, faults, baseline).violations)
@@ -75,7 +75,7 @@ def exhaustive(
     selects: Selects = always,
 ) -> list[Verdict]:
     """Try every kind of fault at every point of a scenario."""
-    baseline = undisturbed(scenario, seed)
+    baseline = undisturbed_run(scenario, seed)
     return explore(scenario, seed, kinds, baseline, jobs=jobs, selects=selects)
 
 
@@ -91,7 +91,7 @@ def random_runs(
     seed = first_seed
     while time.monotonic() - began < seconds:
         scenario = scenarios[seed % len(scenarios)]
-        baseline = undisturbed(scenario, seed)
+        baseline = undisturbed_run(scenario, seed)
         chosen = random_faults(seed, faults, baseline.points)
         yield scenario, seed, run_apart(scenario, seed, chosen, baseline)
         seed += 1

@@ -44,7 +44,7 @@ def in_rotation(kinds: Sequence[str]) -> Selects:
     return lambda point, kind: kinds[point.number % len(kinds)] == kind
 
 
-def sampled(selects: Selects, share: int) -> Selects:
+def sample_points(selects: Selects, share: int) -> Selects:
     """Return a selection of one point in `share`."""
     return lambda point, kind: point.number % share == share // 2 and selects(point, kind)
 

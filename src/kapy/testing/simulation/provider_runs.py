@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from kapy.testing.conformance.findings import Finding, Report, Result, State
-from kapy.testing.simulation.campaign import exhaustive, shrunk, undisturbed
+from kapy.testing.simulation.campaign import exhaustive, shrunk, undisturbed_run
 from kapy.testing.simulation.custom_provider import PROVIDER, CustomProvider
 from kapy.testing.simulation.forking import EVERY_WRITE, Verdict, run_apart
 from kapy.testing.simulation.random_faults import random_faults
@@ -44,7 +44,7 @@ def simulate_provider(
 
 def _failures(scenario: Scenario, seed: int) -> Iterator[Broken]:
     try:
-        points = undisturbed(scenario, seed).points
+        points = undisturbed_run(scenario, seed).points
     except BadSimulation as error:
         yield (
             _DONE,
@@ -80,7 +80,7 @@ def _verdicts(
     )
     own = {point: count for point, count in points.items() if point[0] == PROVIDER}
     faults = random_faults(seed, FAULTS, own)
-    yield run_apart(scenario, seed, faults, undisturbed(scenario, seed))
+    yield run_apart(scenario, seed, faults, undisturbed_run(scenario, seed))
 
 
 def _rule_of(scenario: Scenario, violation: Violation) -> str:

@@ -17,7 +17,7 @@ _CONDITIONS: Final = (
 )
 
 
-def running(pod: Document, node: str, now: str) -> Document:
+def running_pod(pod: Document, node: str, now: str) -> Document:
     """Return the status of a Pod that has been running and ready since `now`."""
     states = [
         _container(container, {"running": {"startedAt": now}}, ready=True)
@@ -29,7 +29,7 @@ def running(pod: Document, node: str, now: str) -> Document:
     }
 
 
-def succeeded(pod: Document, node: str, now: str) -> Document:
+def succeeded_pod(pod: Document, node: str, now: str) -> Document:
     """Return the status of a Pod whose containers have all ended with exit code 0."""
     ended = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": now}}
     ended["terminated"]["finishedAt"] = now
@@ -46,10 +46,10 @@ def succeeded(pod: Document, node: str, now: str) -> Document:
     }
 
 
-def stopped(pod: Document, now: str) -> Document:
+def stopped_pod(pod: Document, now: str) -> Document:
     """The state of a container that ended because its Pod is being deleted."""
     before = pod.get("status") or {}
-    after = succeeded(pod, pod["spec"]["nodeName"], before.get("startTime") or now)
+    after = succeeded_pod(pod, pod["spec"]["nodeName"], before.get("startTime") or now)
     known = {condition["type"] for condition in after["conditions"]}
     more = [
         condition for condition in before.get("conditions") or () if condition["type"] not in known

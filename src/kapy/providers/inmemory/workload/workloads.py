@@ -15,7 +15,7 @@ from kapy.apiserver.controllers.workloads.pod_controllers import BY_TABLE
 from kapy.apiserver.controllers.workloads.workloads import Workloads, controller_of
 from kapy.apiserver.verbs.context import ServerContext
 from kapy.kube import Document
-from kapy.providers.inmemory.workload.pod_states import running, stopped, succeeded
+from kapy.providers.inmemory.workload.pod_states import running_pod, stopped_pod, succeeded_pod
 
 
 class SimulatedWorkloads(Workloads):
@@ -43,7 +43,7 @@ class SimulatedWorkloads(Workloads):
         """Assign a Pod to a Node."""
         super().bind(pod, node)
         owner: Document = next(iter(pod["metadata"].get("ownerReferences") or ()), {})
-        state = succeeded if owner.get("kind") == "Job" else running
+        state = succeeded_pod if owner.get("kind") == "Job" else running_pod
         bound = self.latest("pods", pod)
         if bound is not None:
             self.write("pods", bound, status=state(bound, node, self.now()))
@@ -58,7 +58,7 @@ class SimulatedWorkloads(Workloads):
             if node not in nodes:
                 self.delete("pods", pod)
             elif "deletionTimestamp" in pod["metadata"] and _is_running(pod):
-                self.write("pods", pod, status=stopped(pod, self.now()))
+                self.write("pods", pod, status=stopped_pod(pod, self.now()))
 
 
 def _is_running(pod: Document) -> bool:

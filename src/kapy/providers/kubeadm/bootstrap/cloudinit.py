@@ -136,7 +136,7 @@ def _file(file: Document) -> str:
 
 
 def _commands(commands: Sequence[str]) -> str:
-    return "".join(f"\n  - {quoted(command)}" for command in commands)
+    return "".join(f"\n  - {quote(command)}" for command in commands)
 
 
 def _ntp(ntp: Document | None) -> str:
@@ -224,7 +224,7 @@ def _plain(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Go's `%q`: a double-quoted string with non-printable characters escaped."""
     return '"' + "".join(_ESCAPES.get(sign) or _escape(sign) for sign in text) + '"'
 

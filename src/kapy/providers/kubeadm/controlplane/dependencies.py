@@ -38,10 +38,9 @@ class SteadyUntil(NamedTuple):
 @dataclass(slots=True)
 class ReconcileCache:
     """Caches that save requests; they can be lost at any time. upgraded, addons: (uid, generation)
-    of control planes whose workload cluster is up to date. access: resourceVersion and content of
-    kubeconfig Secrets. last_event: the last preflight event of a control plane.
-    delayed_machine_statuses: minor changes of statuses that are written later.
-    """
+    of control planes whose workload cluster is up to date. kubeconfigs: resourceVersion and content
+    of kubeconfig Secrets. last_event: the last preflight event of a control plane.
+    delayed_machine_statuses: minor changes of statuses that are written later."""
 
     upgraded: set[tuple[str, int]] = field(default_factory=set)
     addons: set[tuple[str, int]] = field(default_factory=set)

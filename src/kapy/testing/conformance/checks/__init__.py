@@ -163,7 +163,7 @@ def _ipam() -> Iterator[tuple[str, Check[Any]]]:
     yield "metadata", schemas.metadata(kinds)
     yield "conditions", schemas.stored_fields(kinds, _CONDITIONS.v1beta2)
     yield "status-subresource", subresources.status(kinds)
-    yield "move-label", definitions.moved(_IPAM)
+    yield "move-label", definitions.check_moved(_IPAM)
     yield "rights", manager_rights.RIGHTS
     yield "taker-rights", manager_rights.TAKER_RIGHTS
 

@@ -177,7 +177,7 @@ def _contract_label(definition: Definition) -> Iterator[Finding]:
         )
 
 
-def moved(role: Role) -> Check[Definition]:
+def check_moved(role: Role) -> Check[Definition]:
     """Check that CRDs have a label by which `clusterctl move` discovers their objects."""
     return Check(mains_of(role), _missing_move_label, _NO_KIND)
 

@@ -13,9 +13,9 @@ from kapy.kube import Document
 from kapy.providers.kubeadm.bootstrap.cloudinit import MachineSetup
 from kapy.providers.kubeadm.bootstrap.ignition.config import (
     CannotTranslate,
-    merged,
-    printed,
-    translated,
+    as_go_json,
+    merge_configs,
+    translate,
 )
 from kapy.providers.kubeadm.bootstrap.ignition.rendering import CannotRender, container_linux_config
 
@@ -38,7 +38,7 @@ async def user_data(setup: MachineSetup, additions: Document, *configuration: st
     return await asyncio.to_thread(_translate, base, additions)
 
 
-def written(setup: MachineSetup, additions: Document, *configuration: str) -> str:
+def render_user_data(setup: MachineSetup, additions: Document, *configuration: str) -> str:
     """The Ignition config of a machine that runs kubeadm.
 
     configuration: kubeadm's ClusterConfiguration and InitConfiguration for `kubeadm init`, or its
@@ -56,9 +56,9 @@ def _machine_config(setup: MachineSetup, *configuration: str) -> str:
 def _translate(base: str, additions: Document) -> str:
     what = "the Container Linux Config of the machine"
     # A text of the setup could begin another YAML document and hide everything after it.
-    config = translated(base, what, strict=True, only=True).config
+    config = translate(base, what, strict=True, only=True).config
     if given := additions.get("additionalConfig"):
         strict = bool(additions.get("strict"))
         what = "spec.ignition.containerLinuxConfig.additionalConfig"
-        config = merged(config, translated(given, what, strict=strict).config)
-    return printed(config)
+        config = merge_configs(config, translate(given, what, strict=strict).config)
+    return as_go_json(config)

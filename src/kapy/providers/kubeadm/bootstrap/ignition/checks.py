@@ -136,7 +136,7 @@ def is_url(text: str) -> bool:
     return _BAD_ESCAPE.search(place) is None
 
 
-def written_url(text: str) -> str:
+def escape_url(text: str) -> str:
     """A URL as Go prints it: what its path cannot contain is escaped."""
     match = _SCHEME.match(text)
     if match is None or match[1].lower() == "data":

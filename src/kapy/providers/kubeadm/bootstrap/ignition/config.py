@@ -42,7 +42,7 @@ class Translated:
     warnings: tuple[str, ...]
 
 
-def translated(text: str, what: str, *, strict: bool, only: bool = False) -> Translated:
+def translate(text: str, what: str, *, strict: bool, only: bool = False) -> Translated:
     """The Ignition config of a Container Linux Config.
 
     what: the name of the config, for errors. strict: whether warnings are errors. only: whether a
@@ -94,7 +94,7 @@ def _refuse(what: str, errors: list[str], warnings: list[str]) -> None:
         raise CannotTranslate(f"{what}: {'; '.join(problems[:_MOST_SHOWN])}{rest}")
 
 
-def merged(first: Document, second: Document) -> Document:
+def merge_configs(first: Document, second: Document) -> Document:
     """Merge two Ignition configs: lists are concatenated, single values of the second win."""
     result = {name: _merge_values(first[name], second[name]) for name in first}
     result["ignition"] = {
@@ -115,6 +115,6 @@ def _merge_values(first: Any, second: Any) -> Any:
     return first if second is None else second
 
 
-def printed(config: Document) -> str:
+def as_go_json(config: Document) -> str:
     """An Ignition config as Go prints JSON."""
     return json.dumps(config, ensure_ascii=False, separators=(",", ":")).translate(_HTML)

@@ -33,6 +33,6 @@ def _sentence(path: str, problem: str) -> str:
     return f"{path} {problem}" if problem.startswith(_VERBS) else f"{path}: {problem}"
 
 
-def kept(fields: dict[str, Any]) -> dict[str, Any]:
+def nonempty_fields(fields: dict[str, Any]) -> dict[str, Any]:
     """Fields that have a value; empty ones and zeros are left out, as Go's `omitempty` does."""
     return {name: value for name, value in fields.items() if value}

@@ -9,7 +9,7 @@ from typing import Final
 from kapy.kube import Document, duration
 from kapy.kube.go_quoted import go_quoted
 from kapy.providers.kubeadm.bootstrap.ignition import checks
-from kapy.providers.kubeadm.bootstrap.ignition.report import Report, kept
+from kapy.providers.kubeadm.bootstrap.ignition.report import Report, nonempty_fields
 from kapy.providers.kubeadm.bootstrap.ignition.schema import LOCKSMITH_FIELDS, UPDATE_FIELDS
 from kapy.providers.kubeadm.bootstrap.ignition.storage import data_url, verification
 
@@ -47,8 +47,8 @@ def ignition(given: Document, report: Report) -> Document:
         "httpTotal": timeouts.get("http_total"),
     }
     return {
-        "config": kept({"append": appended, "replace": replaced}),
-        "security": {"tls": kept({"certificateAuthorities": authorities})},
+        "config": nonempty_fields({"append": appended, "replace": replaced}),
+        "security": {"tls": nonempty_fields({"certificateAuthorities": authorities})},
         "timeouts": {name: value for name, value in seconds.items() if value is not None},
         "version": "2.3.0",
     }
@@ -74,14 +74,14 @@ def systemd(config: Document, report: Report) -> Document:
         enabling = {} if enabled is None else {"enabled": enabled}
         units.append(
             {
-                **kept({"contents": contents, "dropins": _drop_ins(unit, path, report)}),
-                **kept({"enable": unit.get("enable")}),
+                **nonempty_fields({"contents": contents, "dropins": _drop_ins(unit, path, report)}),
+                **nonempty_fields({"enable": unit.get("enable")}),
                 **enabling,
-                **kept({"mask": unit.get("mask")}),
+                **nonempty_fields({"mask": unit.get("mask")}),
                 "name": name,
             }
         )
-    return kept({"units": units})
+    return nonempty_fields({"units": units})
 
 
 def _docker(docker: Document | None) -> Iterator[Document]:
@@ -101,8 +101,8 @@ def networkd(given: Document, report: Report) -> Document:
         report.check(f"{path}.name", checks.extension(name, checks.NETWORK_TYPES))
         report.check(f"{path}.contents", checks.unit(contents))
         drop_ins = _drop_ins(unit, path, report)
-        units.append({**kept({"contents": contents, "dropins": drop_ins}), "name": name})
-    return kept({"units": units})
+        units.append({**nonempty_fields({"contents": contents, "dropins": drop_ins}), "name": name})
+    return nonempty_fields({"units": units})
 
 
 def _drop_ins(unit: Document, path: str, report: Report) -> list[Document]:
@@ -112,7 +112,7 @@ def _drop_ins(unit: Document, path: str, report: Report) -> list[Document]:
         name, contents = drop_in.get("name", ""), drop_in.get("contents", "")
         report.check(f"{inner}.name", checks.extension(name, checks.DROP_IN_TYPES))
         report.check(f"{inner}.contents", checks.unit(contents))
-        converted.append({**kept({"contents": contents}), "name": name})
+        converted.append({**nonempty_fields({"contents": contents}), "name": name})
     return converted
 
 
@@ -122,7 +122,7 @@ def passwd(given: Document, report: Report) -> Document:
         _user(user, f"passwd.users[{index}]", report)
         for index, user in enumerate(given.get("users") or ())
     ]
-    return kept({"groups": list(map(_group, given.get("groups") or ())), "users": users})
+    return nonempty_fields({"groups": list(map(_group, given.get("groups") or ())), "users": users})
 
 
 def _user(user: Document, path: str, report: Report) -> Document:
@@ -141,9 +141,9 @@ def _user(user: Document, path: str, report: Report) -> Document:
         "name": user.get("name", ""),
         **{name: account[name] for name in account if name.startswith("no")},
         **({} if password is None else {"passwordHash": password}),
-        **kept({"primaryGroup": user.get("primary_group")}),
-        **kept({"sshAuthorizedKeys": user.get("ssh_authorized_keys")}),
-        **kept({"shell": user.get("shell"), "system": user.get("system")}),
+        **nonempty_fields({"primaryGroup": user.get("primary_group")}),
+        **nonempty_fields({"sshAuthorizedKeys": user.get("ssh_authorized_keys")}),
+        **nonempty_fields({"shell": user.get("shell"), "system": user.get("system")}),
         **({} if uid is None else {"uid": uid}),
     }
 
@@ -161,7 +161,7 @@ def _account(account: Document, *, with_uid: bool = False) -> Document:
         "shell": account.get("shell"),
         "system": account.get("system"),
     }
-    return {**kept(fields), **({} if uid is None else {"uid": uid})}
+    return {**nonempty_fields(fields), **({} if uid is None else {"uid": uid})}
 
 
 def _group(group: Document) -> Document:
@@ -169,7 +169,9 @@ def _group(group: Document) -> Document:
     return {
         **({} if gid is None else {"gid": gid}),
         "name": group.get("name", ""),
-        **kept({"passwordHash": group.get("password_hash"), "system": group.get("system")}),
+        **nonempty_fields(
+            {"passwordHash": group.get("password_hash"), "system": group.get("system")}
+        ),
     }
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from kapy.kube import Document
 from kapy.providers.kubeadm.bootstrap.ignition import checks
-from kapy.providers.kubeadm.bootstrap.ignition.report import Report, kept
+from kapy.providers.kubeadm.bootstrap.ignition.report import Report, nonempty_fields
 
 _TYPES: Final = {
     "raid_containing_root": "be9067b9-ea49-4f15-b4f6-f36f8c9e1818",
@@ -43,7 +43,7 @@ def storage(given: Document, report: Report) -> Document:
             for index, entry in enumerate(entries)
         ]
     _check_filesystems(converted, report)
-    return kept(converted)
+    return nonempty_fields(converted)
 
 
 def data_url(content: str | bytes) -> str:
@@ -78,7 +78,7 @@ def _disk(disk: Document, path: str, report: Report) -> Document:
         report.fail(f"{path}.partitions", "two partitions have the same number")
     return {
         "device": device,
-        **kept({"partitions": partitions, "wipeTable": disk.get("wipe_table")}),
+        **nonempty_fields({"partitions": partitions, "wipeTable": disk.get("wipe_table")}),
     }
 
 
@@ -93,16 +93,16 @@ def _partition(partition: Document, path: str, report: Report) -> Document:
     if label is not None and ":" in label:
         report.warn(f"{path}.label", "is cut off at the colon")
     return {
-        **kept({"guid": partition.get("guid")}),
+        **nonempty_fields({"guid": partition.get("guid")}),
         **_present({"label": label}),
-        **kept({"number": partition.get("number")}),
+        **nonempty_fields({"number": partition.get("number")}),
         **_present(
             {
                 "sizeMiB": _size(partition, "size", path, report),
                 "startMiB": _size(partition, "start", path, report),
             }
         ),
-        **kept({"typeGuid": type_guid}),
+        **nonempty_fields({"typeGuid": type_guid}),
     }
 
 
@@ -126,7 +126,7 @@ def _array(array: Document, path: str, report: Report) -> Document:
         "devices": devices or None,
         "level": level,
         "name": array.get("name", ""),
-        **kept({"options": array.get("options"), "spares": array.get("spares")}),
+        **nonempty_fields({"options": array.get("options"), "spares": array.get("spares")}),
     }
 
 
@@ -141,7 +141,7 @@ def _filesystem(filesystem: Document, path: str, report: Report) -> Document:
     converted = _mount(mount, f"{path}.mount", report) if mount is not None else None
     return {
         **_present({"mount": converted}),
-        **kept({"name": filesystem.get("name")}),
+        **nonempty_fields({"name": filesystem.get("name")}),
         **_present({"path": place}),
     }
 
@@ -158,15 +158,15 @@ def _mount(mount: Document, path: str, report: Report) -> Document:
         for field in ("wipe_filesystem", "options"):
             if mount.get(field):
                 report.fail(f"{path}.{field}", "cannot be used together with create")
-        create = kept({"force": create.get("force"), "options": create.get("options")})
+        create = nonempty_fields({"force": create.get("force"), "options": create.get("options")})
     return {
         **_present({"create": create}),
         "device": mount.get("device", ""),
         "format": kind,
         **_present({"label": label}),
-        **kept({"options": mount.get("options")}),
+        **nonempty_fields({"options": mount.get("options")}),
         **_present({"uuid": mount.get("uuid")}),
-        **kept({"wipeFilesystem": mount.get("wipe_filesystem")}),
+        **nonempty_fields({"wipeFilesystem": mount.get("wipe_filesystem")}),
     }
 
 
@@ -180,7 +180,7 @@ def _file(file: Document, path: str, report: Report) -> Document:
     contents = _contents(file.get("contents") or {}, f"{path}.contents", report)
     return {
         **_node(file, path, report),
-        **kept({"append": file.get("append")}),
+        **nonempty_fields({"append": file.get("append")}),
         "contents": contents,
         "mode": _mode(file, _FILE_MODE, path, report),
     }
@@ -196,11 +196,11 @@ def _contents(contents: Document, path: str, report: Report) -> Document:
     source = data_url(inline or b"")
     if address:
         report.check(f"{path}.remote.url", checks.url(address))
-        source = checks.written_url(address)
+        source = checks.escape_url(address)
     if remote.get("compression") not in (None, "", "gzip"):
         report.fail(f"{path}.remote.compression", "must be gzip")
     return {
-        **kept({"compression": remote.get("compression")}),
+        **nonempty_fields({"compression": remote.get("compression")}),
         "source": source,
         "verification": verification(remote, f"{path}.remote", report),
     }
@@ -228,7 +228,7 @@ def _folder(folder: Document, path: str, report: Report) -> Document:
 def _link(link: Document, path: str, report: Report) -> Document:
     return {
         **_node(link, path, report),
-        **kept({"hard": link.get("hard")}),
+        **nonempty_fields({"hard": link.get("hard")}),
         "target": link.get("target", ""),
     }
 
@@ -261,7 +261,7 @@ def _account(node: Document, field: str, path: str, report: Report) -> Document 
         return None
     if account.get("id") is not None and account.get("name"):
         report.fail(f"{path}.{field}", "has both id and name")
-    return {**_present({"id": account.get("id")}), **kept({"name": account.get("name")})}
+    return {**_present({"id": account.get("id")}), **nonempty_fields({"name": account.get("name")})}
 
 
 def _present(fields: dict[str, Any]) -> dict[str, Any]:
