@@ -2,4 +2,4 @@
 
 __version__ = "0.1.0"
 CLUSTER_API = "v1.14.0"
-"""The release of Cluster API that this one does the work of."""
+"""The release of Cluster API that this release is equivalent to."""

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 _CHUNK_BYTES: Final = 1 << 16
 _MAX_UNREAD: Final = 1 << 24
 PAUSE_BYTES: Final = 1 << 20
-"""Unread bytes from which the sender is to pause."""
+"""Unread bytes above which the sender is paused."""
 
 
 class ByteStream(Protocol):

@@ -11,8 +11,8 @@ from websockets.protocol import Protocol as Session
 
 MAX_MESSAGE_BYTES: Final = 1 << 24
 CLOSE_SECONDS: Final = 2.0
-"""Seconds for the client's answer to the end of a WebSocket. A connection that is closed while data
-is on its way may lose what was sent before."""
+"""Seconds to wait for the client's close message. Closing the connection earlier could drop data
+that are still in transit."""
 _NORMAL: Final = 1000
 _DATA: Final = (Opcode.TEXT, Opcode.BINARY, Opcode.CONT)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 LOOK_AT_LOGS: Final = "Please check controller logs for errors"
-"""The message of a condition for an internal failure, which the next try may mend."""
+"""The message of a condition for an internal error, which the next attempt may resolve."""
 
 
 def shorten(names: Iterable[str], most: int) -> str:

@@ -64,9 +64,9 @@ CONTROLLERS: Final = User(
     "system:serviceaccount:kapy-system:kapy",
     ("system:serviceaccounts", "system:serviceaccounts:kapy-system", "system:authenticated"),
 )
-"""The user as which controllers ask the API server; `controller_rights` limits their rights."""
+"""The user name of controllers at the API server; `controller_rights` limits their rights."""
 PREGENERATED_KEYS: Final = 10
-"""RSA keys that are made in advance: two clusters' worth."""
+"""The number of spare RSA keys, enough for two clusters."""
 
 
 class CannotListen(KapyError):

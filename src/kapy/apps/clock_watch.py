@@ -18,15 +18,15 @@ from kapy._aio.clock import Clock
 _log = logging.getLogger(__name__)
 
 CHECK_SECONDS: Final = 30.0
-"""How often the two clocks are compared. A timer: nothing tells that a clock was set."""
+"""The interval of comparisons of both clocks. A timer, because a change of a clock is no event."""
 TOLERANCE: Final = timedelta(seconds=10)
-"""A difference between two looks that counts as a jump: more than what time servers correct."""
+"""A larger difference between two comparisons counts as a jump: time servers correct less."""
 MAX_BACKWARD: Final = timedelta(minutes=1)
 MAX_FORWARD: Final = timedelta(days=90)
 """How much earlier and later than the last write a plane may start without a report."""
 
 Steady = Callable[[], float]
-"""Seconds of a clock that nobody sets."""
+"""Returns the seconds of a clock that cannot be set."""
 
 
 def steady_clock() -> float:

@@ -15,7 +15,7 @@ from kapy.node_agent.containers.network import read_used
 from kapy.node_agent.processes.records import memory_of
 
 TIMEOUT: Final = 5.0
-"""Seconds that an engine gets to tell the memory of all containers."""
+"""Seconds for an engine to report the memory of all containers."""
 
 
 async def memory_of_containers(plane: Path, agent: Path) -> Mapping[str, int]:

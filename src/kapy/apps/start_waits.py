@@ -15,7 +15,7 @@ START_TIMEOUT: Final = 60.0
 """Seconds that a part of a plane has until it works."""
 FIRST_REPORT_SECONDS: Final = 5.0
 REPORT_SECONDS: Final = 10.0
-"""Seconds after which a wait is told, at first and again."""
+"""Seconds after which a wait is reported, and the interval of further reports."""
 
 log = logging.getLogger(__name__)
 """Tells of waits; `kapy up --detach` passes on what is said here."""

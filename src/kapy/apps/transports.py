@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 UrlOverride: TypeAlias = Callable[[str], str]
-"""The URL at which a server is reached from here; "" where its own URL is the one."""
+"""Returns the URL by which this machine reaches a server, "" if the server's own URL works."""
 
 
 MAX_RESPONSE_BYTES: Final = 64 << 20
-"""Bytes of an answer of a workload cluster, which may be anybody's: a page of 500 large objects."""
+"""The maximum size of a response of a workload cluster, which is not trusted: a page of 500 large
+objects."""
 
 
 def over_network(kubeconfig: Kubeconfig) -> Transport:

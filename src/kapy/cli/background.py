@@ -29,7 +29,7 @@ READY: Final = b"ready"
 SILENCE_SECONDS: Final = 300.0
 """Seconds that a starting plane may say nothing: it tells of every wait after a few."""
 SILENCE_REPORT_SECONDS: Final = 15.0
-"""Seconds of silence after which that is told."""
+"""Seconds without output of a starting plane after which that is reported."""
 STOP_TIMEOUT: Final = 10.0
 """Seconds that a plane has to end when nobody waits for it any more."""
 

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 from kapy.kube.names import Resource
 
 TIMEOUT: Final = 3.0
-"""Seconds that a management cluster has to answer: somebody has pressed TAB and waits."""
+"""Seconds for the management cluster to answer while the user waits for completions."""
 
 Completer = Callable[[click.Context, str], list[CompletionItem]]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 REMAINS = 5
-"""The exit code where something that was made is left."""
+"""The exit code if created objects remain."""
 TERMINATED = 143
 """The exit code after SIGTERM, as shells have it."""
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 TICK: Final = 5.0
-"""Seconds after which ages are drawn again."""
+"""The interval at which ages are updated."""
 
 
 async def show_live(

@@ -21,7 +21,7 @@ MOST_PLANS: Final = 2
 MOST_OBJECTS: Final = 1000
 """Objects of a form: a page of more is of no use, and takes the memory of a plane."""
 ANSWER_SECONDS: Final = 60.0
-"""The longest wait of a plan for one answer of the API server."""
+"""The maximum wait of a plan for one response of the API server."""
 
 
 def plan_on_virtual_time(

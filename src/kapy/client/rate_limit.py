@@ -21,7 +21,7 @@ RECOVERY_STEP: Final = 0.05  # of the full pace, per answer that is no 429
 MAX_PAUSE: Final = 60.0
 TOO_MANY: Final = 429
 LOG_INTERVAL: Final = 60.0
-"""Seconds between two warnings that a server has enough, at least."""
+"""Minimum seconds between two warnings about 429 responses."""
 
 log = logging.getLogger(__name__)
 

@@ -45,8 +45,8 @@ log = logging.getLogger(__name__)
 CLUSTER_NAME: Final = "cluster.x-k8s.io/cluster-name"
 PROBE_EVERY: Final = timedelta(seconds=10)
 TURNS: Final = 10
-"""Of all clusters those that have the same turn are probed together: a program that sleeps is woken
-once for them, and a kept connection costs the less the warmer everything is."""
+"""The number of groups of clusters. Clusters of one group are probed together, so that an idle
+program wakes up less often."""
 EARLY: Final = 0.1  # minimum seconds between a probe or a connect and the next probe
 PROBE_TIMEOUT: Final = 5.0
 FAILURES: Final = 5

@@ -13,8 +13,8 @@ from typing import Final
 from kapy.kube import Key
 
 LEAST_TRIES: Final = 2
-"""Attempts that must have reached the cluster before it is given up: one that was not answered in
-time may have used up all of it, and a cluster that is slow is left alone for a while."""
+"""The minimum number of attempts that must have reached the cluster before the deletion is given
+up. One attempt without a response could use up the whole time limit."""
 
 
 @dataclass(slots=True)

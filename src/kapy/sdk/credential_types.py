@@ -35,7 +35,7 @@ S = TypeVar("S")
 CREDENTIALS_AVAILABLE: Final = "CredentialsAvailable"
 SECRET: Final = "Secret"
 RETRY_INTERVAL: Final = timedelta(seconds=10)
-"""For a Secret that is not there: one that nobody used before is not among those watched."""
+"""The retry interval for a missing Secret: a Secret is only watched once it was used."""
 
 
 class IdentityReference(NamedTuple):

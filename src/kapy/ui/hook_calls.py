@@ -20,7 +20,7 @@ from kapy.ui.documents import moment_of, text_at
 MOST_CALLS: Final = 2000
 MAX_MESSAGE: Final = 500
 LONGEST_PAUSE: Final = 60.0
-"""Seconds after which the stream of calls is asked for again at the latest."""
+"""The maximum seconds until the stream of calls is requested again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class Planner(Protocol):
 
 
 LARGE_PAGE: Final = 300
-"""Rows from which on a page is rendered on a thread."""
+"""The number of rows above which a page is rendered on a thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ _KIND: Final = "SelfSubjectAccessReview"
 REVIEWS: Final = Resource(_GROUP, "v1", f"{_KIND.lower()}s", _KIND, namespaced=False)
 NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 REVIEW_LIFE: Final = timedelta(seconds=10)
-"""The time for which an answer counts: a right that is withdrawn ends within it."""
+"""The time for which an answer is cached: a withdrawn right ends within it."""
 MOST_REVIEWS: Final = 2000
 MOST_NAMESPACES: Final = 500
 """Namespaces that are tried for a viewer who may not list clusters of all namespaces."""

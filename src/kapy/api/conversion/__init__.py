@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ConversionError", "ReferenceVersion", "convert"]
 
 DATA: Final = Annotation.CONVERSION_DATA
-"""The annotation that keeps the hub's form of an object that was converted from it."""
+"""The annotation that stores the hub's form of an object that was converted from it."""
 
 _ESCAPES: Final = {
     "<": "\\u003c",

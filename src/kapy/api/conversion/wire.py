@@ -44,7 +44,7 @@ from kapy.kube.model import Model, bare_type, model_in
 from kapy.kube.quantity import canonical as quantity
 
 _ITSELF: Final = ForwardRef("ITSELF")
-"""Stands for the shape that is being made, for kinds that hold themselves."""
+"""A placeholder for the shape that is being built, for kinds that contain themselves."""
 
 _INTEGERS: Final[Mapping[str, Any]] = {
     f"int{bits}": Annotated[int, msgspec.Meta(ge=-(2 ** (bits - 1)), le=2 ** (bits - 1) - 1)]

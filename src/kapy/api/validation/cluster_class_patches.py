@@ -33,11 +33,11 @@ from kapy.kube.model import encode
 from kapy.kube.regexp import cost
 
 INLINE: Final = "inline"
-"""Where variables come from that the ClusterClass itself defines: no patch may be called so."""
+"""The source of variables that the ClusterClass itself defines; no patch may have this name."""
 
 _OPERATIONS: Final = ["add", "remove", "replace"]
 _ACTION: Final = 50_000
-"""Nanoseconds that it takes at most to parse one action of a template."""
+"""The maximum nanoseconds for parsing one action of a template."""
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _VARIABLE_NAME: Final = re.compile(r"[^.\[]+")

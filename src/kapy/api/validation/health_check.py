@@ -9,7 +9,7 @@ from kapy.api.validation.rollout import int_or_percent_errors
 from kapy.kube.field_errors import FieldError, invalid
 
 LEAST_STARTUP_SECONDS: Final = 30
-"""Nothing becomes a Node faster; 0 is no limit at all."""
+"""No machine becomes a Node faster; 0 means no limit."""
 
 
 def health_check_errors(

@@ -27,7 +27,7 @@ from kapy.kube.int_or_percent import int_value
 from kapy.kube.version import InvalidVersion, Version, compare, parse_image_tag, parse_tolerant
 
 CA_CERTIFICATE_DAYS: Final = 3650
-"""How long certificate authorities are valid unless said otherwise."""
+"""The default validity of certificate authorities in days."""
 
 _NOT_IN_TAGS: Final = re.compile(r"[^-a-zA-Z0-9_.]")
 _CONFIG: Final = "spec.kubeadmConfigSpec"

@@ -10,7 +10,7 @@ from kapy.kube.field_errors import FieldError, invalid
 from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
 
 LARGEST_ANNOTATIONS: Final = 256 * 1024
-"""Bytes that all annotations of one object may have together."""
+"""The maximum total size of all annotations of one object in bytes."""
 
 
 def template_metadata_errors(metadata: TemplateMeta, path: str) -> list[FieldError]:

@@ -30,7 +30,7 @@ from kapy.kube.names import CRDS, SECRETS, Resource
 _DEFINITION: Final = Key("", CERTIFICATES.group_resource)
 _SECRETS: Final = "secrets of certificates"
 _READ_ERRORS: Final = (AttributeError, KeyError, TypeError, ValueError)
-"""Raised by a field that is of another type than cert-manager says."""
+"""Errors of a field with another type than cert-manager's."""
 
 
 class Certificates:

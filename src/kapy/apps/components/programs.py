@@ -15,7 +15,7 @@ from kapy.sdk.provider import Right
 HEALTH_PORT: Final = 9440
 METRICS: Final = "metrics"
 METRICS_PORT: Final = 8443
-"""Where programs are asked, unless their flags say otherwise."""
+"""The default port of a program's diagnostics."""
 _INJECTED_RESOURCES: Final = (MUTATING, VALIDATING, CRDS)
 _REVIEW_RIGHTS: Final = (
     Right("authentication.k8s.io", ("tokenreviews",), ("create",)),

@@ -36,7 +36,7 @@ FIRST_BACKOFF: Final = 0.5
 MAX_BACKOFF: Final = 30.0
 """Seconds before a process that died is started again, at first and at last."""
 STABLE_AFTER: Final = 60.0
-"""Seconds after which a process has worked: the next pause is short again."""
+"""Seconds of a run after which the back-off is reset."""
 START_TIMEOUT: Final = 60.0
 """Seconds that a process may take until it can be called."""
 

@@ -19,7 +19,7 @@ from kapy._aio.child_process import ChildProcess
 Print = Callable[[str], None]
 
 POLL_SECONDS: Final = 0.3
-"""Seconds between two looks at the files, which no portable way watches."""
+"""The interval of checks for changed files, which cannot be watched portably."""
 MAX_FILES: Final = 10_000
 _IGNORED_FOLDERS: Final = ("__pycache__", "node_modules", "site-packages")
 

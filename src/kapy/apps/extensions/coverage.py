@@ -21,7 +21,7 @@ from kapy.kube.patch import merge_patch, strict_json_patch
 from kapy.kube.patch.strict_json_patch import BadPatch
 
 MAX_SHOWN: Final = 5
-"""Fields of one object that a message names at most."""
+"""The maximum number of an object's fields in a message."""
 _TEMPLATE_SPEC: Final = ("spec", "template", "spec")
 _MACHINE_SPEC_FIELDS: Final = ("version", "failureDomain")
 """All other fields of a Machine's spec are changed in place by its owner anyway, or never."""

@@ -39,9 +39,9 @@ MACHINES: Final = Machine.RESOURCE.kind
 DEPLOYMENTS: Final = MachineDeployment.RESOURCE.kind
 CONTROL_PLANES: Final = KubeadmControlPlane.RESOURCE.kind
 CACHE_SECONDS: Final = 600.0
-"""How long at most counts what was said of a MachineSet."""
+"""The maximum time for which an answer about a MachineSet is reused."""
 MAX_CACHED: Final = 4096
-"""MachineSets of which it is kept."""
+"""The maximum number of MachineSets in the cache."""
 
 
 class _CacheKey(NamedTuple):

@@ -31,7 +31,7 @@ from kapy.kube.errors import KapyError
 
 VALIDITY_PERIODS: Final = ValidityPeriods(ca=timedelta(days=3650))
 POLL_SECONDS: Final = 10.0
-"""How often a folder is looked at. A timer, because mounted Secrets are links that change their
+"""The interval of checks of a folder. A timer, because mounted Secrets are links that change their
 target, which the standard library cannot watch."""
 
 _CA: Final = "ca.crt"

@@ -51,7 +51,7 @@ class Connections:
 
 
 Add = Callable[[Runtime, ControllerConfig, Connections], Mapping[str, Service]]
-"""Adds controllers to a runtime; what is to be run beside it, by name."""
+"""Adds controllers to a runtime; returns services to run beside it, by name."""
 
 
 @dataclass(frozen=True, slots=True)

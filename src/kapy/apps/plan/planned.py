@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kapy.hooks.transport import HookTransport
 
 MAX_STAGES: Final = 60
-"""Stages after which a plan ends: an upgrade over ten minor versions has about thirty."""
+"""The maximum number of stages of a plan: an upgrade over ten minor versions has about thirty."""
 
 
 class PlanSource(Protocol):

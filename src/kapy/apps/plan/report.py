@@ -17,7 +17,7 @@ _SIGN: Final = {Verb.CREATE: "+", Verb.CHANGE: "~", Verb.DELETE: "-"}
 _COLOR: Final = {"+": "\x1b[32m", "~": "\x1b[33m", "-": "\x1b[31m"}
 _RESET: Final = "\x1b[0m"
 MAX_STEPS: Final = 12
-"""Steps of one rollout that are shown; of more, the first and the last."""
+"""The number of shown steps of one rollout: the first and the last ones."""
 
 
 def as_document(plan: Plan) -> Document:

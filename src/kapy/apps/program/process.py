@@ -35,7 +35,7 @@ from kapy.kube.http import Transport
 from kapy.sdk.reviews import Reviews
 
 AddControllers = Callable[[Runtime], Mapping[str, Service]]
-"""Adds controllers; what is to be run beside them, by name."""
+"""Adds controllers; returns services to run beside them, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

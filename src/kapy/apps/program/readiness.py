@@ -12,7 +12,7 @@ from kapy.kube.names import Resource
 Message = Callable[[], str]
 """Describes the problem of a part of the program, "" if it has none."""
 _UNREADABLE: Final = (NotFound, Forbidden)
-"""Why something cannot be read although the server can read it."""
+"""The reason why a resource that the server serves cannot be read."""
 
 
 def no_message() -> str:

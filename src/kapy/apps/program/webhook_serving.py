@@ -21,7 +21,8 @@ from kapy.kube import Key
 
 FLAGS: Final = "--webhook-port (0 for none)"
 Webhooks = Callable[[Runtime, Client], Application]
-"""Makes what answers. The runtime has the caches of the program; the client asks the server."""
+"""Creates the webhook application. The runtime has the program's caches; the client sends requests
+to the API server."""
 
 
 @asynccontextmanager

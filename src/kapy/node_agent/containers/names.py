@@ -20,7 +20,7 @@ POD_NAMESPACE: Final = "io.kubernetes.pod.namespace"
 CONTAINER: Final = "io.kubernetes.container.name"
 RESTARTS: Final = "io.kubernetes.container.restartCount"
 SPEC: Final = "cluster.x-k8s.io/kapy-container-spec"
-"""The label with the digest of all that a container was made from."""
+"""The label with the digest of the container's specification."""
 JOINED: Final = "cluster.x-k8s.io/kapy-network-of"
 """The label with the id of the container whose network another container uses."""
 

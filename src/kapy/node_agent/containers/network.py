@@ -29,10 +29,10 @@ NAME: Final = "containers.json"
 FIXED: Final = "cluster.x-k8s.io/kapy-subnet"
 """The label of a network with the subnet that it was configured with."""
 _OVERLAPS: Final = ("overlap", "already used")
-"""Words by which Docker and Podman say that another network has a subnet."""
+"""Parts of the messages of Docker and Podman about a subnet that is in use."""
 
 Listen = Callable[[str, int], Awaitable[int]]
-"""Listens on an address of this machine, at a port if that is free, else at another one; answers
+"""Listens on an address of this machine, at a port if that is free, else at another one; returns
 the port. Raises OSError."""
 
 

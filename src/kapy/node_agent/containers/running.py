@@ -15,8 +15,8 @@ from kapy.node_agent.log_files import termination_message_of
 from kapy.node_agent.runtime import Exit, StartFailed
 
 AGAIN: Final = 1.0
-"""Seconds between two requests to an engine that does not answer. A timer: an engine that is away
-does not tell when it is back."""
+"""Seconds between requests to an engine that does not answer. A timer, because no event shows that
+the engine is available again."""
 UNKNOWN: Final = 137
 _ALIVE: Final = ("running", "paused", "restarting")
 _LAST_LINES: Final = 50

@@ -31,7 +31,7 @@ _CALL: Final = struct.Struct("=QIIiIQ6Q")
 """`struct seccomp_notif`: id, pid, flags; number, architecture, instruction and arguments."""
 _ANSWER: Final = struct.Struct("=QqiI")
 _GO_ON: Final = 1
-"""`SECCOMP_USER_NOTIF_FLAG_CONTINUE`: the kernel does the call as it was asked for."""
+"""`SECCOMP_USER_NOTIF_FLAG_CONTINUE`: the kernel executes the call unchanged."""
 _GET_FD: Final = 438
 """The number of `pidfd_getfd`, which is the same on every architecture."""
 _LONGEST_ADDRESS: Final = 128

@@ -23,7 +23,7 @@ _WAITS: Final[Mapping[str, str]] = {
 }
 
 BOOT_DATA_IGNORED: Final = "BootDataIgnored"
-"""Reason of the Event that names what of boot data is not carried out."""
+"""The reason of the Event that names the ignored parts of boot data."""
 
 CONTAINER_PROVISIONED: Final = conditions.true(
     ConditionType.CONTAINER_PROVISIONED, Reason.PROVISIONED

@@ -16,7 +16,8 @@ from kapy.providers.docker.boot_log import with_log
 from kapy.providers.docker.tasks import Operation, Task
 
 POLL: Final = 0.5
-"""Seconds. A timer, because a container does not tell when systemd is up or a file is there."""
+"""The interval of checks in seconds. A timer, because a container sends no event when systemd is
+ready or a file exists."""
 SILENCE: Final = 15.0
 LISTENING: Final = 25.0
 """Seconds. Timers, because nothing tells that the line which is waited for will never come: a

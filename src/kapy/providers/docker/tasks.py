@@ -17,7 +17,7 @@ from kapy.kube.errors import KapyError
 from kapy.sdk import NotYet
 
 PACE: Final = 1.0
-"""Seconds between two changes of what is told of a task, but for its end."""
+"""Minimum seconds between two changes of a task's description, except for its end."""
 
 
 class OutOfTime(KapyError):

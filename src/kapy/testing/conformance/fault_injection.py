@@ -28,7 +28,7 @@ RATES: Final = Rates(
     again=0.1,
 )
 _CRASHES: Final = 4
-"""How often the provider is killed while it is made to do something."""
+"""The number of kills of the provider in one lifecycle."""
 _WRITES: Final = 4
 """Between two crashes, at most."""
 _DEATHS: Final = 20

@@ -21,7 +21,7 @@ from kapy.testing.conformance.provider_under_test import Limits
 
 Services: TypeAlias = Mapping[str, Callable[[], Awaitable[None]]]
 Add: TypeAlias = Callable[[Runtime], Services | None]
-"""Adds a provider's controllers to a runtime; returns what is to run beside it, by name."""
+"""Adds a provider's controllers to a runtime; returns services to run beside it, by name."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from kapy.testing.conformance.check_results import CheckResults
 from kapy.testing.conformance.run_context import RunContext, discard_progress
 
 EVERY: Final = 15.0
-"""Seconds. A timer: what waits for a provider has no news of its own."""
+"""The interval in seconds. A timer, because a wait for a provider has no events of its own."""
 _MOST: Final = 5
 """Rules that are named in a line."""
 

@@ -19,7 +19,7 @@ from kapy.apiserver.store.watch_cache import WriteEvent
 from kapy.providers.inmemory.workload.workloads import SimulatedWorkloads
 
 QUIET: Final = 10
-"""Turns of the event loop without a write after which nothing more will come."""
+"""The number of turns of the event loop without a write after which the work is complete."""
 
 _FIRST_TURNS: Final = 4
 """Turns of work before the first look is answered: ReplicaSets, their Pods, what is told of those.

@@ -20,9 +20,9 @@ from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, is
 from kapy.sdk import conditions
 
 _GRACE_PERIOD: Final = timedelta(minutes=2)
-"""After initialization, for etcd to tell its members."""
+"""The time after initialization in which etcd may not yet report its members."""
 _FLAP_PERIOD: Final = timedelta(seconds=10)
-"""While all is well enough, an issue must be older than this to be told."""
+"""The minimum age of a reported issue while the control plane is available."""
 
 _COMPONENTS: Final = (
     T.API_SERVER_POD_HEALTHY,

@@ -19,7 +19,7 @@ from kapy.sdk.controllers import Recorder, StatusDelay
 from kapy.sdk.machine_control_plane import MachineFactory, SteadyStateCache
 
 CONDITIONS_GRACE: Final = timedelta(minutes=5)
-"""How long what was last known is shown after a connection was lost."""
+"""The time for which the last known state is shown after the connection was lost."""
 
 BY_CLUSTER: Final = "machines-by-cluster"
 """Index of Machines by the key of their cluster."""

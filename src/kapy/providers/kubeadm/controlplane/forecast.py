@@ -22,7 +22,7 @@ from kapy.sdk import pick_fewest
 from kapy.sdk.machine_control_plane import failure_domains, select_for_deletion
 
 MAX_STEPS: Final = 1_000
-"""Steps that are told: no control plane has nearly as many Machines."""
+"""The maximum number of predicted steps, more than any control plane has Machines."""
 
 
 @dataclass(frozen=True, slots=True)

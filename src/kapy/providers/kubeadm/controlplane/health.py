@@ -35,7 +35,7 @@ from kapy.sdk import DONE, Result, conditions, requeue, v1beta1
 from kapy.sdk.controllers import Change
 
 CountChanges: TypeAlias = Callable[[Iterable[Key]], Iterable[Key]]
-"""Notes that something happened to control planes, and names them again."""
+"""Counts changes of control planes, by key, and returns the keys."""
 
 KUBEADM_CONFIG: Final = Key("kube-system", "kubeadm-config")
 STATIC_PODS: Final = "tier=control-plane"

@@ -18,13 +18,13 @@ class CheckMethod(Enum):
     """The method by which compliance with a rule is checked."""
 
     STATIC = "static"
-    """A look at the files of a release."""
+    """A check of the files of a release."""
     BEHAVIOUR = "behaviour"
-    """A look at the provider while it runs."""
+    """A check of the running provider."""
     AUTHOR = "author"
-    """Nobody but the author: no program can tell."""
+    """Only the author can check it, no program."""
     OURSELVES = "kapy"
-    """kapy's own tests: it is not a provider that keeps the rule."""
+    """kapy's own tests check it: core keeps the rule, not the provider."""
 
 
 class ResponsibleParty(Enum):

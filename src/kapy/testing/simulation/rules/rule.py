@@ -94,7 +94,7 @@ class Scene:
 
 
 Check = Callable[[Scene, Write], Iterable[str]]
-"""Checks one write; answers what is wrong."""
+"""Checks one write; yields violations."""
 
 
 @dataclass(frozen=True, slots=True)
