@@ -124,7 +124,7 @@ class ControlPlaneReconciler(
         spec = draft.object.spec
         if endpoint is not None and not spec.control_plane_endpoint.host:
             spec.control_plane_endpoint = APIEndpoint(host=endpoint.host, port=endpoint.port)
-        # It also counts up the generation that the conditions then have seen.
+        # The write also increases the generation that the conditions refer to.
         await draft.save_spec()
 
     async def _keep_kubeconfig(

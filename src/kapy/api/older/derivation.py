@@ -122,7 +122,8 @@ def _field(name: str, one: Field, newest: type[Any], version: str) -> Any:
 
 
 def _is_written(part: type[Model], hint: Any) -> bool:
-    """Report whether a part is written when it is empty: the types that came later are not."""
+    """Report whether an empty part is written; parts of types that upstream added later are
+    omitted."""
     return getattr(part, "ZEROS", False) or bool(rule(hint, "required") or rule(hint, "zero"))
 
 

@@ -139,7 +139,7 @@ def _watches(check: Document, machine: Document) -> bool:
     try:
         selector = selector_of(check["spec"].get("selector"))
     except InvalidSelector:
-        return False  # admission refuses such a check; one that is there is in nobody's way
+        return False  # admission refuses such a check; an existing one has no effect
     return not selector.everything and selector.selects(machine)
 
 

@@ -107,7 +107,7 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         return ()
 
     def _free_endpoint(self, context: Context) -> Endpoint:
-        # After a restart, clusters that are stored with their address come one by one.
+        # After a restart, clusters with a stored address are reopened one by one.
         return self._in_memory.free_endpoint(
             context.cluster,
             context.uid,

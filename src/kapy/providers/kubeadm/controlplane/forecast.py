@@ -81,7 +81,7 @@ def forecast(
             result.steps.append(Step())
             continue
         leaving = select_for_deletion(there, old, (), domains)
-        assert leaving is not None  # somebody is too many, so somebody is there
+        assert leaving is not None  # if there is a surplus Machine, one exists
         there = [item for item in there if item is not leaving]
         old = [item for item in old if item is not leaving]
         result.steps.append(Step(leaving.metadata.name))
