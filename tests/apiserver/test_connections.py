@@ -227,7 +227,7 @@ async def test_idle_connections_keep_nobody_out() -> None:
 
 
 @pytest.mark.sockets
-async def test_a_user_with_too_many_watches_is_reported_and_administrators_get_in() -> None:
+async def test_a_user_with_too_many_watches_gets_an_error_and_administrators_get_in() -> None:
     limit = ConnectionLimit(24)
     watch = "/api/v1/configmaps?watch=true"
     async with served(limit) as address, AsyncExitStack() as stack:

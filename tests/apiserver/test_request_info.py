@@ -173,7 +173,7 @@ def test_a_request_for_a_path(method: str, path: str, verb: str) -> None:
         ("GET", "/api/v1/pods?fieldSelector=metadata.name=x", ("metadata.name=x", "")),
     ],
 )
-def test_selectors_are_reported_to_authorizers_of_many_objects(
+def test_selectors_are_passed_to_authorizers_of_many_objects(
     method: str, target: str, expected: tuple[str, str]
 ) -> None:
     attributes = read(method, target).attributes(ANONYMOUS)

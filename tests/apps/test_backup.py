@@ -139,7 +139,7 @@ def test_revisions_only_rise_for_whoever_saw_the_plane_before(folder: Folder) ->
         served = revision
 
 
-async def test_a_watcher_from_before_is_reported_to_list_again(tmp_path: Path) -> None:
+async def test_a_watcher_from_before_has_to_list_again(tmp_path: Path) -> None:
     here = Folder(tmp_path / "here")
     here.make()
     saved = io.BytesIO()

@@ -116,7 +116,7 @@ def test_a_damaged_plane_is_listed_told_of_and_deleted(
 
 
 @EACH
-def test_a_damaged_plane_that_runs_is_reported_of_and_nobody_else_is_ended(
+def test_a_damaged_plane_that_runs_is_reported_and_no_other_process_is_ended(
     folder: Folder,
     name: str,
     damage: Callable[[Path], None],

@@ -245,7 +245,7 @@ def test_what_is_not_said_of_gates_is_as_usual_where_the_controllers_run() -> No
     assert (closed.cluster_topology, closed.runtime_sdk) == (False, True)
 
 
-def test_whoever_changes_a_gate_that_does_little_is_reported() -> None:
+def test_users_who_change_a_gate_of_little_effect_are_warned() -> None:
     gates = feature_gates(["PriorityQueue=false,MachinePool=false"])
     assert notices(gates) == ["feature gate PriorityQueue changes nothing here"]
     assert notices(FeatureGates()) == []
@@ -271,7 +271,7 @@ def test_flags_have_their_defaults() -> None:
     assert config == ControllerConfig(manager=ManagerOptions(sync_period=timedelta(minutes=10)))
 
 
-def test_flags_say_what_controllers_are_reported() -> None:
+def test_flags_set_the_options_of_controllers() -> None:
     config = controller_config(
         {
             "namespace": ["a"],

@@ -103,7 +103,7 @@ async def test_a_fault_in_an_older_version_names_its_own_field() -> None:
             await client.create(OLD, old_machine(nodeDrainTimeout=90))
 
 
-async def test_a_client_of_an_older_version_is_reported_that_it_is_one() -> None:
+async def test_a_client_of_an_older_version_is_warned() -> None:
     async with plane() as client:
         reply = await client.transport(Request("GET", OLD.path("default")))
         assert "cluster.x-k8s.io/v1beta1 Machine is deprecated" in reply.headers["warning"]

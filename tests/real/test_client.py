@@ -199,7 +199,7 @@ async def test_a_cache_that_begins_long_ago_has_all_that_is_there(
     await transport.aclose()
 
 
-async def test_who_may_not_is_reported_what(there: Place, namespace: str) -> None:
+async def test_a_refusal_says_what_is_missing(there: Place, namespace: str) -> None:
     nobody = replace(there.access, token="nobodys", client_certificate=b"", client_key=b"")
     stranger = replace(there.access, impersonate=(("Impersonate-User", "stranger"),))
     for access, error, message in (

@@ -186,7 +186,7 @@ async def test_who_shows_a_wrong_token_is_reported_once_and_not_the_token() -> N
         assert "wrong" not in json.dumps(event)
 
 
-async def test_both_are_reported_who_asks_and_as_whom() -> None:
+async def test_the_requester_and_the_impersonated_user_are_recorded() -> None:
     async with audited() as book:
         await book.call("GET", "/api/v1/namespaces/default", impersonate_user="ann")
         event = book.events()[-1]

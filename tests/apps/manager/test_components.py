@@ -113,7 +113,7 @@ def told(arguments: list[str]) -> set[str]:
 
 
 @NAMES
-def test_managers_understand_what_they_are_reported(name: str) -> None:
+def test_managers_understand_their_arguments(name: str) -> None:
     arguments = replace_variables(json.dumps(manager(printed(name))[1]["args"]), {})
     given: dict[str, list[str]] = {}
     for item in json.loads(arguments):

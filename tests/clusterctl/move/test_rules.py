@@ -294,7 +294,7 @@ class TestHowItIsDone:
         assert entries["Cluster"]["spec"]["paused"] is True
         assert "cluster.x-k8s.io/paused" in entries["ClusterClass"]["metadata"]["annotations"]
 
-    async def test_webhooks_are_reported_why_something_is_deleted(
+    async def test_webhooks_learn_why_something_is_deleted(
         self, sides: Sides, tmp_path: Path
     ) -> None:
         await put(sides[0], gadget("g", labels={MOVE: ""}, annotations={"mine": "yes"}))

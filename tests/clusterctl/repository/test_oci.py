@@ -113,7 +113,7 @@ async def test_an_index_has_the_files_of_its_manifests() -> None:
         (Credentials(access_token="guessed"), False),
     ],
 )
-async def test_a_registry_is_reported_who_asks(credentials: Credentials, allowed: bool) -> None:
+async def test_a_registry_learns_who_asks(credentials: Credentials, allowed: bool) -> None:
     registry = Registry(secret=("me", "secret"))
     async with serving(registry.server()) as server:
         asking = client(server, credentials)

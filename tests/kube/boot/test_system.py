@@ -89,7 +89,7 @@ def test_a_password_is_in_no_command_line() -> None:
         ),
     ],
 )
-def test_what_a_script_is_reported(text: str, expected: tuple[str, ...]) -> None:
+def test_a_script_receives_its_arguments(text: str, expected: tuple[str, ...]) -> None:
     assert words(text) == expected
 
 

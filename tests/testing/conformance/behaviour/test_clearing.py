@@ -104,7 +104,7 @@ async def test_what_does_not_go_is_listed_with_the_way_to_remove_it() -> None:
         assert machine.object.partition(" (")[0] in form([report])
 
 
-async def test_a_provider_with_little_room_is_reported_how_to_be_judged() -> None:
+async def test_a_provider_with_little_room_gets_advice() -> None:
     timeouts = replace(VIRTUAL, within=40, check=100, whole=170)
     report = await run_checks(costly(Cloud(room=4)), FIRST, light=True, timeouts=timeouts)
     reasons = [item.reason for item in report.with_state(State.NOT_RUN)]
