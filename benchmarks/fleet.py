@@ -146,10 +146,12 @@ class Fleet:
 
 
 @asynccontextmanager
-async def fleet() -> AsyncIterator[Fleet]:
-    """A plane as `kapy up` runs it: on disk, listening, controllers in process."""
+async def fleet(processes: int = 1) -> AsyncIterator[Fleet]:
+    """A plane as `kapy up` runs it: on disk, listening, controllers in its own process, or in
+    several.
+    """
     with tempfile.TemporaryDirectory(prefix="kapy-bench-") as folder:
-        settings = Settings(data=Path(folder), serving=Serving())
+        settings = Settings(data=Path(folder), serving=Serving(), processes=processes)
         async with management_plane(settings, clock=system_clock) as plane:
             yield Fleet(plane)
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
@@ -117,6 +118,7 @@ class LeaderElector:
         self._until = 0.0
         self._until_day = clock()
         self._matter = ""
+        self._hurried = asyncio.Event()
         self._turn = asyncio.Lock()  # serializes writers of the Lease
 
     def collect(self) -> Iterable[Metric]:
@@ -203,6 +205,10 @@ class LeaderElector:
             log.info("%s leads (lease %s)", self.terms.identity, self.terms.lease)
         return self.leading
 
+    def renew_now(self) -> None:
+        """Renew the Lease at once: it may be lost."""
+        self._hurried.set()
+
     async def annotate_lease(self, annotations: Mapping[str, str]) -> None:
         """Write annotations on the Lease, retrying until it succeeds.
 
@@ -236,7 +242,10 @@ class LeaderElector:
     async def _renew(self) -> None:
         """Renew until it fails. Raises LostLeadership."""
         while True:
-            await asyncio.sleep(self.terms.retry_period)
+            self._hurried.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.terms.retry_period):
+                    await self._hurried.wait()
             try:
                 async with asyncio.timeout_at(self._until):
                     await self._renew_once(*self._now())

@@ -207,7 +207,9 @@ class Shards:
         while True:
             self._changed.clear()
             for name in self._own:
-                if self._slot_of(name).remaining(self._terms.duration) > 0:
+                slot = self._slot_of(name)
+                is_own = slot.holder == self._terms.identity  # it was deleted by mistake
+                if not is_own and slot.remaining(self._terms.duration) > 0:
                     continue
                 leader_elector = self._candidate(name)
                 if await leader_elector.try_acquire():
@@ -360,6 +362,8 @@ class Shards:
         """Handle an event from the reflector."""
         if event.type in ("ADDED", "MODIFIED"):
             self._note(event.document)
+        elif self._held is not None and event.document["metadata"].get("name") == self._name:
+            self._held.renew_now()  # it was deleted: another program could take the slot
 
     def _note(self, lease: Document) -> None:
         slot = self._slot_of(lease["metadata"]["name"])

@@ -18,10 +18,12 @@ from kapy.api.names import Label
 from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.cluster_progress import is_complete
 from kapy.apps.pidfile import WorkerRecord
-from kapy.apps.settings import Settings
+from kapy.apps.settings import Processes, Settings
+from kapy.apps.workers.configuration import LEASE, PLANE_SLOT
+from kapy.engine.shards import slot_name
 from kapy.kube import Document, Key
 from kapy.kube.http import Request
-from kapy.kube.names import SECRETS
+from kapy.kube.names import LEASES, SECRETS
 from kapy.testing.story import Story
 from tests.apps.workers.in_process import InProcessWorkers
 from tests.stories.plane import own_kinds, sample
@@ -94,7 +96,7 @@ class Stage(NamedTuple):
 
 
 @asynccontextmanager
-async def stage(processes: int = 2) -> AsyncIterator[Stage]:
+async def stage(processes: Processes = 2) -> AsyncIterator[Stage]:
     clock = loop_clock()
     workers = InProcessWorkers(clock)
     settings = Settings(processes=processes)
@@ -201,3 +203,61 @@ async def test_metrics_of_workers_are_on_the_page_of_the_plane() -> None:
         assert len({line for line in lines if line.startswith("# TYPE")}) == len(
             [line for line in lines if line.startswith("# TYPE")]
         )
+
+
+async def test_others_need_not_wait_for_the_lease_of_a_worker_that_died() -> None:
+    async with stage() as here:
+        await here.until_divided()
+        here.workers.refuses = True
+        here.workers.running[0].kill()
+        await asyncio.sleep(5.0)
+        assert here.shares[0] == set(NAMES)
+
+
+async def test_a_plane_takes_a_deleted_lease_again() -> None:
+    async with stage() as here:
+        await here.until_divided()
+        key = Key(LEASE.namespace, slot_name(LEASE, PLANE_SLOT))
+        await here.plane.client.delete(LEASES, key)
+        await here.story.settle(1.0)
+        await here.until_divided()
+        assert (await here.plane.client.get(LEASES, key))["spec"]["holderIdentity"] == "plane"
+
+
+async def test_auto_has_workers_from_a_number_of_clusters_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kapy.apps.workers.configuration.usable_cores", lambda: 2)
+    monkeypatch.setattr("kapy.apps.workers.plane.AUTO_CLUSTERS", 3)
+    async with stage("auto") as here:
+        for name in NAMES[:2]:
+            await here.story.create(cluster(name))
+        await here.story.settle()
+        assert [record.state for record in here.records] == ["waiting"]
+        assert here.shares[0] == set(NAMES)
+        for name in NAMES[2:]:
+            await here.story.create(cluster(name))
+        await here.until(here.all_complete)
+        await here.until_divided()
+        check(await here.objects())
+
+
+async def test_one_core_has_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kapy.apps.workers.configuration.usable_cores", lambda: 1)
+    async with stage("auto") as here:
+        assert here.plane.processes.workers is None
+        assert (await here.plane.client.list(LEASES)).items == []
+
+
+async def test_a_worker_that_ends_before_it_is_ready_is_told_in_one_sentence(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with stage() as here:
+        await asyncio.sleep(0)
+        here.workers.running[0].kill()
+        await here.until_divided()
+    lines = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert lines[0] == (
+        "worker-1 was killed by signal 9 before it was ready, and says why above; the other "
+        "processes have its clusters"
+    )
