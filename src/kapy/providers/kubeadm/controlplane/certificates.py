@@ -17,8 +17,8 @@ from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.providers.kubeadm.certificates import Certificate, init_certificates
 from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
+from kapy.providers.kubeadm.controlplane.kubeconfig import access_of
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.remote.kubeconfig_secret import access
 from kapy.remote.secrets import (
     CLUSTER_CA,
     CLUSTER_NAME_LABEL,
@@ -90,7 +90,7 @@ async def _create(dependencies: Dependencies, plane: ControlPlane) -> list[str]:
     certificates, cluster = _certificates(plane.kcp), plane.cluster.key
     kubeconfig = await dependencies.certificates.secret(cluster, KUBECONFIG)
     there = await dependencies.certificates.find(cluster, certificates)
-    problems = [] if kubeconfig is None else _kubeconfig_problems(kubeconfig, cluster)
+    problems = [] if kubeconfig is None else _kubeconfig_problems(dependencies, kubeconfig, cluster)
     if kubeconfig is None:
         problems += [
             secret_problem(value.secret, _missing_key(certificate))
@@ -118,13 +118,13 @@ def _missing_key(certificate: Certificate) -> str:
     return f"missing data for key {PRIVATE_KEY}, {why}; {_KEY_ELSEWHERE}"
 
 
-def _kubeconfig_problems(secret: Document, cluster: Key) -> list[str]:
+def _kubeconfig_problems(dependencies: Dependencies, secret: Document, cluster: Key) -> list[str]:
     """Return the problems of a user's kubeconfig Secret. Clients read it, and find it by its label
     only.
     """
     key, problems = Key.of(secret), list[str]()
     try:
-        access(secret)
+        access_of(dependencies, cluster, secret)
     except BadSecret as error:
         problem = str(error).removeprefix(f"Secret {key}: ")
         if KUBECONFIG_VALUE in (secret.get("data") or {}):

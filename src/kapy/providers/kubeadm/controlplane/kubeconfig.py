@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.kube.meta import owner_reference
 from kapy.kube.pki import Algorithm
 from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of
@@ -40,6 +40,11 @@ async def cluster_access(dependencies: Dependencies, cluster: Key) -> Kubeconfig
     secret = await dependencies.certificates.secret(cluster, KUBECONFIG)
     if secret is None:
         raise NotYet(f"the kubeconfig Secret of Cluster {cluster} is not there yet")
+    return access_of(dependencies, cluster, secret)
+
+
+def access_of(dependencies: Dependencies, cluster: Key, secret: Document) -> Kubeconfig:
+    """The access in a Secret, parsed once for each version. Raises BadSecret."""
     version = secret["metadata"]["resourceVersion"]
     known = dependencies.cache.kubeconfigs.get(cluster)
     if known is None or known[0] != version:
