@@ -53,8 +53,8 @@ ETCD: Final = (
     Mutation(
         "a learner counts as a voting member",
         f"{CODE}/projection.py",
-        "if any(one.is_learner or not one.name for one in remaining):",
-        "if any(not one.name for one in remaining):",
+        "if any(item.is_learner or not item.name for item in remaining):",
+        "if any(not item.name for item in remaining):",
         PROJECTION,
     ),
     Mutation(
@@ -67,8 +67,8 @@ ETCD: Final = (
     Mutation(
         "a leaving Machine hands leadership to one that is leaving too",
         f"{CODE}/etcd_members.py",
-        "if has_node(one) and not one.deleting and one.metadata.uid != leaving.metadata.uid",
-        "if has_node(one) and one.metadata.uid != leaving.metadata.uid",
+        "if has_node(item) and not item.deleting and item.metadata.uid != leaving.metadata.uid",
+        "if has_node(item) and item.metadata.uid != leaving.metadata.uid",
         (f"{FOLDER}/test_leaders.py",),
     ),
     Mutation(

@@ -170,7 +170,7 @@ MEMBERS: Final = (
     Mutation(
         "quorum is counted without the member that leaves",
         "providers/kubeadm/controlplane/projection.py",
-        "remaining = [one for one in members if one.name != without]",
+        "remaining = [item for item in members if item.name != without]",
         "remaining = list(members)",
         CONTROL_PLANE,
     ),

@@ -413,8 +413,8 @@ def _published_ca(server: Server) -> bytes:
 
 
 def _reason_of(error: Exception) -> str:
-    said = str(error.strerror if isinstance(error, OSError) else error)
-    return said.rpartition(": ")[2]
+    reason = str(error.strerror if isinstance(error, OSError) else error)
+    return reason.rpartition(": ")[2]
 
 
 def _kubeconfig_of(credentials: Credentials, host: str, port: int) -> Kubeconfig:

@@ -201,8 +201,8 @@ def replay_options(
 ) -> str:
     """Return the options of `kapy simulate` that name a provider, with a space before each."""
     words = ["--release", str(path), "--in-process", in_process]
-    for one in variables:
-        words += ["--variable", one]
+    for item in variables:
+        words += ["--variable", item]
     if examples is not None:
         words += ["--examples", str(examples)]
     return "".join(f" {shlex.quote(word)}" for word in words)

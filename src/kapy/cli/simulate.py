@@ -229,7 +229,9 @@ def _play(
 
     baseline = undisturbed_run(scenario, seed)
     points = {
-        one: count for one, count in baseline.points.items() if not managers or one[0] in managers
+        item: count
+        for item, count in baseline.points.items()
+        if not managers or item[0] in managers
     }
     chosen = _faults_of(faults, seed, points)
     outcome = run(scenario, seed, chosen, baseline=baseline, until=until)

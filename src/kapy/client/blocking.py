@@ -188,5 +188,5 @@ def _reason(error: Exception) -> str:
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, TimeoutError):
         return "no answer in time"
-    said = error.strerror if isinstance(error, OSError) else None
-    return str(said or error or type(error).__name__)
+    reason = error.strerror if isinstance(error, OSError) else None
+    return str(reason or error or type(error).__name__)

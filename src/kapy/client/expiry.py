@@ -37,8 +37,8 @@ class Expiry:
         reason = self.expired_part(now)
         if not reason:
             return reply
-        told = f"{failure_of(reply).message}: {reason}; renew it"
-        return Reply(reply.status, Unauthorized(told).status(), reply.headers)
+        answer = f"{failure_of(reply).message}: {reason}; renew it"
+        return Reply(reply.status, Unauthorized(answer).status(), reply.headers)
 
 
 def _expiry_times(credential: Credential) -> dict[str, datetime]:

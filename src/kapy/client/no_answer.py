@@ -41,11 +41,11 @@ def describe_failure(error: BaseException) -> str:
 
 
 def _tls_failure(error: Exception) -> str:
-    said = getattr(error, "verify_message", "") if isinstance(error, ssl.SSLError) else ""
-    return str(said or error)
+    reason = getattr(error, "verify_message", "") if isinstance(error, ssl.SSLError) else ""
+    return str(reason or error)
 
 
 def _connection_failure(error: OSError) -> str:
-    said = error.strerror or str(error) or _HUNG_UP
+    reason = error.strerror or str(error) or _HUNG_UP
     # asyncio's message repeats the address instead of the cause.
-    return os.strerror(error.errno or 0) if said.startswith("Connect call failed") else said
+    return os.strerror(error.errno or 0) if reason.startswith("Connect call failed") else reason

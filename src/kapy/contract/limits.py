@@ -61,8 +61,8 @@ def _limits(kind: type[Model]) -> tuple[tuple[str, str, bool, dict[str, Any]], .
 def _limit_rows(kind: type[Model]) -> Iterator[tuple[str, str, bool, dict[str, Any]]]:
     hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
-        told = getattr(hints[field.name], "__metadata__", ())
-        metas = [two.extra_json_schema or {} for two in told if isinstance(two, Meta)]
+        metadata = getattr(hints[field.name], "__metadata__", ())
+        metas = [two.extra_json_schema or {} for two in metadata if isinstance(two, Meta)]
         schema = {key: value for meta in metas for key, value in meta.items()}
         rules = {key: schema[key] for key in _RULES if key in schema}
         if rules:

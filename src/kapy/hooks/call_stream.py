@@ -55,19 +55,19 @@ class ObservableTransport:
         loop = asyncio.get_running_loop()
         # The extension may be registered anew before it answers.
         heading, began = self._heading(client, url), loop.time()
-        found, why = None, "no answer in time"
+        result, why = None, "no answer in time"
         try:
-            found = await self._post(client, url, body)
+            result = await self._post(client, url, body)
         except NoAnswer as error:
             why = str(error)
             raise
         finally:
-            may_block = found is not None and _RETRY.encode() in found.body
+            may_block = result is not None and _RETRY.encode() in result.body
             if self._onlookers or may_block or url in self._blocking:
                 call = heading | {"seconds": round(loop.time() - began, 6)}
-                call |= _outcome(found, why) | {"request": _content(body)}
+                call |= _outcome(result, why) | {"request": _content(body)}
                 self._report(url, call)
-        return found
+        return result
 
     def _report(self, url: str, call: Document) -> None:
         for onlooker in list(self._onlookers):
@@ -91,12 +91,12 @@ class ObservableTransport:
         *_, version, hook, handler = f"//{parts.path}".split("/")
         if handler == _DISCOVERY:  # the Discovery hook has no handler name
             version, hook, handler = hook, DISCOVERY.name, ""
-        found = self._registry.registration_of(client, handler)
+        result = self._registry.registration_of(client, handler)
         return {
             "time": self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "hook": found.hook if found else hook,
+            "hook": result.hook if result else hook,
             "version": version,
-            "handler": found.name if found else handler,
+            "handler": result.name if result else handler,
             "host": parts.netloc,
         }
 

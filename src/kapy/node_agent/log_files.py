@@ -34,9 +34,9 @@ def termination_message(path: Path) -> str:
 def termination_message_of(text: str) -> str:
     """The same as `termination_message`, for the end of a log."""
     lines = text.splitlines()
-    said = next((item.strip() for item in reversed(lines) if _ERROR.search(item)), "")
-    said = said or next((item.strip() for item in reversed(lines) if item.strip()), "")
-    return said if len(said) <= 300 else said[:297] + "..."
+    line = next((item.strip() for item in reversed(lines) if _ERROR.search(item)), "")
+    line = line or next((item.strip() for item in reversed(lines) if item.strip()), "")
+    return line if len(line) <= 300 else line[:297] + "..."
 
 
 def rotate(path: Path) -> None:

@@ -128,10 +128,10 @@ class PodWorker:
 
     def _grace(self) -> float:
         meta = self._pod["metadata"]
-        told = meta.get("deletionGracePeriodSeconds")
-        if told is None:
-            told = self._pod["spec"].get("terminationGracePeriodSeconds")
-        return float(30 if told is None else told)
+        seconds = meta.get("deletionGracePeriodSeconds")
+        if seconds is None:
+            seconds = self._pod["spec"].get("terminationGracePeriodSeconds")
+        return float(30 if seconds is None else seconds)
 
     async def _stop(self, seconds: float) -> None:
         """End all containers."""

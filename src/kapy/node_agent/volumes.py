@@ -179,8 +179,8 @@ def _path(text: str) -> str:
 
 
 def _check_host_path(volume: Mapping[str, Any]) -> None:
-    told = volume["hostPath"]
-    path, kind = Path(told["path"]), told.get("type") or ""
+    mode = volume["hostPath"]
+    path, kind = Path(mode["path"]), mode.get("type") or ""
     if kind == "DirectoryOrCreate":
         path.mkdir(parents=True, exist_ok=True)
     if kind and not path.exists():

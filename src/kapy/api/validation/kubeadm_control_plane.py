@@ -135,8 +135,8 @@ def _rollout_errors(
     where = f"{path}.rollout.strategy"
     if strategy.type != "RollingUpdate":
         yield required(f"{where}.type", "only RollingUpdate is supported")
-    told = strategy.rolling_update.max_surge
-    surge = None if told is None else int_value(told)
+    max_surge = strategy.rolling_update.max_surge
+    surge = None if max_surge is None else int_value(max_surge)
     if surge == 0 and replicas is not None and replicas < 3:
         problem = (
             "when KubeadmControlPlane is configured to scale-in, replica count needs to be at "

@@ -115,5 +115,5 @@ class ListingSource(ClientSource):
         name = resource.group_resource
         if name not in self._lists:
             listed = await self.listed(resource)
-            self._lists[name] = {one["metadata"]["name"]: one for one in listed}
+            self._lists[name] = {item["metadata"]["name"]: item for item in listed}
         return self._lists[name]

@@ -105,9 +105,11 @@ def wait_of(document: Document) -> tuple[str, str] | None:
     if topology is not None and topology.get("status") == "False":
         return _reason_and_message(topology)
     known = (condition(document, of) for of in MAIN)
-    unready = [one for one in known if one is not None and one.get("status") != "True"]
+    unready = [item for item in known if item is not None and item.get("status") != "True"]
     if unready:  # a Machine that is not available because it is not ready says why in Ready only
-        return _reason_and_message(next((one for one in unready if one.get("message")), unready[0]))
+        return _reason_and_message(
+            next((item for item in unready if item.get("message")), unready[0])
+        )
     for of in BUSY_REASONS:
         busy = condition(document, of)
         if busy is not None and busy.get("status") == "True":

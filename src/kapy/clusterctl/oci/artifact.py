@@ -92,9 +92,9 @@ def titled_layers(manifest: Mapping[str, Any]) -> dict[str, Descriptor]:
 def descriptors(documents: Any) -> Iterator[Descriptor]:
     """Descriptors of a list in a manifest or an index; raises as `titled_layers`."""
     for document in documents:
-        told = document.get("annotations") or {}
+        annotations = document.get("annotations") or {}
         yield Descriptor(
-            document["mediaType"], document["digest"], int(document["size"]), dict(told)
+            document["mediaType"], document["digest"], int(document["size"]), dict(annotations)
         )
 
 

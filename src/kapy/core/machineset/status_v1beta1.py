@@ -52,12 +52,12 @@ def _count(scope: MachineSetScope, machines: Sequence[Machine]) -> None:
     given = scope.aggregation_input
     ready = [machine for machine in given.noteworthy if _ready_since(machine) is not None]
     patience = timedelta(seconds=template.spec.min_ready_seconds or 0)
-    told = status.v1beta1
-    told.fully_labeled_replicas = sum(
+    counters = status.v1beta1
+    counters.fully_labeled_replicas = sum(
         labels <= machine.metadata.labels.items() for machine in machines
     )
-    told.ready_replicas = given.ready_count + len(ready)
-    told.available_replicas = given.ready_count + sum(
+    counters.ready_replicas = given.ready_count + len(ready)
+    counters.available_replicas = given.ready_count + sum(
         not patience or moment(_ready_since(item) or "") + patience <= scope.now for item in ready
     )
 
@@ -82,8 +82,8 @@ def resized_condition(machine_set: MachineSet) -> V1Beta1Condition | None:
     if current > desired:
         message = f"Scaling down MachineSet to {desired} replicas (actual {current})"
         return v1beta1.false(of, V1Beta1Reason.SCALING_DOWN, v1beta1.WARNING, message)
-    told = None if status.deprecated is None else status.deprecated.v1beta1
-    return v1beta1.true(of) if told is not None and told.ready_replicas == current else None
+    counters = None if status.deprecated is None else status.deprecated.v1beta1
+    return v1beta1.true(of) if counters is not None and counters.ready_replicas == current else None
 
 
 def machines_ready(machines: AggregationInput) -> V1Beta1Condition | None:

@@ -90,8 +90,8 @@ def _read(folder: Path) -> dict[str, IPv4Address]:
     """Read the file; return nothing if it cannot be read. Pods then get new addresses, and their
     containers are restarted."""
     try:
-        told = msgspec.convert(decode_json((folder / NAME).read_bytes()), dict[str, str])
-        result = {uid: IPv4Address(item) for uid, item in told.items()}
+        stored = msgspec.convert(decode_json((folder / NAME).read_bytes()), dict[str, str])
+        result = {uid: IPv4Address(item) for uid, item in stored.items()}
     except (OSError, BadJson, ValueError):  # msgspec's and ipaddress's are ValueErrors
         return {}
     return result if len(set(result.values())) == len(result) else {}

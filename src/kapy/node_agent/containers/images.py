@@ -57,12 +57,12 @@ async def _pull(engine: Engine, config: ContainerConfig, name: str, existing: Im
 def _reports(config: ContainerConfig) -> Callable[[str], None]:
     """Return a function that reports the progress of a pull, at most once per `_STEP`."""
     clock = asyncio.get_running_loop().time
-    told = [clock() - _STEP]
+    last_report = [clock() - _STEP]
 
     def report(line: str) -> None:
         now = clock()
-        if now - told[0] >= _STEP:
-            told[0] = now
+        if now - last_report[0] >= _STEP:
+            last_report[0] = now
             config.tell("ContainerCreating", line)
 
     return report

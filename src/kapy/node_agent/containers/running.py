@@ -92,13 +92,13 @@ class RunningContainer:
         self._gone()
         self._trouble = ""
         if container is None:
-            said = "its container was removed from the engine by another program"
-            return Exit(UNKNOWN, "ContainerStatusUnknown", self._clock(), said)
+            message = "its container was removed from the engine by another program"
+            return Exit(UNKNOWN, "ContainerStatusUnknown", self._clock(), message)
         at = time_of(container.finished) or self._clock()
         words = await self._last_words()
         if container.out_of_memory:
-            said = "it used more memory than its limit"
-            return Exit(container.exit_code, "OOMKilled", at, said, words)
+            message = "it used more memory than its limit"
+            return Exit(container.exit_code, "OOMKilled", at, message, words)
         reason = "Error" if container.exit_code else "Completed"
         return Exit(container.exit_code, reason, at, container.error, words)
 

@@ -190,11 +190,11 @@ async def can_hand_over(launch: list[str]) -> bool:
         taken.bind((LOOPBACK, 0))
         port = taken.getsockname()[1]
         binding = Binding(lambda _: 0, lambda _: None)
-        said = f"import socket; socket.socket().bind(('', {port}))"
+        program = f"import socket; socket.socket().bind(('', {port}))"
         command = [*launch, f"--binds={binding.handed.fileno()}", "--plain", "/", "--"]
         try:
             trial = await asyncio.create_subprocess_exec(
-                *command, launch[0], "-I", "-S", "-c", said,
+                *command, launch[0], "-I", "-S", "-c", program,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,

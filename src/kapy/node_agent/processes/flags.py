@@ -66,35 +66,35 @@ def with_free_ports(arguments: Sequence[str], flags: Flags, free: FreePort) -> A
             ports[port] = free(port)
         return ports[port]
 
-    told, given = _move_arguments(list(arguments), move_port)
+    rewritten, given = _move_arguments(list(arguments), move_port)
     for name, default in flags.defaults.items():
         if name not in given and _PORT_FLAG.fullmatch(name):
             value = _move_value(default, move_port)
             if value is not None:
-                told.append(f"--{name}={value}")
-    return Arguments(told, ports)
+                rewritten.append(f"--{name}={value}")
+    return Arguments(rewritten, ports)
 
 
 def _move_arguments(
     arguments: Sequence[str], new_port: Callable[[int], int]
 ) -> tuple[list[str], set[str]]:
-    told: list[str] = []
+    rewritten: list[str] = []
     given: set[str] = set()
     awaited = False
     for item in arguments:
         name, equals, value = item.partition("=")
         bare = name.lstrip("-")
         if awaited:
-            told.append(_move_value(item, new_port) or item)
+            rewritten.append(_move_value(item, new_port) or item)
             awaited = False
         elif name.startswith("-") and _PORT_FLAG.fullmatch(bare):
             given.add(bare)
             awaited = not equals
-            told.append(f"{name}={_move_value(value, new_port) or value}" if equals else item)
+            rewritten.append(f"{name}={_move_value(value, new_port) or value}" if equals else item)
         else:
             given.add(bare if name.startswith("-") else "")
-            told.append(item)
-    return told, given
+            rewritten.append(item)
+    return rewritten, given
 
 
 def _move_value(value: str, new_port: Callable[[int], int]) -> str | None:

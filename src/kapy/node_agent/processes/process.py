@@ -171,8 +171,8 @@ class LocalProcess:
 
 def _exit_of(code: int | None, now: datetime) -> Exit:
     if code is None:
-        said = "it ended while the plane did not run, or was another plane's child"
-        return Exit(UNKNOWN, "ContainerStatusUnknown", now, said)
+        message = "it ended while the plane did not run, or was another plane's child"
+        return Exit(UNKNOWN, "ContainerStatusUnknown", now, message)
     if code < 0:
         return Exit(128 - code, "Error", now, f"it was ended by {_name_of(-code)}")
     return Exit(code, "Completed" if code == 0 else "Error", now)

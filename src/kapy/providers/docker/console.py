@@ -110,8 +110,8 @@ class ContainerConsole(MachineConsole):
 
     async def versions(self) -> Mapping[str, str]:
         info = await self._open_engine().info()
-        told = {"container engine": info.version, "storage driver": info.storage_driver}
-        return {**told, "cgroups": info.cgroup_version, "security": ", ".join(info.security)}
+        answer = {"container engine": info.version, "storage driver": info.storage_driver}
+        return {**answer, "cgroups": info.cgroup_version, "security": ", ".join(info.security)}
 
     async def aclose(self) -> None:
         engine, self._engine = self._engine, None

@@ -76,11 +76,11 @@ async def remove_unowned_members(dependencies: Dependencies, plane: ControlPlane
 
 def _has_joining_machine(plane: ControlPlane) -> bool:
     """Return whether a Machine that was not released has no member of its own name yet."""
-    there = {one.name for one in plane.etcd.members or ()}
+    there = {item.name for item in plane.etcd.members or ()}
     return any(
-        node_name(one) not in there
-        for one in plane.machines
-        if not one.deleting or Annotation.KCP_CLEANUP_HOOK in one.metadata.annotations
+        node_name(item) not in there
+        for item in plane.machines
+        if not item.deleting or Annotation.KCP_CLEANUP_HOOK in item.metadata.annotations
     )
 
 
@@ -130,16 +130,16 @@ async def move_etcd_leader(
 def leader_candidates(plane: ControlPlane, leaving: Machine) -> list[Machine]:
     """The candidates for etcd leader, best first: healthy, up to date, then the newest."""
     candidates = [
-        one
-        for one in plane.machines
-        if has_node(one) and not one.deleting and one.metadata.uid != leaving.metadata.uid
+        item
+        for item in plane.machines
+        if has_node(item) and not item.deleting and item.metadata.uid != leaving.metadata.uid
     ]
     preferences = (T.ETCD_MEMBER_HEALTHY, T.HEALTH_CHECK_SUCCEEDED, T.UP_TO_DATE)
     return sorted(
         candidates,
-        key=lambda one: (
-            *(not is_true(one, type_) for type_ in preferences),
-            -creation_time(one).timestamp(),
+        key=lambda item: (
+            *(not is_true(item, type_) for type_ in preferences),
+            -creation_time(item).timestamp(),
         ),
     )
 

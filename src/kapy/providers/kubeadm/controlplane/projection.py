@@ -26,9 +26,9 @@ def components_survive(plane: ControlPlane, *, without: str = "", adding: bool =
         return True
     types = components_of(plane).values()
     return any(
-        all(is_true(one, type_) for type_ in types)
-        for one in plane.machines
-        if one.metadata.name != without
+        all(is_true(item, type_) for type_ in types)
+        for item in plane.machines
+        if item.metadata.name != without
     )
 
 
@@ -39,14 +39,14 @@ def etcd_survives(plane: ControlPlane, *, without: str = "", adding: bool = Fals
     must be promoted first. Members are counted, not Machines: their numbers may differ.
     """
     members = plane.etcd.members or ()
-    remaining = [one for one in members if one.name != without]
+    remaining = [item for item in members if item.name != without]
     if without and not _may_join(plane, members, without):
         # A member gets its name when it starts, so this one belongs to the Machine to be deleted.
-        remaining = [one for one in remaining if one.name]
-    if any(one.is_learner or not one.name for one in remaining):
+        remaining = [item for item in remaining if item.name]
+    if any(item.is_learner or not item.name for item in remaining):
         return False
     voting = len(remaining) + adding
-    healthy = sum(_is_healthy(plane, one) for one in remaining)
+    healthy = sum(_is_healthy(plane, item) for item in remaining)
     if adding and len(members) <= 1:
         healthy += 1
     return healthy >= voting // 2 + 1
