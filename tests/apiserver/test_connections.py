@@ -251,7 +251,7 @@ async def test_a_user_with_too_many_watches_gets_an_error_and_administrators_get
 
 
 @pytest.mark.sockets
-async def test_what_is_closed_counts_no_more() -> None:
+async def test_closed_connections_do_not_count() -> None:
     limit = ConnectionLimit(24)
     async with served(limit) as address:
         for number in range(50):

@@ -322,7 +322,7 @@ async def test_what_is_gone_is_not_gathered_for_long() -> None:
         task.cancel()
 
 
-async def test_more_is_gathered_for_a_key_with_more_to_sum_up() -> None:
+async def test_the_debounce_may_depend_on_the_key() -> None:
     work, server = Work(), FakeServer()
     cache = Cache(Client(server))
     widgets = cache.informer(WIDGETS)

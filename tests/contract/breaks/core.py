@@ -256,7 +256,7 @@ CLUSTER: Final = (
         "                copy_failures(scope, infra)\n",
         "",
         {
-            f"{_OF_PROVIDERS}::test_a_terminal_failure_stays_where_v1beta1_told_it": (
+            f"{_OF_PROVIDERS}::test_a_terminal_failure_of_v1beta1_is_never_unset": (
                 "infra-cluster/failures-taken",
             )
         },
@@ -267,7 +267,7 @@ CLUSTER: Final = (
         "                copy_failures(scope, control_plane)\n",
         "",
         {
-            f"{_OF_PROVIDERS}::test_a_terminal_failure_stays_where_v1beta1_told_it": (
+            f"{_OF_PROVIDERS}::test_a_terminal_failure_of_v1beta1_is_never_unset": (
                 "control-plane/failures-taken",
             )
         },
@@ -279,7 +279,7 @@ CLUSTER: Final = (
         "    status = scope.cluster.status\n    status.deprecated = None\n"
         "    if not (reason or message):\n        return\n",
         {
-            f"{_OF_PROVIDERS}::test_a_terminal_failure_stays_where_v1beta1_told_it": (
+            f"{_OF_PROVIDERS}::test_a_terminal_failure_of_v1beta1_is_never_unset": (
                 "infra-cluster/failures-taken",
                 "control-plane/failures-taken",
             )

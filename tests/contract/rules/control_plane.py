@@ -26,9 +26,7 @@ UPGRADE: Final = "providers/kubeadm/test_upgrade_story.py"
 DELETION: Final = "providers/kubeadm/test_deletion_story.py"
 CLUSTER: Final = "core/cluster"
 COUNTERS: Final = f"{CLUSTER}/test_status.py::test_counters_of_both_contracts"
-FAILURES: Final = (
-    f"{CLUSTER}/test_providers.py::test_a_terminal_failure_stays_where_v1beta1_told_it"
-)
+FAILURES: Final = f"{CLUSTER}/test_providers.py::test_a_terminal_failure_of_v1beta1_is_never_unset"
 SECRETS_ONCE: Final = f"{STORY}::test_every_secret_is_made_once"
 IN_PLACE: Final = f"{STORY}::test_labels_and_timeouts_change_in_place"
 MADE: Final = f"{STORY}::test_a_machine_and_its_belongings_are_made_as_upstream_makes_them"

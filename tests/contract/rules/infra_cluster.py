@@ -25,7 +25,7 @@ PHASE: Final = "core/cluster/infrastructure.py"
 SDK: Final = "sdk/infra_cluster_controller.py"
 LATE: Final = "core/cluster/test_stories.py::test_references_that_come_late_are_waited_for"
 FAILURES: Final = (
-    "core/cluster/test_providers.py::test_a_terminal_failure_stays_where_v1beta1_told_it"
+    "core/cluster/test_providers.py::test_a_terminal_failure_of_v1beta1_is_never_unset"
 )
 NAME: Final = "kube/test_plural.py::test_plurals"
 MISSING: Final = (

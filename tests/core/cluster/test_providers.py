@@ -117,7 +117,7 @@ async def test_a_cluster_of_old_providers(plane: Stage) -> None:
 @pytest.mark.parametrize(
     "resource", [OLD_CLUSTERS, OLD_CONTROL_PLANES], ids=lambda value: value.kind
 )
-async def test_a_terminal_failure_stays_where_v1beta1_told_it(
+async def test_a_terminal_failure_of_v1beta1_is_never_unset(
     plane: Stage, resource: Resource
 ) -> None:
     await old_cluster(plane)

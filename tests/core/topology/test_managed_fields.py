@@ -42,7 +42,7 @@ def document(kind: str, *managers: str, spec: Any = None) -> Document:
         ("Cluster", ["capi-topology", "before-first-apply", "kubectl"], ["kubectl"]),
     ],
 )
-def test_there_is_an_entry_of_ours_and_none_of_nobodys(
+def test_the_controllers_entry_exists_and_the_ownerless_one_is_removed(
     kind: str, before: list[str], after: list[str] | None
 ) -> None:
     entries = migrated_entries(document(kind, *before), NOW)

@@ -222,7 +222,7 @@ def test_the_root_knows_its_name_and_kind() -> None:
     assert error.field == "<nil>"
 
 
-def test_embedded_objects_know_theirs() -> None:
+def test_rules_of_embedded_objects_see_their_metadata() -> None:
     schema = ruled(
         "object",
         {"rule": "self.metadata.name != 'x'", "message": "no"},

@@ -164,7 +164,7 @@ async def test_a_replacement_is_made_although_something_else_is_broken(hands: Ha
     assert broken in await names(hands)
 
 
-async def test_an_upgrade_that_is_about_to_come_goes_first(hands: Hands) -> None:
+async def test_an_imminent_upgrade_precedes_a_remediation(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
     sick = sorted(await names(hands))[0]

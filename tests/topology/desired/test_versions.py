@@ -139,7 +139,7 @@ async def test_a_control_plane_waits_for_workers_before_it_runs_too_far_ahead() 
         ("abc", {"a": DEFER, "c": HOLD}, "9", "b", "ac"),
     ],
 )
-async def test_workers_follow_in_order_as_many_as_may_and_none_that_the_user_holds_back(
+async def test_workers_upgrade_in_order_up_to_the_concurrency_without_deferred_ones(
     names: str, annotated: dict[str, str], most: str | None, upgrading: str, deferred: str
 ) -> None:
     change = groups(*names, **annotated)
