@@ -329,7 +329,7 @@ SECRETS: Final = (
     Mutation(
         "a kubeconfig Secret without a kubeconfig is accepted",
         f"{CODE}/certificates.py",
-        "        access(secret)\n",
+        "        access_of(dependencies, cluster, secret)\n",
         "        pass\n",
         CHECKS,
     ),
