@@ -7,6 +7,7 @@ plane, its client and the browser share this machine.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import shutil
 import ssl
@@ -29,6 +30,7 @@ from kapy.kube.http import ADMIN
 Row = dict[str, Any]
 PAGES: Final = 30
 CHANGES: Final = 20
+OTHERS: Final = 50
 PAINTS: Final = 10
 TICK: Final = 0.005
 IDLE: Final = 0.15
@@ -181,7 +183,12 @@ async def _in_browser(plane: ManagementPlane, stalls: Stalls) -> list[Row]:
         await page.wait_for_url("**/ui/")
         await page.add_init_script(f"({WATCH_TASKS})()")
         stalls.take()
-        rows = [await _paints(page, stalls), await _changes(plane, page, stalls)]
+        rows = [await _paints(page, stalls), await _changes(plane, page, stalls, 100)]
+        async with asyncio.TaskGroup() as group:
+            others = group.create_task(_change_others(plane))
+            busy = await _changes(plane, page, stalls, 200)
+            others.cancel()
+        rows.append({**busy, "step": f"the same, {OTHERS} other changes a second"})
         rows += await _uses(page, f"{plane.kubeconfig.server}/ui/", stalls)
         await browser.close()
     return rows
@@ -197,11 +204,20 @@ async def _paints(page: Any, stalls: Stalls) -> Row:
     return _row("first paint", paints, stalls)
 
 
-async def _changes(plane: ManagementPlane, page: Any, stalls: Stalls) -> Row:
+async def _change_others(plane: ManagementPlane) -> None:
+    """Change other clusters, as controllers do, until cancelled."""
+    for number in itertools.count():
+        patch = {"status": {"workers": {"desiredReplicas": number}}}
+        key = FIRST._replace(name=f"goat-{number % 500 + 1:05}")
+        await plane.client.patch(Cluster, key, patch, subresource="status")
+        await asyncio.sleep(1 / OTHERS)
+
+
+async def _changes(plane: ManagementPlane, page: Any, stalls: Stalls, first: int) -> Row:
     """From a write to the changed cell."""
     cell = page.locator(f"[id='c.{FIRST.namespace}.{FIRST.name}'] .c-control-plane")
     took = []
-    for number in range(100, 100 + CHANGES):
+    for number in range(first, first + CHANGES):
         await asyncio.sleep(1)
         began = time.perf_counter()
         await _change(plane, number)
