@@ -53,3 +53,15 @@ def _with_absent_fields(value: Any, hint: Any) -> Any:
     if get_origin(bare_type(hint)) is dict:
         return {key: _with_absent_fields(item, inner) for key, item in value.items()}
     return fill_zeros(value, inner) if isinstance(value, dict) else value
+
+
+def is_defined(part: Model | None) -> bool:
+    """Return whether a part of an object has any value but zeros.
+
+    Go has no nil for a nested struct, so upstream takes one of zeros for absent (`IsDefined`).
+    """
+    return part is not None and _has_value(msgspec.to_builtins(part))
+
+
+def _has_value(value: Any) -> bool:
+    return any(map(_has_value, value.values())) if isinstance(value, dict) else bool(value)

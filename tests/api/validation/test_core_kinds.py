@@ -80,6 +80,11 @@ CREATED: Final[list[tuple[str, Document, list[tuple[str, str]]]]] = [
     ),
     (
         "MachinePool",
+        {"template": {"spec": {"bootstrap": {"configRef": dict.fromkeys(REF, "")}}}},
+        [("Required", "spec.template.spec.bootstrap")],
+    ),
+    (
+        "MachinePool",
         {"template": {"spec": {"version": "1"}, "metadata": {"labels": {"-": "b"}}}},
         [
             ("Invalid", "spec.template.spec.version"),

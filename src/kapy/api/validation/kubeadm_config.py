@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kapy.api.absent import is_defined
 from kapy.api.features import FeatureGates
 from kapy.api.kubeadm_config import KubeadmConfig, KubeadmConfigSpec, KubeadmConfigTemplate
 from kapy.api.kubeadm_node import InitConfiguration, JoinConfiguration
@@ -74,7 +75,7 @@ def _file_errors(spec: KubeadmConfigSpec, path: str) -> Iterator[FieldError]:
     known: set[str] = set()
     for number, file in enumerate(spec.files):
         where = f"{path}.files[{number}]"
-        if file.content_from is not None:
+        if file.content_from is not None and is_defined(file.content_from):
             if file.content:
                 problem = "only one of content or contentFrom may be specified for a single file"
                 # The content is often a secret, so the error does not quote it.
@@ -89,7 +90,7 @@ def _file_errors(spec: KubeadmConfigSpec, path: str) -> Iterator[FieldError]:
 
 def _user_errors(spec: KubeadmConfigSpec, path: str) -> Iterator[FieldError]:
     for number, user in enumerate(spec.users):
-        if user.passwd_from is None:
+        if user.passwd_from is None or not is_defined(user.passwd_from):
             continue
         where = f"{path}.users[{number}]"
         if user.passwd:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from kapy.api.absent import is_defined
 from kapy.api.embedded import LabelSelector
 from kapy.api.features import FeatureGates
 from kapy.api.machine import Bootstrap, Machine, MachineTemplateSpec
@@ -90,7 +91,8 @@ def _of_machine_pool(machine: Machine) -> bool:
 
 
 def bootstrap_errors(bootstrap: Bootstrap, path: str) -> list[FieldError]:
-    if bootstrap.config_ref is not None or bootstrap.data_secret_name is not None:
+    """Return an error if there is neither a Secret nor a reference; an empty one counts as none."""
+    if bootstrap.data_secret_name is not None or is_defined(bootstrap.config_ref):
         return []
     where = f"{path}.bootstrap"
     return [
