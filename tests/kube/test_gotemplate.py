@@ -196,3 +196,27 @@ def test_a_number_of_many_digits_is_refused_before_it_is_searched(text: str, dig
 def test_a_text_may_have_many_digits() -> None:
     zeros = "0" * 64
     assert parse(f'{{{{ "{zeros}" }}}}{zeros}').render({}) == zeros * 2
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{{ toJson .nobody }}", "null"),
+        ("{{ list .nobody nil }}", "[<nil> <nil>]"),
+        ("{{ keys .nobody }}{{ get .nobody `a` }}{{ hasKey .nobody `a` }}", "[]false"),
+        ("{{ merge .nobody (dict `a` 1) }}", "map[a:1]"),
+        ("{{ slice (list) }}", "<no value>"),
+        ("{{ mulf -1 `a` }}", "0"),
+    ],
+)
+def test_a_missing_variable_is_nil_or_an_empty_map_for_functions(template: str, text: str) -> None:
+    assert parse(template, sprig=True).render(DATA, work=Work(FULL)) == text
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["{{ keys .null }}", "{{ merge `a` }}", "{{ set .nobody `a` 1 }}", "{{ deepCopy .nobody }}"],
+)
+def test_other_values_are_no_maps(template: str) -> None:
+    with pytest.raises(CannotRender):
+        parse(template, sprig=True).render({"null": None}, work=Work(FULL))

@@ -100,7 +100,7 @@ def _words(detail: str) -> str:
     return next((item for item in _QUOTED if item in detail), detail)
 
 
-_FILES: Final[Mapping[str, Check]] = {
+FILES: Final[Mapping[str, Check]] = {
     "default_variables": _default,
     "validate_class_variables": _validate_definitions,
     "validate_variable": _validate_one,
@@ -110,4 +110,4 @@ _FILES: Final[Mapping[str, Check]] = {
 
 def play(folder: Path) -> Iterator[Result]:
     """Every recorded case."""
-    return replayed(_FILES, folder)
+    return replayed(FILES, folder)

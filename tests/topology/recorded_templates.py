@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -16,17 +17,18 @@ from kapy.kube.template_work import FULL, Work
 from kapy.topology.patches.errors import MissingValue, NoValue
 from kapy.topology.patches.templates import render_value, template_data
 from kapy.topology.patches.variable_path import value_of
-from tests.oracle.topic import Record, Result, compared, replayed, result_of
+from tests.oracle.topic import Check, Record, Result, compared, replayed, result_of
+
+
+def checks(variables: Document) -> Mapping[str, Check]:
+    """Return the checks of both files; variables: those that all templates are rendered with."""
+    return {"render": partial(_render, variables), "variable_path": partial(_value, variables)}
 
 
 def play(folder: Path) -> Iterator[Result]:
     """Every recorded case."""
     variables = json.loads((folder / "variables.json").read_text())
-    files = {
-        "render": partial(_render, variables),
-        "variable_path": partial(_value, variables),
-    }
-    yield from replayed(files, folder)
+    yield from replayed(checks(variables), folder)
     names = json.loads((folder / "functions.json").read_text())
     yield result_of("functions", _functions, {"names": names})
 
@@ -86,4 +88,4 @@ def _float(value: float) -> str:
     if value and not 1e-6 <= math.fabs(value) < 1e21:
         mantissa, _, exponent = f"{value!r}".partition("e")
         return f"{mantissa}e{int(exponent):+d}"
-    return f"{value:.0f}" if value.is_integer() else format(value, "f").rstrip("0")
+    return f"{value:.0f}" if value.is_integer() else format(Decimal(repr(value)), "f")

@@ -7,6 +7,7 @@ from typing import Final
 
 from kapy.kube.digits import parse_integer
 from kapy.kube.errors import KapyError
+from kapy.kube.go_quoted import go_quoted
 
 WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
@@ -28,8 +29,8 @@ def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
         )
     if not WHOLE_NUMBER.fullmatch(number):
         raise InvalidIntOrPercent(
-            f'invalid value for IntOrString: invalid value "{value}": '
-            f'strconv.Atoi: parsing "{number}": invalid syntax'
+            f"invalid value for IntOrString: invalid value {go_quoted(value)}: "
+            f"strconv.Atoi: parsing {go_quoted(number)}: invalid syntax"
         )
     hundredths = parse_integer(number) * total
     return -(-hundredths // 100) if round_up else hundredths // 100

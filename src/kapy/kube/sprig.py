@@ -22,6 +22,22 @@ _WHOLE: Final = (
     *("int", "int64", "add", "add1", "sub", "div", "mod", "mul"),
     *("max", "biggest", "min"),
 )
+_ANY: Final = frozenset(
+    (
+        *("append", "mustAppend", "mustPrepend", "mustPush", "prepend", "push"),
+        *("deepCopy", "dict", "has", "list", "mustDeepCopy", "mustHas", "mustToJson"),
+        *("mustToPrettyJson", "mustToRawJson", "set", "sortAlpha", "toJson", "toPrettyJson"),
+        *("toRawJson", "toString", "toStrings", "tuple"),
+    )
+)
+"""Functions with arguments of any type: a missing variable is nil for them."""
+_MERGING: Final = ("merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite")
+_MAPS: Final[Mapping[str, slice]] = {
+    **dict.fromkeys(("get", "hasKey", "omit", "pick", "set", "unset", "urlJoin"), slice(1)),
+    **dict.fromkeys(("keys", "values", *_MERGING), slice(None)),
+    "pluck": slice(1, None),
+}
+"""The arguments of functions that must be maps: a missing variable is an empty one."""
 _MUTATING: Final = pattern(r"\b(?:set|unset|merge|mergeOverwrite|mustMerge|mustMergeOverwrite)\b")
 _NAME: Final = pattern(r"\w+")
 _PRODUCING: Final = ("repeat", "until", "untilStep", "seq")
@@ -58,10 +74,13 @@ def functions() -> Mapping[str, Function]:
         **sprig_regexps.FUNCTIONS,
         "toDate": _to_date,
         "mustToDate": _must_to_date,
+        **{name: _without_negative_zero(originals[name]) for name in ("mulf", "divf")},
+        **{name: _with_nothing_to_copy(originals[name]) for name in ("deepCopy", "mustDeepCopy")},
+        **{name: _of_no_items(originals[name]) for name in ("slice", "mustSlice")},
         "mustDateModify": _moment_of(originals["mustDateModify"]),
         "must_date_modify": _moment_of(originals["must_date_modify"]),
     }
-    return {name: limit_work(name, _with_nil(function)) for name, function in ours.items()}
+    return {name: limit_work(name, _with_nil(name, function)) for name, function in ours.items()}
 
 
 def _of_whole_numbers(function: Function) -> Function:
@@ -83,12 +102,61 @@ def _whole(text: str) -> str:
     return f"{match[1]}0" if match[1] in ("", "+", "-") else match[1]
 
 
-def _with_nil(function: Function) -> Function:
-    from gotpl.runtime.values import UNTYPED_NIL
+def _with_nil(name: str, function: Function) -> Function:
+    """Wrap a function so that it gets nil and missing variables as Go's templates pass them."""
+    from gotpl.runtime.values import INVALID, UNTYPED_NIL
+
+    absent = (UNTYPED_NIL, INVALID) if name in _ANY or name in _MAPS else (UNTYPED_NIL,)
+    maps = _MAPS.get(name)
 
     @wraps(function)
     def call(*arguments: Any) -> Any:
-        return function(*(None if argument is UNTYPED_NIL else argument for argument in arguments))
+        given = list(arguments)
+        if maps is not None:
+            given[maps] = [_map_of(item, absent, setting=name == "set") for item in given[maps]]
+        return function(*(None if any(item is nil for nil in absent) else item for item in given))
+
+    return call
+
+
+def _map_of(value: Any, absent: tuple[Any, ...], *, setting: bool) -> Any:
+    """Return a map; an empty one for an absent variable, but not for one whose value is null.
+
+    setting: whether the function adds a member to the map.
+    """
+    if any(value is nil for nil in absent):
+        if setting:
+            raise TypeError("assignment to entry in nil map")
+        return {}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"wrong type for value; expected a map; got {type(value).__name__}")
+    return value
+
+
+def _with_nothing_to_copy(function: Function) -> Function:
+    @wraps(function)
+    def call(value: Any) -> Any:
+        if value is None:
+            raise TypeError("nil cannot be copied")
+        return function(value)
+
+    return call
+
+
+def _of_no_items(function: Function) -> Function:
+    """Wrap a function so that it returns nil for an empty list, like sprig."""
+
+    @wraps(function)
+    def call(items: Any, *bounds: Any) -> Any:
+        return None if isinstance(items, list) and not items else function(items, *bounds)
+
+    return call
+
+
+def _without_negative_zero(function: Function) -> Function:
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        return function(*arguments) + 0.0
 
     return call
 

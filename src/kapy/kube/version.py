@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from kapy.kube.digits import has_only_digits, parse_integer
 from kapy.kube.errors import KapyError
+from kapy.kube.go_quoted import go_quoted
 from kapy.kube.text_cache import text_cache
 
 DIFFERENT: Final = 2
@@ -68,7 +69,7 @@ def parse_tolerant(text: str) -> Version:
     InvalidVersion.
     """
     parts = text.strip().removeprefix("v").split(".", 2)
-    parts = [_without_zeros(part) if len(part) > 1 else part for part in parts]
+    parts = [_without_zeros(part) if len(part.encode()) > 1 else part for part in parts]
     if len(parts) < 3:
         if "+" in parts[-1] or "-" in parts[-1]:
             raise InvalidVersion("Short version cannot contain PreRelease/Build meta data")
@@ -155,7 +156,7 @@ def _without_zeros(part: str) -> str:
 
 def _number(name: str, text: str) -> int:
     if not _is_number(text):
-        raise InvalidVersion(f'Invalid character(s) found in {name} number "{text}"')
+        raise InvalidVersion(f"Invalid character(s) found in {name} number {go_quoted(text)}")
     if len(text) > 1 and text[0] == "0":
         raise InvalidVersion(f'{name.capitalize()} number must not contain leading zeroes "{text}"')
     return _parse_number(text)
@@ -180,7 +181,7 @@ def _prerelease(text: str) -> Identifier:
             )
         return _parse_number(text)
     if not _LETTERS.match(text):
-        raise InvalidVersion(f'Invalid character(s) found in prerelease "{text}"')
+        raise InvalidVersion(f"Invalid character(s) found in prerelease {go_quoted(text)}")
     return text
 
 
@@ -188,5 +189,5 @@ def _build_tag(text: str) -> str:
     if not text:
         raise InvalidVersion("Build meta data is empty")
     if not _LETTERS.match(text):
-        raise InvalidVersion(f'Invalid character(s) found in build meta data "{text}"')
+        raise InvalidVersion(f"Invalid character(s) found in build meta data {go_quoted(text)}")
     return text

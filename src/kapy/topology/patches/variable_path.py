@@ -23,11 +23,12 @@ def value_of(variables: Mapping[str, Any], path: str) -> Any:
     its syntax is wrong, or it treats a scalar as a list or map.
     """
     segments = _segments(path)
-    first = segments[0]
+    first = _valid(segments[0])
     if first.name not in variables:
         raise MissingValue(f'variable "{first.name}" does not exist')
     result = _item(variables[first.name], first, path)
-    for segment in segments[1:]:
+    for item in segments[1:]:
+        segment = _valid(item)
         result = _item(_part(result, segment.name, path), segment, path)
     return result
 
@@ -51,9 +52,24 @@ def _item(value: Any, segment: _Segment, path: str) -> Any:
     return value[segment.item]
 
 
+def _valid(segment: _Segment | NoValue) -> _Segment:
+    if isinstance(segment, NoValue):
+        raise NoValue(str(segment))
+    return segment
+
+
 @text_cache(1024)
-def _segments(path: str) -> tuple[_Segment, ...]:
-    return tuple(_segment(part, path) for part in path.split("."))
+def _segments(path: str) -> tuple[_Segment | NoValue, ...]:
+    """Return the segments of a path. The error of an invalid one stands in its place: whatever is
+    missing before it is reported first.
+    """
+    result: list[_Segment | NoValue] = []
+    for part in path.split("."):
+        try:
+            result.append(_segment(part, path))
+        except NoValue as error:
+            result.append(error)
+    return tuple(result)
 
 
 def _segment(text: str, path: str) -> _Segment:
