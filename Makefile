@@ -15,7 +15,7 @@ WORKERS ?= 2
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test test-quick test-real test-hosts test-migration real-parts test-recorded samples soak exhaustive rules mutations differential check format bench reference image docs dist release clean
+.PHONY: help quickstart test test-quick test-real test-hosts test-migration real-parts test-recorded samples soak exhaustive rules mutations differential functions check format bench reference image docs dist release clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
@@ -31,6 +31,7 @@ help:
 	@echo "make rules        break every rule of the provider contracts once; fails where no test notices"
 	@echo "make mutations    put bugs into the source one at a time; print those that no test finds (ARGS='machineset', ARGS=--found: those of models and simulation)"
 	@echo "make differential  compare with kube-apiserver in KUBEBUILDER_ASSETS (ARGS='--area apply --count 2000 --seed 7 --jobs 2')"
+	@echo "make functions    compare functions with Cluster API's own, built with Go (ARGS='--count 5000 --seed 7 variables')"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
 	@echo "make bench        run the benchmarks (ARGS='one-cluster api-server' for some of them)"
@@ -127,6 +128,9 @@ mutations: $(TEST)/.made
 
 differential: $(TEST)/.made
 	@$(TEST)/bin/python -m tests.differential $(ARGS)
+
+functions: $(TEST)/.made
+	@$(TEST)/bin/python -m tests.functions $(ARGS)
 
 check: $(CHECK)/.made
 	$(CHECK)/bin/ruff check .
