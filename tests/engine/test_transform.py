@@ -55,3 +55,26 @@ def test_fields_of_updates_are_left_out_and_equal_parts_are_kept_once() -> None:
     assert first["f:metadata"]["f:labels"] is second["f:metadata"]["f:labels"]
     assert first["f:data"] is second["f:data"]
     assert first["f:metadata"] != second["f:metadata"]
+
+
+def test_unchanged_parts_are_those_of_the_former_state() -> None:
+    trim = transform_of(CONFIG_MAPS, metadata=False)
+    old = trim(an_object("a") | {"list": [{"x": [1]}, {"x": [2]}], "kept": {"y": {"z": "w"}}})
+    new = an_object("a") | {"list": [{"x": [1]}, {"x": [3]}, {"x": [4]}], "kept": {"y": {"z": "w"}}}
+    kept = trim(new, old)
+    assert kept == trim(new)
+    assert kept["kept"] is old["kept"]
+    assert kept["data"] is old["data"]
+    assert kept["list"][0] is old["list"][0]
+    assert kept["metadata"]["managedFields"][1] is old["metadata"]["managedFields"][1]
+    assert trim({**new, "list": []}, old)["list"] == []
+
+
+def test_true_is_another_value_than_one() -> None:
+    trim = transform_of(CONFIG_MAPS, metadata=False)
+    old = trim({"metadata": {"name": "a"}, "values": {"a": [1, {"b": 1.0}], "c": 1}})
+    new: Document = {"metadata": {"name": "a"}, "values": {"a": [True, {"b": 1}], "c": True}}
+    values = trim(new, old)["values"]
+    assert values["a"][0] is True
+    assert values["c"] is True
+    assert type(values["a"][1]["b"]) is int

@@ -244,7 +244,8 @@ class Cache:
                 namespace=self._namespace if resource.namespaced else "",
                 metadata=metadata and self._trims,
             )
-            reflector.transform, reflector.is_known = trim, store.knows
+            if trim is not None:
+                reflector.transform, reflector.is_known = store.reduce, store.knows
             reflector.recovered = self._retry_all
             self._reflectors.append(reflector)
             if resource == CRDS:

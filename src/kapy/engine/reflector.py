@@ -28,7 +28,6 @@ from kapy.client.client import Client, over_network
 from kapy.client.stream import Event
 from kapy.engine.collection_limits import CollectionLimit
 from kapy.engine.store import version_of
-from kapy.engine.transform import TransformFunc
 from kapy.kube import Document, Key
 from kapy.kube.digits import has_only_digits, parse_integer
 from kapy.kube.errors import (
@@ -133,7 +132,7 @@ class Reflector:
         metadata: bool = False,
     ) -> None:
         self._client = client
-        self.transform: TransformFunc | None = None
+        self.transform: Callable[[Document], Document] | None = None
         self.is_known: Callable[[Document], bool] | None = None
         self.limit: CollectionLimit | None = None
         self.recovered: Callable[[Exception], None] | None = None

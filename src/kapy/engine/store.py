@@ -160,9 +160,14 @@ class Store:
         elif self.knows(document):
             return
         elif self.selector is None or self.selector.selects(document):
-            self._put(document if self.trim is None else self.trim(document))
+            self._put(document if self.trim is None else self.reduce(document))
         else:
             self._end(document, version_of(document))
+
+    def reduce(self, document: Document) -> Document:
+        """Return what is kept of an object, which shares its parts with the former state."""
+        assert self.trim is not None
+        return self.trim(document, self.objects.get(Key.of(document)))
 
     def knows(self, document: Document) -> bool:
         """Return whether this state of an object, or a newer one, is here."""

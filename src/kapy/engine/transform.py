@@ -13,16 +13,27 @@ removed and must not be read from an informer:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import lru_cache, partial
+from itertools import zip_longest
 from sys import intern
-from typing import Any, TypeAlias
+from typing import Any, Protocol
+
+from msgspec.json import Encoder
 
 from kapy.kube import Document
 from kapy.kube.names import CRDS, Resource
 
-TransformFunc: TypeAlias = Callable[[Document], Document]
-"""A document without what is not kept; it shares the rest."""
+_encode = Encoder().encode
+
+
+class TransformFunc(Protocol):
+    """Returns a document without the parts that are not kept. It shares the rest with the document,
+    and with the former state of the object (`previous`), if there is one.
+    """
+
+    def __call__(self, document: Document, previous: Document | None = None) -> Document: ...
+
 
 _SHORT = 128
 _CONTRACT = "cluster.x-k8s.io/"
@@ -39,16 +50,19 @@ def transform_of(resource: Resource, *, metadata: bool, managers: bool = True) -
     return strip_crd if resource == CRDS else strip_managed_fields
 
 
-def strip_managed_fields(document: Document, *, managers: bool = True) -> Document:
+def strip_managed_fields(
+    document: Document, previous: Document | None = None, *, managers: bool = True
+) -> Document:
     """Remove fields owned by updates from managedFields, and intern short texts."""
     metadata = document["metadata"]
     fields = metadata.get("managedFields")
     if fields is not None:
         metadata = {name: value for name, value in metadata.items() if name != "managedFields"}
         document = {**document, "metadata": metadata}
-    shared: Document = _intern_texts(document)
+    shared: Document = _shared(document, previous)
+    known = () if previous is None else previous["metadata"].get("managedFields") or ()
     entries = [
-        _entry(field) if _is_apply(field) else _stub(field)
+        (_equal_entry(field, known) or _entry(field)) if _is_apply(field) else _stub(field)
         for field in fields or ()
         if managers or _is_apply(field)
     ]
@@ -79,6 +93,11 @@ def _entry(entry: Document) -> Document:
     return kept if fields is None else {**kept, "fieldsV1": _form(fields)}
 
 
+def _equal_entry(entry: Document, known: Sequence[Document]) -> Document | None:
+    """Return the equal entry of the former state, None for none. Entries have texts only."""
+    return next((item for item in known if item == entry), None)
+
+
 _FORMS: dict[tuple[Any, ...], Document] = {}
 _MOST_FORMS = 20_000
 
@@ -94,6 +113,20 @@ def _form(fields: Document) -> Document:
     return known
 
 
+def _shared(node: Any, old: Any) -> Any:
+    """Return a value that shares its unchanged parts with a former value, and its short texts with
+    everything.
+    """
+    kind = type(node)
+    if kind is not type(old) or (kind is not dict and kind is not list):
+        return _intern_texts(node)
+    if node == old and _encode(node) == _encode(old):  # Python finds that true equals 1
+        return old
+    if kind is dict:
+        return {name: _shared(value, old.get(name)) for name, value in node.items()}
+    return [_shared(item, former) for item, former in zip_longest(node, old[: len(node)])]
+
+
 def _intern_texts(node: Any) -> Any:
     """Intern texts that many objects share (names, reasons, timestamps)."""
     kind = type(node)
@@ -106,16 +139,19 @@ def _intern_texts(node: Any) -> Any:
     return node
 
 
-def only_metadata(resource: Resource, document: Document) -> Document:
+def only_metadata(
+    resource: Resource, document: Document, previous: Document | None = None
+) -> Document:
     """Keep the object's identity and metadata (a PartialObjectMetadata has neither kind nor
     version).
     """
     named = {"apiVersion": resource.api_version, "kind": resource.kind}
-    return {**named, "metadata": strip_managed_fields(document)["metadata"]}
+    return {**named, "metadata": strip_managed_fields(document, previous)["metadata"]}
 
 
-def strip_crd(document: Document) -> Document:
+def strip_crd(document: Document, previous: Document | None = None) -> Document:
     """Keep of a CRD its versions and the schemas that declare a contract."""
+    del previous  # it lacks most of what is compared
     kept = strip_managed_fields(document)
     labels = kept["metadata"].get("labels") or {}
     keeps = any(name.startswith(_CONTRACT) for name in labels)
