@@ -105,6 +105,10 @@ FINDERS: Final[Mapping[str, str]] = {
     "a pool makes a machine under another name after a lost reply": (
         "pool@lost-reply@infrastructure:w12,stale@infrastructure:e40"
     ),
+    "ages are measured by the manager's own clock": "grow-and-heal@clock-ahead@core:w1",
+    "ages of Nodes are measured by the management cluster's clock": (
+        "grow-and-heal@workload-behind@core:k1"
+    ),
     "a MachinePool goes before its infrastructure": "delete-pool",
 }
 """The finder of each mutation, by its name."""

@@ -139,4 +139,21 @@ WRITES: Final = (
     ),
 )
 
-SIMULATED: Final = (*WAITS, *RESTRAINT, *OWNERSHIP, *WRITES)
+CLOCKS: Final = (
+    Mutation(
+        "ages are measured by the manager's own clock",
+        "engine/runtime.py",
+        "        clock = server_clock.now\n",
+        "",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "ages of Nodes are measured by the management cluster's clock",
+        "core/machinehealthcheck/reconcile.py",
+        "    node_now = scope.tools.remote.now(scope.cluster.key)\n",
+        "    node_now = scope.now\n",
+        UNDISTURBED,
+    ),
+)
+
+SIMULATED: Final = (*WAITS, *RESTRAINT, *OWNERSHIP, *WRITES, *CLOCKS)

@@ -15,6 +15,7 @@ from kapy._aio.services import Service, run_together
 from kapy._aio.tracing import is_on
 from kapy.client.client import Client, over_network
 from kapy.client.intercept import RequestCounter
+from kapy.client.server_clock import ServerClock
 from kapy.client.server_version import ANY, MinimumVersion
 from kapy.client.tracing import with_tracing
 from kapy.engine.availability import ServerAvailabilityGate
@@ -49,7 +50,8 @@ class Runtime:
     """One program's client, cache, events, clock and controllers.
 
     The client writes through the cache, so that a controller reads its own writes at once. options:
-    which objects controllers reconcile, and how. metrics: the exported metrics. writes: verbs by
+    which objects controllers reconcile, and how. clock: tells the time by the API server's clock,
+    as ages begin at times that the server wrote. metrics: the exported metrics. writes: verbs by
     resources that controllers write besides the objects that they reconcile, for RBAC rules.
     working: set while controllers run. private_keys: the pool of new private keys. random: the
     source of all jitter; a seeded one makes a run repeatable. leader_gate: decides which of several
@@ -89,9 +91,11 @@ class Runtime:
         needed: MinimumVersion = ANY,
     ) -> Runtime:
         """Return a runtime for one API server. needed: the oldest allowed version of a server over
-        the network.
+        the network. clock: this machine's own; that of the runtime is corrected by the server's.
         """
         random = random or Random()
+        transport = server_clock = ServerClock(transport, clock)
+        clock = server_clock.now
         reach = None
         if over_network(transport):
             transport = reach = ServerAvailabilityGate(transport, random, needed)

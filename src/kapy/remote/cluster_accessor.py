@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from kapy.client.client import Client, Listed
 from kapy.client.intercept import Interceptor, probe_of
+from kapy.client.server_clock import ServerClock
 from kapy.client.stream import Event
 from kapy.engine.cache import Informer
 from kapy.engine.collection_limits import CollectionLimit
@@ -116,6 +117,7 @@ class WatchedCollection:
 class ClusterAccessor:
     """The state of the connection to one cluster.
 
+    clock: the time by the cluster's API server, as its last connection knows it.
     value: its kubeconfig as the Secret holds it. client: None while there is no connection, for
     `reason`. throttle: limits the client's requests. failures: since the last success. suspected: a
     request failed, and the next probe has to confirm it. probes_passed, probes_failed: totals over
@@ -125,6 +127,7 @@ class ClusterAccessor:
     __slots__ = (
         "backoff",
         "client",
+        "clock",
         "cluster",
         "failures",
         "informers",
@@ -143,6 +146,7 @@ class ClusterAccessor:
         self.cluster = cluster
         self.value = ""
         self.client: Client | None = None
+        self.clock: ServerClock | None = None
         self.transport: FailureDetector | None = None
         self.throttle: RequestThrottle | None = None
         self.informers: dict[Selection, WatchedCollection] = {}

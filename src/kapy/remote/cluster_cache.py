@@ -24,6 +24,7 @@ from kapy.client.client import Client, Listed
 from kapy.client.intercept import Interceptor
 from kapy.client.kubeconfig import Kubeconfig as Kubeconfig
 from kapy.client.kubeconfig import KubeconfigError, parse
+from kapy.client.server_clock import ServerClock
 from kapy.client.tracing import with_tracing
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
@@ -133,6 +134,17 @@ class ClusterCache:
         if accessor is None or accessor.client is None:
             raise NotConnected(f"no connection to cluster {cluster}: {self._reason(accessor)}")
         return accessor.client
+
+    def now(self, cluster: Key) -> datetime:
+        """Return the present moment by the clock of the workload cluster's API server.
+
+        Nodes, Pods and bootstrap tokens have their times from there. It is the runtime's clock
+        until the cluster has answered.
+        """
+        accessor = self._accessors.get(cluster)
+        if accessor is None or accessor.clock is None:
+            return self._runtime.clock()
+        return accessor.clock.now()
 
     def connect_foreign(self, cluster: Key) -> None:
         """Connect to a cluster that another shard owns, until the assignment of clusters changes.
@@ -303,8 +315,10 @@ class ClusterCache:
             return DONE  # a change of the Secret enqueues the cluster
         transport: FailureDetector | None = None
         try:
-            transport = FailureDetector(self._dial(kubeconfig), lambda: self._suspect(accessor))
+            clock = ServerClock(self._dial(kubeconfig), self._runtime.clock)
+            transport = FailureDetector(clock, lambda: self._suspect(accessor))
             await _contact(transport)
+            accessor.clock = clock
             self._store_connection(accessor, transport)
         except KapyError as error:
             accessor.record_failure(str(error))

@@ -99,7 +99,7 @@ def judged(
     checks: HealthChecks = CHECKS,
 ) -> Verdict:
     target = Target({}, value, its_node)
-    return verdict(target, checks, ClusterFacts.of(of or cluster()), NOW)
+    return verdict(target, checks, ClusterFacts.of(of or cluster()), NOW, NOW)
 
 
 def wait(seconds: float) -> Undecided:
@@ -243,3 +243,20 @@ def test_a_person_may_mark_a_machine_whatever_its_state() -> None:
     assert isinstance(given, Unhealthy)
     assert given.reason == "HasRemediateAnnotation"
     assert given.legacy_reason == "HasRemediateMachineAnnotation"
+
+
+def test_nodes_are_dated_by_the_workload_cluster() -> None:
+    target = Target({}, machine(), node(condition("Ready", "False", 10)))
+    facts, hour = ClusterFacts.of(cluster()), timedelta(hours=1)
+    assert isinstance(verdict(target, CHECKS, facts, NOW, NOW), Undecided)
+    assert isinstance(verdict(target, CHECKS, facts, NOW + hour, NOW), Undecided)
+    assert isinstance(verdict(target, CHECKS, facts, NOW, NOW + hour), Unhealthy)
+
+
+def test_a_time_that_is_still_to_come_does_not_put_off_the_next_check() -> None:
+    """A clock was set back: the next check comes when it would if the time were now."""
+    bad = node(condition("Ready", "False", 0))
+    now = judged(machine(), bad)
+    assert judged(machine(), node(condition("Ready", "False", -3600))) == now
+    waiting = judged(machine(age=0), None)
+    assert judged(machine(age=-3600), None) == waiting

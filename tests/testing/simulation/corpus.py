@@ -43,6 +43,13 @@ CORPUS: Final = (
     ),
     Entry("scale-workers", 0, "late@core:w12", "a write that comes after its decision is old"),
     Entry(
+        "heal-control-plane",
+        0,
+        "clock-ahead@core:w1",
+        "each new Machine was too old by the clock of the manager's machine",
+    ),
+    Entry("grow-and-heal", 0, "workload-behind@core:k1", "a Node failed at once by its clock"),
+    Entry(
         "pool",
         0,
         "lost-reply@infrastructure:w12,stale@infrastructure:e40",

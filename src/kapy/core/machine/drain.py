@@ -71,6 +71,7 @@ class DrainPlan:
 class DrainContext:
     """The inputs of a Pod's disposition besides the Pod.
 
+    now: the time by the clock of the workload cluster's API server, which dates Pods.
     daemon_sets: whether a DaemonSet exists (its Pods would be recreated, so evicting them is
     pointless). unreachable: the kubelet cannot end Pods; those deleted more than a second ago count
     as gone. rules: returns the disposition by MachineDrainRules.

@@ -133,5 +133,6 @@ def requeue_at_timeout(started: str, limit: int | None, now: datetime, because: 
     """Return a timer for the timeout of a step: there is no event at that moment."""
     if not limit or limit < 0:
         return DONE
-    left = moment(started) + timedelta(seconds=limit) - now
+    whole = timedelta(seconds=limit)
+    left = min(moment(started) + whole - now, whole)  # a wrong clock may be set meanwhile
     return requeue(after=max(left, timedelta(milliseconds=1)), because=because)

@@ -77,7 +77,8 @@ async def _report_refusals(scope: MachineScope, progress: DrainProgress) -> Resu
 def _until_gone(scope: MachineScope, leaving: Sequence[Document]) -> Result:
     """Return a timer: Pods on an unreachable Node count as gone without an event."""
     ends = [moment(end) for pod in leaving if (end := pod["metadata"].get("deletionTimestamp"))]
-    left = max(ends, default=scope.now) + GONE_AFTER - scope.now
+    now = scope.tools.remote.now(scope.cluster_key)
+    left = max(ends, default=now) + GONE_AFTER - now
     because = "the Node is unreachable, its Pods count as gone soon"
     return requeue(after=max(left, timedelta(seconds=1)), because=because)
 
@@ -94,7 +95,7 @@ async def planned_drain(
     rules = rules_for(scope.machine, scope.cluster, tools.drain_rules.list(scope.namespace))
     existing = await _existing_daemon_sets(scope, pods)
     context = DrainContext(
-        scope.now,
+        tools.remote.now(scope.cluster_key),
         existing.__contains__,
         unreachable=unreachable,
         rules=rules.disposition_of(await _namespaces(client, rules)),

@@ -234,8 +234,9 @@ def availability(scope: MachineScope) -> tuple[Condition, Result]:
     left = least - (scope.now - moment(condition.last_transition_time))
     if left <= timedelta(0):
         return true(of, Reason.AVAILABLE), DONE
-    # A timer, because no event marks the end of minReadySeconds.
-    again = requeue(after=left, because="not ready for spec.minReadySeconds yet")
+    # A timer, because no event marks the end of minReadySeconds; a clock that went back may be set
+    # meanwhile.
+    again = requeue(after=min(left, least), because="not ready for spec.minReadySeconds yet")
     return false(of, Reason.WAITING_FOR_MIN_READY_SECONDS), again
 
 

@@ -99,10 +99,16 @@ class _Finding(NamedTuple):
 
 
 def verdict(
-    target: Target, checks: HealthChecks, surroundings: ClusterFacts, now: datetime
+    target: Target,
+    checks: HealthChecks,
+    surroundings: ClusterFacts,
+    now: datetime,
+    node_now: datetime,
 ) -> Verdict:
     """Return the verdict about one Machine.
 
+    now, node_now: the time by the clock of the management cluster's API server, which dates
+    Machines, and by that of the workload cluster, which dates Nodes.
     A Machine whose cluster is not ready for it has no problem; control plane Machines are checked
     before the control plane is available, so that the first one can be replaced.
     """
@@ -115,7 +121,9 @@ def verdict(
         return Undecided()
     findings = [
         _machine_finding(machine, checks, now),
-        _node_finding(target, checks, surroundings, now),
+        _startup_finding(target.machine, checks, surroundings, now)
+        if target.node is None
+        else _node_finding(target, checks, node_now),
     ]
     if problems := [problem for finding in findings for problem in finding.problems]:
         return _unhealthy(
@@ -151,15 +159,11 @@ def _machine_finding(machine: Machine, checks: HealthChecks, now: datetime) -> _
     return _unhealthy_for(wanted, observe, "Machine", reason, now)
 
 
-def _node_finding(
-    target: Target, checks: HealthChecks, surroundings: ClusterFacts, now: datetime
-) -> _Finding:
+def _node_finding(target: Target, checks: HealthChecks, now: datetime) -> _Finding:
     match target.node:
         case Absent():
             name = getattr(target.machine.status.node_ref, "name", "")
             return _Finding(Reason.NODE_DELETED, (f"Node {name} has been deleted",))
-        case None:
-            return _startup_finding(target.machine, checks, surroundings, now)
         case Found(node):
             conditions = (node.get("status") or {}).get("conditions") or ()
 
@@ -174,6 +178,7 @@ def _node_finding(
 
             wanted, reason = checks.unhealthy_node_conditions, Reason.UNHEALTHY_NODE
             return _unhealthy_for(wanted, observe, "Node", reason, now)
+    return _NOTHING
 
 
 def _startup_finding(
@@ -188,7 +193,7 @@ def _startup_finding(
     ready = get(machine.status.conditions, ConditionType.INFRASTRUCTURE_READY)
     if ready is not None and ready.status == TRUE:
         began.append(_moment(ready.last_transition_time))
-    lasts = now - max(began)
+    lasts = _time_since(max(began), now)
     if lasts > allowed:
         problem = f"Node failed to report startup in {text(allowed)}"
         return _Finding(Reason.NODE_STARTUP_TIMEOUT, (problem,))
@@ -215,7 +220,7 @@ def _unhealthy_for(
         if seen is None or seen.status != condition.status:
             continue
         allowed = timedelta(seconds=condition.timeout_seconds)
-        lasts = now - _moment(seen.since)
+        lasts = _time_since(_moment(seen.since), now)
         if lasts > allowed:
             problems.append(
                 f"Condition {condition.type} on {on} is reporting status {condition.status} "
@@ -229,6 +234,13 @@ def _unhealthy_for(
 
 
 _NOTHING: Final = _Finding()
+
+
+def _time_since(since: datetime, now: datetime) -> timedelta:
+    """Return how long ago a moment was; one that is still to come is told by a wrong clock, and
+    must not put off the next check.
+    """
+    return max(now - since, timedelta())
 
 
 def _moment(text: str | None) -> datetime:

@@ -45,8 +45,9 @@ async def check_machines(scope: HealthScope) -> Result:
     check, objects = scope.check, scope.tools.fleet
     facts = ClusterFacts.of(scope.cluster)
     machines = objects.machines_of(scope.cluster.key)
+    node_now = scope.tools.remote.now(scope.cluster.key)
     scope.findings = [
-        (target, verdict(target, check.spec.checks, facts, scope.now))
+        (target, verdict(target, check.spec.checks, facts, scope.now, node_now))
         for target in targets(check, machines, objects.machine_of, nodes)
     ]
     count(scope)

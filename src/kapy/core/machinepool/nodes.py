@@ -120,7 +120,7 @@ def _ready_since(node: Document, now: datetime) -> datetime | None:
 
 def _count(scope: MachinePoolScope, nodes: Sequence[Document]) -> Result:
     """Set the v1beta1 counters, which count Nodes whether or not there are Machines."""
-    pool, now = scope.pool, scope.now
+    pool, now = scope.pool, scope.tools.remote.now(scope.cluster.key)
     least = timedelta(seconds=pool.spec.template.spec.min_ready_seconds or 0)
     count, legacy = readiness(nodes, least, now), scope.legacy
     legacy.ready_replicas, legacy.available_replicas = count.ready, count.available
@@ -129,7 +129,7 @@ def _count(scope: MachinePoolScope, nodes: Sequence[Document]) -> Result:
         return DONE
     # A timer, because no event marks the end of minReadySeconds.
     because = "a Node is not ready for spec.template.spec.minReadySeconds yet"
-    return requeue(after=count.due - now, because=because)
+    return requeue(after=min(count.due - now, least), because=because)
 
 
 def node_patch(node: Document, pool: MachinePool) -> Document:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from email.utils import format_datetime
 from random import Random
 from typing import Any, Final, Protocol
 
+from kapy._aio.clock import Clock
 from kapy.client.intercept import Interceptor
 from kapy.kube import Document
 from kapy.kube.errors import (
@@ -30,6 +34,7 @@ STOPPED: Final = 60.0
 UNAVAILABLE: Final = 30.0
 STALE: Final = 20.0
 WORKLOAD_DOWN: Final = 120.0
+CLOCK_JUMP: Final = timedelta(hours=1)
 STORM: Final = 10
 LATENCY: Final = 0.004
 EVENT_LATENCY: Final = 0.02
@@ -83,6 +88,7 @@ class ManagerState:
         self.stopped_until = -1.0
         self.workload_down_until = -1.0
         self.hooks_down_until = -1.0
+        self.clock_error = timedelta()
 
 
 class Process(Protocol):
@@ -102,13 +108,16 @@ class Process(Protocol):
 
 
 class Network:
-    """The state that all networks of one run share."""
+    """The state that all networks of one run share. clock: that of the API server.
+    workload_clock_error: what the clocks of workload clusters are ahead of it."""
 
-    def __init__(self, seed: int, trace: Trace, decide: Decide) -> None:
+    def __init__(self, seed: int, trace: Trace, decide: Decide, clock: Clock) -> None:
         self.trace = trace
+        self.clock = clock
         self.decide = decide
         self.points = Points()
         self.server = ServerState()
+        self.workload_clock_error = timedelta()
         self.is_counting = False
         self.is_disturbed = False
         self.delayed: list[Callable[[], Awaitable[None]]] = []
@@ -116,6 +125,10 @@ class Network:
         self.requests: dict[str, int] = {}
         self._seed = seed
         self._randoms: dict[str, Random] = {}
+
+    def workload_clock(self) -> datetime:
+        """Return the time by the clocks of workload clusters."""
+        return self.clock() + self.workload_clock_error
 
     def latency(self, name: str, most: float) -> float:
         """Return the next latency of a stream of requests or events."""
@@ -173,6 +186,7 @@ class ManagerNetwork(Interceptor):
         if fault is None and refusal is not None:
             return _failure(refusal)
         reply = await (self._send(request) if fault is None else self._disturb(request, fault))
+        reply = _dated(reply, self._shared.clock())
         await self._travel()
         return reply
 
@@ -224,6 +238,10 @@ class ManagerNetwork(Interceptor):
                 self._shared.server.full_until = _now() + LATE
             case "second-leader":
                 self._process.start_second()
+            case "clock-ahead":
+                self._process.state.clock_error += CLOCK_JUMP
+            case "clock-behind":
+                self._process.state.clock_error -= CLOCK_JUMP
 
     async def _crash_before(self, _: Request) -> Reply:
         self._process.crash()
@@ -353,11 +371,17 @@ class WorkloadNetwork(Interceptor):
         fault = None
         if "watch" not in request.query:
             fault = shared.fault(process, "k", request)
-        if fault is not None and fault.kind == "workload-down":
-            process.state.workload_down_until = _now() + WORKLOAD_DOWN
+        kind = "" if fault is None else fault.kind
+        match kind:
+            case "workload-down":
+                process.state.workload_down_until = _now() + WORKLOAD_DOWN
+            case "workload-ahead":
+                shared.workload_clock_error += CLOCK_JUMP
+            case "workload-behind":
+                shared.workload_clock_error -= CLOCK_JUMP
         if _now() < process.state.workload_down_until:
             raise Unreachable("the workload cluster does not answer")
-        if fault is not None and fault.kind == "lost-request":
+        if kind == "lost-request":
             raise Unreachable("the request was lost")
         reply = await self.transport(request)
         if request.method not in READS:
@@ -367,9 +391,14 @@ class WorkloadNetwork(Interceptor):
                 request=text_of(request),
                 status=reply.status,
             )
-        if fault is not None and fault.kind == "lost-reply":
+        if kind == "lost-reply":
             raise Unreachable("the reply was lost")
-        return reply
+        return _dated(reply, shared.workload_clock())
+
+
+def _dated(reply: Reply, now: datetime) -> Reply:
+    """Return a reply with a date, as every HTTP server sends it."""
+    return replace(reply, headers={**reply.headers, "date": format_datetime(now, usegmt=True)})
 
 
 def _failure(error: ApiError) -> Reply:

@@ -122,7 +122,7 @@ class ManagerProcess:
         name = MANAGERS.get(self.manager)
         runtime = self.runtime = Runtime.on(
             ManagerNetwork(shared.transport(), self, shared.network),
-            clock=shared.clock,
+            clock=self._now,
             field_manager=self.manager if name is None else PROGRAMS[name].name,
             random=Random(f"{shared.seed}/{self.manager}/{self.number}"),
             options=options,
@@ -133,6 +133,10 @@ class ManagerProcess:
         for controller in runtime.controllers:
             controller.wrap_reconcile(self._counting(controller))
         await run_together(controllers=runtime.run, **services)
+
+    def _now(self) -> datetime:
+        """Return the time by the clock of this process's machine."""
+        return self._shared.clock() + self.state.clock_error
 
     def _add_provider(self, runtime: Runtime) -> Mapping[str, Service]:
         assert self._shared.provider is not None

@@ -161,6 +161,8 @@ class User:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + PATIENCE
         while not holds(self.view):
+            if self.world.is_lost:
+                raise GoalMissed(f"{goal}: not reached, as too many rules are broken")
             if loop.time() > deadline:
                 raise GoalMissed(f"{goal}: not reached in {PATIENCE:.0f} s; {self._state()}")
             await asyncio.sleep(POLL)
@@ -194,12 +196,16 @@ class User:
 
     def _set_node(self, cluster: str, machine: str, status: str) -> None:
         self.world.trace.add("cloud", does=f"node ready {status}", machine=machine)
+        if status == "True":
+            self.world.broken_nodes.pop(machine, None)
+        else:
+            self.world.broken_nodes[machine] = self.world.now()
         workload = self.world.cloud.get(Key(NAMESPACE, cluster))
         assert workload is not None
         node = workload.objects.get(NODES, "", machine)
         if node is None:
             return
-        now = self.world.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = self.world.network.workload_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
         conditions = [
             {**one, "status": status, "lastTransitionTime": now} if one["type"] == "Ready" else one
             for one in node["status"]["conditions"]

@@ -70,7 +70,8 @@ class World:
     client: acts as the administrator, without faults. failures: managers that failed by themselves.
     provider: the infrastructure, None for the in-memory one; instance: of this run. resources: by
     kind; a provider's kinds have the names of those whose place they take. extension: of this run,
-    None without one.
+    None without one. broken_nodes: since when Nodes fail, by name. is_lost: too many rules are
+    broken to go on.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class World:
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self.trace = Trace(self.now)
-        self.network = Network(seed, self.trace, decide)
+        self.network = Network(seed, self.trace, decide, self.clock)
         self.cloud = Cloud(self.clock, seed)
         rules = AdmissionRules(self.gates)
         self.server = Server.open(
@@ -104,6 +105,8 @@ class World:
         self.client = Client(self.server.transport(ADMIN), field_manager="kubectl")
         rules.enable_reads(self.client)
         self.failures: list[str] = []
+        self.broken_nodes: dict[str, float] = {}
+        self.is_lost = False
         self.managers: dict[str, Manager] = {}
         self.reconciled: dict[str, int] = {}
         if provider is not None:

@@ -58,7 +58,7 @@ async def complete_join(scope: Scope, ca: KeyPair) -> None:
 
 async def _make_token(scope: Scope, discovery: BootstrapTokenDiscovery) -> None:
     client = scope.dependencies.remote.client(scope.cluster.key)
-    discovery.token = await scope.dependencies.tokens.create(client, scope.now)
+    discovery.token = await scope.dependencies.tokens.create(client, scope.workload_now)
 
 
 def _complete_file(config: FileDiscoveryKubeConfig, cluster: Cluster, ca: KeyPair) -> None:

@@ -136,8 +136,8 @@ async def _keep_token(scope: Scope) -> Result:
     client = scope.dependencies.remote.client(scope.cluster.key)
     try:
         if not owner.has_nodes:
-            await tokens.refresh(client, token, scope.now)
-        elif await tokens.is_past_half(client, token, scope.now):
+            await tokens.refresh(client, token, scope.workload_now)
+        elif await tokens.is_past_half(client, token, scope.workload_now):
             await _rotate(scope)
     except NotFound:
         if not owner.is_pool:

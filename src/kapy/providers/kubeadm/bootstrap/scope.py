@@ -64,6 +64,11 @@ class Scope:
     def now(self) -> datetime:
         return self.clock()
 
+    @property
+    def workload_now(self) -> datetime:
+        """The time by the clock of the workload cluster, which ends bootstrap tokens."""
+        return self.dependencies.remote.now(self.cluster.key)
+
     def set(self, condition: Condition) -> None:
         """Write a condition to the KubeadmConfig."""
         conditions.set_condition(self.config, condition, self.now)

@@ -54,6 +54,8 @@ RULES: Final[tuple[Rule, ...]] = (
     CLOUD,
 )
 
+MOST: Final = 30
+"""Violations after which a run is given up: a hot loop would break rules for minutes."""
 BUDGETS: Final = next(one for one in RESTRAINT_RULES if one.name == "budgets")
 
 
@@ -76,6 +78,7 @@ class Referee:
             self._known.add((rule.name, text))
             self._world.trace.add("violation", rule=rule.name, text=text)
             self.violations.append(Violation(rule.name, text, self._world.now()))
+            self._world.is_lost = len(self.violations) > MOST
 
     def finish(self) -> None:
         """Check the end."""

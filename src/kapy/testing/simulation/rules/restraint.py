@@ -17,6 +17,8 @@ from kapy.testing.simulation.user import condition_of
 PAUSE_GRACE: Final = 130.0
 """Seconds after which a pause is known to every process, whatever its faults are."""
 
+LATEST: Final = 900.0
+"""Seconds by which other faults may delay a health check."""
 _LOCK: Final = "-lock"
 
 
@@ -108,6 +110,40 @@ def _remediation(scene: Scene, write: Write) -> Iterator[str]:
             yield f"Machine {write.name} goes while {count} are unhealthy; {name} allows {limit}"
 
 
+def _patience(scene: Scene, write: Write) -> Iterator[str]:
+    """A Machine is given up when it has failed for as long as its health check allows."""
+    name, now = write.name, scene.world.now()
+    if write.kind != "Machine" or write.new is None:
+        return
+    created = scene.memory.setdefault(("created", write.new["metadata"]["uid"]), now)
+    condition = condition_of(write.new, "HealthCheckSucceeded")
+    if write.old is None or not _is_unhealthy(write.new) or _is_unhealthy(write.old):
+        return
+    assert isinstance(created, float)
+    assert condition is not None
+    begins = {
+        "NodeStartupTimeout": (created, "nodeStartupTimeoutSeconds"),
+        "UnhealthyNode": (scene.world.broken_nodes.get(name), "unhealthyNodeConditions"),
+    }
+    since, field = begins.get(condition["reason"], (None, ""))
+    least = min(_timeouts(scene, field), default=0)
+    if since is None or not least:
+        return
+    if (seconds := now - since + 1.0) < least:  # times have whole seconds
+        yield f"Machine {name} was given up after {seconds:.0f} s, and not after {least}"
+    if seconds > least + LATEST:
+        yield f"Machine {name} was given up after {seconds:.0f} s instead of {least}"
+
+
+def _timeouts(scene: Scene, field: str) -> Iterator[int]:
+    for check in scene.view.all("MachineHealthCheck"):
+        value = check["spec"]["checks"].get(field)
+        if isinstance(value, int):
+            yield value
+        else:
+            yield from (one["timeoutSeconds"] for one in value or ())
+
+
 def _is_unhealthy(machine: Document) -> bool:
     condition = condition_of(machine, "HealthCheckSucceeded")
     return condition is not None and condition["status"] == "False"
@@ -132,5 +168,6 @@ RESTRAINT_RULES: Final = (
     Rule("budgets", "No drain violates a PodDisruptionBudget.", _running_pods),
     Rule("pause", "Nothing is made, changed or deleted in a paused cluster.", _pause),
     Rule("remediation-limits", "A health check's limit holds.", _remediation),
+    Rule("patience", "A Machine is given up when its health check's time is over.", _patience),
     Rule("init-lock", "The init lock is held only while a machine initializes.", final=_locks),
 )

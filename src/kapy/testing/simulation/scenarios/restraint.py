@@ -13,6 +13,7 @@ from kapy.testing.simulation.scenarios.goals import (
 )
 from kapy.testing.simulation.scenarios.manifests import (
     CLUSTER,
+    HEALTH_CHECKS,
     OUTAGE_CHECK,
     budget,
     guarded_workload,
@@ -21,6 +22,7 @@ from kapy.testing.simulation.scenarios.manifests import (
 from kapy.testing.simulation.scenarios.scenario import Scenario
 from kapy.testing.simulation.user import User, View
 
+CONTROL_PLANE: Final = "meadow-cp"
 WORKERS: Final = "meadow-md"
 
 
@@ -45,6 +47,20 @@ async def _guarded_1_2(user: User) -> None:
 async def _checked_1_3(user: User) -> None:
     await user.apply(OUTAGE_CHECK)
     await _plain(user, 3)
+
+
+async def _healing_1_2(user: User) -> None:
+    await user.apply(HEALTH_CHECKS)
+    await _plain(user, 2)
+
+
+async def _grow_and_heal(user: User) -> None:
+    """New machines start long after the cluster, and a Node fails later still."""
+    await user.patch("KubeadmControlPlane", CONTROL_PLANE, {"spec": {"replicas": 3}})
+    await user.until("there are three control plane machines", available_with(3, 2))
+    victim = _workers(user.view)[0]
+    user.break_node(CLUSTER, victim)
+    await user.until("the worker is replaced", without([victim], available_with(3, 2)))
 
 
 async def _drain(user: User) -> None:
@@ -104,5 +120,13 @@ RESTRAINT: Final = (
     Scenario("drain", "A PodDisruptionBudget holds up a drain for a while.", _drain, _guarded_1_2),
     Scenario("pause", "A paused cluster is changed, then goes on.", _pause, _plain_1_1, 300),
     Scenario("outage", "More Nodes fail than may be remediated.", _outage, _checked_1_3, 200),
+    Scenario(
+        "grow-and-heal",
+        "A control plane grows, then the Node of a worker fails.",
+        _grow_and_heal,
+        _healing_1_2,
+        70,
+        share=4,
+    ),
     Scenario("restart", "The first control plane machine is deleted at once.", _restart),
 )
