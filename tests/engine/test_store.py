@@ -178,3 +178,37 @@ def namesake(uid: str, version: int, app: str) -> Document:
     labels = {"app": app}
     named = {"name": "b", "uid": uid, "resourceVersion": str(version), "labels": labels}
     return {"metadata": named}
+
+
+def entry(version: int, uid: str, name: str = "x") -> Document:
+    return {"metadata": {"name": name, "uid": uid, "resourceVersion": str(version)}}
+
+
+def test_own_writes_are_known_between_a_restore_of_the_server_and_the_next_list() -> None:
+    store = Store()
+    store.replace([entry(1000, "a"), entry(1001, "b", "y"), entry(1002, "c", "z")], "1002")
+    store.go_back()
+    store.observe(entry(12, "d", "new"))
+    store.observe(entry(13, "a"))
+    assert {key.name: version_of(one) for key, one in store.objects.items()} == {
+        "new": 12,
+        "x": 13,
+        "y": 1001,
+        "z": 1002,
+    }
+    assert store.replace([entry(12, "d", "new"), entry(13, "a"), entry(9, "b", "y")], "20")
+    assert {key.name: version_of(one) for key, one in store.objects.items()} == {
+        "new": 12,
+        "x": 13,
+        "y": 9,
+    }
+    store.observe(entry(11, "d", "new"))
+    assert version_of(store.objects[Key("", "new")]) == 12
+
+
+def test_a_list_that_is_newer_than_all_is_right_after_a_restore() -> None:
+    """The server has reached the known version again before the list."""
+    store = Store()
+    store.replace([entry(1000, "a")], "1000")
+    assert store.replace([entry(990, "a"), entry(995, "b", "y")], "1005")
+    assert {version_of(one) for one in store.objects.values()} == {990, 995}

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, TypeVar, overload
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar, overload
 
 from kapy.client.reply import document_of, failure_of
 from kapy.client.response_validation import check_list, invalid_answer
@@ -21,8 +21,9 @@ from kapy.client.stream import Event as Event
 from kapy.client.stream import EventStream
 from kapy.client.write_locks import WriteLocks
 from kapy.kube import Document, Key
+from kapy.kube.digits import parse_digits
 from kapy.kube.errors import ApiError, Expired, ServerError, TooManyRequests
-from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Request, Transport
+from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Reply, Request, Transport
 from kapy.kube.meta import Object, read, to_document
 from kapy.kube.names import Resource
 
@@ -55,13 +56,33 @@ class Listed(Generic[T]):
     resource_version: str
 
 
+CREATED: Final = 201
+
+
+class History(Protocol):
+    """What a cache knows of resourceVersions."""
+
+    def progress(self, resource: Resource) -> int:
+        """Return the version up to which changes of a resource are known; 0 for none."""
+        ...
+
+    def go_back(self, resource: Resource) -> None:
+        """Expect lower versions of a resource."""
+        ...
+
+
+def _version_of(document: Document) -> int:
+    """Return the version of an answer, 0 if it has none."""
+    return parse_digits((document.get("metadata") or {}).get("resourceVersion") or "") or 0
+
+
 class Client:
     """A reader and writer of one API server, as one field manager.
 
     transport: the server. field_manager: sent as `fieldManager` with every write. observe: receives
     every object that a write returned (the cache uses it, so that a writer never reads an older
-    state). newest: the cached object, or None. turns: locks that serialize writers of the same
-    object.
+    state). newest: the cached object, or None. history: what the cache knows of versions. turns:
+    locks that serialize writers of the same object.
     """
 
     def __init__(
@@ -71,6 +92,7 @@ class Client:
         self.field_manager = field_manager
         self.observe = observe
         self.newest: CachedReader | None = None
+        self.history: History | None = None
         self.turns = WriteLocks()
         self._write_query = {"fieldManager": field_manager}
 
@@ -296,7 +318,13 @@ class Client:
         if dry_run:
             asked = asked | {"dryRun": "All"}
         headers = {"content-type": media_type} if media_type else _JSON
-        answer = await self._send(Request(method, path, asked, headers, body))
+        history = None if dry_run else self.history
+        known = 0 if history is None else history.progress(resource)
+        reply = await self._reply(Request(method, path, asked, headers, body))
+        answer = _document(reply)
+        if history is not None and reply.status == CREATED and 0 < _version_of(answer) < known:
+            # No new object has a version that was known before it: the server was restored.
+            history.go_back(resource)
         if self.observe is not None and not dry_run:
             self.observe(resource, answer)
         return answer
@@ -327,11 +355,13 @@ class Client:
             page = {**query, "limit": str(PAGE), "continue": token}
 
     async def _send(self, request: Request) -> Document:
+        return _document(await self._reply(request))
+
+    async def _reply(self, request: Request) -> Reply:
         reply = await self.transport(request)
         for _ in range(ATTEMPTS):
             if reply.status < 400:
-                body = reply.body
-                return body if isinstance(body, dict) else document_of(reply)
+                return reply
             error = failure_of(reply)
             wait = _retry_delay(request, error)
             if wait is None:
@@ -341,8 +371,13 @@ class Client:
             await sleep(wait)
             reply = await self.transport(request)
         if reply.status < 400:
-            return document_of(reply)
+            return reply
         raise failure_of(reply)
+
+
+def _document(reply: Reply) -> Document:
+    body = reply.body
+    return body if isinstance(body, dict) else document_of(reply)
 
 
 def over_network(transport: Transport) -> bool:

@@ -178,6 +178,16 @@ class Cache:
                 if not selected.fields or Key.of(document) in store.objects:
                     store.observe(document)
 
+    def progress(self, resource: Resource) -> int:
+        """Return the version up to which changes of a resource are known; 0 if it is not cached."""
+        stores = self._stores.get(resource)
+        return min((one.progress for one in stores.values()), default=0) if stores else 0
+
+    def go_back(self, resource: Resource) -> None:
+        """Expect lower versions of a resource, because the server was restored."""
+        for store in self._stores.get(resource, {}).values():
+            store.go_back()
+
     def newest(self, resource: Resource, key: Key) -> Document | None:
         """Return the newest known state of an object, None if it does not exist or is not
         cached.

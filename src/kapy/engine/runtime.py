@@ -104,6 +104,7 @@ class Runtime:
         client = Client(transport, field_manager=field_manager)
         cache = Cache(client, random=random, namespace=options.namespace)
         client.observe, client.newest = cache.observe, cache.newest
+        client.history = cache
         # Events are not written through the cache, because no controller reads them.
         journal = EventWriter(Client(transport, field_manager=field_manager), clock, random)
         events = Recorder(journal, field_manager)

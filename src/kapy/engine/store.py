@@ -97,6 +97,7 @@ class Store:
         "_indexes",
         "_order",
         "_synced",
+        "_went_back",
         "objects",
         "progress",
         "selector",
@@ -115,6 +116,7 @@ class Store:
         self._indexes: dict[str, Index] = {}
         self._ended: dict[str, int] = {}
         self._synced: asyncio.Event | bool = False
+        self._went_back = False
 
     @property
     def is_synced(self) -> bool:
@@ -185,16 +187,27 @@ class Store:
             return False
         listed = set()
         for item in items:
-            listed.add(Key.of(item))
-            self._put(item, initial=initial)
+            key = Key.of(item)
+            listed.add(key)
+            old = self.objects.get(key)
+            # The list is right about what it is newer than, also after a restore of the server.
+            is_right = old is None or version_of(item) < version_of(old) <= as_of
+            is_right = is_right or self._went_back
+            self._put(item, initial=initial, is_right=is_right)
         for key, old in [pair for pair in self.objects.items() if pair[0] not in listed]:
-            if version_of(old) <= as_of:
+            if version_of(old) <= as_of or self._went_back:
                 self._remove(key, old)
-        self.progress = as_of
+        self.progress, self._went_back = as_of, False
         waiting, self._synced = self._synced, True
         if isinstance(waiting, asyncio.Event):
             waiting.set()
         return True
+
+    def go_back(self) -> None:
+        """Take in own writes at lower versions: the server was restored, as one of them tells. The
+        objects stay until the next list, which is right whatever is known."""
+        self.progress, self._went_back = 0, True
+        self._ended.clear()
 
     def rewind(self) -> None:
         """Distrust the known state: the server was restored, and the next list is accepted."""
@@ -203,7 +216,9 @@ class Store:
         for key, old in tuple(self.objects.items()):
             self._remove(key, old)
 
-    def _put(self, document: Document, *, initial: bool = False) -> None:
+    def _put(self, document: Document, *, initial: bool = False, is_right: bool = False) -> None:
+        """Store an object unless it is older than what is known. is_right: store it anyway."""
+        is_right = is_right or self._went_back
         metadata = document["metadata"]
         key = Key(metadata.get("namespace", ""), metadata["name"])
         old = self.objects.get(key)
@@ -212,11 +227,11 @@ class Store:
             self._drop_namesake(document)
             return
         if old is None:
-            if 0 < version <= self.progress:
+            if 0 < version <= self.progress and not is_right:
                 return
             self._order = None
         else:
-            if 0 < version <= version_of(old):
+            if 0 < version <= version_of(old) and not is_right:
                 return
             if old["metadata"].get("uid") != metadata.get("uid"):
                 self._remove(key, old)

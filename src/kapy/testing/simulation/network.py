@@ -33,7 +33,6 @@ LATE: Final = 60.0
 STOPPED: Final = 60.0
 UNAVAILABLE: Final = 30.0
 STALE: Final = 20.0
-WORKLOAD_DOWN: Final = 120.0
 CLOCK_JUMP: Final = timedelta(hours=1)
 STORM: Final = 10
 LATENCY: Final = 0.004
@@ -72,11 +71,13 @@ class Points:
 
 
 class ServerState:
-    """Faults of the API server that concern every client. full_until: the time until which every
-    write is refused."""
+    """Faults of servers that concern every client. full_until: the time until which every write to
+    the management cluster is refused. etcd_down_until: until which etcd of workload clusters has no
+    quorum."""
 
     def __init__(self) -> None:
         self.full_until = -1.0
+        self.etcd_down_until = -1.0
 
 
 class ManagerState:
@@ -87,6 +88,7 @@ class ManagerState:
         self.unavailable_until = -1.0
         self.stopped_until = -1.0
         self.workload_down_until = -1.0
+        self.workload_silent_until = -1.0
         self.hooks_down_until = -1.0
         self.clock_error = timedelta()
 
@@ -107,9 +109,34 @@ class Process(Protocol):
         ...
 
 
+class Surroundings(Protocol):
+    """The environment of the managers: servers and machines that fail as a whole."""
+
+    def restore_server(self) -> None:
+        """Restore the management cluster's API server from a backup: resourceVersions go back."""
+        ...
+
+    def restore_workloads(self) -> None:
+        """Restore the API servers of workload clusters."""
+        ...
+
+    def move_etcd_leaders(self) -> None:
+        """Let etcd of each workload cluster elect another leader."""
+        ...
+
+    def delay_etcd_members(self) -> None:
+        """Let the next members of etcd be listed for a while before they start."""
+        ...
+
+    def flap_nodes(self) -> None:
+        """Let a Node of each workload cluster be ready and not ready in turn for a while."""
+        ...
+
+
 class Network:
     """The state that all networks of one run share. clock: that of the API server.
-    workload_clock_error: what the clocks of workload clusters are ahead of it."""
+    workload_clock_error: what the clocks of workload clusters are ahead of it. surroundings: the
+    faults that concern neither a request nor a manager."""
 
     def __init__(self, seed: int, trace: Trace, decide: Decide, clock: Clock) -> None:
         self.trace = trace
@@ -118,6 +145,7 @@ class Network:
         self.points = Points()
         self.server = ServerState()
         self.workload_clock_error = timedelta()
+        self.surroundings: Surroundings | None = None
         self.is_counting = False
         self.is_disturbed = False
         self.delayed: list[Callable[[], Awaitable[None]]] = []
@@ -154,7 +182,8 @@ def text_of(request: Request | None) -> str:
     return "" if request is None else f"{request.method} {request.path}"
 
 
-def _now() -> float:
+def loop_time() -> float:
+    """Return the seconds of the running loop."""
     return asyncio.get_running_loop().time()
 
 
@@ -186,7 +215,7 @@ class ManagerNetwork(Interceptor):
         if fault is None and refusal is not None:
             return _failure(refusal)
         reply = await (self._send(request) if fault is None else self._disturb(request, fault))
-        reply = _dated(reply, self._shared.clock())
+        reply = dated(reply, self._shared.clock())
         await self._travel()
         return reply
 
@@ -203,12 +232,12 @@ class ManagerNetwork(Interceptor):
         if not process.is_alive:
             raise ProcessEnded("the process has ended")
         await asyncio.sleep(self._shared.latency(process.manager, LATENCY))
-        await asyncio.sleep(max(0.0, process.state.stopped_until - _now()))
+        await asyncio.sleep(max(0.0, process.state.stopped_until - loop_time()))
         if not process.is_alive:
             raise ProcessEnded("the process has ended")
 
     def _refusal(self, request: Request, *, is_read: bool) -> ApiError | None:
-        state, now = self._process.state, _now()
+        state, now = self._process.state, loop_time()
         if not is_read and now < self._shared.server.full_until:
             return ServerError("etcdserver: mvcc: database space exceeded")
         if now < state.unavailable_until:
@@ -233,11 +262,14 @@ class ManagerNetwork(Interceptor):
             case "conflict-storm":
                 self._process.state.conflicts = STORM
             case "unavailable":
-                self._process.state.unavailable_until = _now() + UNAVAILABLE
+                self._process.state.unavailable_until = loop_time() + UNAVAILABLE
             case "storage-full":
-                self._shared.server.full_until = _now() + LATE
+                self._shared.server.full_until = loop_time() + LATE
             case "second-leader":
                 self._process.start_second()
+            case "restored":
+                assert self._shared.surroundings is not None
+                self._shared.surroundings.restore_server()
             case "clock-ahead":
                 self._process.state.clock_error += CLOCK_JUMP
             case "clock-behind":
@@ -261,7 +293,7 @@ class ManagerNetwork(Interceptor):
 
     async def _stop(self, request: Request) -> Reply:
         # The request waits in the socket of the stopped process.
-        self._process.state.stopped_until = _now() + STOPPED
+        self._process.state.stopped_until = loop_time() + STOPPED
         await self._travel()
         return await self._send(request)
 
@@ -277,7 +309,7 @@ class ManagerNetwork(Interceptor):
         raise Unreachable("the request timed out")
 
     async def _watch(self, request: Request) -> Reply:
-        if _now() < self._process.state.unavailable_until:
+        if loop_time() < self._process.state.unavailable_until:
             return _failure(ServiceUnavailable("the server is currently unable to answer"))
         reply = await self.transport(request)
         if reply.status >= 400 or isinstance(reply.body, dict | bytes):
@@ -313,6 +345,7 @@ class _Events:
         self._shared = shared
         self._again: deque[Document] = deque()
         self._until = -1.0
+        self._ends_at: float | None = None
 
     def __aiter__(self) -> AsyncIterator[Document]:
         return self
@@ -320,6 +353,10 @@ class _Events:
     async def __anext__(self) -> Document:
         if self._again:
             return self._again.popleft()
+        if self._ends_at is not None:
+            # Nothing of this time arrives any more.
+            await asyncio.sleep(self._ends_at - loop_time())
+            return _gone()
         event: Document = await self._events.__anext__()
         if event["type"] == "BOOKMARK":
             return event
@@ -328,7 +365,9 @@ class _Events:
             answer = self._disturb(event, fault)
             if answer is not None:
                 return answer
-        if (now := _now()) >= self._until:
+            if self._ends_at is not None:
+                return await anext(self)
+        if (now := loop_time()) >= self._until:
             # Later events wait behind this one, and are then sent at once.
             name = f"{self._process.manager}/events"
             self._until = now + self._shared.latency(name, EVENT_LATENCY)
@@ -340,63 +379,26 @@ class _Events:
     def _disturb(self, event: Document, fault: Fault) -> Document | None:
         match fault.kind:
             case "expired":
-                return {"type": "ERROR", "object": Expired("too old resource version").status()}
+                return _gone()
+            case "gap":
+                self._ends_at = loop_time() + STALE
             case "watch-broken":
                 raise Unreachable("the watch ended")
             case "repeated":
                 self._again.append(event)
             case "stale":
-                self._until = _now() + STALE
+                self._until = loop_time() + STALE
         return None
 
     async def aclose(self) -> None:
         await self._events.aclose()
 
 
-class WorkloadNetwork(Interceptor):
-    """The connection of one process to a workload cluster, or to a member of its etcd."""
-
-    __slots__ = ("_process", "_shared")
-
-    def __init__(self, transport: Transport, process: Process, shared: Network) -> None:
-        super().__init__(transport)
-        self._process = process
-        self._shared = shared
-
-    async def __call__(self, request: Request) -> Reply:
-        process, shared = self._process, self._shared
-        await asyncio.sleep(shared.latency(f"{process.manager}/workload", LATENCY))
-        if not process.is_alive:
-            raise ProcessEnded("the process has ended")
-        fault = None
-        if "watch" not in request.query:
-            fault = shared.fault(process, "k", request)
-        kind = "" if fault is None else fault.kind
-        match kind:
-            case "workload-down":
-                process.state.workload_down_until = _now() + WORKLOAD_DOWN
-            case "workload-ahead":
-                shared.workload_clock_error += CLOCK_JUMP
-            case "workload-behind":
-                shared.workload_clock_error -= CLOCK_JUMP
-        if _now() < process.state.workload_down_until:
-            raise Unreachable("the workload cluster does not answer")
-        if kind == "lost-request":
-            raise Unreachable("the request was lost")
-        reply = await self.transport(request)
-        if request.method not in READS:
-            shared.trace.add(
-                "workload write",
-                by=process.manager,
-                request=text_of(request),
-                status=reply.status,
-            )
-        if kind == "lost-reply":
-            raise Unreachable("the reply was lost")
-        return _dated(reply, shared.workload_clock())
+def _gone() -> Document:
+    return {"type": "ERROR", "object": Expired("too old resource version").status()}
 
 
-def _dated(reply: Reply, now: datetime) -> Reply:
+def dated(reply: Reply, now: datetime) -> Reply:
     """Return a reply with a date, as every HTTP server sends it."""
     return replace(reply, headers={**reply.headers, "date": format_datetime(now, usegmt=True)})
 

@@ -34,8 +34,8 @@ from kapy.testing.simulation.network import (
     ManagerNetwork,
     ManagerState,
     Network,
-    WorkloadNetwork,
 )
+from kapy.testing.simulation.workload_network import WorkloadNetwork
 
 MANAGERS: Final = {
     "core": "core",

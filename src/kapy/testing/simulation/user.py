@@ -11,7 +11,8 @@ from kapy.client.client import Client
 from kapy.kube import Document, Key, yaml
 from kapy.kube.errors import ApiError, Invalid, KapyError, NotFound
 from kapy.kube.http import ADMIN
-from kapy.kube.names import NODES, Resource
+from kapy.kube.names import Resource
+from kapy.testing.simulation.outside_faults import set_node_ready
 from kapy.testing.simulation.world import World
 
 NAMESPACE: Final = "default"
@@ -202,19 +203,4 @@ class User:
             self.world.broken_nodes[machine] = self.world.now()
         workload = self.world.cloud.get(Key(NAMESPACE, cluster))
         assert workload is not None
-        node = workload.objects.get(NODES, "", machine)
-        if node is None:
-            return
-        now = self.world.network.workload_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
-        conditions = [
-            {**one, "status": status, "lastTransitionTime": now} if one["type"] == "Ready" else one
-            for one in node["status"]["conditions"]
-        ]
-        metadata = dict(node["metadata"])
-        changed = {
-            **node,
-            "metadata": metadata,
-            "status": {**node["status"], "conditions": conditions},
-        }
-        context = workload.server.context
-        context.store.put(context.store.table("nodes"), "", machine, changed)
+        set_node_ready(workload, machine, status, self.world.network.workload_clock)

@@ -29,6 +29,7 @@ from kapy.testing.simulation.etcd import DurableEtcd
 from kapy.testing.simulation.extension import NewExtension
 from kapy.testing.simulation.machine_boot import MachineBoot
 from kapy.testing.simulation.network import Decide, Network
+from kapy.testing.simulation.outside_faults import OutsideFaults
 from kapy.testing.simulation.processes import MANAGERS, Machinery, Manager
 from kapy.testing.simulation.trace import Trace
 
@@ -36,6 +37,8 @@ RESOURCES: Final[Mapping[str, Resource]] = {
     "Secret": SECRETS,
     **{kind.name: kind.type_of().RESOURCE for kind in KINDS},
 }
+FIRST_REVISION: Final = 1_000_000
+"""The first revision of the management cluster: it can go back more than once."""
 HISTORY: float = 1 << 40
 """The limit of a server's history: it must not depend on the size of random keys."""
 
@@ -50,6 +53,10 @@ class Cloud(InMemoryClusters):
     def __init__(self, clock: Clock, seed: int) -> None:
         super().__init__(clock=clock, seed=seed)
         self.opened: list[Callable[[WorkloadCluster], None]] = []
+
+    def workloads(self) -> list[WorkloadCluster]:
+        """Return all workload clusters."""
+        return list(self._clusters.values())
 
     def open(self, cluster: Key, uid: str, endpoint: Endpoint) -> WorkloadCluster:
         """Return the workload cluster of a Cluster; open it if there is none."""
@@ -100,6 +107,7 @@ class World:
         self.server = Server.open(
             None, clock=self.clock, admission=(rules,), convert=convert_documents
         )
+        self.server.store.set_revision(FIRST_REVISION)
         self.server.context.rng.seed(f"{seed}/server")
         self.server.store.history.limit = int(HISTORY)
         self.client = Client(self.server.transport(ADMIN), field_manager="kubectl")
@@ -165,6 +173,13 @@ class World:
             gates=self.gates,
         )
         self.network.spawn = self.spawn
+        self.network.surroundings = OutsideFaults(
+            self.server.store,
+            self.cloud.workloads,
+            self.network.workload_clock,
+            self.trace,
+            self.spawn,
+        )
         failure: Exception | None = None
         async with run_services(server=self.server.run):
             await asyncio.sleep(0)

@@ -1,0 +1,119 @@
+"""Faults of what surrounds the managers: API servers that are restored, etcd members, Nodes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from kapy._aio.clock import Clock
+from kapy.api.times import stamp
+from kapy.apiserver.store.store import Store
+from kapy.apiserver.store.stored_object import StoredObject
+from kapy.apiserver.store.watch_cache import WatchCache
+from kapy.kube.names import NODES
+from kapy.providers.inmemory.workload.cluster import WorkloadCluster
+from kapy.testing.simulation.etcd import DurableEtcd
+from kapy.testing.simulation.trace import Trace
+
+BACK: Final = 10_000
+"""Writes by which resourceVersions go back: more than a scenario has, so that no watch can go on at
+a resourceVersion of before."""
+FLAP: Final = 10.0
+FLAPS: Final = 6
+LATE_START: Final = 30.0
+LATE_STARTS: Final = 300.0
+"""Seconds for which new members of etcd start late."""
+
+
+def rewind(store: Store) -> None:
+    """Let a store be that of a restored backup: it has the same objects, lower resourceVersions,
+    no history, and no watch goes on."""
+    for table in store.tables():
+        for objects in table.namespaces.values():
+            for name, stored in objects.items():
+                document = stored.document
+                assert document is not None
+                version = int(document["metadata"]["resourceVersion"]) - BACK
+                metadata = {**document["metadata"], "resourceVersion": str(version)}
+                objects[name] = StoredObject({**document, "metadata": metadata})
+        for watcher in list(table.watchers):
+            watcher.close()
+    store.set_revision(store.revision - BACK)
+    store.history = WatchCache(store.history.limit, store.revision)
+
+
+class OutsideFaults:
+    """The faults of one run. workloads: returns the workload clusters. clock: theirs."""
+
+    def __init__(
+        self,
+        store: Store,
+        workloads: Callable[[], list[WorkloadCluster]],
+        clock: Clock,
+        trace: Trace,
+        spawn: Callable[[Callable[[], Awaitable[None]]], None],
+    ) -> None:
+        self._store = store
+        self._workloads = workloads
+        self._clock = clock
+        self._trace = trace
+        self._spawn = spawn
+
+    def restore_server(self) -> None:
+        """Restore the management cluster's API server from a backup: resourceVersions go back."""
+        rewind(self._store)
+
+    def restore_workloads(self) -> None:
+        """Restore the API servers of workload clusters."""
+        for workload in self._workloads():
+            rewind(workload.server.store)
+
+    def move_etcd_leaders(self) -> None:
+        """Let etcd of each workload cluster elect another leader."""
+        for etcd in self._etcds():
+            etcd.elect_another()
+
+    def delay_etcd_members(self) -> None:
+        """Let the next members of etcd be listed for a while before they start."""
+        loop = asyncio.get_running_loop()
+        for etcd in self._etcds():
+            etcd.starts_after = LATE_START
+            loop.call_later(LATE_STARTS, setattr, etcd, "starts_after", 0.0)
+
+    def flap_nodes(self) -> None:
+        """Let a Node of each workload cluster be ready and not ready in turn for a while."""
+        for workload in self._workloads():
+            self._spawn(lambda workload=workload: self._flap(workload))  # type: ignore[misc]
+
+    async def _flap(self, workload: WorkloadCluster) -> None:
+        names = sorted(workload.machines)
+        for number in range(2 * FLAPS):
+            status = "True" if number % 2 else "False"
+            if names:
+                self._trace.add("cloud", does=f"node ready {status}", machine=names[-1])
+                set_node_ready(workload, names[-1], status, self._clock)
+            await asyncio.sleep(FLAP)
+
+    def _etcds(self) -> list[DurableEtcd]:
+        return [one.etcd for one in self._workloads() if isinstance(one.etcd, DurableEtcd)]
+
+
+def set_node_ready(workload: WorkloadCluster, name: str, status: str, clock: Clock) -> None:
+    """Let the kubelet of a machine report whether its Node is ready; nothing without a Node."""
+    node = workload.objects.get(NODES, "", name)
+    if node is None:
+        return
+    conditions = [
+        {**one, "status": status, "lastTransitionTime": stamp(clock())}
+        if one["type"] == "Ready"
+        else one
+        for one in node["status"]["conditions"]
+    ]
+    changed = {
+        **node,
+        "metadata": dict(node["metadata"]),
+        "status": {**node["status"], "conditions": conditions},
+    }
+    context = workload.server.context
+    context.store.put(context.store.table("nodes"), "", name, changed)
