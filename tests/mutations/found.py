@@ -109,6 +109,9 @@ FINDERS: Final[Mapping[str, str]] = {
     "ages of Nodes are measured by the management cluster's clock": (
         "grow-and-heal@workload-behind@core:k1"
     ),
+    "a leader gives up later than others may take its Lease": "leaders@lease-down@core:w10",
+    "a Lease that is held is taken": "leaders",
+    "the Lease of another leader is renewed": "leaders@stopped@core:w10",
     "a MachinePool goes before its infrastructure": "delete-pool",
 }
 """The finder of each mutation, by its name."""

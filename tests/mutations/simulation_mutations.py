@@ -156,4 +156,30 @@ CLOCKS: Final = (
     ),
 )
 
-SIMULATED: Final = (*WAITS, *RESTRAINT, *OWNERSHIP, *WRITES, *CLOCKS)
+ELECTIONS: Final = (
+    Mutation(
+        "a leader gives up later than others may take its Lease",
+        "engine/leadership.py",
+        "        self._until = max(self._until, asked + self.terms.renew_deadline)\n"
+        "        self._until_day = day + timedelta(seconds=self.terms.renew_deadline)\n",
+        "        self._until = asked + 3 * self.terms.duration\n"
+        "        self._until_day = day + timedelta(seconds=3 * self.terms.duration)\n",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a Lease that is held is taken",
+        "engine/leadership.py",
+        "if holder != self.terms.identity and self._seen.remaining(self.terms.duration) > 0:",
+        "if False:",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "the Lease of another leader is renewed",
+        "engine/leadership.py",
+        'if spec.get("holderIdentity") != self.terms.identity:',
+        "if False:",
+        UNDISTURBED,
+    ),
+)
+
+SIMULATED: Final = (*WAITS, *RESTRAINT, *OWNERSHIP, *WRITES, *CLOCKS, *ELECTIONS)

@@ -60,7 +60,7 @@ CREATED: Final = 201
 
 
 class History(Protocol):
-    """What a cache knows of resourceVersions."""
+    """The resourceVersions that a cache knows."""
 
     def progress(self, resource: Resource) -> int:
         """Return the version up to which changes of a resource are known; 0 for none."""

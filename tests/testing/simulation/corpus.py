@@ -49,6 +49,9 @@ CORPUS: Final = (
         "each new Machine was too old by the clock of the manager's machine",
     ),
     Entry("grow-and-heal", 0, "workload-behind@core:k1", "a Node failed at once by its clock"),
+    Entry("create", 0, "restored@core:r7", "a Machine was created twice after a restore"),
+    Entry("create", 0, "restored@control-plane:r3", "a Secret was hidden after a restore"),
+    Entry("leaders", 0, "stopped@core:w40", "a write that was begun before the lease was lost"),
     Entry(
         "pool",
         0,

@@ -86,7 +86,6 @@ class ManagerState:
     def __init__(self) -> None:
         self.conflicts = 0
         self.unavailable_until = -1.0
-        self.stopped_until = -1.0
         self.workload_down_until = -1.0
         self.workload_silent_until = -1.0
         self.hooks_down_until = -1.0
@@ -94,11 +93,14 @@ class ManagerState:
 
 
 class Process(Protocol):
-    """The process whose requests a network carries."""
+    """The process whose requests a network carries. stopped_until: until when it stands still.
+    lease_down_until: until when its requests about its Lease are lost."""
 
     manager: str
     is_alive: bool
     state: ManagerState
+    stopped_until: float
+    lease_down_until: float
 
     def crash(self) -> None:
         """End the process at once."""
@@ -232,7 +234,7 @@ class ManagerNetwork(Interceptor):
         if not process.is_alive:
             raise ProcessEnded("the process has ended")
         await asyncio.sleep(self._shared.latency(process.manager, LATENCY))
-        await asyncio.sleep(max(0.0, process.state.stopped_until - loop_time()))
+        await asyncio.sleep(max(0.0, process.stopped_until - loop_time()))
         if not process.is_alive:
             raise ProcessEnded("the process has ended")
 
@@ -270,6 +272,8 @@ class ManagerNetwork(Interceptor):
             case "restored":
                 assert self._shared.surroundings is not None
                 self._shared.surroundings.restore_server()
+            case "lease-down":
+                self._process.lease_down_until = loop_time() + LATE
             case "clock-ahead":
                 self._process.state.clock_error += CLOCK_JUMP
             case "clock-behind":
@@ -293,7 +297,7 @@ class ManagerNetwork(Interceptor):
 
     async def _stop(self, request: Request) -> Reply:
         # The request waits in the socket of the stopped process.
-        self._process.state.stopped_until = loop_time() + STOPPED
+        self._process.stopped_until = loop_time() + STOPPED
         await self._travel()
         return await self._send(request)
 
@@ -371,7 +375,7 @@ class _Events:
             # Later events wait behind this one, and are then sent at once.
             name = f"{self._process.manager}/events"
             self._until = now + self._shared.latency(name, EVENT_LATENCY)
-        self._until = max(self._until, self._process.state.stopped_until)
+        self._until = max(self._until, self._process.stopped_until)
         if self._until > now:
             await asyncio.sleep(self._until - now)
         return event

@@ -82,6 +82,7 @@ FAULT_KINDS: Final[Mapping[str, FaultKind]] = {
         _kind("unavailable", "the server answered 503 for 30 seconds", _W, _R),
         _kind("storage-full", "the server refused every write for a minute", _W),
         _kind("second-leader", "a second process of the manager worked for a minute", _W),
+        _kind("lease-down", "the process could not renew its Lease for a minute", _W),
         _kind("stopped", "the process was stopped for a minute (SIGSTOP)", _W),
         _kind("clock-ahead", "the clock of the manager jumped an hour ahead", _W),
         _kind("clock-behind", "the clock of the manager jumped an hour back", _W),

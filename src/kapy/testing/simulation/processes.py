@@ -17,6 +17,7 @@ from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.containers import Engine, EngineUnreachable
 from kapy.engine.controller import Controller, Reconcile
+from kapy.engine.leadership import LeaderElector, LostLeadership, first_error
 from kapy.engine.options import ManagerOptions
 from kapy.engine.private_keys import USUAL, PrivateKeyPool
 from kapy.engine.result import Result
@@ -29,6 +30,7 @@ from kapy.kube.pki import Algorithm, new_key
 from kapy.providers.docker import Host
 from kapy.providers.inmemory import InMemoryClusters
 from kapy.testing.simulation.custom_provider import Instance
+from kapy.testing.simulation.election import Watched, elector_of
 from kapy.testing.simulation.extension import HookNetwork
 from kapy.testing.simulation.network import (
     ManagerNetwork,
@@ -65,7 +67,8 @@ def _no_engine() -> Engine:
 @dataclass(frozen=True, slots=True)
 class Machinery:
     """The environment of all processes. transport: the API server. spawn: starts a task.
-    provider: that of the user, if any. extension: that of the run, if any."""
+    provider: that of the user, if any. extension: that of the run, if any. replicas: processes of
+    each manager, of which one leads. leaders: called with the processes that lead at once."""
 
     transport: Callable[[], Transport]
     in_memory: InMemoryClusters
@@ -77,6 +80,8 @@ class Machinery:
     reconciled: dict[str, int] = field(default_factory=dict)
     provider: Instance | None = None
     extension: Extension | None = None
+    replicas: int = 1
+    leaders: Callable[[str, list[str]], None] = lambda _, __: None
     gates: FeatureGates = EMBEDDED_GATES
 
 
@@ -88,6 +93,10 @@ class ManagerProcess:
         self.number = number
         self.state = state
         self.is_alive = True
+        self.stopped_until = -1.0
+        self.lease_down_until = -1.0
+        self.elector: LeaderElector | None = None
+        self.before_request: Callable[[], None] = lambda: None
         self.runtime: Runtime | None = None
         self._shared = shared
         self._task: asyncio.Task[None] | None = None
@@ -112,6 +121,8 @@ class ManagerProcess:
         try:
             await self._work()
         except Exception as error:
+            if isinstance(error, ExceptionGroup) and isinstance(first_error(error), LostLeadership):
+                self.crash()  # as a process that ends itself
             if self.is_alive:
                 self.is_alive = False
                 self._shared.failed(self.manager, error)
@@ -120,13 +131,22 @@ class ManagerProcess:
         shared = self._shared
         options = ManagerOptions(gates=shared.gates)
         name = MANAGERS.get(self.manager)
+        random = Random(f"{shared.seed}/{self.manager}/{self.number}")
+        transport: Transport = ManagerNetwork(shared.transport(), self, shared.network)
+        if shared.replicas > 1:
+            elector = self.elector = elector_of(
+                self, self.number, shared.transport(), shared.network, self._now, random
+            )
+            transport = Watched(transport, elector, self.before_request)
         runtime = self.runtime = Runtime.on(
-            ManagerNetwork(shared.transport(), self, shared.network),
+            transport,
             clock=self._now,
             field_manager=self.manager if name is None else PROGRAMS[name].name,
-            random=Random(f"{shared.seed}/{self.manager}/{self.number}"),
+            random=random,
             options=options,
         )
+        if self.elector is not None:
+            runtime.leader_gate = self.elector.lead
         self.started()
         runtime.private_keys = SmallKeys()
         services = self._add_provider(runtime) if name is None else self._add(runtime, name)
@@ -198,16 +218,50 @@ class Manager:
         self.started = asyncio.Event()
 
     async def keep(self) -> None:
-        """Run processes one after the other, until cancelled."""
+        """Run processes one after the other, as many at a time as there are replicas, until
+        cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._shared.replicas):
+                group.create_task(self._keep_replica())
+
+    async def _keep_replica(self) -> None:
         while True:
             await self._run_process(self.started.set)
             await asyncio.sleep(RESTART_SECONDS)
+
+    def _check_leaders(self) -> None:
+        leading = [
+            f"{self.name} #{one.number}"
+            for one in self.processes
+            if one.is_alive and one.elector is not None and one.elector.may_write()
+        ]
+        if len(leading) > 1:
+            self._shared.leaders(self.name, leading)
+
+    async def wait_for_work(self) -> None:
+        """Wait until the controllers of a process run."""
+        runtimes = [one.runtime for one in self.processes if one.runtime is not None]
+        if len(runtimes) == 1:
+            await runtimes[0].working.wait()
+            return
+        is_working = asyncio.Event()
+
+        async def wait(runtime: Runtime) -> None:
+            await runtime.working.wait()
+            is_working.set()
+
+        async with asyncio.TaskGroup() as group:
+            waiting = [group.create_task(wait(one)) for one in runtimes]
+            await is_working.wait()
+            for task in waiting:
+                task.cancel()
 
     async def _run_process(self, started: Callable[[], None]) -> None:
         self._number += 1
         process = ManagerProcess(self.name, self._number, self._shared, self.state)
         process.start_second = lambda: self._shared.spawn(self._second)
         process.started = started
+        process.before_request = self._check_leaders
         self.processes.append(process)
         try:
             await process.run()

@@ -126,7 +126,7 @@ async def _play(
 ) -> Outcome:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, SimulationLoop)
-    world = World(seed, decide, scenario.provider, scenario.extension)
+    world = World(seed, decide, scenario.provider, scenario.extension, scenario.replicas)
     outcome = Outcome(scenario.name, seed)
     try:
         referee = Referee(world)

@@ -78,7 +78,7 @@ class World:
     provider: the infrastructure, None for the in-memory one; instance: of this run. resources: by
     kind; a provider's kinds have the names of those whose place they take. extension: of this run,
     None without one. broken_nodes: since when Nodes fail, by name. is_lost: too many rules are
-    broken to go on.
+    broken to go on. replicas: processes of each manager. leaders: who led at the same time.
     """
 
     def __init__(
@@ -87,7 +87,10 @@ class World:
         decide: Decide,
         provider: CustomProvider | None = None,
         extension: NewExtension | None = None,
+        replicas: int = 1,
     ) -> None:
+        self.replicas = replicas
+        self.leaders: list[str] = []
         self.seed = seed
         self.provider = provider
         self.instance = None if provider is None else provider.new()
@@ -153,6 +156,12 @@ class World:
         table = self.server.store.peek(resource.group_resource)
         return [] if table is None else list(table.scan(""))
 
+    def _on_leaders(self, manager: str, leading: list[str]) -> None:
+        text = f"{' and '.join(leading)} lead at the same time"
+        if text not in self.leaders:
+            self.leaders.append(text)
+            self.trace.add("leaders", by=manager, text=text)
+
     def _fail(self, manager: str, error: BaseException) -> None:
         self.failures.append(f"the {manager} manager ended by itself: {error!r}")
 
@@ -170,6 +179,8 @@ class World:
             reconciled=self.reconciled,
             provider=self.instance,
             extension=None if self.extension is None else self.extension.extension,
+            replicas=self.replicas,
+            leaders=self._on_leaders,
             gates=self.gates,
         )
         self.network.spawn = self.spawn
@@ -206,9 +217,7 @@ class World:
         """Wait until the controllers of every manager work."""
         for manager in self.managers.values():
             await manager.started.wait()
-            runtime = manager.processes[0].runtime
-            assert runtime is not None
-            await runtime.working.wait()
+            await manager.wait_for_work()
 
     def _end(self, keepers: list[asyncio.Task[None]]) -> None:
         for task in [*keepers, *self._tasks]:

@@ -27,6 +27,7 @@ ETCD_QUORUM: Final = Rule("etcd-quorum", "etcd keeps its quorum, whatever we rem
 ETCD_SIZE: Final = Rule("etcd-size", "etcd has at most one member more than desired.")
 OTHERS_ETCD: Final = Rule("others-etcd", "Nobody asks or changes an etcd of others.")
 NO_FAILURE: Final = Rule("no-failure", "No manager ends by itself.")
+ONE_LEADER: Final = Rule("one-leader", "Of the processes of a manager at most one writes.")
 PROGRESS: Final = Rule("progress", "Every goal is reached once the faults are over.")
 SAME_END: Final = Rule("same-end", "The end is that of the undisturbed run.")
 QUIESCENCE: Final = Rule("quiescence", "Nothing is written once all is done.")
@@ -45,6 +46,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ETCD_SIZE,
     OTHERS_ETCD,
     NO_FAILURE,
+    ONE_LEADER,
     PROGRESS,
     SAME_END,
     QUIESCENCE,
@@ -85,6 +87,8 @@ class Referee:
         for rule in RULES:
             for text in rule.final(self._scene) if rule.final else ():
                 self.report(rule, text)
+        for text in self._world.leaders:
+            self.report(ONE_LEADER, text)
         for text in self._world.failures:
             self.report(NO_FAILURE, text)
 

@@ -121,6 +121,15 @@ RESTRAINT: Final = (
     Scenario("pause", "A paused cluster is changed, then goes on.", _pause, _plain_1_1, 300),
     Scenario("outage", "More Nodes fail than may be remediated.", _outage, _checked_1_3, 200),
     Scenario(
+        "leaders",
+        "Two processes of each manager elect a leader; a control plane grows, a Node fails.",
+        _grow_and_heal,
+        _healing_1_2,
+        90,
+        share=6,
+        replicas=2,
+    ),
+    Scenario(
         "grow-and-heal",
         "A control plane grows, then the Node of a worker fails.",
         _grow_and_heal,

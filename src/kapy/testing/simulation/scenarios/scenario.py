@@ -16,6 +16,7 @@ class Scenario:
     play: what happens under faults. text: one line of help. seconds: how long the undisturbed run
     may take at most. provider: takes the place of the in-memory one. share: `make exhaustive` tries
     one point in so many. extension: returns the extension of a run, and opens the gates for it.
+    replicas: processes of each manager, of which one leads.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Scenario:
     provider: CustomProvider | None = None
     share: int = 1
     extension: NewExtension | None = None
+    replicas: int = 1
 
     @property
     def options(self) -> str:
