@@ -135,8 +135,7 @@ class Settings:
     if Pods of Deployments are to run; None for no Pods (a plane without a network has none either).
     run_pods: the runtime of Pods without a local program. pages: the fleet page under `/ui`, None
     for none (a plane without a network has none either). providers: custom providers that run in
-    the process, too. processes: the number of processes among which the clusters are divided (a
-    plane without a network has one).
+    the process, too. processes: the number of processes among which the clusters are divided.
     """
 
     data: Path | None = None

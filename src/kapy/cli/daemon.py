@@ -208,7 +208,7 @@ def status(name: str, data_dir: str, output: str | None) -> None:
 def _worker_state(worker: WorkerRecord) -> str:
     if worker.state == "waiting":
         return "is not needed yet: it starts when there are many clusters"
-    died = f", has died {worker.restarts} times" if worker.restarts else ""
+    died = f", deaths: {worker.restarts}" if worker.restarts else ""
     process = f"process {worker.pid}, " if worker.pid else ""
     return f"{process}{worker.state}{died}"
 
