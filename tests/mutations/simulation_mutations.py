@@ -150,7 +150,7 @@ CLOCKS: Final = (
     Mutation(
         "ages of Nodes are measured by the management cluster's clock",
         "core/machinehealthcheck/reconcile.py",
-        "    node_now = scope.tools.remote.now(scope.cluster.key)\n",
+        "    node_now = scope.dependencies.remote.now(scope.cluster.key)\n",
         "    node_now = scope.now\n",
         UNDISTURBED,
     ),

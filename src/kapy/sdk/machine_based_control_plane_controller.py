@@ -50,7 +50,7 @@ from kapy.sdk.machine_based_control_plane import (
     MachineControlPlaneContext,
     MachineControlPlaneProvider,
 )
-from kapy.sdk.machine_based_control_plane_loop import LoopTools, ProviderLoop
+from kapy.sdk.machine_based_control_plane_loop import LoopDependencies, ProviderLoop
 from kapy.sdk.results import ControlPlaneObserved, Released, Waiting
 
 T = TypeVar("T")
@@ -143,7 +143,7 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         super().__init__(runtime, kind, provider, finalizer, MachineControlPlaneContractObject)
         self._provider = provider
         self._machines = runtime.cache.informer(Machine.RESOURCE)
-        self._tools = LoopTools(runtime, external, provider, self.kind.RESOURCE)
+        self._dependencies = LoopDependencies(runtime, external, provider, self.kind.RESOURCE)
         self._counts_at_start: dict[Key, int] = {}
         self.steady_states = SteadyStateCache[SteadyState]()
 
@@ -214,7 +214,7 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         drafts = self._own_machines(plane, context.cluster)
         configs = {}
         for machine in (item.object for item in drafts):
-            config = await self._tools.checks.config(machine)
+            config = await self._dependencies.checks.config(machine)
             if config is not None:
                 configs[machine.metadata.name] = config
         known = {field.name: getattr(context, field.name) for field in fields(context)}
@@ -223,7 +223,7 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
             **known, machines=machines, configs=configs
         )
         keep_kubeconfig = partial(self._keep_kubeconfig, draft, context)
-        return ProviderLoop(self._tools, plane, seen, drafts, keep_kubeconfig)
+        return ProviderLoop(self._dependencies, plane, seen, drafts, keep_kubeconfig)
 
     def _own_machines(
         self, plane: MachineControlPlaneContractObject, cluster: Key

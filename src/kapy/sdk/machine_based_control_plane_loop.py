@@ -44,7 +44,7 @@ T = TypeVar("T")
 NOTHING_OBSERVED: Final = ControlPlaneObserved(initialized=False)
 
 
-class LoopTools(Generic[T]):
+class LoopDependencies(Generic[T]):
     """The dependencies of all reconciles of one kind of control plane."""
 
     def __init__(
@@ -86,17 +86,17 @@ class ProviderLoop(MachineLoop, Generic[T]):
 
     def __init__(
         self,
-        tools: LoopTools[T],
+        dependencies: LoopDependencies[T],
         plane: MachineControlPlaneContractObject,
         context: MachineControlPlaneContext[T],
         drafts: Sequence[Draft[Machine]],
         keep_kubeconfig: Callable[[], Awaitable[Result]],
     ) -> None:
         hook = f"{Annotation.PRE_TERMINATE_HOOK_PREFIX}/{plane.RESOURCE.kind.lower()}"
-        super().__init__(tools.client, hook)
+        super().__init__(dependencies.client, hook)
         self.found = Findings()
-        self._tools = tools
-        self._provider = tools.provider
+        self._dependencies = dependencies
+        self._provider = dependencies.provider
         self._plane = plane
         self._context = context
         self._drafts = drafts
@@ -145,7 +145,7 @@ class ProviderLoop(MachineLoop, Generic[T]):
         assert self._context.owner is not None  # the context always has a Cluster
         reference = self._plane.spec.machine_template.spec.infrastructure_ref
         namespace = self._plane.metadata.namespace
-        match await self._tools.factory.template(reference, namespace, self._context.owner):
+        match await self._dependencies.factory.template(reference, namespace, self._context.owner):
             case Found(view):
                 self.found.template = view.document
             case Absent():
@@ -168,19 +168,19 @@ class ProviderLoop(MachineLoop, Generic[T]):
     async def update_machines(self) -> Result | None:
         """Propagate what may change in place to the Machines that stay."""
         for machine in self.machines:
-            current = self._tools.machines.raw(machine.key)
+            current = self._dependencies.machines.raw(machine.key)
             if current is None or machine.deleting:
                 continue
             config = self._context.configs.get(machine.metadata.name)
-            infra = await self._tools.checks.infra(machine)
+            infra = await self._dependencies.checks.infra(machine)
             state = self._plane.metadata.generation, *map(_version, (current, config, infra))
-            if self._tools.in_sync.get(machine.metadata.uid) == state:
+            if self._dependencies.in_sync.get(machine.metadata.uid) == state:
                 continue
             hook = {self._hook: ""} if self.has_hook(machine) else None
             wanted = self._desired.updated_machine(machine, hook)
             owned = [item for item in (config, infra) if item is not None]
-            await self._tools.factory.update(self._desired, current, wanted, owned)
-            self._tools.in_sync.put(machine.metadata.uid, state)
+            await self._dependencies.factory.update(self._desired, current, wanted, owned)
+            self._dependencies.in_sync.put(machine.metadata.uid, state)
         return None
 
     async def observe(self) -> Result | None:
@@ -244,12 +244,12 @@ class ProviderLoop(MachineLoop, Generic[T]):
             config=self._desired.config(name, wanted),
             failure_domain=self._failure_domain,
         )
-        await self._tools.factory.create(self._desired, new)
+        await self._dependencies.factory.create(self._desired, new)
 
     def _failure_domain(self) -> str:
         domains = failure_domains(self._context.owner)
         return next_failure_domain(
-            domains, self.machines, self.outdated_machines, random=self._tools.random
+            domains, self.machines, self.outdated_machines, random=self._dependencies.random
         )
 
     async def _free_name(self, wanted: Document) -> str:
@@ -270,9 +270,9 @@ class ProviderLoop(MachineLoop, Generic[T]):
 
     async def _is_taken(self, key: Key, wanted: Document) -> bool:
         """Return whether an object of that name exists that is not from an earlier attempt."""
-        if self._tools.machines.raw(key) is not None:
+        if self._dependencies.machines.raw(key) is not None:
             return True
-        resource = await self._tools.external.resource_of(wanted)
+        resource = await self._dependencies.external.resource_of(wanted)
         try:
             config = await self._client.get(resource, key)
         except NotFound:
@@ -297,8 +297,8 @@ class ProviderLoop(MachineLoop, Generic[T]):
         wanted = [await provider.bootstrap_config(context, first=first) for first in (False, True)]
         result = {}
         for machine in self.machines:
-            now = self._tools.clock()
-            reasons = await self._tools.checks.outdated_reasons(
+            now = self._dependencies.clock()
+            reasons = await self._dependencies.checks.outdated_reasons(
                 self._plane, context, machine, wanted, now
             )
             reasons += [item for item in (provider.outdated_reason(context, machine),) if item]
@@ -314,7 +314,7 @@ class ProviderLoop(MachineLoop, Generic[T]):
             if reasons:
                 message = "\n".join(f"* {reason}" for reason in reasons)
                 condition = false(ConditionType.UP_TO_DATE, Reason.NOT_UP_TO_DATE, message)
-            set_condition(draft.object, condition, self._tools.clock())
+            set_condition(draft.object, condition, self._dependencies.clock())
             await draft.save()
 
     def _wait(self, message: str) -> None:

@@ -36,7 +36,7 @@ MACHINES: Final = (
     Break(
         "a provider ID belongs to two Machines",
         "core/machine/infrastructure.py",
-        "for other in scope.tools.fleet.machines_with(scope.cluster_key, provider_id):",
+        "for other in scope.dependencies.fleet.machines_with(scope.cluster_key, provider_id):",
         "for other in ():",
         {
             f"{_TOLD}::test_a_provider_id_stays_what_it_is_and_belongs_to_one_machine": (

@@ -51,7 +51,7 @@ class Scope:
     descendants: Descendants = field(default_factory=Descendants)
     health: Health = field(default_factory=lambda: Health(connected=False))
     now: datetime = NOW
-    tools: Any = field(default_factory=lambda: SimpleNamespace(grace=timedelta(seconds=50)))
+    dependencies: Any = field(default_factory=lambda: SimpleNamespace(grace=timedelta(seconds=50)))
 
 
 def cluster(*, gone: bool = False, conditions: Any = (), **initialization: bool) -> Cluster:

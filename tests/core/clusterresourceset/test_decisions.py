@@ -13,8 +13,8 @@ from kapy.api.features import DEFAULT_GATES
 from kapy.api.names import Annotation
 from kapy.client.client import Client
 from kapy.core.clusterresourceset.reconcile import _selected_clusters
-from kapy.core.clusterresourceset.scope import Tools
-from kapy.core.clusterresourcesetbinding.reconcile import Tools as BindingTools
+from kapy.core.clusterresourceset.scope import Dependencies
+from kapy.core.clusterresourcesetbinding.reconcile import Dependencies as BindingDependencies
 from kapy.core.clusterresourcesetbinding.reconcile import reconcile
 from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request
@@ -51,8 +51,8 @@ def test_which_clusters_a_set_selects(selector: Document, of: Document, *, selec
         "spec": {"clusterSelector": selector, "resources": [{"kind": "Secret", "name": "s"}]},
     }
     clusters = SimpleNamespace(list=lambda _: [of])
-    tools = cast(Tools, SimpleNamespace(clusters=clusters))
-    keys = list(_selected_clusters(tools, read(document, ClusterResourceSet)))
+    dependencies = cast(Dependencies, SimpleNamespace(clusters=clusters))
+    keys = list(_selected_clusters(dependencies, read(document, ClusterResourceSet)))
     assert keys == ([KEY] if selected else [])
 
 
@@ -83,6 +83,6 @@ async def test_when_a_binding_goes(of: Document | None, *, hooks: bool, goes: bo
         "bindings": SimpleNamespace(raw=lambda _: binding),
         "clusters": SimpleNamespace(raw=lambda _: of),
     }
-    tools = BindingTools(Client(answer, field_manager="test"), gates=gates, **holders)
-    await reconcile(tools, KEY)
+    dependencies = BindingDependencies(Client(answer, field_manager="test"), gates=gates, **holders)
+    await reconcile(dependencies, KEY)
     assert entries == (["DELETE"] if goes else [])

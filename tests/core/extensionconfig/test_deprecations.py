@@ -28,7 +28,7 @@ TYPE = "HookVersionsUpToDate"
 
 @dataclass
 class Caller:
-    """A stand-in for a reconcile's tools and their caller, with the parts that the status reads."""
+    """A stand-in for the dependencies of a reconcile, with the parts that the status reads."""
 
     catalog: Catalog
 

@@ -59,7 +59,7 @@ async def test_a_set_goes_when_it_is_known_to_have_no_machines(
     scope = SimpleNamespace(
         deployment=deployment(1),
         documents={found["metadata"]["name"]: found},
-        tools=SimpleNamespace(client=Client(deletions, field_manager="test"), events=events),
+        dependencies=SimpleNamespace(client=Client(deletions, field_manager="test"), events=events),
         now=NOW,
     )
     await clean_up(cast(MachineDeploymentScope, scope), [read(found, MachineSet)])

@@ -41,7 +41,7 @@ async def test_machines_of_another_controller_are_left_out() -> None:
         pool=read(document, MachinePool),
         namespace="default",
         machines=(),
-        tools=SimpleNamespace(fleet=SimpleNamespace(machines=informer)),
+        dependencies=SimpleNamespace(fleet=SimpleNamespace(machines=informer)),
     )
     await read_machines(cast(MachinePoolScope, scope))
     assert [item["metadata"]["name"] for item in scope.machines] == ["made", "nobodys"]
@@ -99,7 +99,7 @@ async def test_another_node_of_the_name_stays_when_the_pool_goes() -> None:
         now=NOW,
         nodes=SimpleNamespace(raw=raw),
         cluster=SimpleNamespace(deleting=False, key=Key("default", "c")),
-        tools=SimpleNamespace(
+        dependencies=SimpleNamespace(
             external=SimpleNamespace(get=nothing),
             remote=remote,
             node_deletions=NodeDeletions(),

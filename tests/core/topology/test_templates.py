@@ -22,7 +22,7 @@ from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
 from kapy.core.topology.templates.deployments import add_to as add_deployments
 from kapy.core.topology.templates.sets import add_to as add_sets
-from kapy.core.topology.templates.unused import Tools, delete_unused_templates
+from kapy.core.topology.templates.unused import Dependencies, delete_unused_templates
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
@@ -48,7 +48,7 @@ class Yard:
     """A server with the controllers of templates, and nobody else."""
 
     client: Client
-    tools: Tools
+    dependencies: Dependencies
 
     async def group(self, name: str, template: str, *, finalizers: tuple[str, ...] = ()) -> None:
         """A MachineDeployment that a topology made."""
@@ -121,7 +121,7 @@ async def yard() -> AsyncIterator[Yard]:
         add_deployments(runtime, objects, external)
         add_sets(runtime, objects, external)
         running.append(group.create_task(runtime.run()))
-        yield Yard(client, Tools(runtime.client, external, objects))
+        yield Yard(client, Dependencies(runtime.client, external, objects))
         for task in running:
             task.cancel()
     server.close()
@@ -163,13 +163,13 @@ async def test_a_deployment_goes_without_a_template_that_a_set_uses() -> None:
         group, user = await at.get(DEPLOYMENTS, "md"), await at.get(SETS, "md-1")
         assert group is not None
         assert user is not None
-        await delete_unused_templates(at.tools, group, [user])
+        await delete_unused_templates(at.dependencies, group, [user])
         assert await at.left() == ["new"]
         going = {**user["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}
         user = {**user, "metadata": going}
-        await delete_unused_templates(at.tools, group, [user])
+        await delete_unused_templates(at.dependencies, group, [user])
         assert await at.left() == []
-        await delete_unused_templates(at.tools, group, [user])  # again, after a lost answer
+        await delete_unused_templates(at.dependencies, group, [user])  # again, after a lost answer
 
 
 async def test_a_set_goes_without_a_template_that_its_deployment_uses() -> None:

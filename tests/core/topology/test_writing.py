@@ -74,7 +74,7 @@ class Told:
 
 @dataclass
 class Desk:
-    """The tools of the Writer that writes a plan in these tests."""
+    """The dependencies of the Writer that writes a plan in these tests."""
 
     client: Client
     wire: Refusing

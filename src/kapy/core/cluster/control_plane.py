@@ -47,5 +47,5 @@ def _take_over(scope: ClusterScope, control_plane: ControlPlane) -> None:
     copy_endpoint(scope, control_plane)
     if not done.control_plane_initialized:
         message = f"Cluster {cluster.metadata.name} ControlPlaneInitialized is now True"
-        scope.tools.events.normal(cluster, "ControlPlaneInitialized", message)
+        scope.dependencies.events.normal(cluster, "ControlPlaneInitialized", message)
     done.control_plane_initialized = True

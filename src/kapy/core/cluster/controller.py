@@ -20,7 +20,7 @@ from kapy.contract.cluster_objects import (
 from kapy.contract.external import External
 from kapy.contract.predicates import unblocking_only
 from kapy.core.cluster.reconcile import ClusterReconciler
-from kapy.core.cluster.scope import Tools
+from kapy.core.cluster.scope import Dependencies
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, Mapper
 from kapy.engine.runtime import Runtime
@@ -45,7 +45,7 @@ def add_to(
     external = External(runtime.client, runtime.cache)
     gates = runtime.options.gates
     classes = runtime.cache.informer(ClusterClass.RESOURCE)
-    tools = Tools(
+    dependencies = Dependencies(
         client=runtime.client,
         external=external,
         remote=remote,
@@ -58,7 +58,7 @@ def add_to(
         has_delete_hooks=gates.runtime_sdk and gates.cluster_topology,
     )
     clusters = runtime.cache.informer(objects.clusters.resource)
-    controller = Controller("cluster", ClusterReconciler(tools).reconcile)
+    controller = Controller("cluster", ClusterReconciler(dependencies).reconcile)
     unhurried = debounce_for(clusters)
     controller.watch(clusters, on_create_or_delete)
     controller.watch(clusters, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)

@@ -19,7 +19,7 @@ from kapy.kube.meta import Object
 async def reconcile_delete(scope: ClusterScope) -> Result:
     """Delete the next objects, or remove the finalizer. Everything that it waits for is watched."""
     cluster = scope.cluster
-    if scope.tools.has_delete_hooks and not _may_be_deleted(cluster):
+    if scope.dependencies.has_delete_hooks and not _may_be_deleted(cluster):
         scope.set_deleting_condition(
             Reason.WAITING_FOR_BEFORE_DELETE_HOOK, "Waiting for BeforeClusterDelete hook"
         )
@@ -43,7 +43,7 @@ async def reconcile_delete(scope: ClusterScope) -> Result:
     finalizers = cluster.metadata.finalizers
     finalizers[:] = [finalizer for finalizer in finalizers if finalizer != Finalizer.CLUSTER]
     message = f"Cluster {cluster.metadata.name} has been deleted"
-    scope.tools.events.normal(cluster, "Deleted", message)
+    scope.dependencies.events.normal(cluster, "Deleted", message)
     return DONE
 
 
@@ -94,7 +94,7 @@ async def _delete_children(scope: ClusterScope) -> None:
         if child.deleting:
             continue
         try:
-            await scope.tools.client.delete(type(child), child.key, uid=child.metadata.uid)
+            await scope.dependencies.client.delete(type(child), child.key, uid=child.metadata.uid)
         except NotFound:
             continue
         except KapyError as error:
@@ -118,10 +118,10 @@ async def _is_gone(
             return False
     document = observed.view.document
     if not observed.view.deleting:
-        resource = await scope.tools.external.resource_of(document)
+        resource = await scope.dependencies.external.resource_of(document)
         uid = document["metadata"]["uid"]
         try:
-            await scope.tools.client.delete(resource, Key.of(document), uid=uid)
+            await scope.dependencies.client.delete(resource, Key.of(document), uid=uid)
         except NotFound:
             return True
     scope.set_deleting_condition(reason, f"Waiting for {observed.view.kind} to be deleted")

@@ -55,5 +55,5 @@ def _take_over(scope: ClusterScope, infra: InfraCluster) -> None:
     cluster.status.failure_domains = list(infra.failure_domains or ())
     if not done.infrastructure_provisioned:
         message = f"Cluster {cluster.metadata.name} InfrastructureProvisioned is now True"
-        scope.tools.events.normal(cluster, "InfrastructureReady", message)
+        scope.dependencies.events.normal(cluster, "InfrastructureReady", message)
     done.infrastructure_provisioned = True

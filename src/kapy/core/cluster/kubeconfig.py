@@ -17,10 +17,10 @@ async def reconcile_kubeconfig(scope: ClusterScope) -> Result:
     """Create the Secret once the CA exists (which enqueues the Cluster); it is not changed
     later.
     """
-    cluster, tools = scope.cluster, scope.tools
+    cluster, dependencies = scope.cluster, scope.dependencies
     if cluster.spec.control_plane_ref is not None or not has_endpoint(cluster):
         return DONE
-    secrets = tools.remote.secrets
+    secrets = dependencies.remote.secrets
     if secrets.raw(secret_key(cluster.key, KUBECONFIG)) is not None:
         return DONE
     authority = await _authority(scope)
@@ -33,22 +33,22 @@ async def reconcile_kubeconfig(scope: ClusterScope) -> Result:
         key_pair(authority),
         owner_reference(cluster),
         now=scope.now,
-        key=await tools.keys.new(),
+        key=await dependencies.keys.new(),
     )
     try:
-        await tools.client.create(SECRETS, secret)
+        await dependencies.client.create(SECRETS, secret)
     except AlreadyExists:
         return DONE  # created by an attempt whose response was lost, or by a user
     return DONE
 
 
 async def _authority(scope: ClusterScope) -> Document | None:
-    key, tools = secret_key(scope.cluster.key, CLUSTER_CA), scope.tools
-    cached = tools.remote.secrets.raw(key)
+    key, dependencies = secret_key(scope.cluster.key, CLUSTER_CA), scope.dependencies
+    cached = dependencies.remote.secrets.raw(key)
     if cached is not None:
         return cached
     try:
-        return await tools.client.get(SECRETS, key)
+        return await dependencies.client.get(SECRETS, key)
     except NotFound:
         return None
 

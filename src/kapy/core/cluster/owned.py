@@ -30,7 +30,7 @@ async def get_owned(
     With a managed topology the Cluster is its controller; otherwise another controller is possible.
     A Cluster in deletion sets no ownership.
     """
-    cluster, external = scope.cluster, scope.tools.external
+    cluster, external = scope.cluster, scope.dependencies.external
     if cluster.deleting:
         return _or_absent_without_definition(await external.get(ref, scope.namespace, view))
     managed = cluster.spec.topology is not None

@@ -14,7 +14,7 @@ from kapy.core.cluster.control_plane import reconcile_control_plane
 from kapy.core.cluster.deletion import reconcile_delete
 from kapy.core.cluster.infrastructure import reconcile_infrastructure
 from kapy.core.cluster.kubeconfig import reconcile_kubeconfig
-from kapy.core.cluster.scope import ClusterScope, Descendants, ObservedMachine, Tools
+from kapy.core.cluster.scope import ClusterScope, Dependencies, Descendants, ObservedMachine
 from kapy.core.cluster.status import until_silent, update_status
 from kapy.engine.draft import Draft
 from kapy.engine.phases import Phase
@@ -32,19 +32,21 @@ class ClusterReconciler(Reconciler[Cluster, ClusterScope]):
     normal = (reconcile_infrastructure, reconcile_control_plane, reconcile_kubeconfig)
     deletion = (reconcile_infrastructure, reconcile_control_plane, reconcile_delete)
 
-    def __init__(self, tools: Tools) -> None:
-        super().__init__(Cluster, tools.fleet.clusters, tools.client, Finalizer.CLUSTER)
-        self.tools = tools
+    def __init__(self, dependencies: Dependencies) -> None:
+        super().__init__(
+            Cluster, dependencies.fleet.clusters, dependencies.client, Finalizer.CLUSTER
+        )
+        self.dependencies = dependencies
 
     async def begin(self, draft: Draft[Cluster]) -> ClusterScope:
-        tools, key = self.tools, draft.object.key
+        dependencies, key = self.dependencies, draft.object.key
         return ClusterScope(
-            tools=tools,
+            dependencies=dependencies,
             draft=draft,
-            now=tools.clock(),
-            health=tools.remote.health(key),
-            descendants=descendants(tools, key),
-            gates=gates(tools, draft.object),
+            now=dependencies.clock(),
+            health=dependencies.remote.health(key),
+            descendants=descendants(dependencies, key),
+            gates=gates(dependencies, draft.object),
         )
 
     def pause(self, scope: ClusterScope) -> bool:
@@ -71,17 +73,17 @@ class ClusterReconciler(Reconciler[Cluster, ClusterScope]):
         cluster = scope.cluster
         if (phase := cluster.status.phase) != before:
             name = cluster.metadata.name
-            self.tools.events.normal(cluster, phase, f"Cluster {name} is {phase}")
+            self.dependencies.events.normal(cluster, phase, f"Cluster {name} is {phase}")
         return wrote
 
     def forget(self, key: Key) -> None:
         super().forget(key)
-        self.tools.machine_caches.pop(key, None)
+        self.dependencies.machine_caches.pop(key, None)
 
 
-def descendants(tools: Tools, cluster: Key) -> Descendants:
+def descendants(dependencies: Dependencies, cluster: Key) -> Descendants:
     """Return the cached objects that belong to the Cluster; read only."""
-    objects = tools.fleet
+    objects = dependencies.fleet
 
     def look(document: Document) -> ObservedMachine:
         machine = objects.machine_of(document)
@@ -95,7 +97,7 @@ def descendants(tools: Tools, cluster: Key) -> Descendants:
         pools=[read(pool, MachinePool) for pool in pools],
         documents=[*deployments, *sets, *pools, *machines],
     )
-    memory = tools.machine_caches.setdefault(cluster, MemoCache())
+    memory = dependencies.machine_caches.setdefault(cluster, MemoCache())
     for machine, group in memory.map(machines, None, look):
         (result.control_plane if is_control_plane(machine) else result.workers).append(machine)
         if group is not None:
@@ -103,7 +105,7 @@ def descendants(tools: Tools, cluster: Key) -> Descendants:
     return result
 
 
-def gates(tools: Tools, cluster: Cluster) -> list[ClusterAvailabilityGate]:
+def gates(dependencies: Dependencies, cluster: Cluster) -> list[ClusterAvailabilityGate]:
     """Return the Cluster's availability gates: its own, or those of its class.
 
     A missing class has none: the topology conditions report that.
@@ -112,6 +114,6 @@ def gates(tools: Tools, cluster: Cluster) -> list[ClusterAvailabilityGate]:
     if own or topology is None:
         return own
     ref = topology.class_ref
-    result = tools.classes.raw(Key(ref.namespace or cluster.metadata.namespace, ref.name))
+    result = dependencies.classes.raw(Key(ref.namespace or cluster.metadata.namespace, ref.name))
     listed = result["spec"].get("availabilityGates") or () if result is not None else ()
     return [decode(item, ClusterAvailabilityGate) for item in listed]

@@ -38,7 +38,7 @@ class ObservedMachine(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class Dependencies:
     """The dependencies of the Cluster reconciler.
 
     grace: how long an unreachable workload cluster is not reported. machine_caches: cached Machine
@@ -84,7 +84,7 @@ class ClusterScope:
     Deleting condition.
     """
 
-    tools: Tools
+    dependencies: Dependencies
     draft: Draft[Cluster]
     now: datetime
     health: Health

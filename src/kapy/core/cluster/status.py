@@ -114,7 +114,7 @@ def remote_connection(cluster: Cluster, scope: ClusterScope) -> Condition | None
         return false(of, Reason.PROBE_FAILED, "Remote connection not established yet")
     if health.last_success is None:
         return false(of, Reason.PROBE_FAILED, "Remote connection probe failed")
-    if scope.now - health.last_success > scope.tools.grace:
+    if scope.now - health.last_success > scope.dependencies.grace:
         when = stamp(health.last_success)
         message = f"Remote connection probe failed, probe last succeeded at {when}"
         return false(of, Reason.PROBE_FAILED, message)
@@ -265,7 +265,7 @@ def until_silent(scope: ClusterScope) -> Result:
     health = scope.health
     if health.last_success is None or (health.connected and not health.failures):
         return DONE
-    left = health.last_success + scope.tools.grace - scope.now
+    left = health.last_success + scope.dependencies.grace - scope.now
     if left < timedelta(0):
         return DONE
     return requeue(after=left + timedelta(seconds=1), because="the cluster does not answer")

@@ -10,7 +10,7 @@ from kapy.api.extension_config import ExtensionConfig
 from kapy.contract.classes import of_template
 from kapy.contract.external import External
 from kapy.core.clusterclass.reconcile import ClusterClassReconciler
-from kapy.core.clusterclass.scope import Tools
+from kapy.core.clusterclass.scope import Dependencies
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller, own_key
 from kapy.engine.runtime import Runtime
@@ -26,8 +26,8 @@ def add_to(runtime: Runtime, *, discovery: VariableDiscovery | None = None) -> C
     """
     classes = runtime.cache.informer(ClusterClass.RESOURCE)
     external = External(runtime.client, runtime.cache)
-    tools = Tools(runtime.client, external, classes, runtime.clock, discovery)
-    controller = Controller("clusterclass", ClusterClassReconciler(tools).reconcile)
+    dependencies = Dependencies(runtime.client, external, classes, runtime.clock, discovery)
+    controller = Controller("clusterclass", ClusterClassReconciler(dependencies).reconcile)
     controller.watch(classes, own_key)
     if discovery is not None:
         configs = runtime.cache.informer(ExtensionConfig.RESOURCE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kapy.api.cluster_class import ClusterClass
 from kapy.conditions.change import set_condition
 from kapy.conditions.paused import paused_condition, report_pause
-from kapy.core.clusterclass.scope import ClassScope, Tools
+from kapy.core.clusterclass.scope import ClassScope, Dependencies
 from kapy.core.clusterclass.status import update_status
 from kapy.core.clusterclass.templates import reconcile_templates
 from kapy.core.clusterclass.variables import reconcile_variables
@@ -19,12 +19,12 @@ class ClusterClassReconciler(Reconciler[ClusterClass, ClassScope]):
 
     normal = (reconcile_templates, reconcile_variables)
 
-    def __init__(self, tools: Tools) -> None:
-        super().__init__(ClusterClass, tools.classes, tools.client)
-        self.tools = tools
+    def __init__(self, dependencies: Dependencies) -> None:
+        super().__init__(ClusterClass, dependencies.classes, dependencies.client)
+        self.dependencies = dependencies
 
     async def begin(self, draft: Draft[ClusterClass]) -> ClassScope:
-        return ClassScope(self.tools, draft, self.tools.clock())
+        return ClassScope(self.dependencies, draft, self.dependencies.clock())
 
     def pause(self, scope: ClassScope) -> bool:
         return report_pause(scope.cluster_class, None, scope.now)

@@ -18,7 +18,7 @@ from kapy.topology.discovery import VariableDiscovery
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class Dependencies:
     """The dependencies of the ClusterClass reconciler.
 
     discovery: gets the variables of extensions; None if the feature gate RuntimeSDK is off.
@@ -48,7 +48,7 @@ class ClassScope:
     undiscovered: why the variables are not known.
     """
 
-    tools: Tools
+    dependencies: Dependencies
     draft: Draft[ClusterClass]
     now: datetime
     outdated: list[Outdated] = field(default_factory=list)

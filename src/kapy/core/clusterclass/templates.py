@@ -40,20 +40,26 @@ async def reconcile_templates(scope: ClassScope) -> Result:
 
 async def _own(scope: ClassScope, ref: ClusterClassTemplateReference) -> None:
     """Own one template. Raises NotFound, ContractError, and the client's errors."""
-    tools, namespace = scope.tools, scope.cluster_class.metadata.namespace
-    template = await tools.external.get_version(ref.api_version, ref.kind, Key(namespace, ref.name))
+    dependencies, namespace = scope.dependencies, scope.cluster_class.metadata.namespace
+    template = await dependencies.external.get_version(
+        ref.api_version, ref.kind, Key(namespace, ref.name)
+    )
     owner = owner_reference(scope.cluster_class)
 
     def patch(document: Document) -> Document:
         return ownership_patch(document, owner)
 
     if patch(template):
-        await claim(tools.client, await tools.external.resource_of(template), template, patch)
+        await claim(
+            dependencies.client, await dependencies.external.resource_of(template), template, patch
+        )
 
 
 async def _compare_version(scope: ClassScope, ref: ClusterClassTemplateReference) -> None:
     group, version = split_api_version(ref.api_version)
-    newest = (await scope.tools.external.resolve(GroupKind(group, ref.kind))).resource.version
+    newest = (
+        await scope.dependencies.external.resolve(GroupKind(group, ref.kind))
+    ).resource.version
     if version != newest:
         scope.outdated.append(Outdated(ref.kind, ref.name, version, newest))
 

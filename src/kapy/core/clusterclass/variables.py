@@ -22,7 +22,7 @@ async def reconcile_variables(scope: ClassScope) -> Result:
     """Collect the definitions; the former ones stay if some are unknown."""
     cluster_class = scope.cluster_class
     try:
-        discovered = await _discover(scope.tools.discovery, cluster_class)
+        discovered = await _discover(scope.dependencies.discovery, cluster_class)
         variables = status_variables(cluster_class.spec.variables, discovered)
         cluster_class.status.variables = variables
         if conflicts := [

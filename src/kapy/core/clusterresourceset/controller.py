@@ -9,7 +9,7 @@ from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.core.clusterresourceset.manifests import Manifests
 from kapy.core.clusterresourceset.reconcile import ClusterResourceSetReconciler
-from kapy.core.clusterresourceset.scope import Tools
+from kapy.core.clusterresourceset.scope import Dependencies
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.runtime import Runtime
@@ -26,7 +26,7 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
     sets = cache.informer(ClusterResourceSet.RESOURCE)
     clusters = cache.informer(Cluster.RESOURCE)
     mapping = _Mapping(sets, clusters)
-    tools = Tools(
+    dependencies = Dependencies(
         client=runtime.client,
         cache=cache,
         remote=remote,
@@ -37,11 +37,13 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
         clock=runtime.clock,
         source_keys=mapping.of_source,
     )
-    controller = Controller("clusterresourceset", ClusterResourceSetReconciler(tools).reconcile)
-    tools.controller = controller
+    controller = Controller(
+        "clusterresourceset", ClusterResourceSetReconciler(dependencies).reconcile
+    )
+    dependencies.controller = controller
     controller.watch(sets)
     controller.watch(clusters, mapping.of_cluster)
-    controller.watch(tools.bindings, mapping.of_binding)
+    controller.watch(dependencies.bindings, mapping.of_binding)
 
     def connection_changed(cluster: Key) -> None:
         for key in mapping.of(cluster):

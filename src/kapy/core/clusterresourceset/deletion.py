@@ -22,14 +22,14 @@ async def unbind_set(scope: SetScope) -> None:
 
 
 async def _unbind(scope: SetScope, cluster: Key) -> None:
-    tools, resource = scope.tools, ClusterResourceSetBinding.RESOURCE
-    document = tools.bindings.raw(cluster)
+    dependencies, resource = scope.dependencies, ClusterResourceSetBinding.RESOURCE
+    document = dependencies.bindings.raw(cluster)
     if document is None:
         return
     name = scope.set.metadata.name
     bindings = document["spec"].get("bindings") or ()
     if all(binding["clusterResourceSetName"] == name for binding in bindings):
-        await tools.client.delete(resource, cluster, uid=document["metadata"]["uid"])
+        await dependencies.client.delete(resource, cluster, uid=document["metadata"]["uid"])
         return
     change = binding_without(name)
-    await claim(tools.client, resource, document, lambda value: binding_patch(value, change))
+    await claim(dependencies.client, resource, document, lambda value: binding_patch(value, change))

@@ -46,9 +46,9 @@ async def deliver(scope: SetScope, cluster: Key) -> Outcome:
     binding = _binding_of(scope, cluster)
     news, outcome = list[ResourceBinding](), SUCCESS
     try:
-        scope.tools.remote.client(cluster)
+        scope.dependencies.remote.client(cluster)
     except NotConnected as error:
-        scope.tools.remote.connect_foreign(cluster)
+        scope.dependencies.remote.connect_foreign(cluster)
         outcome = not_connected(str(error))
     else:
         for source, known in _due_sources(scope, binding):
@@ -70,7 +70,7 @@ def is_settled(scope: SetScope, cluster: Key) -> bool:
 
     After a start, before the first connection, only the binding counts.
     """
-    remote = scope.tools.remote
+    remote = scope.dependencies.remote
     try:
         remote.client(cluster)
     except NotConnected:
@@ -83,8 +83,8 @@ def is_settled(scope: SetScope, cluster: Key) -> bool:
 
 def _binding_of(scope: SetScope, cluster: Key) -> ClusterResourceSetBinding | None:
     """Return the Cluster's binding; shared, read only."""
-    document = scope.tools.bindings.raw(cluster)
-    return None if document is None else scope.tools.bindings.decode_shared(document)
+    document = scope.dependencies.bindings.raw(cluster)
+    return None if document is None else scope.dependencies.bindings.decode_shared(document)
 
 
 def _due_sources(
@@ -112,7 +112,7 @@ async def _apply(
     try:
         if source.problem:
             raise BadManifest(source.problem)
-        objects = await scope.tools.manifests.of(source.document, source.values, source.hash)
+        objects = await scope.dependencies.manifests.of(source.document, source.values, source.hash)
     except BadManifest as error:
         # Only a change of the source helps, and that enqueues the set.
         is_known = binding is not None and not binding.hash
@@ -128,15 +128,15 @@ async def _apply_source(
     """Return the error of applying a source's objects. A slow cluster gets them over several
     reconciles, so that others are not delayed.
     """
-    tools, strategy = scope.tools, scope.set.spec.strategy
+    dependencies, strategy = scope.dependencies, scope.set.spec.strategy
     reference = source.reference
     state = _uid(scope, cluster), scope.set.key, reference.kind, reference.name, source.hash
-    progress = tools.progress.get(state) or tools.progress.put(state, Progress())
+    progress = dependencies.progress.get(state) or dependencies.progress.put(state, Progress())
     secret = reference.kind == "Secret"
     try:
         async with asyncio.timeout(MAX_SECONDS):
             await apply_objects(
-                tools.remote.client(cluster), objects, strategy, progress, secret=secret
+                dependencies.remote.client(cluster), objects, strategy, progress, secret=secret
             )
     except TimeoutError:
         done = f"{progress.done} of {len(objects)} objects were put into cluster {cluster} so far"
@@ -144,35 +144,35 @@ async def _apply_source(
     except (Unreachable, NotYet) as error:
         return not_applied(str(error), error)  # the next attempt continues from there
     except NotApplied as error:
-        tools.progress.forget(state)
+        dependencies.progress.forget(state)
         return not_applied(str(error), error)
-    tools.progress.forget(state)
+    dependencies.progress.forget(state)
     return None
 
 
 def _uid(scope: SetScope, cluster: Key) -> str:
     """Return the UID that distinguishes the Cluster from others of its name."""
-    document = scope.tools.clusters.raw(cluster)
+    document = scope.dependencies.clusters.raw(cluster)
     return "" if document is None else str(document["metadata"]["uid"])
 
 
 def _binding(scope: SetScope, source: Source, *, hash_: str, applied: bool) -> ResourceBinding:
     name, kind = source.reference.name, source.reference.kind
-    time = stamp(scope.tools.clock())
+    time = stamp(scope.dependencies.clock())
     return ResourceBinding(
         name=name, kind=kind, hash=hash_, applied=applied, last_applied_time=time
     )
 
 
 async def _update_binding(scope: SetScope, cluster: Key, change: Change) -> None:
-    tools, resource = scope.tools, ClusterResourceSetBinding.RESOURCE
-    document = tools.bindings.raw(cluster)
+    dependencies, resource = scope.dependencies, ClusterResourceSetBinding.RESOURCE
+    document = dependencies.bindings.raw(cluster)
     if document is None:
         set_binding = new_binding(cluster)
         change(set_binding)
         try:
-            await tools.client.create(set_binding)
+            await dependencies.client.create(set_binding)
             return
         except AlreadyExists:
-            document = await tools.client.get(resource, cluster)
-    await claim(tools.client, resource, document, lambda value: binding_patch(value, change))
+            document = await dependencies.client.get(resource, cluster)
+    await claim(dependencies.client, resource, document, lambda value: binding_patch(value, change))

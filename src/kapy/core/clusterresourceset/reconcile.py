@@ -14,7 +14,7 @@ from kapy.conditions.change import set_condition
 from kapy.conditions.paused import paused_condition, report_pause
 from kapy.core.clusterresourceset.deletion import unbind_set
 from kapy.core.clusterresourceset.delivery import deliver, is_settled
-from kapy.core.clusterresourceset.scope import Outcome, SetScope, Tools
+from kapy.core.clusterresourceset.scope import Dependencies, Outcome, SetScope
 from kapy.core.clusterresourceset.sources import read_sources
 from kapy.core.clusterresourceset.status import SUCCESS, no_match, set_outcome
 from kapy.engine.draft import Draft
@@ -34,7 +34,7 @@ AT_ONCE: Final = 10
 async def select_clusters(scope: SetScope) -> Result:
     """Select the Clusters, also those from which the deletion unbinds the set."""
     try:
-        scope.clusters = list(_selected_clusters(scope.tools, scope.set))
+        scope.clusters = list(_selected_clusters(scope.dependencies, scope.set))
     except InvalidSelector as error:
         scope.outcome = no_match(error)
     return DONE
@@ -75,13 +75,13 @@ class ClusterResourceSetReconciler(Reconciler[ClusterResourceSet, SetScope]):
     normal = (select_clusters, apply)
     deletion = (select_clusters, unbind)
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, dependencies: Dependencies) -> None:
         kind, finalizer = ClusterResourceSet, Finalizer.CLUSTER_RESOURCE_SET
-        super().__init__(kind, tools.sets, tools.client, finalizer)
-        self.tools = tools
+        super().__init__(kind, dependencies.sets, dependencies.client, finalizer)
+        self.dependencies = dependencies
 
     async def begin(self, draft: Draft[ClusterResourceSet]) -> SetScope:
-        return SetScope(self.tools, draft, (), self.tools.clock())
+        return SetScope(self.dependencies, draft, (), self.dependencies.clock())
 
     def pause(self, scope: SetScope) -> bool:
         return report_pause(scope.set, None, scope.now)
@@ -119,13 +119,15 @@ async def _outcomes(scope: SetScope) -> list[Outcome]:
     return [task.result() for task in tasks]
 
 
-def _selected_clusters(tools: Tools, resource_set: ClusterResourceSet) -> Iterator[Key]:
+def _selected_clusters(
+    dependencies: Dependencies, resource_set: ClusterResourceSet
+) -> Iterator[Key]:
     """Return the selected Clusters of the namespace that are not being deleted; an empty selector
     selects none.
     """
     selector = selector_of(encode(resource_set.spec.cluster_selector))
     if selector.everything:
         return
-    for cluster in tools.clusters.list(resource_set.metadata.namespace):
+    for cluster in dependencies.clusters.list(resource_set.metadata.namespace):
         if selector.selects(cluster) and not cluster["metadata"].get("deletionTimestamp"):
             yield Key.of(cluster)

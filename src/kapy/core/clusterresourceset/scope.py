@@ -26,7 +26,7 @@ SOURCES: Final = 64
 
 
 @dataclass(slots=True)
-class Tools:
+class Dependencies:
     """The dependencies of the ClusterResourceSet reconciler.
 
     source_keys: maps a ConfigMap or Secret to its sets. progress: of slow clusters. contents:
@@ -82,7 +82,7 @@ class SetScope:
     to report, None to leave the former one.
     """
 
-    tools: Tools
+    dependencies: Dependencies
     draft: Draft[ClusterResourceSet]
     clusters: Sequence[Key]
     now: datetime

@@ -45,7 +45,7 @@ async def read_sources(scope: SetScope) -> Outcome | None:
 
 async def _read(scope: SetScope, reference: ResourceRef) -> Document | None:
     resource, key = KINDS[reference.kind], Key(scope.namespace, reference.name)
-    informer, contents = _watch(scope, resource), scope.tools.contents
+    informer, contents = _watch(scope, resource), scope.dependencies.contents
     seen = informer.raw(key)
     if seen is None and informer.is_synced:
         return None
@@ -53,7 +53,7 @@ async def _read(scope: SetScope, reference: ResourceRef) -> Document | None:
     if known is not None and seen is not None and _version(known) == _version(seen):
         return known
     try:
-        document = await scope.tools.client.get(resource, key)
+        document = await scope.dependencies.client.get(resource, key)
     except NotFound:
         return None
     contents.put((reference.kind, key), document)
@@ -68,17 +68,17 @@ def _watch(scope: SetScope, resource: Resource) -> Informer[Document]:
     """Return the informer of all ConfigMaps or Secrets, started with the first set. Sources that no
     set names are ignored.
     """
-    informer = scope.tools.cache.informer(resource, metadata=True)
-    scope.tools.controller.watch(informer, scope.tools.source_keys)
+    informer = scope.dependencies.cache.informer(resource, metadata=True)
+    scope.dependencies.controller.watch(informer, scope.dependencies.source_keys)
     return informer
 
 
 async def _own_source(scope: SetScope, reference: ResourceRef, document: Document) -> Source:
     resource, owner = KINDS[reference.kind], owner_reference(scope.set)
     document = await claim(
-        scope.tools.client, resource, document, lambda value: ownership_patch(value, owner)
+        scope.dependencies.client, resource, document, lambda value: ownership_patch(value, owner)
     )
-    scope.tools.contents.put((reference.kind, Key.of(document)), document)
+    scope.dependencies.contents.put((reference.kind, Key.of(document)), document)
     named = {"apiVersion": "v1", "kind": reference.kind, **document}
     try:
         values = values_of(named)

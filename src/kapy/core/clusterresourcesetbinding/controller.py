@@ -7,7 +7,7 @@ from functools import partial
 
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
-from kapy.core.clusterresourcesetbinding.reconcile import Tools, reconcile
+from kapy.core.clusterresourcesetbinding.reconcile import Dependencies, reconcile
 from kapy.engine.cache import Change
 from kapy.engine.controller import Controller, own_key
 from kapy.engine.runtime import Runtime
@@ -19,8 +19,8 @@ def add_to(runtime: Runtime, _remote: ClusterCache) -> Controller:
     """Add the ClusterResourceSetBinding controller to a runtime."""
     bindings = runtime.cache.informer(ClusterResourceSetBinding.RESOURCE)
     clusters = runtime.cache.informer(Cluster.RESOURCE)
-    tools = Tools(runtime.client, bindings, clusters, runtime.options.gates)
-    controller = Controller("clusterresourcesetbinding", partial(reconcile, tools))
+    dependencies = Dependencies(runtime.client, bindings, clusters, runtime.options.gates)
+    controller = Controller("clusterresourcesetbinding", partial(reconcile, dependencies))
     controller.watch(bindings, own_key)
     controller.watch(clusters, _if_deleting)
     return runtime.add(controller, bindings)

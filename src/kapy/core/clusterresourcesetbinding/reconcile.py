@@ -17,7 +17,7 @@ from kapy.kube.names import split_api_version
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class Dependencies:
     """The dependencies of the ClusterResourceSetBinding reconciler."""
 
     client: Client
@@ -26,18 +26,18 @@ class Tools:
     gates: FeatureGates
 
 
-async def reconcile(tools: Tools, key: Key) -> Result:
+async def reconcile(dependencies: Dependencies, key: Key) -> Result:
     """Delete the binding of a Cluster that is being deleted or is gone."""
-    document = tools.bindings.raw(key)
+    document = dependencies.bindings.raw(key)
     if document is None or Annotation.PAUSED in (document["metadata"].get("annotations") or {}):
         return DONE
     resource = ClusterResourceSetBinding.RESOURCE
-    document = await claim(tools.client, resource, document, reference_patch)
+    document = await claim(dependencies.client, resource, document, reference_patch)
     name = document["spec"].get("clusterName")
-    cluster = tools.clusters.raw(Key(key.namespace, name)) if name else None
-    if name and (cluster is None or _is_deleted(cluster, tools.gates)):
+    cluster = dependencies.clusters.raw(Key(key.namespace, name)) if name else None
+    if name and (cluster is None or _is_deleted(cluster, dependencies.gates)):
         try:
-            await tools.client.delete(resource, key, uid=document["metadata"]["uid"])
+            await dependencies.client.delete(resource, key, uid=document["metadata"]["uid"])
         except NotFound:
             return DONE
     return DONE

@@ -27,7 +27,7 @@ async def inject_authority(scope: ConfigScope) -> None:
     name = scope.config.metadata.annotations.get(Annotation.INJECT_CA_FROM_SECRET)
     if name is None:
         return
-    bundle = await bundle_of(scope.tools.client, name)
+    bundle = await bundle_of(scope.dependencies.client, name)
     if scope.config.spec.client_config.ca_bundle != bundle:
         scope.config.spec.client_config.ca_bundle = bundle
         await scope.draft.save_spec()

@@ -9,7 +9,7 @@ from typing import Any
 from kapy.api.extension_config import ExtensionConfig
 from kapy.core.extensionconfig.authority import secret_of
 from kapy.core.extensionconfig.reconcile import ExtensionConfigReconciler
-from kapy.core.extensionconfig.scope import Tools
+from kapy.core.extensionconfig.scope import Dependencies
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.runtime import Runtime
@@ -21,8 +21,8 @@ from kapy.kube.names import SECRETS
 def add_to(runtime: Runtime, caller: Caller) -> Controller:
     """Add the ExtensionConfig controller to a runtime."""
     configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
-    tools = Tools(runtime.client, configs, caller, runtime.clock, runtime.random)
-    controller = Controller("extensionconfig", ExtensionConfigReconciler(tools).reconcile)
+    dependencies = Dependencies(runtime.client, configs, caller, runtime.clock, runtime.random)
+    controller = Controller("extensionconfig", ExtensionConfigReconciler(dependencies).reconcile)
     controller.watch(configs, on_spec_change)
 
     naming = partial(_configs_naming, configs)

@@ -10,7 +10,7 @@ from kapy.api.extension_config import ExtensionConfig
 from kapy.conditions.change import set_condition
 from kapy.conditions.paused import paused_condition, report_pause
 from kapy.core.extensionconfig.authority import inject_authority
-from kapy.core.extensionconfig.scope import ConfigScope, Tools
+from kapy.core.extensionconfig.scope import ConfigScope, Dependencies
 from kapy.core.extensionconfig.status import registered_handlers, update_status
 from kapy.engine.draft import Draft
 from kapy.engine.reconciler import Reconciler
@@ -29,7 +29,7 @@ async def discover(scope: ConfigScope) -> Result:
     """Discover handlers; former ones stay if the server does not answer."""
     try:
         await inject_authority(scope)
-        handlers = await scope.tools.caller.discover(scope.config)
+        handlers = await scope.dependencies.caller.discover(scope.config)
     except KapyError as error:
         scope.undiscovered = error
     else:
@@ -39,14 +39,14 @@ async def discover(scope: ConfigScope) -> Result:
 
 def _requeue_for_discovery(scope: ConfigScope) -> Result:
     """Return a timer: there is no event when a server's answer changes."""
-    failures, error, key = scope.tools.failures, scope.undiscovered, scope.config.key
+    failures, error, key = scope.dependencies.failures, scope.undiscovered, scope.config.key
     if error is None:
         failures.pop(key, None)
         return DONE
     _log.warning("extensionconfig: %s is not discovered: %s", key.name, error)
     count = failures[key] = failures.get(key, 0) + 1
     seconds = min(FIRST_DELAY * 2.0 ** min(count - 1, 16), MAX_DELAY)
-    seconds *= 0.75 + scope.tools.random.random() / 4
+    seconds *= 0.75 + scope.dependencies.random.random() / 4
     return requeue(after=timedelta(seconds=seconds), because=str(error))
 
 
@@ -55,15 +55,15 @@ class ExtensionConfigReconciler(Reconciler[ExtensionConfig, ConfigScope]):
 
     normal = (discover,)
 
-    def __init__(self, tools: Tools) -> None:
-        super().__init__(ExtensionConfig, tools.configs, tools.client)
-        self.tools = tools
+    def __init__(self, dependencies: Dependencies) -> None:
+        super().__init__(ExtensionConfig, dependencies.configs, dependencies.client)
+        self.dependencies = dependencies
 
     async def begin(self, draft: Draft[ExtensionConfig]) -> ConfigScope | Result:
         if draft.object.deleting:
             self.forget(draft.object.key)
             return DONE
-        return ConfigScope(self.tools, draft, self.tools.clock())
+        return ConfigScope(self.dependencies, draft, self.dependencies.clock())
 
     def pause(self, scope: ConfigScope) -> bool:
         return report_pause(scope.config, None, scope.now)
@@ -81,4 +81,4 @@ class ExtensionConfigReconciler(Reconciler[ExtensionConfig, ConfigScope]):
 
     def forget(self, key: Key) -> None:
         super().forget(key)
-        self.tools.failures.pop(key, None)
+        self.dependencies.failures.pop(key, None)

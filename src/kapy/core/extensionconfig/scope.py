@@ -17,7 +17,7 @@ from kapy.kube.errors import KapyError
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class Dependencies:
     """The dependencies of the ExtensionConfig reconciler.
 
     failures: consecutive failures of discovery, by key.
@@ -35,7 +35,7 @@ class Tools:
 class ConfigScope:
     """One ExtensionConfig. undiscovered: why its handlers are not known."""
 
-    tools: Tools
+    dependencies: Dependencies
     draft: Draft[ExtensionConfig]
     now: datetime
     undiscovered: KapyError | None = None

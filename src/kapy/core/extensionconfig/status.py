@@ -52,7 +52,7 @@ def update_status(scope: ConfigScope) -> None:
 def _report_deprecations(scope: ConfigScope) -> None:
     """Set a kapy-specific condition while deprecated hook versions are in use."""
     config, type_ = scope.config, ConditionType.HOOK_VERSIONS_UP_TO_DATE
-    result = deprecations(config.status.handlers, scope.tools.caller.catalog)
+    result = deprecations(config.status.handlers, scope.dependencies.caller.catalog)
     if not result:
         delete_condition(config, type_)
         return

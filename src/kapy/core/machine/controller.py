@@ -21,7 +21,7 @@ from kapy.contract.predicates import unblocking_only
 from kapy.core.machine.in_place_updates import InPlaceUpdater
 from kapy.core.machine.node_metadata import DEFAULT_SYNC, SyncedMetadata
 from kapy.core.machine.reconcile import MachineReconciler
-from kapy.core.machine.scope import Tools
+from kapy.core.machine.scope import Dependencies
 from kapy.core.machine.temporary_watches import TemporaryWatches
 from kapy.engine.cache import Change
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
@@ -48,7 +48,7 @@ def add_to(
     objects = ClusterObjects(runtime.cache)
     external = External(runtime.client, runtime.cache)
     mapping = _Mapping(objects)
-    tools = Tools(
+    dependencies = Dependencies(
         client=runtime.client,
         external=external,
         remote=remote,
@@ -63,8 +63,8 @@ def add_to(
         grace=grace,
         updates=updates,
     )
-    controller = Controller("machine", MachineReconciler(tools).reconcile)
-    tools.controller = controller
+    controller = Controller("machine", MachineReconciler(dependencies).reconcile)
+    dependencies.controller = controller
     controller.watch(objects.machines, on_create_or_delete)
     controller.watch(objects.machines, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)
     controller.watch(objects.machines, on_update, debounce=AGGREGATE_DEBOUNCE)
@@ -72,7 +72,7 @@ def add_to(
     controller.watch(clusters, mapping.of_cluster, debounce=AGGREGATE_DEBOUNCE)
     controller.watch(objects.machine_sets, mapping.of_machine_set)
     controller.watch(objects.deployments, mapping.of_deployment)
-    controller.watch(tools.drain_rules, mapping.of_drain_rule)
+    controller.watch(dependencies.drain_rules, mapping.of_drain_rule)
     references = ("spec", "bootstrap", "configRef"), ("spec", "infrastructureRef")
     referred = by_reference(objects.machines, *references)
     external.wake(controller, unblocking_only(referred), gather=STATUS_DEBOUNCE)

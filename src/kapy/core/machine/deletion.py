@@ -64,7 +64,7 @@ async def _may_touch_node(scope: MachineScope) -> bool:
         return False
     if cluster.spec.control_plane_ref is not None:
         ref = cluster.spec.control_plane_ref
-        result = await scope.tools.external.get(ref, scope.namespace, ControlPlane)
+        result = await scope.dependencies.external.get(ref, scope.namespace, ControlPlane)
         match result:
             case Unreadable(error):
                 raise error
@@ -75,7 +75,7 @@ async def _may_touch_node(scope: MachineScope) -> bool:
     return any(
         Label.CONTROL_PLANE in (item["metadata"].get("labels") or {})
         and not item["metadata"].get("deletionTimestamp")
-        for item in scope.tools.fleet.machines_of(scope.cluster_key)
+        for item in scope.dependencies.fleet.machines_of(scope.cluster_key)
     )
 
 
@@ -127,21 +127,21 @@ async def _delete_and_check(
 
 async def _request_deletion(scope: MachineScope, view: View) -> bool:
     """Request the deletion; return whether the object was gone at once."""
-    tools, document = scope.tools, view.document
-    resource, key = await tools.external.resource_of(document), Key.of(document)
+    dependencies, document = scope.dependencies, view.document
+    resource, key = await dependencies.external.resource_of(document), Key.of(document)
     try:
-        await tools.client.delete(resource, key, uid=document["metadata"]["uid"])
+        await dependencies.client.delete(resource, key, uid=document["metadata"]["uid"])
     except NotFound:
         return True
     return False
 
 
 async def _delete_node(scope: MachineScope) -> Result | None:
-    machine, tools = scope.machine, scope.tools
+    machine, dependencies = scope.machine, scope.dependencies
     assert machine.status.node_ref is not None
-    deletion = tools.node_deletions.of(machine.key, machine.metadata.uid, scope.now)
+    deletion = dependencies.node_deletions.of(machine.key, machine.metadata.uid, scope.now)
     try:
-        client = tools.remote.client(scope.cluster_key)
+        client = dependencies.remote.client(scope.cluster_key)
     except NotConnected as error:
         return _not_deleted(scope, deletion, error, connected=False)
     try:
@@ -160,7 +160,7 @@ def _not_deleted(
     scope: MachineScope, deletion: NodeDeletion, error: KapyError, *, connected: bool
 ) -> Result | None:
     """Return when to retry; None if the Node's deletion timeout is over."""
-    machine, events = scope.machine, scope.tools.events
+    machine, events = scope.machine, scope.dependencies.events
     events.warning(machine, "FailedDeleteNode", f"error deleting Machine's Node: {error}")
     failed = false(V1Beta1Type.NODE_HEALTHY, V1Beta1Reason.DELETION_FAILED, WARNING)
     scope.legacy.append(failed)

@@ -52,13 +52,13 @@ async def drain_node(scope: MachineScope) -> Result | None:
         scope.set_deleting_condition(Reason.DRAINING_NODE, DRAIN_FAILED)
         scope.legacy.append(false(of, V1Beta1Reason.DRAINING_FAILED, WARNING, str(error)))
         value = f'error draining Machine\'s node "{name}": {error}'
-        scope.tools.events.warning(machine, "FailedDrainNode", value)
+        scope.dependencies.events.warning(machine, "FailedDrainNode", value)
         result = until_reachable(scope, error)
     else:
         if result is None:
             scope.legacy.append(true(of))
             value = f'success draining Machine\'s node "{name}"'
-            scope.tools.events.normal(machine, "SuccessfulDrainNode", value)
+            scope.dependencies.events.normal(machine, "SuccessfulDrainNode", value)
             return None
         scope.legacy.append(false(of, V1Beta1Reason.DRAINING, INFO, scope.deleting[1]))
     return result.earlier_of(
@@ -86,7 +86,7 @@ async def detach_volumes(scope: MachineScope) -> Result | None:
         waiting = "Waiting for node volumes to be detached"
         scope.legacy.append(false(of, V1Beta1Reason.WAITING_FOR_VOLUME_DETACH, INFO, waiting))
     assert machine.status.node_ref is not None
-    name, events = machine.status.node_ref.name, scope.tools.events
+    name, events = machine.status.node_ref.name, scope.dependencies.events
     try:
         result = await await_detachment(scope, name, started)
     except KapyError as error:
@@ -108,7 +108,7 @@ def until_reachable(scope: MachineScope, error: KapyError) -> Result:
     """Return when to ask a workload cluster again that failed temporarily; raise other errors."""
     if not isinstance(error, NotConnected):
         raise error
-    if not scope.tools.remote.health(scope.cluster_key).connected:
+    if not scope.dependencies.remote.health(scope.cluster_key).connected:
         return DONE  # the restored connection enqueues the Machine
     # A timer, because no event shows when a slow cluster can handle another request.
     return requeue(after=RETRY, because=str(error))

@@ -48,7 +48,7 @@ async def drain(scope: MachineScope, node_name: str, started: str) -> Result | N
     node = watched_nodes(scope).raw(Key("", node_name))
     if node is None:
         return None
-    client = scope.tools.remote.client(scope.cluster_key)
+    client = scope.dependencies.remote.client(scope.cluster_key)
     if not (node.get("spec") or {}).get("unschedulable"):
         await client.patch(NODES, Key("", node_name), {"spec": {"unschedulable": True}})
     unreachable = is_unreachable(node)
@@ -77,7 +77,7 @@ async def _report_refusals(scope: MachineScope, progress: DrainProgress) -> Resu
 def _until_gone(scope: MachineScope, leaving: Sequence[Document]) -> Result:
     """Return a timer: Pods on an unreachable Node count as gone without an event."""
     ends = [moment(end) for pod in leaving if (end := pod["metadata"].get("deletionTimestamp"))]
-    now = scope.tools.remote.now(scope.cluster_key)
+    now = scope.dependencies.remote.now(scope.cluster_key)
     left = max(ends, default=now) + GONE_AFTER - now
     because = "the Node is unreachable, its Pods count as gone soon"
     return requeue(after=max(left, timedelta(seconds=1)), because=because)
@@ -91,11 +91,11 @@ async def planned_drain(
     pods = [pod for pod in snapshot.items if (pod.get("spec") or {}).get("nodeName") == node_name]
     if not pods:
         return DrainPlan()
-    client, tools = scope.tools.remote.client(scope.cluster_key), scope.tools
-    rules = rules_for(scope.machine, scope.cluster, tools.drain_rules.list(scope.namespace))
+    client, dependencies = scope.dependencies.remote.client(scope.cluster_key), scope.dependencies
+    rules = rules_for(scope.machine, scope.cluster, dependencies.drain_rules.list(scope.namespace))
     existing = await _existing_daemon_sets(scope, pods)
     context = DrainContext(
-        tools.remote.now(scope.cluster_key),
+        dependencies.remote.now(scope.cluster_key),
         existing.__contains__,
         unreachable=unreachable,
         rules=rules.disposition_of(await _namespaces(client, rules)),
@@ -116,8 +116,8 @@ async def _namespaces(client: Client, rules: DrainRules) -> Mapping[str, Mapping
 
 async def _existing_daemon_sets(scope: MachineScope, pods: Iterable[Document]) -> set[Key]:
     """Return the DaemonSets of these Pods that exist."""
-    client = scope.tools.remote.client(scope.cluster_key)
-    seen = scope.tools.temporary_watches.daemon_sets(scope.machine.key)
+    client = scope.dependencies.remote.client(scope.cluster_key)
+    seen = scope.dependencies.temporary_watches.daemon_sets(scope.machine.key)
     owners = {owner for pod in pods if (owner := daemon_set_of(pod)) is not None}
     seen.update([owner for owner in sorted(owners - seen) if await _exists(client, owner)])
     return seen

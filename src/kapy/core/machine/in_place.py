@@ -33,9 +33,9 @@ GATE_CLOSED: Final = (
 
 async def reconcile_in_place(scope: MachineScope) -> Result:
     """Update the Machine in place if its owner wants that; what it waits for is watched."""
-    machine, updates = scope.machine, scope.tools.updates
+    machine, updates = scope.machine, scope.dependencies.updates
     if not is_updating_in_place(machine):
-        scope.tools.update_progress.forget(machine.key)
+        scope.dependencies.update_progress.forget(machine.key)
         return DONE
     if updates is None:
         scope.updating = Reason.IN_PLACE_UPDATING, GATE_CLOSED
@@ -87,7 +87,7 @@ def _is_marked(view: View) -> bool:
 
 
 async def _update(scope: MachineScope, updates: InPlaceUpdater, desired: Document) -> Result:
-    machine, progress_memo = scope.machine, scope.tools.update_progress
+    machine, progress_memo = scope.machine, scope.dependencies.update_progress
     about = [
         (value["metadata"]["uid"], value["metadata"].get("generation"))
         for value in desired.values()
@@ -130,14 +130,14 @@ async def _complete(scope: MachineScope) -> None:
     else:
         annotations[Annotation.PENDING_HOOKS] = left
     await scope.draft.save_spec()
-    scope.tools.update_progress.forget(scope.machine.key)
+    scope.dependencies.update_progress.forget(scope.machine.key)
 
 
 async def _unmark(scope: MachineScope, observed: Observed[View]) -> None:
     if not isinstance(observed, Found) or not _is_marked(observed.view):
         return
     document = observed.view.document
-    resource = await scope.tools.external.resource_of(document)
+    resource = await scope.dependencies.external.resource_of(document)
     patch = {"metadata": {"annotations": {Annotation.UPDATE_IN_PROGRESS: None}}}
     with suppress(NotFound):  # deleted, including its mark
-        await scope.tools.client.patch(resource, Key.of(document), patch)
+        await scope.dependencies.client.patch(resource, Key.of(document), patch)

@@ -79,7 +79,7 @@ def _check_provider_id(scope: MachineScope, provider_id: str) -> None:
             f'has changed from "{known}" to "{provider_id}", but Node '
             f"{machine.status.node_ref.name} was matched by it and it must stay",
         )
-    for other in scope.tools.fleet.machines_with(scope.cluster_key, provider_id):
+    for other in scope.dependencies.fleet.machines_with(scope.cluster_key, provider_id):
         if Key.of(other) != machine.key and (known != provider_id or _is_older(other, machine)):
             raise FieldProblem(path, f'"{provider_id}" is the one of Machine {Key.of(other)} too')
 

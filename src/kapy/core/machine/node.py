@@ -37,7 +37,7 @@ async def reconcile_node(scope: MachineScope) -> Result:
         case Unreadable(NotConnected()):
             return DONE
         case Unreadable(error):
-            events, result = scope.tools.events, str(error)
+            events, result = scope.dependencies.events, str(error)
             events.warning(machine, "Failed to retrieve Node by ProviderID", result)
             raise error
         case Found(node):
@@ -62,30 +62,30 @@ def watched_nodes(scope: MachineScope) -> Informer[Document]:
     """Return the informer of the Nodes in the Machine's cluster, whose changes enqueue their
     Machines.
     """
-    tools = scope.tools
-    keys = tools.node_keys
-    return tools.remote.watch(tools.controller, scope.cluster_key, NODES, keys)
+    dependencies = scope.dependencies
+    keys = dependencies.node_keys
+    return dependencies.remote.watch(dependencies.controller, scope.cluster_key, NODES, keys)
 
 
 async def _sync_node(scope: MachineScope, node: Document) -> None:
     machine, name = scope.machine, node["metadata"]["name"]
     if machine.status.node_ref is None:
         machine.status.node_ref = MachineNodeReference(name=name)
-        scope.tools.events.normal(machine, "SuccessfulSetNodeRef", name)
+        scope.dependencies.events.normal(machine, "SuccessfulSetNodeRef", name)
     machine.status.node_info = node_info(node)
     inputs = NodeMetadataInput(
         interruptible=is_interruptible(scope),
         outdated=_is_outdated(scope),
-        taints=scope.tools.gates.machine_taint_propagation,
-        synced=scope.tools.synced,
+        taints=scope.dependencies.gates.machine_taint_propagation,
+        synced=scope.dependencies.synced,
     )
     patch = node_patch(node, machine, inputs)
     if not patch:
         return
-    client = scope.tools.remote.client(scope.cluster_key)
+    client = scope.dependencies.remote.client(scope.cluster_key)
     scope.node = Found(await client.patch(NODES, Key("", name), patch))
     if inputs.interruptible and Label.INTERRUPTIBLE not in (node["metadata"].get("labels") or {}):
-        scope.tools.events.normal(machine, "SuccessfulSetInterruptibleNodeLabel", name)
+        scope.dependencies.events.normal(machine, "SuccessfulSetInterruptibleNodeLabel", name)
 
 
 def node_info(node: Document) -> NodeSystemInfo:

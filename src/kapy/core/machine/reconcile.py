@@ -14,7 +14,7 @@ from kapy.core.machine.in_place import reconcile_in_place
 from kapy.core.machine.infrastructure import reconcile_infrastructure
 from kapy.core.machine.node import reconcile_node
 from kapy.core.machine.owner import reconcile_owner
-from kapy.core.machine.scope import MachineScope, Tools
+from kapy.core.machine.scope import Dependencies, MachineScope
 from kapy.core.machine.status import update_status
 from kapy.engine.draft import Draft
 from kapy.engine.reconciler import Reconciler
@@ -43,24 +43,26 @@ class MachineReconciler(Reconciler[Machine, MachineScope]):
         reconcile_delete,
     )
 
-    def __init__(self, tools: Tools) -> None:
-        super().__init__(Machine, tools.fleet.machines, tools.client, Finalizer.MACHINE)
-        self.tools = tools
+    def __init__(self, dependencies: Dependencies) -> None:
+        super().__init__(
+            Machine, dependencies.fleet.machines, dependencies.client, Finalizer.MACHINE
+        )
+        self.dependencies = dependencies
 
     async def begin(self, draft: Draft[Machine]) -> MachineScope | Result:
-        tools, machine = self.tools, draft.object
-        cluster = tools.fleet.cluster_of(machine)
+        dependencies, machine = self.dependencies, draft.object
+        cluster = dependencies.fleet.cluster_of(machine)
         if cluster is None:
             return DONE
-        machine_set = _machine_set(tools, machine)
+        machine_set = _machine_set(dependencies, machine)
         return MachineScope(
-            tools=tools,
+            dependencies=dependencies,
             draft=draft,
             cluster=cluster,
-            now=tools.clock(),
-            health=tools.remote.health(cluster.key),
+            now=dependencies.clock(),
+            health=dependencies.remote.health(cluster.key),
             machine_set=machine_set,
-            deployment=_deployment(tools, machine_set),
+            deployment=_deployment(dependencies, machine_set),
         )
 
     def pause(self, scope: MachineScope) -> bool:
@@ -74,29 +76,33 @@ class MachineReconciler(Reconciler[Machine, MachineScope]):
 
     async def write(self, scope: MachineScope, *, failed: bool) -> Result:
         if not failed:
-            self.tools.temporary_watches.release_unused(scope.machine.key, scope.watched)
+            self.dependencies.temporary_watches.release_unused(scope.machine.key, scope.watched)
         return await super().write(scope, failed=failed)
 
     def forget(self, key: Key) -> None:
         super().forget(key)
-        self.tools.temporary_watches.release_unused(key)
-        self.tools.update_progress.forget(key)
-        self.tools.node_deletions.forget(key)
+        self.dependencies.temporary_watches.release_unused(key)
+        self.dependencies.update_progress.forget(key)
+        self.dependencies.node_deletions.forget(key)
 
 
-def _machine_set(tools: Tools, machine: Machine) -> MachineSet | None:
+def _machine_set(dependencies: Dependencies, machine: Machine) -> MachineSet | None:
     for owner in machine.metadata.owner_references:
         if owner.kind == "MachineSet" and owner.api_version.startswith(f"{CLUSTER_GROUP}/"):
-            result = tools.fleet.machine_sets.raw(Key(machine.metadata.namespace, owner.name))
-            return None if result is None else tools.fleet.machine_set_of(result)
+            result = dependencies.fleet.machine_sets.raw(
+                Key(machine.metadata.namespace, owner.name)
+            )
+            return None if result is None else dependencies.fleet.machine_set_of(result)
     return None
 
 
-def _deployment(tools: Tools, machine_set: MachineSet | None) -> MachineDeployment | None:
+def _deployment(
+    dependencies: Dependencies, machine_set: MachineSet | None
+) -> MachineDeployment | None:
     if machine_set is None:
         return None
     name = machine_set.metadata.labels.get(Label.DEPLOYMENT_NAME)
     if not name:
         return None
-    result = tools.fleet.deployments.raw(Key(machine_set.metadata.namespace, name))
-    return None if result is None else tools.fleet.deployment_of(result)
+    result = dependencies.fleet.deployments.raw(Key(machine_set.metadata.namespace, name))
+    return None if result is None else dependencies.fleet.deployment_of(result)

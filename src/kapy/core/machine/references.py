@@ -36,7 +36,7 @@ async def get_owned(
             without=lambda value: _only_until_the_machine_exists(scope, value),
         )
 
-    return await scope.tools.external.get_owned(ref, scope.namespace, view, patch)
+    return await scope.dependencies.external.get_owned(ref, scope.namespace, view, patch)
 
 
 def _only_until_the_machine_exists(scope: MachineScope, owner: Document) -> bool:

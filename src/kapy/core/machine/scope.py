@@ -42,7 +42,7 @@ from kapy.remote.node_deletion import NodeDeletions
 
 
 @dataclass(slots=True)
-class Tools:
+class Dependencies:
     """The dependencies of the Machine reconciler.
 
     node_keys: maps a Node to its Machines. gates: the feature gates. synced: additional labels and
@@ -79,7 +79,7 @@ class MachineScope:
     and message of the Updating condition.
     """
 
-    tools: Tools
+    dependencies: Dependencies
     draft: Draft[Machine]
     cluster: Cluster
     now: datetime
@@ -140,10 +140,12 @@ class MachineScope:
         """Return a snapshot of objects of the workload cluster that block the Node's deletion
         (`temporary_watches`).
         """
-        tools, node = self.tools, self.machine.status.node_ref
+        dependencies, node = self.dependencies, self.machine.status.node_ref
         assert node is not None
         waiting = WaitingMachine(self.machine.key, self.cluster_key, node.name, self.watched)
-        return await tools.temporary_watches.snapshot(tools.controller, waiting, resource, fields)
+        return await dependencies.temporary_watches.snapshot(
+            dependencies.controller, waiting, resource, fields
+        )
 
     def set_deleting_condition(self, reason: str, message: str) -> None:
         """Set reason and message of the Deleting condition."""

@@ -53,7 +53,9 @@ def update_status(scope: MachineScope) -> Result:
         paused_condition(machine, scope.cluster),
         bootstrap_ready(machine, scope.bootstrap),
         infrastructure_ready(machine, scope.infrastructure),
-        *node_conditions(scope.cluster, machine, scope.node, scope.health, now, scope.tools.grace),
+        *node_conditions(
+            scope.cluster, machine, scope.node, scope.health, now, scope.dependencies.grace
+        ),
         deleting(machine, *scope.deleting),
         updating(machine, *scope.updating),
     ):
@@ -64,7 +66,9 @@ def update_status(scope: MachineScope) -> Result:
     _set_phase(scope)
     available, again = availability(scope)
     set_condition(machine, available, now)
-    return again.earlier_of(until_silent(scope.cluster, scope.health, now, scope.tools.grace))
+    return again.earlier_of(
+        until_silent(scope.cluster, scope.health, now, scope.dependencies.grace)
+    )
 
 
 def bootstrap_ready(machine: Machine, bootstrap: Observed[View]) -> Condition:

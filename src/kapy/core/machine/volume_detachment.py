@@ -36,7 +36,7 @@ async def await_detachment(scope: MachineScope, node_name: str, started: str) ->
     if not on_node and not attached:
         return None
     planned = await planned_drain(scope, node_name, unreachable=False, hold=False)
-    client = scope.tools.remote.client(scope.cluster_key)
+    client = scope.dependencies.remote.client(scope.cluster_key)
     volumes = await client.list(PERSISTENT_VOLUMES)
     left = still_attached(on_node, attached, volumes.items, claims_of(planned.skipped))
     if not left:
@@ -51,7 +51,7 @@ async def _attachments(scope: MachineScope) -> Snapshot | None:
     """Return the VolumeAttachments; None if they are not needed, or if the server has no storage
     API.
     """
-    if not scope.tools.gates.machine_wait_for_volume_detach_consider_volume_attachments:
+    if not scope.dependencies.gates.machine_wait_for_volume_detach_consider_volume_attachments:
         return None
     try:
         return await scope.snapshot(VOLUME_ATTACHMENTS)

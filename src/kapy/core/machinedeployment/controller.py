@@ -17,7 +17,7 @@ from kapy.contract.external import External, owner_keys
 from kapy.contract.predicates import unblocking_only
 from kapy.core.machinedeployment.in_place_checks import SetUpdates
 from kapy.core.machinedeployment.reconcile import MachineDeploymentReconciler
-from kapy.core.machinedeployment.scope import Tools
+from kapy.core.machinedeployment.scope import Dependencies
 from kapy.engine.cache import Change
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
 from kapy.engine.runtime import Runtime
@@ -41,7 +41,7 @@ def add_to(
     """
     objects = ClusterObjects(runtime.cache)
     external = External(runtime.client, runtime.cache)
-    tools = Tools(
+    dependencies = Dependencies(
         client=runtime.client,
         external=external,
         fleet=objects,
@@ -51,7 +51,9 @@ def add_to(
         updates=updates,
     )
     mapping = _Mapping(objects)
-    controller = Controller("machinedeployment", MachineDeploymentReconciler(tools).reconcile)
+    controller = Controller(
+        "machinedeployment", MachineDeploymentReconciler(dependencies).reconcile
+    )
     controller.watch(objects.deployments, on_create_or_delete)
     controller.watch(objects.deployments, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)
     controller.watch(objects.deployments, on_update, debounce=AGGREGATE_DEBOUNCE)

@@ -44,7 +44,7 @@ async def decide(scope: MachineDeploymentScope, rollout: Rollout) -> None:
     Raises Undecided: replacing Machines that could stay cannot be undone, so nothing is planned
     until it is known.
     """
-    updates = scope.tools.updates
+    updates = scope.dependencies.updates
     if updates is None:
         return
     decisions = rollout.in_place = dict[str, bool]()
@@ -89,7 +89,7 @@ async def _template(
     scope: MachineDeploymentScope, ref: ContractVersionedObjectReference
 ) -> Document | None:
     namespace = scope.deployment.metadata.namespace
-    result = await scope.tools.external.get(ref, namespace, Template)
+    result = await scope.dependencies.external.get(ref, namespace, Template)
     if isinstance(result, Unreadable):
         raise result.error
     return result.view.document if isinstance(result, Found) else None

@@ -33,7 +33,7 @@ async def read_machine_sets(scope: MachineDeploymentScope) -> Result:
             "MachineDeployment.spec.selector is empty"
         )
     documents: list[Document] = []
-    for machine_set in scope.tools.fleet.machine_sets_of(scope.cluster.key):
+    for machine_set in scope.dependencies.fleet.machine_sets_of(scope.cluster.key):
         document: Document | None = machine_set
         controller = _controller(machine_set)
         if controller is None:
@@ -56,18 +56,21 @@ def _controller(document: Document) -> Document | None:
 
 
 async def _adopt(scope: MachineDeploymentScope, document: Document) -> Document | None:
-    deployment, tools = scope.deployment, scope.tools
+    deployment, dependencies = scope.deployment, scope.dependencies
     name = document["metadata"]["name"]
     owner = owner_reference(deployment, controller=True, block_deletion=True)
     try:
         adopted = await claim(
-            tools.client, MachineSet.RESOURCE, document, lambda value: ownership_patch(value, owner)
+            dependencies.client,
+            MachineSet.RESOURCE,
+            document,
+            lambda value: ownership_patch(value, owner),
         )
     except KapyError as error:
         message = f'Failed to adopt MachineSet "{name}": {error}'
-        tools.events.warning(deployment, "FailedAdopt", message)
+        dependencies.events.warning(deployment, "FailedAdopt", message)
         return None
-    tools.events.normal(deployment, "SuccessfulAdopt", f'Adopted MachineSet "{name}"')
+    dependencies.events.normal(deployment, "SuccessfulAdopt", f'Adopted MachineSet "{name}"')
     return adopted
 
 
@@ -80,14 +83,14 @@ async def _with_labels(scope: MachineDeploymentScope, document: Document) -> Doc
         return document
     key = read(document, MachineSet).key
     patch = {"metadata": {"labels": {Label.DEPLOYMENT_NAME: name}}}
-    return await scope.tools.client.patch(MachineSet.RESOURCE, key, patch)
+    return await scope.dependencies.client.patch(MachineSet.RESOURCE, key, patch)
 
 
 async def apply_sets(
     scope: MachineDeploymentScope, new: MachineSet | None, old: Sequence[MachineSet]
 ) -> None:
     """Apply the desired sets, the new one first; unchanged ones are skipped."""
-    before, cache = dict(scope.documents), scope.tools.cache_of(scope.deployment)
+    before, cache = dict(scope.documents), scope.dependencies.cache_of(scope.deployment)
     cache.synced = {
         name: agreed for name, agreed in cache.synced.items() if name in scope.documents
     }
@@ -115,13 +118,13 @@ def _is_settled(
 async def _apply(
     scope: MachineDeploymentScope, desired: MachineSet, cache: DeploymentCache
 ) -> None:
-    tools, name = scope.tools, desired.metadata.name
+    dependencies, name = scope.dependencies, desired.metadata.name
     before = scope.documents.get(name)
     intent = intent_of(desired)
-    if before is not None and _is_settled(tools.applied, cache, before, intent):
+    if before is not None and _is_settled(dependencies.applied, cache, before, intent):
         return
     try:
-        after = await tools.client.apply(MachineSet.RESOURCE, intent, field_manager=MANAGER)
+        after = await dependencies.client.apply(MachineSet.RESOURCE, intent, field_manager=MANAGER)
     except (Conflict, NotFound) as error:
         if desired.deleting:  # deleted in between
             return
@@ -135,7 +138,7 @@ async def _apply(
 
 
 def _announce(scope: MachineDeploymentScope, desired: MachineSet, before: Document | None) -> None:
-    deployment, events, count = scope.deployment, scope.tools.events, replicas(desired)
+    deployment, events, count = scope.deployment, scope.dependencies.events, replicas(desired)
     if before is None:
         message = f"Created MachineSet {desired.key} with {count} replicas"
         events.normal(deployment, "SuccessfulCreate", message)
@@ -161,12 +164,12 @@ def _record_failure(
     if scope.deployment.spec.paused and was not in (None, replicas(desired)):
         verb = "scale"
     message = f"Failed to {verb} MachineSet {desired.key}: {error}"
-    scope.tools.events.warning(scope.deployment, f"Failed{verb.capitalize()}", message)
+    scope.dependencies.events.warning(scope.deployment, f"Failed{verb.capitalize()}", message)
 
 
 async def clean_up(scope: MachineDeploymentScope, old: Iterable[MachineSet]) -> None:
     """Delete the old sets of a completed rollout once they have no Machines."""
-    deployment, tools = scope.deployment, scope.tools
+    deployment, dependencies = scope.deployment, scope.dependencies
     for machine_set in by_age(old):
         document = scope.documents[machine_set.metadata.name]
         current = read(document, MachineSet)
@@ -177,10 +180,10 @@ async def clean_up(scope: MachineDeploymentScope, old: Iterable[MachineSet]) -> 
             await delete_set(scope, current)
         except KapyError as error:
             message = f'Failed to delete MachineSet "{machine_set.metadata.name}": {error}'
-            tools.events.warning(deployment, "FailedDelete", message)
+            dependencies.events.warning(deployment, "FailedDelete", message)
             raise
         message = f'Deleted MachineSet "{machine_set.metadata.name}"'
-        tools.events.normal(deployment, "SuccessfulDelete", message)
+        dependencies.events.normal(deployment, "SuccessfulDelete", message)
 
 
 async def delete_sets(scope: MachineDeploymentScope) -> Result:
@@ -202,6 +205,8 @@ async def delete_sets(scope: MachineDeploymentScope) -> Result:
 async def delete_set(scope: MachineDeploymentScope, machine_set: MachineSet) -> None:
     """Delete this set by its uid."""
     try:
-        await scope.tools.client.delete(MachineSet, machine_set.key, uid=machine_set.metadata.uid)
+        await scope.dependencies.client.delete(
+            MachineSet, machine_set.key, uid=machine_set.metadata.uid
+        )
     except NotFound:
         return

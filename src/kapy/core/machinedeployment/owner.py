@@ -22,12 +22,12 @@ async def reconcile_owner(scope: MachineDeploymentScope) -> Result:
 
 async def reconcile_templates(scope: MachineDeploymentScope) -> Result:
     """Make the Cluster own the templates; record those that do not exist."""
-    spec, tools = scope.deployment.spec.template.spec, scope.tools
+    spec, dependencies = scope.deployment.spec.template.spec, scope.dependencies
     scope.missing = []
     for ref in (spec.bootstrap.config_ref, spec.infrastructure_ref):
         if ref is None:
             continue
-        template = await owned_template(tools.external, ref, scope.cluster)
+        template = await owned_template(dependencies.external, ref, scope.cluster)
         if isinstance(template, Unreadable):
             if isinstance(template.error, ContractError):
                 scope.broken = str(template.error)

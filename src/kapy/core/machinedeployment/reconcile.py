@@ -26,7 +26,7 @@ from kapy.core.machinedeployment.revisions import ClassifiedSets, classify_sets,
 from kapy.core.machinedeployment.rolling_update import plan_rolling_update
 from kapy.core.machinedeployment.rollout import Rollout, number_new
 from kapy.core.machinedeployment.scale import proportional_scale
-from kapy.core.machinedeployment.scope import MachineDeploymentScope, Tools
+from kapy.core.machinedeployment.scope import Dependencies, MachineDeploymentScope
 from kapy.core.machinedeployment.status import count, update_status
 from kapy.core.machinedeployment.status_v1beta1 import report_rollout, summarize
 from kapy.engine.draft import Draft
@@ -141,22 +141,22 @@ class MachineDeploymentReconciler(Reconciler[MachineDeployment, MachineDeploymen
     deletion = (read_machine_sets, delete_sets)
     saves_finalizer_first = False  # roll_out saves it, together with the revision
 
-    def __init__(self, tools: Tools) -> None:
-        kind, objects = MachineDeployment, tools.fleet.deployments
-        super().__init__(kind, objects, tools.client, Finalizer.MACHINE_DEPLOYMENT)
-        self.tools = tools
+    def __init__(self, dependencies: Dependencies) -> None:
+        kind, objects = MachineDeployment, dependencies.fleet.deployments
+        super().__init__(kind, objects, dependencies.client, Finalizer.MACHINE_DEPLOYMENT)
+        self.dependencies = dependencies
 
     async def begin(self, draft: Draft[MachineDeployment]) -> MachineDeploymentScope | Result:
-        tools, deployment = self.tools, draft.object
-        cluster = tools.fleet.cluster_of(deployment)
+        dependencies, deployment = self.dependencies, draft.object
+        cluster = dependencies.fleet.cluster_of(deployment)
         if cluster is None:
             return DONE
-        observed = tools.observed_machines(deployment, cluster.key)
+        observed = dependencies.observed_machines(deployment, cluster.key)
         return MachineDeploymentScope(
-            tools=tools,
+            dependencies=dependencies,
             draft=draft,
             cluster=cluster,
-            now=tools.clock(),
+            now=dependencies.clock(),
             machines=[item.machine for item in observed],
             groups={id(item.machine): item.group for item in observed if item.group is not None},
         )
@@ -177,4 +177,4 @@ class MachineDeploymentReconciler(Reconciler[MachineDeployment, MachineDeploymen
 
     def forget(self, key: Key) -> None:
         super().forget(key)
-        self.tools.caches.pop(key, None)
+        self.dependencies.caches.pop(key, None)

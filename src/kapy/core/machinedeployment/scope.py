@@ -50,7 +50,7 @@ class DeploymentCache:
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class Dependencies:
     """The dependencies of the MachineDeployment reconciler. applied: the SSA cache. caches:
     cached states per MachineDeployment. updates: tells which Machines can be updated in place, None
     if the feature is off.
@@ -96,7 +96,7 @@ class MachineDeploymentScope:
     template. undecided: why it is unknown which Machines can be updated in place.
     """
 
-    tools: Tools
+    dependencies: Dependencies
     draft: Draft[MachineDeployment]
     cluster: Cluster
     now: datetime

@@ -16,7 +16,7 @@ from kapy.contract.cluster_objects import (
     on_update,
 )
 from kapy.core.machinehealthcheck.reconcile import MachineHealthCheckReconciler
-from kapy.core.machinehealthcheck.scope import Tools
+from kapy.core.machinehealthcheck.scope import Dependencies
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, Controller
 from kapy.engine.runtime import Runtime
@@ -31,7 +31,7 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
     objects = ClusterObjects(runtime.cache)
     checks = runtime.cache.informer(MachineHealthCheck.RESOURCE)
     mapping = _Mapping(objects, checks)
-    tools = Tools(
+    dependencies = Dependencies(
         client=runtime.client,
         cache=runtime.cache,
         remote=remote,
@@ -43,8 +43,10 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
         template_keys=mapping.of_template,
         request_keys=mapping.of_request,
     )
-    controller = Controller("machinehealthcheck", MachineHealthCheckReconciler(tools).reconcile)
-    tools.controller = controller
+    controller = Controller(
+        "machinehealthcheck", MachineHealthCheckReconciler(dependencies).reconcile
+    )
+    dependencies.controller = controller
     controller.watch(checks, on_create_or_delete)
     controller.watch(checks, on_update, debounce=AGGREGATE_DEBOUNCE)
     controller.watch(objects.machines, mapping.of_machine, debounce=AGGREGATE_DEBOUNCE)

@@ -68,7 +68,7 @@ class RemediationRequests:
             owner=owner_reference(target.machine),
         )
         try:
-            await self.scope.tools.client.create(self.informer.resource, request)
+            await self.scope.dependencies.client.create(self.informer.resource, request)
         except AlreadyExists:
             return _filed_marks(target), None
         except KapyError as error:
@@ -85,7 +85,9 @@ class RemediationRequests:
             return
         uid = request["metadata"]["uid"]
         try:
-            await self.scope.tools.client.delete(self.informer.resource, Key.of(request), uid=uid)
+            await self.scope.dependencies.client.delete(
+                self.informer.resource, Key.of(request), uid=uid
+            )
         except NotFound:
             return
 
@@ -116,11 +118,11 @@ def requests_of(scope: HealthScope) -> RemediationRequests | None:
     reference = scope.check.spec.remediation.template_ref
     if reference is None:
         return None
-    tools, template, requests = scope.tools, None, None
+    dependencies, template, requests = scope.dependencies, None, None
     of = V1Beta1Type.EXTERNAL_REMEDIATION_TEMPLATE_AVAILABLE
     try:
         kind = reference.kind.removesuffix(SUFFIX)
-        requests = _watch(scope, reference.api_version, kind, tools.request_keys)
+        requests = _watch(scope, reference.api_version, kind, dependencies.request_keys)
         template = _template(scope, reference)
         legacy = v1beta1.conditions_of(scope.check)
         for removal in (of, V1Beta1Type.EXTERNAL_REMEDIATION_REQUEST_AVAILABLE):
@@ -134,7 +136,7 @@ def requests_of(scope: HealthScope) -> RemediationRequests | None:
 def _template(
     scope: HealthScope, reference: MachineHealthCheckRemediationTemplateReference
 ) -> Document:
-    keys = scope.tools.template_keys
+    keys = scope.dependencies.template_keys
     templates = _watch(scope, reference.api_version, reference.kind, keys)
     result = templates.raw(Key(scope.namespace, reference.name))
     if result is None:
@@ -145,9 +147,9 @@ def _template(
 
 def _watch(scope: HealthScope, api_version: str, kind: str, keys: Mapper) -> Informer[Document]:
     """Return the informer of a kind, whose changes enqueue the checks. Raises NotServed, NotYet."""
-    tools = scope.tools
-    informer = tools.cache.informer(_resource(scope, api_version, kind))
-    tools.controller.watch(informer, keys)
+    dependencies = scope.dependencies
+    informer = dependencies.cache.informer(_resource(scope, api_version, kind))
+    dependencies.controller.watch(informer, keys)
     if not informer.is_synced:
         raise NotYet(f"the {informer.resource.plural} are not read yet")
     return informer
@@ -157,7 +159,7 @@ def _resource(scope: HealthScope, api_version: str, kind: str) -> Resource:
     """Return the resource of a kind: remediation has no contract, so the given version is used."""
     group, version = split_api_version(api_version)
     name = crd_name(group, kind)
-    crd = scope.tools.cache.informer(CRDS).raw(Key("", name))
+    crd = scope.dependencies.cache.informer(CRDS).raw(Key("", name))
     if crd is None:
         raise NotServed(f'{CRDS.group_resource} "{name}" not found')
     spec = crd["spec"]

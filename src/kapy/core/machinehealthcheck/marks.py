@@ -73,7 +73,7 @@ async def mark(scope: HealthScope, target: Target, *marks: Marks) -> bool:
     """Write missing conditions; return True if there were any. A deleted Machine needs none."""
     if all(_is_marked(target.machine, element) for element in marks):
         return False
-    draft = Draft(scope.tools.client, Machine, target.document)
+    draft = Draft(scope.dependencies.client, Machine, target.document)
     for entry in marks:
         for condition in entry.conditions:
             set_condition(draft.object, condition, scope.now)

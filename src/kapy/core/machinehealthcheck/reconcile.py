@@ -13,7 +13,7 @@ from kapy.conditions.paused import paused_condition, report_pause
 from kapy.contract.ownership import ensure_owner
 from kapy.core.machinehealthcheck.checks import ClusterFacts, Undecided, verdict
 from kapy.core.machinehealthcheck.remediation import remediate, report_health
-from kapy.core.machinehealthcheck.scope import HealthScope, Tools
+from kapy.core.machinehealthcheck.scope import Dependencies, HealthScope
 from kapy.core.machinehealthcheck.status import count, decide, unhealthy
 from kapy.core.machinehealthcheck.targets import targets
 from kapy.engine.cache import Informer
@@ -39,13 +39,13 @@ async def set_cluster(scope: HealthScope) -> Result:
 async def check_machines(scope: HealthScope) -> Result:
     """Judge the selected Machines, and mark the unhealthy ones for remediation."""
     try:
-        nodes = _nodes(scope.tools, scope.cluster)
+        nodes = _nodes(scope.dependencies, scope.cluster)
     except NotConnected:
         return DONE  # the connection enqueues the check; nothing is held against Machines meanwhile
-    check, objects = scope.check, scope.tools.fleet
+    check, objects = scope.check, scope.dependencies.fleet
     facts = ClusterFacts.of(scope.cluster)
     machines = objects.machines_of(scope.cluster.key)
-    node_now = scope.tools.remote.now(scope.cluster.key)
+    node_now = scope.dependencies.remote.now(scope.cluster.key)
     scope.findings = [
         (target, verdict(target, check.spec.checks, facts, scope.now, node_now))
         for target in targets(check, machines, objects.machine_of, nodes)
@@ -57,7 +57,7 @@ async def check_machines(scope: HealthScope) -> Result:
         return _next_check(scope)
     condition = get(check.status.conditions, ConditionType.REMEDIATION_ALLOWED)
     if is_news and condition is not None and unhealthy(scope):
-        scope.tools.events.warning(check, "RemediationRestricted", condition.message)
+        scope.dependencies.events.warning(check, "RemediationRestricted", condition.message)
     await report_health(scope)
     return _next_check(scope)
 
@@ -67,15 +67,15 @@ class MachineHealthCheckReconciler(Reconciler[MachineHealthCheck, HealthScope]):
 
     normal = deletion = (set_cluster, check_machines)
 
-    def __init__(self, tools: Tools) -> None:
-        super().__init__(MachineHealthCheck, tools.checks, tools.client)
-        self.tools = tools
+    def __init__(self, dependencies: Dependencies) -> None:
+        super().__init__(MachineHealthCheck, dependencies.checks, dependencies.client)
+        self.dependencies = dependencies
 
     async def begin(self, draft: Draft[MachineHealthCheck]) -> HealthScope | Result:
-        cluster = self.tools.fleet.cluster_of(draft.object)
+        cluster = self.dependencies.fleet.cluster_of(draft.object)
         if cluster is None:
             return DONE
-        return HealthScope(self.tools, draft, cluster, self.tools.clock())
+        return HealthScope(self.dependencies, draft, cluster, self.dependencies.clock())
 
     def pause(self, scope: HealthScope) -> bool:
         return report_pause(scope.check, scope.cluster, scope.now)
@@ -88,13 +88,15 @@ class MachineHealthCheckReconciler(Reconciler[MachineHealthCheck, HealthScope]):
         return DONE
 
 
-def _nodes(tools: Tools, cluster: Cluster) -> Informer[Document] | None:
+def _nodes(dependencies: Dependencies, cluster: Cluster) -> Informer[Document] | None:
     """Return the Nodes, whose changes enqueue the checks; None before the control plane is
     available.
     """
     if not is_true(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED):
         return None
-    return tools.remote.watch(tools.controller, cluster.key, NODES, tools.node_keys)
+    return dependencies.remote.watch(
+        dependencies.controller, cluster.key, NODES, dependencies.node_keys
+    )
 
 
 def _next_check(scope: HealthScope) -> Result:

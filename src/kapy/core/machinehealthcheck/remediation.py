@@ -52,7 +52,7 @@ async def _remediate(
         marks, failure = await requests.create(target)
     if await mark(scope, target, health_marks(verdict), marks):
         message = f"Machine {machine.key} has been marked as unhealthy by {scope.check.key}"
-        scope.tools.events.normal(machine, "MachineMarkedUnhealthy", message)
+        scope.dependencies.events.normal(machine, "MachineMarkedUnhealthy", message)
     if failure is not None:
         raise failure
 

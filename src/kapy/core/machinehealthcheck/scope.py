@@ -22,7 +22,7 @@ from kapy.remote.cluster_cache import ClusterCache
 
 
 @dataclass(slots=True)
-class Tools:
+class Dependencies:
     """The dependencies of the MachineHealthCheck reconciler.
 
     node_keys, template_keys, request_keys: map a Node, remediation template or remediation request
@@ -49,7 +49,7 @@ class HealthScope:
     findings: each Machine with its verdict.
     """
 
-    tools: Tools
+    dependencies: Dependencies
     draft: Draft[MachineHealthCheck]
     cluster: Cluster
     now: datetime

@@ -16,7 +16,7 @@ from kapy.contract.external import External, owner_keys
 from kapy.contract.predicates import unblocking_only
 from kapy.core.machinepool.machines import BY_POOL, pool_labels
 from kapy.core.machinepool.reconcile import MachinePoolReconciler
-from kapy.core.machinepool.scope import Tools
+from kapy.core.machinepool.scope import Dependencies
 from kapy.engine.cache import Change
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
 from kapy.engine.runtime import Runtime
@@ -40,7 +40,7 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
     objects = ClusterObjects(runtime.cache)
     external = External(runtime.client, runtime.cache)
     mapping = _Mapping(objects)
-    tools = Tools(
+    dependencies = Dependencies(
         client=runtime.client,
         cache=runtime.cache,
         external=external,
@@ -52,8 +52,8 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
         infra_machine_keys=unblocking_only(mapping.of_infra_machine),
         applied=runtime.metrics.remember(SSACache("machinepool")),
     )
-    controller = Controller("machinepool", MachinePoolReconciler(tools).reconcile)
-    tools.controller = controller
+    controller = Controller("machinepool", MachinePoolReconciler(dependencies).reconcile)
+    dependencies.controller = controller
     controller.watch(objects.pools, on_create_or_delete)
     controller.watch(objects.pools, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)
     controller.watch(objects.pools, on_update, debounce=AGGREGATE_DEBOUNCE)

@@ -30,8 +30,8 @@ async def reconcile_delete(scope: MachinePoolScope) -> Result:
         return _at_timeout(scope)
     finalizers = scope.pool.metadata.finalizers
     finalizers[:] = [finalizer for finalizer in finalizers if finalizer != Finalizer.MACHINE_POOL]
-    scope.tools.synced.pop(scope.pool.key, None)
-    scope.tools.node_deletions.forget(scope.pool.key)
+    scope.dependencies.synced.pop(scope.pool.key, None)
+    scope.dependencies.node_deletions.forget(scope.pool.key)
     return DONE
 
 
@@ -41,7 +41,7 @@ async def _remaining_objects(scope: MachinePoolScope) -> list[View]:
     for ref in (spec.bootstrap.config_ref, spec.infrastructure_ref):
         if ref is None:
             continue
-        match await scope.tools.external.get(ref, scope.namespace, View):
+        match await scope.dependencies.external.get(ref, scope.namespace, View):
             case Found(view):
                 result.append(view)
             case Unreadable(error) if not isinstance(error, NotServed):
@@ -52,10 +52,10 @@ async def _remaining_objects(scope: MachinePoolScope) -> list[View]:
 async def _request_deletion(scope: MachinePoolScope, view: View) -> None:
     if view.deleting:
         return
-    tools, document = scope.tools, view.document
-    resource, key = await tools.external.resource_of(document), Key.of(document)
+    dependencies, document = scope.dependencies, view.document
+    resource, key = await dependencies.external.resource_of(document), Key.of(document)
     try:
-        await tools.client.delete(resource, key, uid=document["metadata"]["uid"])
+        await dependencies.client.delete(resource, key, uid=document["metadata"]["uid"])
     except NotFound:
         return
 
@@ -71,7 +71,7 @@ async def _are_nodes_deleted(scope: MachinePoolScope) -> bool:
     if nodes is None:
         return deletion.is_over(_limit(scope), scope.now, connected=False)
     try:
-        client = scope.tools.remote.client(scope.cluster.key)
+        client = scope.dependencies.remote.client(scope.cluster.key)
         for ref in pool.status.node_refs:
             node = nodes.raw(Key("", ref.name))
             if node is not None and node["metadata"]["uid"] == ref.uid:
@@ -85,7 +85,7 @@ async def _are_nodes_deleted(scope: MachinePoolScope) -> bool:
 
 def _deletion(scope: MachinePoolScope) -> NodeDeletion:
     pool = scope.pool
-    return scope.tools.node_deletions.of(pool.key, pool.metadata.uid, scope.now)
+    return scope.dependencies.node_deletions.of(pool.key, pool.metadata.uid, scope.now)
 
 
 def _limit(scope: MachinePoolScope) -> int | None:

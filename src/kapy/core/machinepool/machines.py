@@ -65,26 +65,29 @@ async def reconcile_machines(scope: MachinePoolScope) -> Result:
         raise
     failures: list[Exception] = []
     known = {
-        _infra_name(machine): machine for machine in _machines_of(scope, scope.tools.fleet.machines)
+        _infra_name(machine): machine
+        for machine in _machines_of(scope, scope.dependencies.fleet.machines)
     }
-    before, settled = scope.tools.synced.get(scope.pool.key, {}), dict[str, Mark]()
+    before, settled = scope.dependencies.synced.get(scope.pool.key, {}), dict[str, Mark]()
     for document in _machines_of(scope, informer):
         try:
             await _sync_machine(scope, document, known, before, settled)
         except KapyError as error:
             failures.append(error)  # an error of one Machine must not stop the others
-    scope.tools.synced[scope.pool.key] = settled
+    scope.dependencies.synced[scope.pool.key] = settled
     if failures:
         raise ExceptionGroup("failed to bring Machines in line with the pool", failures)
     return DONE
 
 
 async def _infra_machines(scope: MachinePoolScope, kind: GroupKind) -> Informer[Document]:
-    tools = scope.tools
-    resource: Resource = (await tools.external.resolve(kind, InfraMachine)).resource
-    informer = tools.cache.informer(resource)
+    dependencies = scope.dependencies
+    resource: Resource = (await dependencies.external.resolve(kind, InfraMachine)).resource
+    informer = dependencies.cache.informer(resource)
     informer.add_index(BY_POOL, pool_labels)
-    tools.controller.watch(informer, tools.infra_machine_keys, debounce=STATUS_DEBOUNCE)
+    dependencies.controller.watch(
+        informer, dependencies.infra_machine_keys, debounce=STATUS_DEBOUNCE
+    )
     if not informer.is_synced:
         raise NotYet(f"the {resource.plural} are not read yet")
     return informer
@@ -111,11 +114,11 @@ async def _sync_machine(
         mark = scope.pool.metadata.generation, machine["metadata"]["resourceVersion"], version
         if before.get(_infra_name(machine)) == mark:
             settled[_infra_name(machine)] = mark
-            scope.tools.applied.hits[Machine.RESOURCE.kind] += 1
+            scope.dependencies.applied.hits[Machine.RESOURCE.kind] += 1
             return
     intent = desired_machine(scope.pool, infra, version, machine)
-    if machine is None or not scope.tools.applied.is_no_op(machine, intent, MANAGER):
-        client = scope.tools.client
+    if machine is None or not scope.dependencies.applied.is_no_op(machine, intent, MANAGER):
+        client = scope.dependencies.client
         machine = await client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
     mark = scope.pool.metadata.generation, machine["metadata"]["resourceVersion"], version
     settled[_infra_name(machine)] = mark
@@ -138,7 +141,7 @@ def _version(scope: MachinePoolScope, infra: Document, machine: Document | None)
 async def read_machines(scope: MachinePoolScope) -> Result:
     """Read the pool's Machines, without those of other controllers."""
     uid = scope.pool.metadata.uid
-    machines = _machines_of(scope, scope.tools.fleet.machines)
+    machines = _machines_of(scope, scope.dependencies.fleet.machines)
     scope.machines = [machine for machine in machines if _controller(machine) in ("", uid)]
     return DONE
 
@@ -151,7 +154,7 @@ def _controller(machine: Document) -> str:
 
 async def report_up_to_date(scope: MachinePoolScope) -> Result:
     """Set UpToDate on the Machines: only the provider replaces outdated machines."""
-    machines = scope.tools.fleet.machine_of
+    machines = scope.dependencies.fleet.machine_of
     scope.machines = [
         await _machine_with_conditions(scope, machine, machines(machine).status.conditions)
         for machine in scope.machines
@@ -167,7 +170,7 @@ async def _machine_with_conditions(
     state = (wanted.status, wanted.reason, wanted.message)
     if condition is not None and (condition.status, condition.reason, condition.message) == state:
         return document
-    draft = Draft(scope.tools.client, Machine, document)
+    draft = Draft(scope.dependencies.client, Machine, document)
     set_condition(draft.object, wanted, scope.now)
     await draft.save()
     return draft.before

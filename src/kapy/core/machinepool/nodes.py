@@ -26,10 +26,10 @@ UNINITIALIZED: Final = ("node.cluster.x-k8s.io/uninitialized", "NoSchedule")
 
 async def read_nodes(scope: MachinePoolScope) -> Result:
     """Watch the Nodes of the workload cluster; its connection enqueues the pool."""
-    tools = scope.tools
+    dependencies = scope.dependencies
     try:
-        scope.nodes = tools.remote.watch(
-            tools.controller, scope.cluster.key, NODES, tools.node_keys
+        scope.nodes = dependencies.remote.watch(
+            dependencies.controller, scope.cluster.key, NODES, dependencies.node_keys
         )
     except NotConnected:
         scope.nodes = None
@@ -44,7 +44,7 @@ async def reconcile_nodes(scope: MachinePoolScope) -> Result:
     ids = pool.spec.provider_id_list
     if nodes is None or (not ids and pool.spec.replicas != 0):
         return DONE
-    client = scope.tools.remote.client(scope.cluster.key)
+    client = scope.dependencies.remote.client(scope.cluster.key)
     await _delete_retired(client, nodes, pool)
     result = [node for item in ids for node in nodes_with(nodes, item)]
     if ids and not result and not pool.status.node_refs:
@@ -88,7 +88,7 @@ def _record_references(scope: MachinePoolScope, nodes: Sequence[Document]) -> No
     if refs != status.node_refs:
         status.node_refs = refs
         names = shorten([ref.name for ref in refs], 10)
-        scope.tools.events.normal(scope.pool, "SuccessfulSetNodeRefs", names)
+        scope.dependencies.events.normal(scope.pool, "SuccessfulSetNodeRefs", names)
 
 
 class Readiness(NamedTuple):
@@ -120,7 +120,7 @@ def _ready_since(node: Document, now: datetime) -> datetime | None:
 
 def _count(scope: MachinePoolScope, nodes: Sequence[Document]) -> Result:
     """Set the v1beta1 counters, which count Nodes whether or not there are Machines."""
-    pool, now = scope.pool, scope.tools.remote.now(scope.cluster.key)
+    pool, now = scope.pool, scope.dependencies.remote.now(scope.cluster.key)
     least = timedelta(seconds=pool.spec.template.spec.min_ready_seconds or 0)
     count, legacy = readiness(nodes, least, now), scope.legacy
     legacy.ready_replicas, legacy.available_replicas = count.ready, count.available

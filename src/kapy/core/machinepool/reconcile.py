@@ -11,7 +11,7 @@ from kapy.core.machinepool.infrastructure import reconcile_infrastructure
 from kapy.core.machinepool.machines import read_machines, reconcile_machines, report_up_to_date
 from kapy.core.machinepool.nodes import read_nodes, reconcile_nodes
 from kapy.core.machinepool.owner import reconcile_owner
-from kapy.core.machinepool.scope import MachinePoolScope, Tools
+from kapy.core.machinepool.scope import Dependencies, MachinePoolScope
 from kapy.core.machinepool.status import update_status
 from kapy.engine.draft import Draft
 from kapy.engine.reconciler import Reconciler
@@ -33,15 +33,17 @@ class MachinePoolReconciler(Reconciler[MachinePool, MachinePoolScope]):
     )
     deletion = (reconcile_owner, read_nodes, reconcile_delete)
 
-    def __init__(self, tools: Tools) -> None:
-        super().__init__(MachinePool, tools.fleet.pools, tools.client, Finalizer.MACHINE_POOL)
-        self.tools = tools
+    def __init__(self, dependencies: Dependencies) -> None:
+        super().__init__(
+            MachinePool, dependencies.fleet.pools, dependencies.client, Finalizer.MACHINE_POOL
+        )
+        self.dependencies = dependencies
 
     async def begin(self, draft: Draft[MachinePool]) -> MachinePoolScope | Result:
-        cluster = self.tools.fleet.cluster_of(draft.object)
+        cluster = self.dependencies.fleet.cluster_of(draft.object)
         if cluster is None:
             return DONE
-        return MachinePoolScope(self.tools, draft, cluster, self.tools.clock())
+        return MachinePoolScope(self.dependencies, draft, cluster, self.dependencies.clock())
 
     def pause(self, scope: MachinePoolScope) -> bool:
         return report_pause(scope.pool, scope.cluster, scope.now)

@@ -26,8 +26,8 @@ async def get_owned(
     """Return the object that the pool refers to, with the pool as its controller and the Cluster's
     label. The creation of a missing one enqueues the pool.
     """
-    pool, tools = scope.pool, scope.tools
-    result = await tools.external.get(ref, scope.namespace, view)
+    pool, dependencies = scope.pool, scope.dependencies
+    result = await dependencies.external.get(ref, scope.namespace, view)
     if not isinstance(result, Found):
         return result
     owner = owner_reference(pool, controller=True, block_deletion=True)
@@ -39,10 +39,10 @@ async def get_owned(
     try:
         if not patch(document):
             return result
-        resource = await tools.external.resource_of(document)
-        document = await claim(tools.client, resource, document, patch)
+        resource = await dependencies.external.resource_of(document)
+        document = await claim(dependencies.client, resource, document, patch)
     except NotFound:
-        return await tools.external.get(ref, scope.namespace, view)
+        return await dependencies.external.get(ref, scope.namespace, view)
     except KapyError as error:
         return Unreadable(error)
     return Found(view(document, result.view.contract))

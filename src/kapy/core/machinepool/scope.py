@@ -34,7 +34,7 @@ Mark: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(slots=True)
-class Tools:
+class Dependencies:
     """The dependencies of the MachinePool reconciler.
 
     node_keys: maps a Node to its pools. infra_machine_keys: maps an infrastructure machine to its
@@ -66,7 +66,7 @@ class MachinePoolScope:
     None while unknown. machines: the pool's Machines, as they were read.
     """
 
-    tools: Tools
+    dependencies: Dependencies
     draft: Draft[MachinePool]
     cluster: Cluster
     now: datetime

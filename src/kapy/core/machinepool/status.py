@@ -45,7 +45,7 @@ def count(scope: MachinePoolScope) -> None:
         if scope.nodes is not None:
             status.versions = sum_by_version(_versions_of_nodes(scope, status))
         return
-    machines = [scope.tools.fleet.machine_of(machine) for machine in scope.machines]
+    machines = [scope.dependencies.fleet.machine_of(machine) for machine in scope.machines]
     of = [machine.status.conditions for machine in machines]
     status.ready_replicas = sum(is_true(item, ConditionType.READY) for item in of)
     status.available_replicas = sum(is_true(item, ConditionType.AVAILABLE) for item in of)

@@ -16,7 +16,7 @@ from kapy.contract.external import External, owner_keys
 from kapy.contract.predicates import unblocking_only
 from kapy.core.machineset.preflight import ALL
 from kapy.core.machineset.reconcile import MachineSetReconciler
-from kapy.core.machineset.scope import Tools
+from kapy.core.machineset.scope import Dependencies
 from kapy.engine.cache import Change
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
 from kapy.engine.runtime import Runtime
@@ -40,7 +40,7 @@ def add_to(
     """
     objects = ClusterObjects(runtime.cache)
     external = External(runtime.client, runtime.cache)
-    tools = Tools(
+    dependencies = Dependencies(
         client=runtime.client,
         cache=runtime.cache,
         external=external,
@@ -51,7 +51,9 @@ def add_to(
         applied=runtime.metrics.remember(SSACache("machineset")),
     )
     mapping = _Mapping(runtime, objects)
-    controller = tools.controller = Controller("machineset", MachineSetReconciler(tools).reconcile)
+    controller = dependencies.controller = Controller(
+        "machineset", MachineSetReconciler(dependencies).reconcile
+    )
     controller.watch(objects.machine_sets, on_create_or_delete)
     controller.watch(objects.machine_sets, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)
     controller.watch(objects.machine_sets, on_update, debounce=AGGREGATE_DEBOUNCE)

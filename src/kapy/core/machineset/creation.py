@@ -100,7 +100,7 @@ async def _templates(scope: MachineSetScope) -> Templates:
 
 async def template_of(scope: MachineSetScope, ref: ContractVersionedObjectReference) -> Template:
     """Return a template of the set. Raises NotYet if it does not exist, and its read error."""
-    result = await scope.tools.external.get(ref, scope.namespace, Template)
+    result = await scope.dependencies.external.get(ref, scope.namespace, Template)
     match result:
         case Found(template):
             return template
@@ -134,17 +134,17 @@ async def _create_one(scope: MachineSetScope, name: str, templates: Templates) -
         if isinstance(error, REFUSED):
             await _clean_up(scope, attempt)
         raise
-    scope.tools.events.normal(machine_set, "SuccessfulCreate", f'Created Machine "{name}"')
+    scope.dependencies.events.normal(machine_set, "SuccessfulCreate", f'Created Machine "{name}"')
 
 
 async def _make(scope: MachineSetScope, attempt: _Attempt, templates: Templates) -> None:
-    tools, name = scope.tools, attempt.name
+    dependencies, name = scope.dependencies, attempt.name
     for reason, template in templates:
         attempt.reason, attempt.kind = reason, template.kind.removesuffix(SUFFIX)
         clone = _clone(scope, name, template)
-        resource = await tools.external.resource_of(clone)
+        resource = await dependencies.external.resource_of(clone)
         attempt.made.append(resource)
-        await tools.client.apply(resource, clone, field_manager=MANAGER)
+        await dependencies.client.apply(resource, clone, field_manager=MANAGER)
     *bootstrap, infrastructure = [
         {"apiGroup": item.group, "kind": item.kind, "name": name} for item in attempt.made
     ]
@@ -156,7 +156,7 @@ async def _make(scope: MachineSetScope, attempt: _Attempt, templates: Templates)
         bootstrap=bootstrap[0] if bootstrap else None,
         infrastructure=infrastructure,
     )
-    await tools.client.apply(Machine.RESOURCE, machine, field_manager=MANAGER)
+    await dependencies.client.apply(Machine.RESOURCE, machine, field_manager=MANAGER)
 
 
 def _clone(scope: MachineSetScope, name: str, template: Template) -> Document:
@@ -174,12 +174,12 @@ def _clone(scope: MachineSetScope, name: str, template: Template) -> Document:
 
 async def _clean_up(scope: MachineSetScope, attempt: _Attempt) -> None:
     """Delete the clones of a Machine that cannot be created; only objects of this attempt."""
-    tools, key = scope.tools, Key(scope.namespace, attempt.name)
+    dependencies, key = scope.dependencies, Key(scope.namespace, attempt.name)
     for resource in attempt.made:
-        clone = tools.cache.informer(resource).raw(key)
+        clone = dependencies.cache.informer(resource).raw(key)
         if clone is None or not is_owned_by(clone, scope.draft.before):
             continue
         try:
-            await tools.client.delete(resource, key, uid=clone["metadata"]["uid"])
+            await dependencies.client.delete(resource, key, uid=clone["metadata"]["uid"])
         except NotFound:
             continue

@@ -80,20 +80,22 @@ def _counted_names(machine_set: MachineSet) -> set[str]:
 
 async def _begin(scope: MachineSetScope, machine: Machine) -> None:
     """Write the infrastructure first: it is the most likely to be refused."""
-    template, tools = scope.machine_set.spec.template.spec, scope.tools
+    template, dependencies = scope.machine_set.spec.template.spec, scope.dependencies
     await _renew(scope, machine, machine.spec.infrastructure_ref, template.infrastructure_ref)
     config = machine.spec.bootstrap.config_ref
     if config is not None:
         await _renew(scope, machine, config, template.bootstrap.config_ref)
     intent = renew_machine(scope.machine_set, machine)
-    await tools.client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
+    await dependencies.client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
     annotations = {
         Annotation.PENDING_ACKNOWLEDGE_MOVE: None,
         Annotation.PENDING_HOOKS: pending_hooks_annotation(machine.metadata.annotations, owed=True),
     }
     patch = {"metadata": {"annotations": annotations}}
-    scope.update_machine(await tools.client.patch(Machine.RESOURCE, machine.key, patch))
-    tools.events.normal(machine, "SuccessfulStartInPlaceUpdate", "Machine starting in-place update")
+    scope.update_machine(await dependencies.client.patch(Machine.RESOURCE, machine.key, patch))
+    dependencies.events.normal(
+        machine, "SuccessfulStartInPlaceUpdate", "Machine starting in-place update"
+    )
 
 
 async def _renew(
@@ -103,8 +105,8 @@ async def _renew(
     desired: ContractVersionedObjectReference | None,
 ) -> None:
     """Update an object to what a new clone would be."""
-    tools, machine_set = scope.tools, scope.machine_set
-    result = await tools.external.get(ref, scope.namespace, View)
+    dependencies, machine_set = scope.dependencies, scope.machine_set
+    result = await dependencies.external.get(ref, scope.namespace, View)
     if isinstance(result, Unreadable):
         raise result.error
     if isinstance(result, Absent) or desired is None:
@@ -120,8 +122,8 @@ async def _renew(
         annotations=machine_annotations(machine_set) | {Annotation.UPDATE_IN_PROGRESS: ""},
     )
     clone["metadata"]["uid"] = result.view.document["metadata"]["uid"]
-    resource = await tools.external.resource_of(clone)
-    await tools.client.apply(resource, clone, field_manager=MANAGER)
+    resource = await dependencies.external.resource_of(clone)
+    await dependencies.client.apply(resource, clone, field_manager=MANAGER)
 
 
 async def move_machines(scope: MachineSetScope, to: str, count: int) -> None:
@@ -151,7 +153,7 @@ async def move_machines(scope: MachineSetScope, to: str, count: int) -> None:
 
 def _target(scope: MachineSetScope, name: str) -> MachineSet:
     mine = scope.machine_set.metadata.name
-    document = scope.tools.fleet.machine_sets.raw(Key(scope.namespace, name))
+    document = scope.dependencies.fleet.machine_sets.raw(Key(scope.namespace, name))
     if document is None:
         raise NotYet(f"failed to get MachineSet {name}, which is the target for the move operation")
     target = read(document, MachineSet)
@@ -175,9 +177,9 @@ async def _move_or_delete(scope: MachineSetScope, machine: Machine, target: Mach
     if is_to_be_remediated(machine):
         await delete_machine(scope, machine)
         message = f'Deleted Machine "{name}"'
-        scope.tools.events.normal(scope.machine_set, "SuccessfulDelete", message)
+        scope.dependencies.events.normal(scope.machine_set, "SuccessfulDelete", message)
         return
-    draft = Draft(scope.tools.client, Machine, scope.documents[name])
+    draft = Draft(scope.dependencies.client, Machine, scope.documents[name])
     metadata = draft.object.metadata
     mine, theirs = scope.machine_set.metadata.uid, owner_reference(target, controller=True)
     metadata.owner_references = [

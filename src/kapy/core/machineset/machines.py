@@ -27,7 +27,7 @@ def references(machine: Machine) -> list[ContractVersionedObjectReference]:
 
 async def read_machines(scope: MachineSetScope) -> Result:
     """Read the selected Machines without those of other owners; orphans are adopted."""
-    machine_set, objects = scope.machine_set, scope.tools.fleet
+    machine_set, objects = scope.machine_set, scope.dependencies.fleet
     selector = selector_of(encode(machine_set.spec.selector))
 
     def look(document: Document) -> ObservedMachine:
@@ -67,18 +67,21 @@ def _controller(document: Document) -> str | None:
 
 
 async def _adopt(scope: MachineSetScope, document: Document) -> Document | None:
-    machine_set, tools = scope.machine_set, scope.tools
+    machine_set, dependencies = scope.machine_set, scope.dependencies
     name = document["metadata"]["name"]
     owner = owner_reference(machine_set, controller=True, block_deletion=True)
     try:
         adopted = await claim(
-            tools.client, Machine.RESOURCE, document, lambda item: ownership_patch(item, owner)
+            dependencies.client,
+            Machine.RESOURCE,
+            document,
+            lambda item: ownership_patch(item, owner),
         )
     except KapyError as error:
         message = f'Failed to adopt Machine "{name}": {error}'
-        tools.events.warning(machine_set, "FailedAdopt", message)
+        dependencies.events.warning(machine_set, "FailedAdopt", message)
         return None
-    tools.events.normal(machine_set, "SuccessfulAdopt", f'Adopted Machine "{name}"')
+    dependencies.events.normal(machine_set, "SuccessfulAdopt", f'Adopted Machine "{name}"')
     return adopted
 
 
@@ -101,11 +104,11 @@ async def delete_machines(scope: MachineSetScope) -> Result:
 
 async def delete_machine(scope: MachineSetScope, machine: Machine) -> None:
     """Delete this Machine by its uid, and update the cached state."""
-    tools, key = scope.tools, machine.key
+    dependencies, key = scope.dependencies, machine.key
     try:
-        await tools.client.delete(Machine, key, uid=machine.metadata.uid)
+        await dependencies.client.delete(Machine, key, uid=machine.metadata.uid)
     except NotFound:
         return
-    left = tools.fleet.machines.raw(key)
+    left = dependencies.fleet.machines.raw(key)
     if left is not None and left["metadata"]["uid"] == machine.metadata.uid:
         scope.update_machine(left)

@@ -10,7 +10,7 @@ from kapy.api.names import CLUSTER_GROUP
 from kapy.contract.external import owner_keys
 from kapy.contract.templates import SUFFIX
 from kapy.core.machineset.machines import references
-from kapy.core.machineset.scope import MachineSetScope, Tools
+from kapy.core.machineset.scope import Dependencies, MachineSetScope
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import AGGREGATE_DEBOUNCE
 from kapy.engine.failure import NotYet
@@ -31,7 +31,7 @@ async def find_orphans(scope: MachineSetScope) -> list[Clone]:
         if ref is None or not ref.kind.endswith(SUFFIX):
             continue
         kind = GroupKind(ref.api_group, ref.kind.removesuffix(SUFFIX))
-        resource = (await scope.tools.external.resolve(kind)).resource
+        resource = (await scope.dependencies.external.resolve(kind)).resource
         informer = _watch(scope, resource)
         for document in informer.list_by_index(BY_OWNER, scope.machine_set.metadata.uid):
             if not document["metadata"].get("deletionTimestamp"):
@@ -52,7 +52,7 @@ async def delete_orphans(scope: MachineSetScope, leftovers: Sequence[Clone]) -> 
     for resource, document in leftovers:
         uid = document["metadata"]["uid"]
         try:
-            await scope.tools.client.delete(resource, Key.of(document), uid=uid)
+            await scope.dependencies.client.delete(resource, Key.of(document), uid=uid)
         except NotFound:
             continue
         except KapyError as error:
@@ -62,19 +62,19 @@ async def delete_orphans(scope: MachineSetScope, leftovers: Sequence[Clone]) -> 
 
 
 def _watch(scope: MachineSetScope, resource: Resource) -> Informer[Document]:
-    informer = scope.tools.cache.informer(resource)
+    informer = scope.dependencies.cache.informer(resource)
     informer.add_index(BY_OWNER, _owning_sets)
-    watched, controller = scope.tools.watched_clones, scope.tools.controller
+    watched, controller = scope.dependencies.watched_clones, scope.dependencies.controller
     if controller is not None and resource not in watched:
         watched[resource] = informer
-        mapper = partial(_sets_at_rest, scope.tools)
+        mapper = partial(_sets_at_rest, scope.dependencies)
         controller.watch(informer, mapper, debounce=AGGREGATE_DEBOUNCE)
     if not informer.is_synced:
         raise NotYet(f"the {resource.plural} are not read yet")
     return informer
 
 
-def _sets_at_rest(tools: Tools, change: Change) -> Iterable[Key]:
+def _sets_at_rest(dependencies: Dependencies, change: Change) -> Iterable[Key]:
     """Map a new clone to its set if that has all of its Machines, as nothing else would wake it:
     the request was processed after its deadline, when a Machine of another name was there.
 
@@ -82,7 +82,11 @@ def _sets_at_rest(tools: Tools, change: Change) -> Iterable[Key]:
     """
     if change.old is not None or change.new is None:
         return ()
-    return [key for key in _OWNERS(change) if _has_all_machines(tools.fleet.machine_sets.raw(key))]
+    return [
+        key
+        for key in _OWNERS(change)
+        if _has_all_machines(dependencies.fleet.machine_sets.raw(key))
+    ]
 
 
 def _has_all_machines(machine_set: Document | None) -> bool:

@@ -50,8 +50,8 @@ async def reconcile_bootstrap_template(scope: MachineSetScope) -> Result:
 async def _is_missing(scope: MachineSetScope, ref: ContractVersionedObjectReference) -> bool:
     if not ref.kind.endswith(SUFFIX):
         return False
-    tools = scope.tools
-    template = await owned_template(tools.external, ref, scope.cluster)
+    dependencies = scope.dependencies
+    template = await owned_template(dependencies.external, ref, scope.cluster)
     if isinstance(template, Unreadable):
         raise template.error
     return isinstance(template, Absent)

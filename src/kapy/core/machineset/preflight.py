@@ -45,13 +45,13 @@ async def run_checks(scope: MachineSetScope, action: str) -> PreflightResult:
 
 
 async def _failures(scope: MachineSetScope) -> list[str]:
-    wanted, ref = scope.tools.preflight, scope.cluster.spec.control_plane_ref
+    wanted, ref = scope.dependencies.preflight, scope.cluster.spec.control_plane_ref
     if not wanted or ref is None:
         return []
     skipped = await _skipped_checks(scope)
     if ALL in skipped:
         return []
-    result = await scope.tools.external.get(ref, scope.namespace, ControlPlane)
+    result = await scope.dependencies.external.get(ref, scope.namespace, ControlPlane)
     match result:
         case Unreadable(error):
             raise error
@@ -123,7 +123,7 @@ async def _skipped_checks(scope: MachineSetScope) -> frozenset[str]:
     text = scope.machine_set.metadata.annotations.get(Annotation.SKIP_PREFLIGHT_CHECKS, "")
     ref = scope.machine_set.spec.template.spec.bootstrap.config_ref
     if not text and ref is not None:
-        result = await scope.tools.external.get(ref, scope.namespace, View)
+        result = await scope.dependencies.external.get(ref, scope.namespace, View)
         if isinstance(result, Unreadable):
             raise result.error
         if isinstance(result, Found):

@@ -57,7 +57,7 @@ async def propagate(scope: MachineSetScope) -> Result:
                 settled[uid] = seen
     known.template, known.synced = template, settled
     for kinds, count in spared.items():
-        scope.tools.applied.hits.update(dict.fromkeys(kinds, count))
+        scope.dependencies.applied.hits.update(dict.fromkeys(kinds, count))
     if failures:
         raise ExceptionGroup("failed to bring Machines in line with the template", failures)
     return DONE
@@ -76,10 +76,10 @@ async def _synced_state(scope: MachineSetScope, machine: Machine) -> SyncedMachi
     for ref in references(machine):
         try:
             kind = GroupKind(ref.api_group, ref.kind)
-            resource = (await scope.tools.external.resolve(kind)).resource
+            resource = (await scope.dependencies.external.resolve(kind)).resource
         except KapyError:
             return None  # it was reported already
-        key, informer = Key(scope.namespace, ref.name), scope.tools.cache.informer(resource)
+        key, informer = Key(scope.namespace, ref.name), scope.dependencies.cache.informer(resource)
         result = informer.raw(key)
         if result is None:
             return None
@@ -97,9 +97,9 @@ async def _sync_machine(scope: MachineSetScope, machine: Machine) -> None:
     # The Machine last: until then it shows which metadata its clones have.
     document = scope.documents[machine.metadata.name]
     intent = update_machine(scope.machine_set, machine)
-    if not scope.tools.applied.is_no_op(document, intent, MANAGER):
+    if not scope.dependencies.applied.is_no_op(document, intent, MANAGER):
         scope.update_machine(
-            await scope.tools.client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
+            await scope.dependencies.client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
         )
 
 
@@ -117,7 +117,7 @@ async def _sync_deletion_fields(scope: MachineSetScope, machine: Machine) -> Non
         taints=wanted.taints,
     )
     if patch := difference(encode(before), encode(after)):
-        await scope.tools.client.patch(Machine.RESOURCE, machine.key, {"spec": patch})
+        await scope.dependencies.client.patch(Machine.RESOURCE, machine.key, {"spec": patch})
 
 
 def _subset(spec: MachineSpec) -> MachineSpec:
@@ -135,8 +135,8 @@ def _subset(spec: MachineSpec) -> MachineSpec:
 async def _propagate_to(
     scope: MachineSetScope, machine: Machine, ref: ContractVersionedObjectReference
 ) -> None:
-    tools, owner = scope.tools, scope.documents[machine.metadata.name]
-    result = await tools.external.get(ref, scope.namespace, View)
+    dependencies, owner = scope.dependencies, scope.documents[machine.metadata.name]
+    result = await dependencies.external.get(ref, scope.namespace, View)
     if isinstance(result, Unreadable):
         raise result.error
     if isinstance(result, Absent):
@@ -147,17 +147,17 @@ async def _propagate_to(
     outdated = _present_names(document, _unwanted_names(owner, wanted, MANAGER))
     unwanted = _unwanted_names(document, wanted, METADATA_MANAGER)
     as_wanted = not outdated and not unwanted and _has(document["metadata"], wanted)
-    (tools.applied.hits if as_wanted else tools.applied.misses)[ref.kind] += 1
+    (dependencies.applied.hits if as_wanted else dependencies.applied.misses)[ref.kind] += 1
     if as_wanted:
         return
-    resource = await tools.external.resource_of(document)
+    resource = await dependencies.external.resource_of(document)
     intent = metadata_intent(scope.machine_set, document)
-    document = await tools.client.apply(resource, intent, field_manager=METADATA_MANAGER)
+    document = await dependencies.client.apply(resource, intent, field_manager=METADATA_MANAGER)
     if outdated := _present_names(document, outdated):
         # Names set at creation belong to the creating manager, which the apply above does not
         # change.
         patch = {part: dict.fromkeys(names) for part, names in outdated.items()}
-        await tools.client.patch(resource, Key.of(document), {"metadata": patch})
+        await dependencies.client.patch(resource, Key.of(document), {"metadata": patch})
 
 
 def _has(metadata: Document, desired: Document) -> bool:

@@ -17,7 +17,7 @@ from kapy.core.machineset.owner import (
 from kapy.core.machineset.propagation import propagate
 from kapy.core.machineset.remediation import remediate
 from kapy.core.machineset.replicas import reconcile_replicas
-from kapy.core.machineset.scope import MachineSetScope, Tools
+from kapy.core.machineset.scope import Dependencies, MachineSetScope
 from kapy.core.machineset.status import update_status
 from kapy.core.machineset.status_v1beta1 import update_status_v1beta1
 from kapy.engine.draft import Draft
@@ -49,17 +49,19 @@ class MachineSetReconciler(Reconciler[MachineSet, MachineSetScope]):
         delete_machines,
     )
 
-    def __init__(self, tools: Tools) -> None:
-        super().__init__(MachineSet, tools.fleet.machine_sets, tools.client, Finalizer.MACHINE_SET)
-        self.tools = tools
+    def __init__(self, dependencies: Dependencies) -> None:
+        super().__init__(
+            MachineSet, dependencies.fleet.machine_sets, dependencies.client, Finalizer.MACHINE_SET
+        )
+        self.dependencies = dependencies
 
     async def begin(self, draft: Draft[MachineSet]) -> MachineSetScope | Result:
-        tools, machine_set = self.tools, draft.object
-        cluster = tools.fleet.cluster_of(machine_set)
+        dependencies, machine_set = self.dependencies, draft.object
+        cluster = dependencies.fleet.cluster_of(machine_set)
         if cluster is None:
             return DONE
-        deployment = _deployment(tools, machine_set)
-        return MachineSetScope(tools, draft, cluster, tools.clock(), deployment)
+        deployment = _deployment(dependencies, machine_set)
+        return MachineSetScope(dependencies, draft, cluster, dependencies.clock(), deployment)
 
     def pause(self, scope: MachineSetScope) -> bool:
         return report_pause(scope.machine_set, scope.cluster, scope.now)
@@ -77,12 +79,12 @@ class MachineSetReconciler(Reconciler[MachineSet, MachineSetScope]):
 
     def forget(self, key: Key) -> None:
         super().forget(key)
-        self.tools.caches.pop(key, None)
+        self.dependencies.caches.pop(key, None)
 
 
-def _deployment(tools: Tools, machine_set: MachineSet) -> MachineDeployment | None:
+def _deployment(dependencies: Dependencies, machine_set: MachineSet) -> MachineDeployment | None:
     name = machine_set.metadata.labels.get(Label.DEPLOYMENT_NAME)
     if not name:
         return None
-    result = tools.fleet.deployments.raw(Key(machine_set.metadata.namespace, name))
+    result = dependencies.fleet.deployments.raw(Key(machine_set.metadata.namespace, name))
     return None if result is None else read(result, MachineDeployment)

@@ -186,4 +186,4 @@ async def _report(
 
 
 def _draft(scope: MachineSetScope, machine: Machine) -> Draft[Machine]:
-    return Draft(scope.tools.client, Machine, scope.documents[machine.metadata.name])
+    return Draft(scope.dependencies.client, Machine, scope.documents[machine.metadata.name])

@@ -49,7 +49,7 @@ def _creation_disabled(scope: MachineSetScope) -> bool:
 
 async def _shrink(scope: MachineSetScope, count: int) -> None:
     """Delete Machines by priority; a failure of one does not stop the others."""
-    machine_set, tools = scope.machine_set, scope.tools
+    machine_set, dependencies = scope.machine_set, scope.dependencies
     order, failures = machine_set.spec.deletion.order, list[Exception]()
     for machine in deletion_order(scope.machines or [], order, scope.now)[:count]:
         if machine.deleting:
@@ -60,6 +60,6 @@ async def _shrink(scope: MachineSetScope, count: int) -> None:
             failures.append(error)
             continue
         message = f'Deleted Machine "{machine.metadata.name}"'
-        tools.events.normal(machine_set, "SuccessfulDelete", message)
+        dependencies.events.normal(machine_set, "SuccessfulDelete", message)
     if failures:
         raise ExceptionGroup("failed to delete Machines", failures)

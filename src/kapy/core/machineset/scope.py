@@ -75,7 +75,7 @@ class MachineSetCache:
 
 
 @dataclass(slots=True)
-class Tools:
+class Dependencies:
     """The dependencies of the MachineSet reconciler.
 
     preflight: names of the enabled preflight checks, or `All`. applied: the SSA cache. caches:
@@ -107,7 +107,7 @@ class MachineSetScope:
     can be created now; not_created: the same for v1beta1.
     """
 
-    tools: Tools
+    dependencies: Dependencies
     draft: Draft[MachineSet]
     cluster: Cluster
     now: datetime
@@ -144,7 +144,7 @@ class MachineSetScope:
     @property
     def cache(self) -> MachineSetCache:
         """The cached states of the set's Machines."""
-        return self.tools.caches.setdefault(self.machine_set.key, MachineSetCache())
+        return self.dependencies.caches.setdefault(self.machine_set.key, MachineSetCache())
 
     @property
     def status_inputs(self) -> StatusInputs | None:
@@ -180,6 +180,8 @@ class MachineSetScope:
         name = document["metadata"]["name"]
         self.documents[name] = document
         machines[:] = [
-            self.tools.fleet.machine_of(document) if machine.metadata.name == name else machine
+            self.dependencies.fleet.machine_of(document)
+            if machine.metadata.name == name
+            else machine
             for machine in machines
         ]

@@ -18,7 +18,7 @@ from kapy.core.topology.fingerprint import PatchRevisions
 from kapy.core.topology.owned import is_owned
 from kapy.core.topology.planning import Planner
 from kapy.core.topology.reconcile import reconcile
-from kapy.core.topology.scope import Explain, Tools
+from kapy.core.topology.scope import Dependencies, Explain
 from kapy.core.topology.templates.deployments import add_to as add_deployment_templates
 from kapy.core.topology.templates.sets import add_to as add_set_templates
 from kapy.core.topology.upgrading import Workloads
@@ -53,7 +53,7 @@ def add_to(
     classes = runtime.cache.informer(ClusterClass.RESOURCE)
     health_checks = runtime.cache.informer(MachineHealthCheck.RESOURCE)
     applied = runtime.metrics.remember(SSACache(NAME))
-    tools = Tools(
+    dependencies = Dependencies(
         client=runtime.client,
         external=external,
         remote=remote,
@@ -70,8 +70,8 @@ def add_to(
     )
     # Upstream's flag for it has another name than the controller.
     concurrency = runtime.options.concurrency.get("clustertopology", 50)
-    controller = Controller(NAME, partial(reconcile, tools), concurrency=concurrency)
-    controller.on_resync = partial(_forget, tools)
+    controller = Controller(NAME, partial(reconcile, dependencies), concurrency=concurrency)
+    controller.on_resync = partial(_forget, dependencies)
     controller.watch(clusters, own_topology)
     controller.watch(classes, of_class(runtime.cache), debounce=STATUS_DEBOUNCE)
     controller.watch(objects.deployments, of_workers, debounce=AGGREGATE_DEBOUNCE)
@@ -87,17 +87,17 @@ def add_to(
     )
     remote.subscribe(controller.enqueue)
     if hooks is not None:
-        _follow_extensions(runtime, controller, clusters, tools.memory)
+        _follow_extensions(runtime, controller, clusters, dependencies.memory)
     add_deployment_templates(runtime, objects, external)
     add_set_templates(runtime, objects, external)
     return runtime.add(controller, clusters)
 
 
-def _forget(tools: Tools, key: Key) -> None:
+def _forget(dependencies: Dependencies, key: Key) -> None:
     """Make the next reconcile call the extensions for patches, if there are any."""
-    settled = tools.settled.get(key)
+    settled = dependencies.settled.get(key)
     if settled is not None and settled.until is not None:
-        del tools.settled[key]
+        del dependencies.settled[key]
 
 
 def _follow_extensions(

@@ -21,7 +21,7 @@ from kapy.contract.external import External
 from kapy.contract.templates import SUFFIX
 from kapy.core.topology.errors import CannotReconcile, name_failed_step
 from kapy.core.topology.owned import is_owned
-from kapy.core.topology.scope import Tools
+from kapy.core.topology.scope import Dependencies
 from kapy.core.topology.upgrading import is_deployment_upgrading, is_pool_upgrading
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
@@ -35,9 +35,11 @@ from kapy.topology.state import (
 )
 
 
-async def current_state(tools: Tools, blueprint: Blueprint, cluster: Cluster) -> ClusterState:
+async def current_state(
+    dependencies: Dependencies, blueprint: Blueprint, cluster: Cluster
+) -> ClusterState:
     """Return all objects of the cluster's topology. Raises CannotReconcile."""
-    reader = _StateReader(tools, blueprint, cluster)
+    reader = _StateReader(dependencies, blueprint, cluster)
     return ClusterState(
         cluster=cluster,
         infrastructure_cluster=await reader.infrastructure(),
@@ -48,8 +50,8 @@ async def current_state(tools: Tools, blueprint: Blueprint, cluster: Cluster) ->
 
 
 class _StateReader:
-    def __init__(self, tools: Tools, blueprint: Blueprint, cluster: Cluster) -> None:
-        self._tools = tools
+    def __init__(self, dependencies: Dependencies, blueprint: Blueprint, cluster: Cluster) -> None:
+        self._dependencies = dependencies
         self._blueprint = blueprint
         self._cluster = cluster
         self._namespace = cluster.metadata.namespace
@@ -77,7 +79,7 @@ class _StateReader:
             return ControlPlaneState(document)
         who = f"{document['kind']} {Key.of(document)}"
         with name_failed_step(f"failed to get InfrastructureMachineTemplate for {who}"):
-            view = ControlPlane(document, await self._tools.external.contract(document))
+            view = ControlPlane(document, await self._dependencies.external.contract(document))
             template_ref = ControlPlane.infrastructure_ref.require(view)
             template = await self._referenced_object(
                 template_ref, of_class.infrastructure_machine_template
@@ -88,7 +90,7 @@ class _StateReader:
     async def machine_deployments(self) -> dict[str, MachineDeploymentState]:
         topology, result = self._blueprint.topology, dict[str, MachineDeploymentState]()
         classes = {item.name: item.class_ for item in topology.workers.machine_deployments}
-        objects = self._tools.fleet
+        objects = self._dependencies.fleet
         for document in objects.deployments_of(self._cluster.key):
             if not is_owned(document):
                 continue
@@ -115,7 +117,7 @@ class _StateReader:
             pool_topology.name: pool_topology.class_
             for pool_topology in topology.workers.machine_pools
         }
-        for document in self._tools.fleet.pools_of(self._cluster.key):
+        for document in self._dependencies.fleet.pools_of(self._cluster.key):
             if not is_owned(document):
                 continue
             name = _topology_name(document, Label.TOPOLOGY_POOL_NAME, result)
@@ -128,7 +130,9 @@ class _StateReader:
             )
             state.bootstrap_object = bootstrap
             state.infrastructure_machine_pool_object = infrastructure
-            state.is_upgrading = is_pool_upgrading(pool, self._tools.remote, self._cluster.key)
+            state.is_upgrading = is_pool_upgrading(
+                pool, self._dependencies.remote, self._cluster.key
+            )
         return result
 
     async def _owned_parts(
@@ -180,7 +184,7 @@ class _StateReader:
         is_template: bool = True,
     ) -> Document:
         """Return the object in the version of the class's template, if it is of its kind."""
-        external, key = self._tools.external, Key(self._namespace, ref.name)
+        external, key = self._dependencies.external, Key(self._namespace, ref.name)
         api_version = None
         if of_class is not None:
             group, _ = split_api_version(of_class["apiVersion"])
@@ -193,7 +197,7 @@ class _StateReader:
 
     def _health_check(self, key: Key) -> MachineHealthCheck | None:
         """Return the health check of an object; it has the object's name."""
-        document = self._tools.health_checks.raw(key)
+        document = self._dependencies.health_checks.raw(key)
         return None if document is None else read(document, MachineHealthCheck)
 
 

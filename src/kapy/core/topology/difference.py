@@ -14,7 +14,7 @@ from kapy.contract.control_plane import ControlPlane
 from kapy.core.topology.errors import name_failed_step
 from kapy.core.topology.intent import undecided_endpoint_paths
 from kapy.core.topology.planned import Parts, Plan, Planned, PlannedDeletion
-from kapy.core.topology.scope import Tools
+from kapy.core.topology.scope import Dependencies
 from kapy.engine.cache import Informer
 from kapy.kube import Document
 from kapy.kube.meta import Object, to_document
@@ -29,7 +29,7 @@ from kapy.topology.upgrade_tracker import UpgradeTracker
 
 
 async def plan_of(
-    tools: Tools,
+    dependencies: Dependencies,
     blueprint: Blueprint,
     current: ClusterState,
     desired: ClusterState,
@@ -40,7 +40,7 @@ async def plan_of(
 
     Parts that wait for their turn in an upgrade are not in the plan.
     """
-    maker = _PlanBuilder(tools, blueprint, current, desired, upgrades)
+    maker = _PlanBuilder(dependencies, blueprint, current, desired, upgrades)
     return Plan(
         infrastructure=await maker.infrastructure(),
         control_plane=await maker.control_plane(),
@@ -80,14 +80,14 @@ class _PlanBuilder:
 
     def __init__(
         self,
-        tools: Tools,
+        dependencies: Dependencies,
         blueprint: Blueprint,
         current: ClusterState,
         desired: ClusterState,
         upgrades: UpgradeTracker,
     ) -> None:
-        self._tools = tools
-        self._planner = tools.planner
+        self._dependencies = dependencies
+        self._planner = dependencies.planner
         self._blueprint = blueprint
         self._current = current
         self._desired = desired
@@ -172,7 +172,7 @@ class _PlanBuilder:
                 _BOOTSTRAP_NAME: bootstrap.intent["metadata"]["name"],
             },
         )
-        there = _raw(self._tools.fleet.deployments, current.object if current else None)
+        there = _raw(self._dependencies.fleet.deployments, current.object if current else None)
         parts.object = await self._planner.own(MachineDeployment.RESOURCE, there, wanted)
         return parts
 
@@ -199,7 +199,7 @@ class _PlanBuilder:
         )
         assert infrastructure is not None
         assert bootstrap is not None
-        there = _raw(self._tools.fleet.pools, current.object if current else None)
+        there = _raw(self._dependencies.fleet.pools, current.object if current else None)
         return Parts(
             dependencies=[
                 await self._planner.object(
@@ -216,7 +216,7 @@ class _PlanBuilder:
 
     def deletions(self) -> list[Parts]:
         """Return the workers that were removed from the topology, with their health checks."""
-        objects, desired = self._tools.fleet, self._desired
+        objects, desired = self._dependencies.fleet, self._desired
         return [
             Parts(
                 object=_deletion(
@@ -237,13 +237,13 @@ class _PlanBuilder:
     ) -> Planned | PlannedDeletion | None:
         if desired is None:
             return self._health_check_deletion(current)
-        there = _raw(self._tools.health_checks, current)
+        there = _raw(self._dependencies.health_checks, current)
         return await self._planner.own(MachineHealthCheck.RESOURCE, there, to_document(desired))
 
     def _health_check_deletion(self, current: MachineHealthCheck | None) -> PlannedDeletion | None:
         if current is None:
             return None
-        return _deletion(MachineHealthCheck.RESOURCE, self._tools.health_checks, current)
+        return _deletion(MachineHealthCheck.RESOURCE, self._dependencies.health_checks, current)
 
     def _next_name(self, prefix: str) -> Callable[[str, Document], str]:
         return partial(next_name, prefix, self._cluster)

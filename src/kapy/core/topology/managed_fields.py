@@ -17,7 +17,7 @@ from typing import Any, Final
 from kapy.api.cluster import Cluster
 from kapy.api.times import stamp
 from kapy.core.topology.intent import MANAGER
-from kapy.core.topology.scope import Tools
+from kapy.core.topology.scope import Dependencies
 from kapy.engine.cache import Informer
 from kapy.kube import Document, Key
 from kapy.kube.apply.fields import html_safe
@@ -60,18 +60,20 @@ def migrated_entries(document: Document, now: datetime) -> list[Document] | None
     return kept
 
 
-async def migrate_managed_fields(tools: Tools, current: ClusterState, now: datetime) -> bool:
+async def migrate_managed_fields(
+    dependencies: Dependencies, current: ClusterState, now: datetime
+) -> bool:
     """Repair the entries of all objects of a cluster; return whether any was wrong.
 
     The entries are read from the server: a cache over a network does not store them completely.
     Raises the client's errors; Conflict if an object has changed meanwhile.
     """
     result = False
-    for resource, cached in [entry async for entry in _documents(tools, current)]:
+    for resource, cached in [entry async for entry in _documents(dependencies, current)]:
         if migrated_entries(cached, now) is None:
             continue
         try:
-            document = await tools.client.get(resource, Key.of(cached))
+            document = await dependencies.client.get(resource, Key.of(cached))
         except NotFound:
             continue
         entries = migrated_entries(document, now)
@@ -84,17 +86,17 @@ async def migrate_managed_fields(tools: Tools, current: ClusterState, now: datet
             {"op": operation, "path": "/metadata/managedFields", "value": entries},
             {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
         ]
-        await tools.client.patch(resource, Key.of(document), patch)
+        await dependencies.client.patch(resource, Key.of(document), patch)
     return result
 
 
 async def _documents(
-    tools: Tools, current: ClusterState
+    dependencies: Dependencies, current: ClusterState
 ) -> AsyncIterator[tuple[Resource, Document]]:
-    objects, plane = tools.fleet, current.control_plane
+    objects, plane = dependencies.fleet, current.control_plane
     own: list[tuple[Informer[Any], Object | None]] = [
         (objects.clusters, current.cluster),
-        (tools.health_checks, plane.machine_health_check),
+        (dependencies.health_checks, plane.machine_health_check),
     ]
     provided = [
         current.infrastructure_cluster,
@@ -103,7 +105,7 @@ async def _documents(
     ]
     for group in current.machine_deployments.values():
         own += [
-            (tools.health_checks, group.machine_health_check),
+            (dependencies.health_checks, group.machine_health_check),
             (objects.deployments, group.object),
         ]
         provided += [group.bootstrap_template, group.infrastructure_machine_template]
@@ -112,7 +114,7 @@ async def _documents(
         provided += [pool.bootstrap_object, pool.infrastructure_machine_pool_object]
     for document in provided:
         if document is not None:
-            yield await tools.external.resource_of(document), document
+            yield await dependencies.external.resource_of(document), document
     for informer, item in own:
         document = None if item is None else informer.raw(item.key)
         if document is not None:

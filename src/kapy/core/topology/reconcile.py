@@ -20,7 +20,7 @@ from kapy.core.topology.fingerprint import (
     fingerprint,
 )
 from kapy.core.topology.managed_fields import migrate_managed_fields
-from kapy.core.topology.scope import Tools, TopologyScope
+from kapy.core.topology.scope import Dependencies, TopologyScope
 from kapy.core.topology.status import condition_messages, update_status
 from kapy.core.topology.writing import Writer
 from kapy.engine.draft import Draft
@@ -37,21 +37,24 @@ from kapy.topology.state import ClusterState
 from kapy.topology.upgrade_tracker import UpgradeTracker
 
 
-async def reconcile(tools: Tools, key: Key) -> Result:
+async def reconcile(dependencies: Dependencies, key: Key) -> Result:
     """Reconcile the topology of a Cluster."""
-    document = tools.fleet.clusters.raw(key)
+    document = dependencies.fleet.clusters.raw(key)
     if document is None or not document["spec"].get("topology"):
-        tools.settled.pop(key, None)
+        dependencies.settled.pop(key, None)
         return DONE
-    draft = Draft(tools.client, Cluster, document)
+    draft = Draft(dependencies.client, Cluster, document)
     cluster = draft.object
     calls = HookCalls(
-        cluster, tools.hooks, tools.memory, lambda owed: _mark_hook_pending(tools, key, owed)
+        cluster,
+        dependencies.hooks,
+        dependencies.memory,
+        lambda owed: _mark_hook_pending(dependencies, key, owed),
     )
     scope = TopologyScope(
-        tools=tools,
+        dependencies=dependencies,
         draft=draft,
-        now=tools.clock(),
+        now=dependencies.clock(),
         calls=calls,
         upgrades=UpgradeTracker.of(cluster),
     )
@@ -77,15 +80,15 @@ def _settled_topology(scope: TopologyScope) -> SettledTopology | None:
         return None
     until = None
     if scope.calls_extensions:
-        until = scope.now + RECHECK * (0.9 + scope.tools.random.random() / 10)
+        until = scope.now + RECHECK * (0.9 + scope.dependencies.random.random() / 10)
     settled = SettledTopology(scope.mark, condition_messages(scope.cluster), until)
-    scope.tools.settled[scope.cluster.key] = settled
+    scope.dependencies.settled[scope.cluster.key] = settled
     return settled
 
 
-async def _mark_hook_pending(tools: Tools, key: Key, hooks: str) -> None:
+async def _mark_hook_pending(dependencies: Dependencies, key: Key, hooks: str) -> None:
     patch = {"metadata": {"annotations": {Annotation.PENDING_HOOKS: hooks or None}}}
-    await tools.client.patch(Cluster, key, patch)
+    await dependencies.client.patch(Cluster, key, patch)
 
 
 async def _delete(scope: TopologyScope) -> None:
@@ -95,30 +98,30 @@ async def _delete(scope: TopologyScope) -> None:
         return
     if await scope.calls.before_cluster_delete():
         patch = {"metadata": {"annotations": {Annotation.OK_TO_DELETE: ""}}}
-        await scope.tools.client.patch(Cluster, scope.cluster.key, patch)
+        await scope.dependencies.client.patch(Cluster, scope.cluster.key, patch)
 
 
 async def _work(scope: TopologyScope) -> None:
     """Reconcile. Raises CannotReconcile and the client's errors."""
     blueprint, current = await _read(scope)
-    tools, key = scope.tools, scope.cluster.key
-    mark = fingerprint(blueprint, current, tools.patches)
-    if _is_settled(tools.settled.get(key), mark, scope):
-        scope.settled = tools.settled[key]
+    dependencies, key = scope.dependencies, scope.cluster.key
+    mark = fingerprint(blueprint, current, dependencies.patches)
+    if _is_settled(dependencies.settled.get(key), mark, scope):
+        scope.settled = dependencies.settled[key]
         return
-    scope.calls_extensions = tools.patches is not None and bool(extensions_of(blueprint))
-    if await migrate_managed_fields(tools, current, scope.now):
+    scope.calls_extensions = dependencies.patches is not None and bool(extensions_of(blueprint))
+    if await migrate_managed_fields(dependencies, current, scope.now):
         blueprint, current = await _read(scope)
-        mark = fingerprint(blueprint, current, tools.patches)
+        mark = fingerprint(blueprint, current, dependencies.patches)
     if _is_new(current) and not await scope.calls.before_cluster_create():
         return
     scope.desired = await _desired_state(scope, blueprint, current)
     with name_failed_step("error reconciling the Cluster topology"):
-        plan = await plan_of(tools, blueprint, current, scope.desired, scope.upgrades)
+        plan = await plan_of(dependencies, blueprint, current, scope.desired, scope.upgrades)
         await _call_after_hooks(scope, current)
-        await Writer(tools, current).write(plan)
+        await Writer(dependencies, current).write(plan)
     # The same comes of the same where no extension is waited for, or still to be told.
-    if plan.is_empty and (tools.hooks is None or scope.calls.is_quiet):
+    if plan.is_empty and (dependencies.hooks is None or scope.calls.is_quiet):
         scope.mark = mark
 
 
@@ -143,14 +146,19 @@ def _is_new(current: ClusterState) -> bool:
 async def _desired_state(
     scope: TopologyScope, blueprint: Blueprint, current: ClusterState
 ) -> ClusterState:
-    tools = scope.tools
-    causes: list[Cause] | None = [] if tools.explain is not None else None
+    dependencies = scope.dependencies
+    causes: list[Cause] | None = [] if dependencies.explain is not None else None
     with name_failed_step("error computing the desired state of the Cluster topology"):
         state = await desired_state(
-            blueprint, current, scope.upgrades, scope.calls, external=tools.patches, causes=causes
+            blueprint,
+            current,
+            scope.upgrades,
+            scope.calls,
+            external=dependencies.patches,
+            causes=causes,
         )
-    if tools.explain is not None and causes:
-        tools.explain(scope.cluster.key, causes)
+    if dependencies.explain is not None and causes:
+        dependencies.explain(scope.cluster.key, causes)
     return state
 
 
@@ -169,8 +177,8 @@ async def _read(scope: TopologyScope) -> tuple[Blueprint, ClusterState]:
     """Return blueprint and current state; variables are defaulted and validated, since the class
     may be newer than the Cluster.
     """
-    tools = scope.tools
-    cluster_class = class_of(tools.classes, scope.cluster)
+    dependencies = scope.dependencies
+    cluster_class = class_of(dependencies.classes, scope.cluster)
     scope.cluster_class = cluster_class
     check_reconciled(cluster_class)
     document, errors = with_variables(scope.draft.before, None, cluster_class)
@@ -182,9 +190,9 @@ async def _read(scope: TopologyScope) -> tuple[Blueprint, ClusterState]:
         scope.draft.object.spec.topology = read(document, Cluster).spec.topology
     cluster = read(document, Cluster)
     with name_failed_step("error reading the ClusterClass"):
-        blueprint = await blueprint_of(tools.external, cluster, cluster_class)
+        blueprint = await blueprint_of(dependencies.external, cluster, cluster_class)
     with name_failed_step("error reading current state of the Cluster topology"):
-        current = await current_state(tools, blueprint, cluster)
+        current = await current_state(dependencies, blueprint, cluster)
     scope.current = current
     return blueprint, current
 

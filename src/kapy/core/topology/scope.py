@@ -31,7 +31,7 @@ Explain = Callable[[Key, Sequence[Cause]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class Dependencies:
     """The dependencies of the topology reconciler.
 
     hooks, patches: clients of extensions, None if the feature gate RuntimeSDK is off. memory: their
@@ -65,7 +65,7 @@ class TopologyScope:
     its class names extensions for patches.
     """
 
-    tools: Tools
+    dependencies: Dependencies
     draft: Draft[Cluster]
     now: datetime
     calls: HookCalls

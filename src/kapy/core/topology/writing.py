@@ -13,7 +13,7 @@ from kapy.contract.templates import SUFFIX
 from kapy.core.topology.errors import CannotReconcile, creation_error
 from kapy.core.topology.intent import MANAGER
 from kapy.core.topology.planned import Parts, Plan, Planned, PlannedDeletion
-from kapy.core.topology.scope import Tools
+from kapy.core.topology.scope import Dependencies
 from kapy.core.topology.shim import own_new_objects, release_shim
 from kapy.kube import Document, Key
 from kapy.kube.errors import REFUSED, ApiError, KapyError, NotFound
@@ -31,9 +31,9 @@ _WORKERS_VERSION = ("spec", "template", "spec", "version")
 class Writer:
     """Executes one plan, and records events of the Cluster."""
 
-    def __init__(self, tools: Tools, current: ClusterState) -> None:
-        self._tools = tools
-        self._client = tools.client
+    def __init__(self, dependencies: Dependencies, current: ClusterState) -> None:
+        self._dependencies = dependencies
+        self._client = dependencies.client
         self._current = current
         self._cluster = current.cluster
 
@@ -108,7 +108,7 @@ class Writer:
         elif check is not None and check.is_change:
             written = await self._write(check)
             word, reason = ("Created", CREATED) if check.creates else ("Updated", UPDATED)
-            self._tools.events.normal(
+            self._dependencies.events.normal(
                 read(written, MachineHealthCheck), reason, f"{word} {_object_name(written)}"
             )
 
@@ -126,7 +126,7 @@ class Writer:
                 f"Updated {_object_name(written)}{_event_text(planned, version)}",
                 UPDATED,
             )
-        self._tools.events.normal(self._cluster, reason, text)
+        self._dependencies.events.normal(self._cluster, reason, text)
 
     async def _write(self, planned: Planned) -> Document:
         client, resource, intent = self._client, planned.resource, planned.intent
@@ -143,13 +143,13 @@ class Writer:
             return
         await self._client.patch(Cluster.RESOURCE, self._cluster.key, patch)
         text = f'Updated Cluster "{self._cluster.key}"'
-        self._tools.events.normal(self._cluster, UPDATED, text)
+        self._dependencies.events.normal(self._cluster, UPDATED, text)
 
     async def _delete(self, doomed: PlannedDeletion, about: Cluster | MachineHealthCheck) -> None:
         metadata = doomed.document["metadata"]
         with suppress(NotFound):
             await self._client.delete(doomed.resource, Key.of(doomed.document), uid=metadata["uid"])
-        self._tools.events.normal(about, DELETED, f"Deleted {_object_name(doomed.document)}")
+        self._dependencies.events.normal(about, DELETED, f"Deleted {_object_name(doomed.document)}")
 
     async def _delete_replaced(self, planned: Planned) -> None:
         """Delete the control plane's former template, which has no other users. (A worker template

@@ -18,7 +18,7 @@ from kapy.core.topology.owned import is_owned
 from kapy.core.topology.templates.finalizing import add_finalizer, remove_finalizer
 from kapy.core.topology.templates.unpaused import map_to_owner, of_unpaused
 from kapy.core.topology.templates.unused import (
-    Tools,
+    Dependencies,
     delete_unused_templates,
     is_deleting,
     is_paused,
@@ -35,29 +35,31 @@ NAME = "topology/machinedeployment"
 
 def add_to(runtime: Runtime, objects: ClusterObjects, external: External) -> Controller:
     """Add the controller of MachineDeployments' templates to a runtime."""
-    tools = Tools(runtime.client, external, objects)
-    controller = Controller(NAME, partial(reconcile, tools), concurrency=25)
+    dependencies = Dependencies(runtime.client, external, objects)
+    controller = Controller(NAME, partial(reconcile, dependencies), concurrency=25)
     controller.watch(objects.deployments, map_to_owner)
     clusters = runtime.cache.informer(objects.clusters.resource)
     controller.watch(clusters, of_unpaused(objects.deployments_of))
     return runtime.add(controller, objects.deployments)
 
 
-async def reconcile(tools: Tools, key: Key) -> Result:
+async def reconcile(dependencies: Dependencies, key: Key) -> Result:
     """Hold a MachineDeployment until its unused templates are deleted."""
-    document = tools.fleet.deployments.raw(key)
+    document = dependencies.fleet.deployments.raw(key)
     cluster = None if document is None else cluster_of(document)
     if document is None or cluster is None or not is_owned(document):
         return DONE
     resource, finalizer = MachineDeployment.RESOURCE, Finalizer.MACHINE_DEPLOYMENT_TOPOLOGY
-    if await add_finalizer(tools.client, resource, document, finalizer):
+    if await add_finalizer(dependencies.client, resource, document, finalizer):
         return DONE
-    if not is_deleting(document) or is_paused(document, tools.fleet.clusters.raw(cluster)):
+    if not is_deleting(document) or is_paused(document, dependencies.fleet.clusters.raw(cluster)):
         return DONE
     if finalizer not in (document["metadata"].get("finalizers") or ()):
         return DONE
-    await delete_unused_templates(tools, document, sets_of(tools.fleet, cluster, key.name))
+    await delete_unused_templates(
+        dependencies, document, sets_of(dependencies.fleet, cluster, key.name)
+    )
     with name_failed_step(f"failed to delete MachineHealthCheck {key}"), suppress(NotFound):
-        await tools.client.delete(MachineHealthCheck, key)  # it has the same name
-    await remove_finalizer(tools.client, resource, document, finalizer)
+        await dependencies.client.delete(MachineHealthCheck, key)  # it has the same name
+    await remove_finalizer(dependencies.client, resource, document, finalizer)
     return DONE

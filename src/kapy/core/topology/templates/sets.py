@@ -15,7 +15,7 @@ from kapy.core.topology.owned import is_owned
 from kapy.core.topology.templates.finalizing import add_finalizer, remove_finalizer
 from kapy.core.topology.templates.unpaused import map_to_owner, of_unpaused
 from kapy.core.topology.templates.unused import (
-    Tools,
+    Dependencies,
     delete_unused_templates,
     is_deleting,
     is_paused,
@@ -33,23 +33,23 @@ NAME = "topology/machineset"
 
 def add_to(runtime: Runtime, objects: ClusterObjects, external: External) -> Controller:
     """Add the controller of MachineSets' templates to a runtime."""
-    tools = Tools(runtime.client, external, objects)
-    controller = Controller(NAME, partial(reconcile, tools), concurrency=25)
+    dependencies = Dependencies(runtime.client, external, objects)
+    controller = Controller(NAME, partial(reconcile, dependencies), concurrency=25)
     controller.watch(objects.machine_sets, map_to_owner)
     clusters = runtime.cache.informer(objects.clusters.resource)
     controller.watch(clusters, of_unpaused(objects.machine_sets_of))
     return runtime.add(controller, objects.machine_sets)
 
 
-async def reconcile(tools: Tools, key: Key) -> Result:
+async def reconcile(dependencies: Dependencies, key: Key) -> Result:
     """Hold a MachineSet until its unused templates are deleted."""
-    objects = tools.fleet
+    objects = dependencies.fleet
     document = objects.machine_sets.raw(key)
     cluster = None if document is None else cluster_of(document)
     if document is None or cluster is None or not is_owned(document):
         return DONE
     resource, finalizer = MachineSet.RESOURCE, Finalizer.MACHINE_SET_TOPOLOGY
-    if await add_finalizer(tools.client, resource, document, finalizer):
+    if await add_finalizer(dependencies.client, resource, document, finalizer):
         return DONE
     if not is_deleting(document) or is_paused(document, objects.clusters.raw(cluster)):
         return DONE
@@ -59,9 +59,9 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     users = sets_of(objects, cluster, owner.name)
     deployment = objects.deployments.raw(owner)
     await delete_unused_templates(
-        tools, document, users if deployment is None else [*users, deployment]
+        dependencies, document, users if deployment is None else [*users, deployment]
     )
-    await remove_finalizer(tools.client, resource, document, finalizer)
+    await remove_finalizer(dependencies.client, resource, document, finalizer)
     return DONE
 
 

@@ -18,7 +18,7 @@ from kapy.kube.names import GroupKind
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class Dependencies:
     """The dependencies of both controllers."""
 
     client: Client
@@ -35,7 +35,9 @@ def sets_of(objects: ClusterObjects, cluster: Key, deployment: str) -> list[Docu
     ]
 
 
-async def delete_unused_templates(tools: Tools, of: Document, users: Iterable[Document]) -> None:
+async def delete_unused_templates(
+    dependencies: Dependencies, of: Document, users: Iterable[Document]
+) -> None:
     """Delete the templates that an object refers to, except for those of remaining users.
 
     Raises CannotReconcile.
@@ -52,9 +54,9 @@ async def delete_unused_templates(tools: Tools, of: Document, users: Iterable[Do
             continue
         key = Key(namespace, ref.name)
         with name_failed_step(f"failed to delete {ref.kind} {key} for {of['kind']} {Key.of(of)}"):
-            where = await tools.external.resolve(GroupKind(ref.api_group, ref.kind))
+            where = await dependencies.external.resolve(GroupKind(ref.api_group, ref.kind))
             try:
-                await tools.client.delete(where.resource, key)
+                await dependencies.client.delete(where.resource, key)
             except NotFound:
                 continue
 
