@@ -187,7 +187,7 @@ def entry(version: int, uid: str, name: str = "x") -> Document:
 def test_own_writes_are_known_between_a_restore_of_the_server_and_the_next_list() -> None:
     store = Store()
     store.replace([entry(1000, "a"), entry(1001, "b", "y"), entry(1002, "c", "z")], "1002")
-    store.go_back()
+    store.rewind()
     store.observe(entry(12, "d", "new"))
     store.observe(entry(13, "a"))
     assert {key.name: version_of(one) for key, one in store.objects.items()} == {
@@ -212,3 +212,17 @@ def test_a_list_that_is_newer_than_all_is_right_after_a_restore() -> None:
     store.replace([entry(1000, "a")], "1000")
     assert store.replace([entry(990, "a"), entry(995, "b", "y")], "1005")
     assert {version_of(one) for one in store.objects.values()} == {990, 995}
+
+
+def test_a_restored_server_deletes_nothing_that_it_still_has() -> None:
+    store = Store()
+    store.replace([entry(1000, "a"), entry(1001, "b", "y")], "1001")
+    changes: list[Change] = []
+    store.subscribe(lambda change: changes.append(change))
+    changes.clear()
+    store.rewind()
+    store.replace([entry(10, "a")], "12")
+    assert [(one.old is None, one.new is None) for one in changes] == [
+        (False, False),
+        (False, True),
+    ]

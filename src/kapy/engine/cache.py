@@ -186,7 +186,7 @@ class Cache:
     def go_back(self, resource: Resource) -> None:
         """Expect lower versions of a resource, because the server was restored."""
         for store in self._stores.get(resource, {}).values():
-            store.go_back()
+            store.rewind()
 
     def newest(self, resource: Resource, key: Key) -> Document | None:
         """Return the newest known state of an object, None if it does not exist or is not

@@ -174,7 +174,8 @@ class Store:
     def knows(self, document: Document) -> bool:
         """Return whether this state of an object, or a newer one, is here."""
         old = self.objects.get(Key.of(document))
-        return old is not None and 0 < version_of(document) <= version_of(old)
+        is_older = old is not None and 0 < version_of(document) <= version_of(old)
+        return is_older and not self._went_back
 
     def replace(self, items: Iterable[Document], version: str) -> bool:
         """Take in a list as of `version`: objects that are not in it were deleted, unless they are
@@ -203,18 +204,14 @@ class Store:
             waiting.set()
         return True
 
-    def go_back(self) -> None:
-        """Take in own writes at lower versions: the server was restored, as one of them tells. The
-        objects stay until the next list, which is right whatever is known."""
+    def rewind(self) -> None:
+        """Distrust the known versions, because the server was restored.
+
+        Own writes at lower versions are taken in. The objects stay until the next list, which is
+        right whatever is known: to remove them meanwhile would look like their deletion.
+        """
         self.progress, self._went_back = 0, True
         self._ended.clear()
-
-    def rewind(self) -> None:
-        """Distrust the known state: the server was restored, and the next list is accepted."""
-        self.progress = 0
-        self._ended.clear()
-        for key, old in tuple(self.objects.items()):
-            self._remove(key, old)
 
     def _put(self, document: Document, *, initial: bool = False, is_right: bool = False) -> None:
         """Store an object unless it is older than what is known. is_right: store it anyway."""

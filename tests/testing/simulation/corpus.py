@@ -50,6 +50,12 @@ CORPUS: Final = (
     ),
     Entry("grow-and-heal", 0, "workload-behind@core:k1", "a Node failed at once by its clock"),
     Entry("create", 0, "restored@core:r7", "a Machine was created twice after a restore"),
+    Entry(
+        "heal-control-plane",
+        0,
+        "restored@core:w1",
+        "a restored API server looked as if every object had been deleted",
+    ),
     Entry("create", 0, "restored@control-plane:r3", "a Secret was hidden after a restore"),
     Entry("leaders", 0, "stopped@core:w40", "a write that was begun before the lease was lost"),
     Entry(

@@ -9,8 +9,9 @@ import pytest
 
 from kapy.cli.root import run as kapy
 from kapy.testing.simulation import SCENARIOS, exhaustive
-from kapy.testing.simulation.campaign import random_runs, shrunk
+from kapy.testing.simulation.campaign import shrunk
 from kapy.testing.simulation.forking import Verdict
+from kapy.testing.simulation.guided import Exploration, Interesting, random_runs, read_corpus
 from kapy.testing.simulation.points import Point, parse_faults
 from kapy.testing.simulation.rules.rule import Violation
 
@@ -33,9 +34,21 @@ def test_each_child_plays_one_fault() -> None:
 @pytest.mark.slow
 def test_random_runs_continue_until_the_time_is_over() -> None:
     (first,) = random_runs(["create"], 3, faults=2, seconds=0.01)
-    scenario, seed, verdict = first
-    assert (scenario.name, seed, len(verdict.faults)) == ("create", 3, 2)
+    run, verdict, new = first
+    assert (run.scenario, run.seed, len(verdict.faults)) == ("create", 3, 2)
     assert verdict.violations == []
+    assert new == len(verdict.pairs) > 0
+
+
+@pytest.mark.slow
+def test_what_reaches_nothing_new_is_not_kept() -> None:
+    exploration = Exploration(["create"], 0, faults=1)
+    run = Interesting("create", 0, parse_faults("broken@core:w3"))
+    assert [exploration.try_run(run).new for _ in range(2)] == [1, 0]
+    assert exploration.corpus == [run]
+    other = run._replace(faults=parse_faults("broken@core:w40"))
+    assert exploration.try_run(other).new == 1
+    assert read_corpus("\n".join(["# interesting", *map(str, exploration.corpus)])) == [run, other]
 
 
 @pytest.mark.slow

@@ -7,12 +7,19 @@ the seeds begin).
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from kapy.testing.simulation import SCENARIOS, exhaustive, random_runs, shrunk
 from kapy.testing.simulation.forking import always, in_rotation, sample_points
+from kapy.testing.simulation.guided import read_corpus
 
+CORPUS: Final = Path(__file__).with_name("interesting.txt")
+WORTH: Final = 3
+"""Pairs of a fault and a state that a run must be the first to reach to be printed."""
 SOAK = bool(os.environ.get("KAPY_SOAK"))
 SECONDS = float(os.environ.get("KAPY_SOAK_SECONDS", "600"))
 SEED = int(os.environ.get("KAPY_SEED", "0"))
@@ -44,6 +51,10 @@ def test_caches_that_lag_behind(name: str) -> None:
 
 @pytest.mark.skipif(not SOAK, reason="takes as long as asked for: make soak")
 def test_random_faults() -> None:
-    for scenario, seed, verdict in random_runs([], SEED, faults=4, seconds=SECONDS):
+    """Begin with the corpus; runs that reach more are printed, to be added to it."""
+    known = read_corpus(CORPUS.read_text(encoding="utf-8"))
+    for run, verdict, new in random_runs([], SEED, faults=4, seconds=SECONDS, corpus=known):
         if verdict.violations:
-            pytest.fail(shrunk(scenario, seed, verdict).story)
+            pytest.fail(shrunk(SCENARIOS[run.scenario], run.seed, verdict).story)
+        if new >= WORTH and run not in known:
+            sys.stdout.write(f"{run}\n")

@@ -17,9 +17,9 @@ from kapy.testing.simulation.campaign import (
     baseline_of,
     exhaustive,
     play,
-    random_runs,
     shrunk,
 )
+from kapy.testing.simulation.guided import random_runs
 from kapy.testing.simulation.points import (
     FAULT_KINDS,
     BadFault,

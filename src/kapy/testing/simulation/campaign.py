@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from kapy.testing.simulation.forking import Selects, Verdict, always, explore, run_apart
 from kapy.testing.simulation.points import Fault
-from kapy.testing.simulation.random_faults import random_faults
 from kapy.testing.simulation.run import BadSimulation, Baseline, Outcome, run
-from kapy.testing.simulation.scenarios import SCENARIOS, Scenario, scenario_named
+from kapy.testing.simulation.scenarios import Scenario, scenario_named
 from kapy.testing.simulation.shrinking import shrink
 from kapy.testing.simulation.story import story_of
 
@@ -77,21 +75,3 @@ def exhaustive(
     """Try every kind of fault at every point of a scenario."""
     baseline = undisturbed_run(scenario, seed)
     return explore(scenario, seed, kinds, baseline, jobs=jobs, selects=selects)
-
-
-def random_runs(
-    names: Sequence[str], first_seed: int, *, faults: int, seconds: float
-) -> Iterator[tuple[Scenario, int, Verdict]]:
-    """Run one seed after the other with random faults, until the time is over.
-
-    Each seed plays one scenario, in turn. The baselines are those of seed 0 to `first_seed`'s own.
-    """
-    began = time.monotonic()
-    scenarios = [scenario_named(name) for name in names or SCENARIOS]
-    seed = first_seed
-    while time.monotonic() - began < seconds:
-        scenario = scenarios[seed % len(scenarios)]
-        baseline = undisturbed_run(scenario, seed)
-        chosen = random_faults(seed, faults, baseline.points)
-        yield scenario, seed, run_apart(scenario, seed, chosen, baseline)
-        seed += 1

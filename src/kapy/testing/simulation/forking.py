@@ -11,9 +11,9 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -51,10 +51,11 @@ def sample_points(selects: Selects, share: int) -> Selects:
 
 @dataclass(slots=True)
 class Verdict:
-    """The violations of a run with some faults."""
+    """The violations of a run with some faults. pairs: of faults and states of the controllers."""
 
     faults: tuple[Fault, ...]
     violations: list[Violation]
+    pairs: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -122,10 +123,11 @@ class Forks:
         self.pipe, self.fault = writer, fault
         return True
 
-    def leave(self, violations: Sequence[Violation]) -> None:
+    def leave(self, violations: Sequence[Violation], pairs: Iterable[str] = ()) -> None:
         """Report the verdict of this child, and end it."""
         assert self.pipe is not None
-        content = msgspec.json.encode([(one.rule, one.text, one.time) for one in violations])
+        told = [(one.rule, one.text, one.time) for one in violations]
+        content = msgspec.json.encode([told, sorted(pairs)])
         while content:
             content = content[os.write(self.pipe, content) :]
         os._exit(0)
@@ -153,16 +155,18 @@ class Forks:
         child = self._children.pop(reader)
         os.close(reader)
         os.waitpid(child.pid, 0)
-        violations = self._violations(child) if violation is None else [violation]
-        self._told(Verdict((child.fault,), violations))
+        self._told(
+            self._verdict(child) if violation is None else Verdict((child.fault,), [violation])
+        )
 
     @staticmethod
-    def _violations(child: _Child) -> list[Violation]:
+    def _verdict(child: _Child) -> Verdict:
         try:
-            content: Any = msgspec.json.decode(bytes(child.content))
+            violations, pairs = msgspec.json.decode(bytes(child.content))
         except msgspec.DecodeError:
-            return [Violation("no-failure", "the run ended without a verdict")]
-        return [Violation(*one) for one in content]
+            lost = Violation("no-failure", "the run ended without a verdict")
+            return Verdict((child.fault,), [lost])
+        return Verdict((child.fault,), [Violation(*one) for one in violations], frozenset(pairs))
 
 
 def explore(
@@ -180,7 +184,7 @@ def explore(
 
     def after(outcome: Outcome) -> None:
         if forks.is_child:
-            forks.leave(outcome.violations)
+            forks.leave(outcome.violations, outcome.pairs)
 
     try:
         run(scenario, seed, baseline=baseline, decide=forks, after=after)
@@ -205,6 +209,6 @@ def run_apart(
         except BaseException as error:
             forks.leave([Violation("no-failure", f"the run failed: {error!r}")])
         else:
-            forks.leave(outcome.violations)
+            forks.leave(outcome.violations, outcome.pairs)
     forks.wait()
-    return Verdict(tuple(faults), verdicts[0].violations)
+    return Verdict(tuple(faults), verdicts[0].violations, verdicts[0].pairs)

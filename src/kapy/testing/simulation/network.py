@@ -23,6 +23,7 @@ from kapy.kube.errors import (
     Unreachable,
 )
 from kapy.kube.http import Reply, Request, Transport
+from kapy.testing.simulation.coverage import pair_of
 from kapy.testing.simulation.points import Fault, Point
 from kapy.testing.simulation.trace import Trace
 
@@ -138,7 +139,8 @@ class Surroundings(Protocol):
 class Network:
     """The state that all networks of one run share. clock: that of the API server.
     workload_clock_error: what the clocks of workload clusters are ahead of it. surroundings: the
-    faults that concern neither a request nor a manager."""
+    faults that concern neither a request nor a manager. pairs: of faults and states in which they
+    happened."""
 
     def __init__(self, seed: int, trace: Trace, decide: Decide, clock: Clock) -> None:
         self.trace = trace
@@ -149,6 +151,8 @@ class Network:
         self.workload_clock_error = timedelta()
         self.surroundings: Surroundings | None = None
         self.is_counting = False
+        self.pairs: set[str] = set()
+        self.describe_state: Callable[[], str] = str
         self.is_disturbed = False
         self.delayed: list[Callable[[], Awaitable[None]]] = []
         self.spawn: Callable[[Callable[[], Awaitable[None]]], None] | None = None
@@ -175,6 +179,8 @@ class Network:
         fault = self.decide(point, request)
         if fault is not None:
             self.is_disturbed = True
+            text, state = text_of(request), self.describe_state()
+            self.pairs.add(pair_of(fault.kind, process.manager, text, state))
             self.trace.add("fault", fault=fault.kind, point=str(point), request=text_of(request))
         return fault
 

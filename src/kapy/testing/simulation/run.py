@@ -60,7 +60,8 @@ class Baseline:
 
 @dataclass(slots=True)
 class Outcome:
-    """The result of one run. faults: those that happened. seconds: of virtual time."""
+    """The result of one run. faults: those that happened. seconds: of virtual time. pairs: of
+    faults and states in which they happened."""
 
     scenario: str
     seed: int
@@ -69,6 +70,7 @@ class Outcome:
     steps: list[Document] = field(default_factory=list)
     baseline: Baseline | None = None
     seconds: float = 0.0
+    pairs: frozenset[str] = frozenset()
 
     @property
     def is_good(self) -> bool:
@@ -138,6 +140,7 @@ async def _play(
                 outcome.violations = list(referee.violations)
             outcome.steps = world.trace.steps
             outcome.seconds = world.now()
+            outcome.pairs = frozenset(world.network.pairs)
             if after is not None:
                 after(outcome)
     finally:

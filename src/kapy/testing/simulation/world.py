@@ -24,6 +24,7 @@ from kapy.kube.names import SECRETS, Resource
 from kapy.providers.inmemory import InMemoryClusters
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.sdk import Endpoint
+from kapy.testing.simulation.coverage import state_of
 from kapy.testing.simulation.custom_provider import PROVIDER, CustomProvider
 from kapy.testing.simulation.etcd import DurableEtcd
 from kapy.testing.simulation.extension import NewExtension
@@ -184,6 +185,9 @@ class World:
             gates=self.gates,
         )
         self.network.spawn = self.spawn
+        self.network.describe_state = lambda: state_of(
+            lambda kind: self.documents(self.resources[kind])
+        )
         self.network.surroundings = OutsideFaults(
             self.server.store,
             self.cloud.workloads,

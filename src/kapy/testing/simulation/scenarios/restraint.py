@@ -126,7 +126,7 @@ RESTRAINT: Final = (
         _grow_and_heal,
         _healing_1_2,
         90,
-        share=6,
+        share=12,
         replicas=2,
     ),
     Scenario(
@@ -135,7 +135,7 @@ RESTRAINT: Final = (
         _grow_and_heal,
         _healing_1_2,
         70,
-        share=4,
+        share=8,
     ),
     Scenario("restart", "The first control plane machine is deleted at once.", _restart),
 )

@@ -1,0 +1,121 @@
+"""Random faults for some time, guided by coverage.
+
+A run that reaches a fault in a state in which it has not happened yet is interesting. Half of the
+runs change one fault of an interesting run, the others draw new ones.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
+from typing import Final, NamedTuple
+
+from kapy.testing.simulation.campaign import undisturbed_run
+from kapy.testing.simulation.forking import Verdict, run_apart
+from kapy.testing.simulation.points import Fault, format_faults, parse_faults
+from kapy.testing.simulation.random_faults import random_faults
+from kapy.testing.simulation.scenarios import SCENARIOS, Scenario, scenario_named
+
+MOST_FAULTS: Final = 6
+
+
+class Interesting(NamedTuple):
+    """A run that reached something new."""
+
+    scenario: str
+    seed: int
+    faults: tuple[Fault, ...]
+
+    def __str__(self) -> str:
+        return f"{self.scenario} {self.seed} {format_faults(self.faults)}"
+
+
+def read_corpus(text: str) -> list[Interesting]:
+    """Read runs, one a line. Raises BadFault, ValueError."""
+    found = []
+    for line in text.splitlines():
+        if line.strip() and not line.startswith("#"):
+            name, seed, faults = line.split()
+            found.append(Interesting(name, int(seed), parse_faults(faults)))
+    return found
+
+
+class Found(NamedTuple):
+    """One run. new: how many pairs of a fault and a state it was the first to reach."""
+
+    run: Interesting
+    verdict: Verdict
+    new: int
+
+
+class Exploration:
+    """A search for runs that reach something new. corpus: the interesting runs. known: the pairs of
+    faults and states that were reached."""
+
+    def __init__(self, names: Iterable[str], seed: int, *, faults: int) -> None:
+        self.corpus: list[Interesting] = []
+        self.known: set[str] = set()
+        self._scenarios = [scenario_named(name) for name in names or SCENARIOS]
+        self._seed = seed
+        self._faults = faults
+        self._random = Random(f"{seed}/exploration")
+
+    def try_run(self, run: Interesting) -> Found:
+        """Play a run in a process of its own; keep it if it reaches something new."""
+        scenario = scenario_named(run.scenario)
+        baseline = undisturbed_run(scenario, run.seed)
+        verdict = run_apart(scenario, run.seed, run.faults, baseline)
+        new = verdict.pairs - self.known
+        self.known |= new
+        if new and not verdict.violations:
+            self.corpus.append(run)
+        return Found(run, verdict, len(new))
+
+    def runs(self, seconds: float) -> Iterator[Found]:
+        """Try runs until the time is over."""
+        began = time.monotonic()
+        while time.monotonic() - began < seconds:
+            if self.corpus and self._random.random() < 0.5:
+                run = self._changed(self._random.choice(self.corpus))
+            else:
+                run = self._fresh()
+            yield self.try_run(run)
+
+    def _fresh(self) -> Interesting:
+        seed, self._seed = self._seed, self._seed + 1
+        scenario = self._scenarios[seed % len(self._scenarios)]
+        return Interesting(scenario.name, seed, self._draw(scenario, seed, self._faults))
+
+    def _draw(self, scenario: Scenario, seed: int, count: int) -> tuple[Fault, ...]:
+        points = undisturbed_run(scenario, seed).points
+        return random_faults(self._random.getrandbits(32), count, points)
+
+    def _changed(self, run: Interesting) -> Interesting:
+        """Return a run with one fault more, less, or in place of another one."""
+        faults = list(run.faults)
+        if len(faults) > 1 and self._random.random() < 0.5:
+            faults.remove(self._random.choice(faults))
+        if len(faults) < MOST_FAULTS:
+            taken = {one.point for one in faults}
+            more = self._draw(scenario_named(run.scenario), run.seed, 1)
+            faults += [one for one in more if one.point not in taken]
+        return run._replace(faults=tuple(faults))
+
+
+def random_runs(
+    names: Sequence[str],
+    first_seed: int,
+    *,
+    faults: int,
+    seconds: float,
+    corpus: Iterable[Interesting] = (),
+) -> Iterator[Found]:
+    """Play a corpus, and then runs with random faults until the time is over.
+
+    Each fresh seed plays one scenario, in turn.
+    """
+    exploration = Exploration(names, first_seed, faults=faults)
+    for run in corpus:
+        yield exploration.try_run(run)
+    yield from exploration.runs(seconds)
