@@ -86,16 +86,6 @@ class RunningWorker:
         self._task.cancel()
         self._code.set_result(-9)
 
-    def reconciled(self, controller: str) -> int:
-        """How many reconciles of a controller this worker has made."""
-        runtime = self.worker.runtime
-        assert runtime is not None
-        return sum(
-            sum(item.counters.outcomes.values())
-            for item in runtime.controllers
-            if item.name == controller
-        )
-
     async def wait(self) -> int:
         return await asyncio.shield(self._code)
 
