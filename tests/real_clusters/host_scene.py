@@ -62,9 +62,10 @@ class Scene:
             "VERSION": OLD.version,
             "ETCD": OLD.etcd,
             "COREDNS": OLD.coredns,
-            "INSTALL": "null",
+            "INSTALL": "",
             **values,
         }
+        known["INSTALL"] = known["INSTALL"] and f", install: {known['INSTALL']}"
         for key, value in known.items():
             text = text.replace(f"@{key}@", value)
         await self.plane.apply(text)

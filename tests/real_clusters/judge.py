@@ -18,6 +18,8 @@ FAULTS: Final = os.environ.get("KAPY_REAL_FAULTS") or "2"
 """Number of runs with injected faults."""
 PARALLEL: Final = os.environ.get("KAPY_REAL_PARALLEL") or "1"
 """Number of checks at a time."""
+WITHIN: Final = os.environ.get("KAPY_REAL_WITHIN") or "120"
+"""Seconds for each operation of the provider; more on a machine with other work."""
 _LIMIT: Final = 5400.0
 
 
@@ -34,7 +36,7 @@ async def judge(
     """
     file = release / "examples.yaml"
     file.write_text("---\n".join(map(dump, examples)))
-    words = ["--examples", str(file), "--parallel", PARALLEL, "--within", "120"]
+    words = ["--examples", str(file), "--parallel", PARALLEL, "--within", WITHIN]
     for name, value in {"KUBERNETES_VERSION": OLD.version, **variables}.items():
         words += ["--variable", f"{name}={value}"]
     words += ["--faults", FAULTS, "--fail-on", "SHOULD"]
