@@ -97,6 +97,7 @@ class FaultComparison:
 
     async def _try_scenario(self, seed: int | None, results: CheckResults) -> Outcome | None:
         day = "without faults" if seed is None else f"with the faults of seed {seed}"
+        self.run.context.report_progress(f"{self.kind.resource.kind} {day}")
         try:
             async with asyncio.timeout(self.run.timeouts.whole):
                 return await self._run_scenario(seed)

@@ -7,13 +7,11 @@ from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation
-from kapy.kube.names import split_api_version
 from kapy.testing.conformance.behaviour import every_part, setup
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.errors import CannotRun, NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.fixture import NAME, Fixture, quote_writes
-from kapy.testing.conformance.write_log import Write
 
 _MANAGED: Final = {Annotation.MANAGED_BY: "somebody"}
 
@@ -44,27 +42,15 @@ async def endpoint_of_others(fixture: Fixture) -> AsyncIterator[Finding]:
 
 
 async def externally_managed(fixture: Fixture) -> AsyncIterator[Finding]:
-    """Check that an externally managed object is not changed.
-
-    Objects that only the provider's examples need, such as an inventory, belong to no cluster: the
-    provider may write to them.
-    """
+    """Check that an externally managed object is not changed."""
     await setup.create_complete(fixture, annotations=_MANAGED)
     await fixture.settle()
-    if wrong := [write for write in fixture.writes() if not _is_to_extra(write, fixture)]:
+    if wrong := setup.without_inventory(fixture, fixture.writes()):
         evidence = (
             f"the annotation {Annotation.MANAGED_BY} is there, and yet: {quote_writes(wrong)}"
         )
         remedy = "exit where the annotation is, before anything else"
         yield fixture.finding("metadata.annotations", evidence, remedy)
-
-
-def _is_to_extra(write: Write, fixture: Fixture) -> bool:
-    extras = fixture.session.provider.extras
-    names = {
-        (split_api_version(extra["apiVersion"])[0], extra["metadata"]["name"]) for extra in extras
-    }
-    return (write.group, write.key.name) in names
 
 
 CHECKS: Final = (

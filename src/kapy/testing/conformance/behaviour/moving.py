@@ -108,7 +108,7 @@ async def _move(fixture: Fixture) -> MoveResult:
         await fixture.settle()
         since = fixture.write_position()
         await fixture.settle()
-        while_paused = fixture.writes(since)
+        while_paused = setup.without_inventory(fixture, fixture.writes(since))
         await _pause(fixture, paused=False)
     await _make_ready(fixture.client, fixture)
     async with session.second_session() as target:

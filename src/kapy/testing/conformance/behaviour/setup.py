@@ -21,6 +21,7 @@ from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.kube import Document
 from kapy.kube.model import encode
+from kapy.kube.names import split_api_version
 from kapy.testing.conformance.core_controllers import DOMAINS, INFRASTRUCTURE, WithCoreControllers
 from kapy.testing.conformance.errors import CannotRun
 from kapy.testing.conformance.fixture import NAME, Fixture
@@ -252,6 +253,17 @@ def writes_to_object(writes: Iterable[Write], fixture: Fixture, name: str = NAME
     resource = fixture.kind.resource
     wanted = (resource.plural, resource.group, name)
     return [write for write in writes if (write.plural, write.group, write.key.name) == wanted]
+
+
+def without_inventory(fixture: Fixture, writes: Iterable[Write]) -> list[Write]:
+    """Return the writes but those to objects that only the provider's examples need, such as an
+    inventory: these belong to no Cluster.
+    """
+    extras = {
+        (split_api_version(extra["apiVersion"])[0], extra["metadata"]["name"])
+        for extra in fixture.session.provider.extras
+    }
+    return [write for write in writes if (write.group, write.key.name) not in extras]
 
 
 def evidence_of_work(fixture: Fixture, writes: Iterable[Write], name: str = NAME) -> list[Write]:
