@@ -37,7 +37,7 @@ class ControllerOptions:
 
 
 class InfraReconciler(ProviderReconciler[L, C], Generic[L, C]):
-    """The objects of one kind of infrastructure."""
+    """Reconciles the objects of one kind of infrastructure."""
 
     def __init__(
         self,

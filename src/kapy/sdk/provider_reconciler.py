@@ -52,8 +52,10 @@ class ProviderScope(Generic[L, C]):
 
 
 class ProviderReconciler(Reconciler[L, ProviderScope[L, C]], Generic[L, C]):
-    """The objects of one kind. kind: the provider's Struct, or its Resource for documents.
-    contract: its contract fields. summary_condition: the condition that core reads.
+    """Reconciles the objects of one kind by calls of a provider.
+
+    kind: the provider's Struct, or its Resource for documents. contract: its contract fields.
+    summary_condition: the condition that core reads.
     """
 
     summary_condition: ClassVar[str] = ConditionType.READY
@@ -72,7 +74,9 @@ class ProviderReconciler(Reconciler[L, ProviderScope[L, C]], Generic[L, C]):
 
     @abstractmethod
     def _scope(self, draft: Draft[L]) -> ProviderScope[L, C] | None:
-        """Return the scope; None for an object of others, or one that waits for a watched one."""
+        """Return the scope. None if another controller serves the object, or if the object waits
+        for another one, which is watched.
+        """
 
     @abstractmethod
     async def _reconcile_normal(self, scope: ProviderScope[L, C]) -> Result:
