@@ -161,7 +161,7 @@ class HAProxy(Model):
 class KubeVIP(Model):
     """A static Pod on each control plane machine that moves the endpoint's address."""
 
-    image: Annotated[str, rules("Its image.", min_length=1, max_length=512)] = "ghcr.io/kube-vip/kube-vip:v0.8.9"
+    image: Annotated[str, rules("Its image.", min_length=1, max_length=512)] = "ghcr.io/kube-vip/kube-vip:v1.2.3"
     interface: Annotated[
         str,
         rules(
