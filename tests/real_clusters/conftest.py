@@ -7,7 +7,8 @@ import os
 _ON_REQUEST = {
     "KAPY_REAL_UPSTREAM": "test_upstream.py",
     "KAPY_REAL_HOSTS": "test_hosts*.py",
-    "KAPY_REAL_CONFORMANCE": "test_conformance.py",
+    "KAPY_REAL_CONFORMANCE": "test_*conformance.py",
+    "KAPY_REAL_POOL": "test_hosts_faults.py",
     "KAPY_REAL_NESTED": "test_nested.py",
 }
 collect_ignore_glob = [files for name, files in _ON_REQUEST.items() if not os.environ.get(name)]
