@@ -99,7 +99,7 @@ test-hosts: real-parts
 	@$(TEST)/bin/python -c 'from tests.real_clusters.host_containers import ssh_file_system; ssh_file_system()'
 	@unshare --net --mount --propagation slave sh -c 'ip link set lo up && \
 		KAPY_REAL_HOSTS=true KAPY_REAL_CLUSTERS=true exec $(TEST)/bin/python -m pytest -q \
-		tests/real_clusters/test_hosts*.py $(ARGS)'
+		tests/real_clusters -k test_hosts $(ARGS)'
 
 # In a network of its own: upstream's simulated clusters have fixed ports on all addresses.
 test-migration: $(TEST)/.made
