@@ -200,6 +200,9 @@ Each row is a bug that was put into kapy, one at a time: `make mutations ARGS=--
 them and fails if one is not found. A model explores every state; a scenario runs with seed 0. See
 [how kapy is simulated](../concepts/simulation.md).
 
+Cluster API's issues 7407 and 11141 have no row: neither its history and release notes nor the issue
+threads that could be searched tell what they were.
+
 | bug | found by | broken promise | Cluster API |
 |---|---|---|---|
 """
