@@ -154,25 +154,8 @@ async def _start(
 ) -> ManagementPlane:
     client = Client(server.transport(ADMIN), field_manager="kapy")
     await stack.enter_async_context(run_services(server=server.run))
-    # The server creates its namespaces in its first step.
-    await asyncio.sleep(0)
-    async with wait_with_limit("the API server to take in the kinds of Cluster API"):
-        await install_definitions(client)
-    await _install_kinds(client, settings.providers)
-    if settings.inventory:
-        await install_inventory(client, settings.controllers.disabled_managers)
-    if settings.pods is not None:
-        await _install_certificates(client)
-    runtime = Runtime.on(
-        server.transport(CONTROLLERS),
-        clock=clock,
-        random=random,
-        options=settings.controllers.manager,
-    )
-    if settings.serving is not None:  # a user may create a cluster at any moment
-        runtime.private_keys.spare = PREGENERATED_KEYS
-    _serve_metrics(server, runtime)
-    _add_health_checks(server, runtime)
+    await _install(client, settings)
+    runtime = _build_runtime(server, settings, clock, random)
     processes = await PlaneProcesses.divide(
         client, server.transport(CONTROLLERS), runtime, settings, launch
     )
@@ -230,6 +213,36 @@ async def _start(
         watch,
         pages,
     )
+
+
+async def _install(client: Client, settings: Settings) -> None:
+    """Create the definitions, the inventory and the certificates that the plane needs."""
+    # The server creates its namespaces in its first step.
+    await asyncio.sleep(0)
+    async with wait_with_limit("the API server to take in the kinds of Cluster API"):
+        await install_definitions(client)
+    await _install_kinds(client, settings.providers)
+    if settings.inventory:
+        await install_inventory(client, settings.controllers.disabled_managers)
+    if settings.pods is not None:
+        await _install_certificates(client)
+
+
+def _build_runtime(
+    server: Server, settings: Settings, clock: Clock, random: Random | None
+) -> Runtime:
+    """Build the runtime of the controllers; `server` reports its metrics and its health."""
+    runtime = Runtime.on(
+        server.transport(CONTROLLERS),
+        clock=clock,
+        random=random,
+        options=settings.controllers.manager,
+    )
+    if settings.serving is not None:  # a user may create a cluster at any moment
+        runtime.private_keys.spare = PREGENERATED_KEYS
+    _serve_metrics(server, runtime)
+    _add_health_checks(server, runtime)
+    return runtime
 
 
 async def _pod_services(
