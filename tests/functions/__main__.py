@@ -15,7 +15,7 @@ import sys
 from typing import NamedTuple
 
 from kapy.kube import Document
-from tests.functions.functions import ANSWERS, Function, function, matching
+from tests.functions.functions import Function, function, matching, recorded_functions
 from tests.functions.judge import NoJudge, judge
 from tests.functions.mutations import Mutations
 from tests.functions.template_calls import template_calls
@@ -41,7 +41,9 @@ def main(arguments: list[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     names = [name for part in given.functions or [""] for name in matching(part)]
     if not names:
-        return _refuse(f"no function has that in its name; they are: {', '.join(ANSWERS)}")
+        return _refuse(
+            f"no function has that in its name; they are: {', '.join(recorded_functions())}"
+        )
     differing = 0
     for name in dict.fromkeys(names):
         selected = function(name)

@@ -29,6 +29,11 @@ _OWN_FILES: Final = {
     "api/validation/cluster_class_variables.py": "encoded a line before",
     "topology/patches/inline.py": "encoded a line before",
     "apps/extension_server/process.py": "written by a process of this program",
+    "apps/workers/channel.py": "written by a process of this program",
+    "apps/workers/clusters.py": "written by a process of this program",
+    "apps/workers/configuration.py": "written by a process of this program",
+    "apps/workers/hooks.py": "written by a process of this program",
+    "apps/workers/metrics.py": "written by a process of this program",
     "kube/apply/fields.py": "keys that were checked when they came",
     "providers/inmemory/workload/etcd.py": "asked by this program",
 }

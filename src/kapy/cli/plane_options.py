@@ -18,6 +18,7 @@ from kapy.apps.settings import (
     Processes,
     RunPods,
 )
+from kapy.kube.digits import parse_digits
 
 if TYPE_CHECKING:
     from kapy.apiserver.request.limits.max_in_flight import Limits
@@ -98,9 +99,9 @@ class _ProcessCount(click.ParamType[Processes]):
         """Return the number. Fails for what is none."""
         if value == "auto":
             return "auto"
-        text = str(value)
-        if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MOST_PROCESSES:
-            return int(text)
+        number = parse_digits(str(value))
+        if number is not None and 1 <= number <= MOST_PROCESSES:
+            return number
         return self.fail(
             f"{value!r} is neither auto nor a number from 1 to {MOST_PROCESSES}", param, ctx
         )

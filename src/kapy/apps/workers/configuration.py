@@ -26,8 +26,8 @@ PLANE_WEIGHT: Final = 0.05
 """The share of the plane's process in the clusters, where that of a worker is 1, by the number of
 processes. It has the API server and the simulated machines to run as well, which are more than 40 %
 of all work: decision 0015."""
-MOST_PROCESSES: Final = 3
-"""As many as are of use: then the API server is what takes longest."""
+AUTO_PROCESSES: Final = 3
+"""Processes that `auto` starts at most: with more, the API server is what takes longest."""
 AUTO_CLUSTERS: Final = 100
 """Clusters from which on `auto` has workers: fewer are made in seconds, and a worker has 90 MB."""
 YEARS: Final = 3e8
@@ -56,7 +56,7 @@ class WorkerConfig(msgspec.Struct, kw_only=True):
 
 def process_count(processes: Processes) -> int:
     """Return how many processes a plane has at most."""
-    return min(usable_cores(), MOST_PROCESSES) if processes == "auto" else processes
+    return min(usable_cores(), AUTO_PROCESSES) if processes == "auto" else processes
 
 
 def usable_cores() -> int:
