@@ -1,6 +1,6 @@
 """DockerCluster(Template): infrastructure of a cluster whose machines are containers.
 
-The API only: no controller of kapy serves these kinds.
+`kapy.providers.docker` reconciles these kinds.
 """
 
 from typing import Annotated, ClassVar

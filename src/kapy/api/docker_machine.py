@@ -1,6 +1,6 @@
 """DockerMachine(Template): a machine that is a container.
 
-The API only: no controller of kapy serves these kinds.
+`kapy.providers.docker` reconciles these kinds.
 """
 
 from typing import Annotated, ClassVar

@@ -1,6 +1,6 @@
 """DockerMachinePool(Template): a group of machines that are containers, in one object.
 
-The API only: no controller of kapy serves these kinds.
+`kapy.providers.docker` reconciles these kinds.
 """
 
 from typing import Annotated, ClassVar

@@ -201,8 +201,8 @@ async def _end_of_process() -> Reply:
     return await answer
 
 
-class ManagerNetwork(Interceptor):
-    """The connection of one process to the API server of the management cluster."""
+class ProcessNetwork(Interceptor):
+    """A connection of one process. shared: decides about latencies and faults."""
 
     __slots__ = ("_process", "_shared")
 
@@ -210,6 +210,12 @@ class ManagerNetwork(Interceptor):
         super().__init__(transport)
         self._process = process
         self._shared = shared
+
+
+class ManagerNetwork(ProcessNetwork):
+    """The connection of one process to the API server of the management cluster."""
+
+    __slots__ = ()
 
     async def __call__(self, request: Request) -> Reply:
         await self._travel()

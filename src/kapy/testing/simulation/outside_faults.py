@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 from kapy._aio.clock import Clock
@@ -84,7 +85,7 @@ class OutsideFaults:
     def flap_nodes(self) -> None:
         """Let a Node of each workload cluster be ready and not ready in turn for a while."""
         for workload in self._workloads():
-            self._spawn(lambda workload=workload: self._flap(workload))  # type: ignore[misc]
+            self._spawn(partial(self._flap, workload))
 
     async def _flap(self, workload: WorkloadCluster) -> None:
         names = sorted(workload.machines)

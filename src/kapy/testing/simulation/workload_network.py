@@ -6,17 +6,15 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from kapy.client.intercept import Interceptor
 from kapy.kube.errors import ServerError, Unreachable
-from kapy.kube.http import Reply, Request, Transport
+from kapy.kube.http import Reply, Request
 from kapy.testing.simulation.network import (
     CLOCK_JUMP,
     DEADLINE,
     LATENCY,
     READS,
-    Network,
-    Process,
     ProcessEnded,
+    ProcessNetwork,
     Surroundings,
     dated,
     loop_time,
@@ -26,22 +24,17 @@ from kapy.testing.simulation.network import (
 DOWN: Final = 120.0
 _TIMED_OUT: Final = ServerError("etcdserver: request timed out, possibly due to previous leader")
 _SURROUNDINGS: Final[dict[str, Callable[[Surroundings], None]]] = {
-    "workload-restored": lambda one: one.restore_workloads(),
-    "etcd-leader-moved": lambda one: one.move_etcd_leaders(),
-    "etcd-member-late": lambda one: one.delay_etcd_members(),
-    "node-flapping": lambda one: one.flap_nodes(),
+    "workload-restored": lambda surroundings: surroundings.restore_workloads(),
+    "etcd-leader-moved": lambda surroundings: surroundings.move_etcd_leaders(),
+    "etcd-member-late": lambda surroundings: surroundings.delay_etcd_members(),
+    "node-flapping": lambda surroundings: surroundings.flap_nodes(),
 }
 
 
-class WorkloadNetwork(Interceptor):
-    """The way of one process to a workload cluster, or to a member of its etcd."""
+class WorkloadNetwork(ProcessNetwork):
+    """The connection of one process to a workload cluster, or to a member of its etcd."""
 
-    __slots__ = ("_process", "_shared")
-
-    def __init__(self, transport: Transport, process: Process, shared: Network) -> None:
-        super().__init__(transport)
-        self._process = process
-        self._shared = shared
+    __slots__ = ()
 
     async def __call__(self, request: Request) -> Reply:
         process, shared = self._process, self._shared

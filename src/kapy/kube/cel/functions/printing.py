@@ -68,7 +68,7 @@ _FORMATTED: Final = {
     "x": (*_NUMBERS, "string", "bytes"),
     "X": (*_NUMBERS, "string", "bytes"),
 }
-"""By the letter of a clause, the types that the compiler accepts for it."""
+"""The types of arguments that the compiler accepts for the letter of each clause."""
 
 
 def _clause(clause: str, precision: int, value: Any) -> str:
