@@ -60,8 +60,9 @@ def _examples(addresses: dict[str, str]) -> list[Document]:
         for resource, spec in specs
     ]
     hosts = []
-    for name, address in addresses.items():
-        document = host_document(name, address, {"privateKeySecretRef": {"name": "key"}})
+    for number, (name, address) in enumerate(addresses.items()):
+        access = {"privateKeySecretRef": {"name": "key"}, "failureDomain": f"rack-{number % 2}"}
+        document = host_document(name, address, access)
         document["metadata"]["labels"].update(moved)
         hosts.append(document)
     return [secret, *kinds, *hosts]

@@ -145,6 +145,39 @@ async def test_a_provider_may_write_to_its_inventory_beside_a_cluster() -> None:
     assert rules <= {item.rule.id for item in report.with_state(State.PASSED)}
 
 
+@pytest.mark.parametrize(("follows", "state"), [(True, State.PASSED), (False, State.BROKEN)])
+async def test_failure_domains_are_those_that_the_cluster_reports(
+    *, follows: bool, state: State
+) -> None:
+    names = ["north", "south"]
+
+    class WithDomains(Plain):
+        """Has machines in two places only."""
+
+        async def tell_done(self, document: Document) -> Document:
+            if self.role == "infra-cluster":
+                domains = [{"name": name, "controlPlane": True} for name in names]
+                await self.patch(document, {"status": {"failureDomains": domains}}, "status")
+            return await super().tell_done(document)
+
+        def ready(self, owner: Document | None, cluster: Document | None) -> bool:
+            wanted = (owner or {})["spec"].get("failureDomain", "")
+            return super().ready(owner, cluster) and wanted in ("", *names)
+
+        def domain(self, wanted: str) -> str:
+            return wanted if follows else names[0]
+
+    def with_domains(runtime: Runtime) -> None:
+        for role in ROLES:
+            WithDomains(runtime, role)
+
+    rule = "infra-machine/failure-domain"
+    checks = [check for check in BEHAVIOUR if check.rule == rule]
+    provider = replace(costly(Cloud()), launcher=InProcess(with_domains))
+    report = await run_checks(provider, checks, light=True)
+    assert rule in {item.rule.id for item in report.with_state(state)}
+
+
 def test_a_template_with_variables_that_nobody_needs_is_left_out() -> None:
     objects = files()
     objects["cluster-template-large.yaml"] = [{"kind": "Cluster", "metadata": {"name": "${SIZES}"}}]
