@@ -193,8 +193,8 @@ CLUSTER: Final = (
     Mutation(
         "a Cluster deletes its control plane before its workers",
         "core/cluster/deletion.py",
-        "if left := names_left(scope):",
-        "if (left := names_left(scope)) and False:",
+        "if names := names_left(scope):",
+        "if (names := names_left(scope)) and False:",
         CLUSTERS,
     ),
     Mutation(
@@ -221,7 +221,7 @@ CLUSTER: Final = (
     Mutation(
         "a known endpoint is overwritten",
         "core/cluster/owned.py",
-        "if known.host and known.port:\n        return",
+        "if current.host and current.port:\n        return",
         "if False:\n        return",
         CLUSTERS,
     ),

@@ -19,7 +19,7 @@ SHAPES: Final = (
     Mutation(
         "no volume is waited for",
         "core/machine/volume_detachment.py",
-        "    if not left:\n        return None\n",
+        "    if not pending:\n        return None\n",
         "    if True:\n        return None\n",
         UNDISTURBED,
     ),

@@ -160,9 +160,9 @@ ELECTIONS: Final = (
     Mutation(
         "a leader gives up later than others may take its Lease",
         "engine/leadership.py",
-        "        self._until = max(self._until, asked + self.terms.renew_deadline)\n"
+        "        self._until = max(self._until, request_time + self.terms.renew_deadline)\n"
         "        self._until_day = day + timedelta(seconds=self.terms.renew_deadline)\n",
-        "        self._until = asked + 3 * self.terms.duration\n"
+        "        self._until = request_time + 3 * self.terms.duration\n"
         "        self._until_day = day + timedelta(seconds=3 * self.terms.duration)\n",
         UNDISTURBED,
     ),

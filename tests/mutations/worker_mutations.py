@@ -142,7 +142,7 @@ MACHINE_DEPLOYMENTS: Final = (
     Mutation(
         "an old MachineSet is deleted on a stale status",
         "core/machinedeployment/machinesets.py",
-        "or replicas(current) or not seen:",
+        "or replicas(current) or not is_observed:",
         "or replicas(current):",
         DEPLOYMENTS,
     ),
@@ -295,15 +295,15 @@ MACHINE_POOLS: Final = (
     Mutation(
         "the Nodes of machines that are gone stay",
         "core/machinepool/nodes.py",
-        "provider_id not in kept",
-        "provider_id in kept and False",
+        "provider_id not in listed",
+        "provider_id in listed and False",
         POOLS,
     ),
     Mutation(
         "a Node without a provider ID is deleted",
         "core/machinepool/nodes.py",
-        "node is not None and provider_id and provider_id not in kept",
-        "node is not None and provider_id not in kept",
+        "node is not None and provider_id and provider_id not in listed",
+        "node is not None and provider_id not in listed",
         ("tests/core/machinepool/test_machines.py",),
     ),
     Mutation(

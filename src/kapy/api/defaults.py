@@ -205,9 +205,9 @@ def _docker_cluster_spec(document: Document, spec: Path, docker: Path) -> Change
         changes[port] = DOCKER_PORT
     domains = value_at(document, (*docker, "failureDomains"))
     if isinstance(domains, list) and all(isinstance(domain, dict | None) for domain in domains):
-        known = [{"controlPlane": False, **(domain or {})} for domain in domains]
-        if known != domains:
-            changes[(*docker, "failureDomains")] = known
+        domains_written = [{"controlPlane": False, **(domain or {})} for domain in domains]
+        if domains_written != domains:
+            changes[(*docker, "failureDomains")] = domains_written
     # Upstream writes the whole object as soon as any part of it changes.
     return changes and changes | _unless_set(document, (*docker, "loadBalancer"), {})
 
@@ -266,9 +266,9 @@ def _replicas(document: Document, old: Document | None) -> Any:
     """Return the number of replicas; with the annotations of the autoscaler, the old number within
     its bounds.
     """
-    given = value_at(document, _REPLICAS)
-    if given is not None:
-        return given
+    number = value_at(document, _REPLICAS)
+    if number is not None:
+        return number
     annotations = value_at(document, ("metadata", "annotations")) or {}
     if not {Annotation.AUTOSCALER_MIN_SIZE, Annotation.AUTOSCALER_MAX_SIZE} <= set(annotations):
         return 1

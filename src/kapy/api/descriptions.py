@@ -70,22 +70,22 @@ def descriptions() -> Descriptions:
     return Descriptions([kind.type_of() for kind in KINDS])
 
 
-def structs_in(of: inspect.Type, seen: set[type]) -> Iterator[inspect.StructType]:
+def structs_in(of: inspect.Type, shapes: set[type]) -> Iterator[inspect.StructType]:
     """Yield every Struct in a type once."""
     match of:
         case inspect.StructType(cls=cls):
-            if cls not in seen:
-                seen.add(cls)
+            if cls not in shapes:
+                shapes.add(cls)
                 yield of
                 for field in of.fields:
-                    yield from structs_in(field.type, seen)
+                    yield from structs_in(field.type, shapes)
         case inspect.Metadata(type=inner):
-            yield from structs_in(inner, seen)
+            yield from structs_in(inner, shapes)
         case inspect.UnionType(types=types):
             for item in types:
-                yield from structs_in(item, seen)
+                yield from structs_in(item, shapes)
         case inspect.ListType(item_type=inner) | inspect.DictType(value_type=inner):
-            yield from structs_in(inner, seen)
+            yield from structs_in(inner, shapes)
 
 
 def _docstring(struct: type[msgspec.Struct]) -> str:

@@ -72,18 +72,18 @@ def _page(crd: Document) -> str:
         "",
         *_table(schema),
     ]
-    known = set(_fields(schema))
+    newest_fields = set(_fields(schema))
     for version in spec["versions"]:
         if not version["storage"]:
-            lines += _older(version, known)
+            lines += _older(version, newest_fields)
     return "\n".join(lines) + "\n"
 
 
-def _older(version: Document, known: set[tuple[str, str]]) -> Iterator[str]:
+def _older(version: Document, newest_fields: set[tuple[str, str]]) -> Iterator[str]:
     """Return the table of the fields that an older version calls differently."""
     schema = version["schema"]["openAPIV3Schema"]
     yield f"\n## In {version['name']}\n"
-    different = [field for field in _fields(schema) if field not in known]
+    different = [field for field in _fields(schema) if field not in newest_fields]
     if not different:
         yield "The same fields."
         return

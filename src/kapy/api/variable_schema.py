@@ -27,19 +27,19 @@ def schema_document(schema: JSONSchemaProps) -> Document:
 
 
 def _plain(schema: Mapping[str, Any]) -> Document:
-    left: Document = {}
+    plain: Document = {}
     for key, value in schema.items():
         if key in _NOTES or (key in _FLAGS and not value):
             continue
         match key:
             case "properties":
-                left[key] = {name: _plain(item) for name, item in value.items()}
+                plain[key] = {name: _plain(item) for name, item in value.items()}
             case "additionalProperties" | "items" | "not":
-                left[key] = _plain(value)
+                plain[key] = _plain(value)
             case "allOf" | "anyOf" | "oneOf":
-                left[key] = [_plain(item) for item in value]
+                plain[key] = [_plain(item) for item in value]
             case "enum":
-                left[key] = [item for item in value if item is not None]
+                plain[key] = [item for item in value if item is not None]
             case _:
-                left[key] = value
-    return left
+                plain[key] = value
+    return plain

@@ -314,15 +314,15 @@ class Client:
         media_type: str = "",
         dry_run: bool = False,
     ) -> Document:
-        asked = self._write_query if query is None else self._write_query | query
+        parameters = self._write_query if query is None else self._write_query | query
         if dry_run:
-            asked = asked | {"dryRun": "All"}
+            parameters = parameters | {"dryRun": "All"}
         headers = {"content-type": media_type} if media_type else _JSON
         history = None if dry_run else self.history
-        known = 0 if history is None else history.progress(resource)
-        reply = await self._reply(Request(method, path, asked, headers, body))
+        position = 0 if history is None else history.progress(resource)
+        reply = await self._reply(Request(method, path, parameters, headers, body))
         answer = _document(reply)
-        if history is not None and reply.status == CREATED and 0 < _version_of(answer) < known:
+        if history is not None and reply.status == CREATED and 0 < _version_of(answer) < position:
             # No new object has a version that was known before it: the server was restored.
             history.go_back(resource)
         if self.observe is not None and not dry_run:

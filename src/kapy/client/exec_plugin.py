@@ -95,8 +95,8 @@ def run_plugin(plugin: ExecPlugin) -> Credential:
     spec: Document = {"interactive": False}
     if plugin.cluster is not None:
         spec["cluster"] = plugin.cluster
-    asked = {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
-    environment = {**os.environ, **plugin.environment, INFO: msgspec.json.encode(asked).decode()}
+    info = {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
+    environment = {**os.environ, **plugin.environment, INFO: msgspec.json.encode(info).decode()}
     try:
         ended = subprocess.run(
             [plugin.command, *plugin.arguments],

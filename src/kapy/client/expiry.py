@@ -29,8 +29,10 @@ class Expiry:
         """The part that has expired, and when; "" if none is known to have."""
         if self._ends is None:
             self._ends = _expiry_times(self._shown)
-        gone = (f"{what} ended at {end:%F %T} UTC" for what, end in self._ends.items() if end < now)
-        return " and ".join(gone)
+        parts = (
+            f"{what} ended at {end:%F %T} UTC" for what, end in self._ends.items() if end < now
+        )
+        return " and ".join(parts)
 
     def explain_refusal(self, reply: Reply, now: datetime) -> Reply:
         """The refusal, with a note about an expired credential."""

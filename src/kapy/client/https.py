@@ -147,8 +147,10 @@ class ApiTransport:
                 return self._stream(response)
             async with response:
                 raw = await read_limited(response.content.iter_any(), self._most)
-            told = _lower(response.headers)
-            return Reply(response.status, await _decode_yielding(raw, told), told)
+            response_headers = _lower(response.headers)
+            return Reply(
+                response.status, await _decode_yielding(raw, response_headers), response_headers
+            )
         except NO_ANSWER as error:
             _raise_unreachable(self.host, error, self._expiry.expired_part(self._clock()))
         except RuntimeError as error:  # the session was closed in between; a new one exists
@@ -170,8 +172,8 @@ class ApiTransport:
             status, kind, body = await self._pulse.probe(quote(request.path, safe=_PLAIN))
         except NO_ANSWER as error:
             _raise_unreachable(self.host, error, self._expiry.expired_part(self._clock()))
-        told = {"content-type": kind}
-        reply = Reply(status, _decode(body, told), told)
+        headers = {"content-type": kind}
+        reply = Reply(status, _decode(body, headers), headers)
         return (
             reply
             if status != Unauthorized.code
@@ -243,15 +245,15 @@ class ApiTransport:
 
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
-            kept: dict[str, Any] = {
+            options: dict[str, Any] = {
                 "limit": 0,
                 "keepalive_timeout": IDLE_SECONDS,
                 "socket_factory": tcp_socket,
             }
             connector = (
-                aiohttp.TCPConnector(ssl=self._tls, **kept)
+                aiohttp.TCPConnector(ssl=self._tls, **options)
                 if self._socks is None
-                else socks.ProxyConnector(self._socks, ssl=self._tls, **kept)
+                else socks.ProxyConnector(self._socks, ssl=self._tls, **options)
             )
             self._session = aiohttp.ClientSession(
                 connector=connector, cookie_jar=aiohttp.DummyCookieJar()

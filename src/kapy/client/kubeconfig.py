@@ -176,15 +176,15 @@ def _parse_impersonation(user: Document, source: str) -> tuple[tuple[str, str], 
 
 def _plugin(user: Document, cluster: Document, files: _Files) -> ExecPlugin | None:
     """The exec plugin of a user; a kubeconfig from a Secret may not have one."""
-    asked = user.get("exec")
-    if not asked:
+    user_exec = user.get("exec")
+    if not user_exec:
         return None
     if files.folder is None:
         raise KubeconfigError(f"{files.source}: exec names a program; only a file's kubeconfig may")
     try:
         authority = files.bytes_of(cluster, "certificate-authority")
         data = {"certificate-authority-data": _encode(authority)} if authority else {}
-        return plugin_of(asked, {**cluster, **data})
+        return plugin_of(user_exec, {**cluster, **data})
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise KubeconfigError(f"{files.source}: exec: {error}") from None
 
@@ -194,8 +194,8 @@ def _proxy(cluster: Document, source: str) -> str:
     password."""
     url = str(cluster.get("proxy-url") or "")
     if url and not url.startswith(PROXIES):
-        known = ", ".join(PROXIES)
-        raise KubeconfigError(f"{source}: proxy-url is supported with {known} only")
+        schemes = ", ".join(PROXIES)
+        raise KubeconfigError(f"{source}: proxy-url is supported with {schemes} only")
     return url
 
 

@@ -23,8 +23,8 @@ def home() -> Path:
 
 def paths(environ: Mapping[str, str], home: Path) -> list[Path]:
     """The files that kubectl reads: those of $KUBECONFIG, or `~/.kube/config`."""
-    given = [part for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
-    return [Path(part) for part in given] or [home / ".kube" / "config"]
+    parts = [part for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+    return [Path(part) for part in parts] or [home / ".kube" / "config"]
 
 
 def path_to_write(candidates: list[Path]) -> Path:

@@ -45,8 +45,8 @@ class Lines:
 
     def drain(self) -> bytes:
         """All that was fed and not taken; nothing is left."""
-        left = b"\n".join((*self._lines, b"".join(self._rest)))
+        content = b"\n".join((*self._lines, b"".join(self._rest)))
         self._lines.clear()
         self._rest.clear()
         self._size = 0
-        return left
+        return content

@@ -57,10 +57,10 @@ class ProbeConnection:
         """The answer to a GET. If the kept connection was closed meanwhile, it opens another
         one."""
         async with self._busy:
-            kept = self._kept
-            if kept is not None and kept.is_open:
+            connection = self._kept
+            if connection is not None and connection.is_open:
                 try:
-                    return await kept.send(self._bytes(path))
+                    return await connection.send(self._bytes(path))
                 except ConnectionClosed as error:
                     if error.begun:
                         raise
@@ -115,11 +115,11 @@ class _Connection(asyncio.Protocol):
         answer = self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(request)
         try:
-            told: Answer = await answer
+            result: Answer = await answer
         except BaseException:
             self.abort()
             raise
-        return told
+        return result
 
     def abort(self) -> None:
         """Close at once: TLS would wait for the other side's close message."""

@@ -78,8 +78,8 @@ class Renewal:
         elif credential.expires is None:
             self._due = None
         else:
-            left = (credential.expires - self._clock()).total_seconds() - EARLY_SECONDS
-            self._due = self._read_at + max(left, 1.0)
+            seconds = (credential.expires - self._clock()).total_seconds() - EARLY_SECONDS
+            self._due = self._read_at + max(seconds, 1.0)
 
 
 def static_credential(access: Kubeconfig) -> Credential:

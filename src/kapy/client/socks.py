@@ -55,14 +55,14 @@ class ProxyConnector(aiohttp.TCPConnector):
         self._way = proxy
 
     async def _wrap_create_connection(self, *arguments: Any, **more: Any) -> Any:
-        (host, port, *_), asked = more.pop("addr_infos")[0][4], more.pop("req")
+        (host, port, *_), request = more.pop("addr_infos")[0][4], more.pop("req")
         patience = more.pop("timeout").sock_connect
         more.pop("client_error", None)
         try:
             there = await self._way.connect(host, port, timeout=patience)
         except Exception as error:
             raise aiohttp.ClientProxyConnectionError(
-                asked.connection_key, _connection_error(error)
+                request.connection_key, _connection_error(error)
             ) from None
         notice_dead_peer(there)
         return await self._loop.create_connection(*arguments, sock=there, **more)

@@ -20,12 +20,12 @@ class TracingTransport(Interceptor):
     async def __call__(self, request: Request) -> Reply:
         if "watch" in request.query:
             return await self.transport(request)
-        asked = {
+        attributes = {
             "http.request.method": request.method,
             "url.path": request.path,
             "server.address": self.host,
         }
-        with span(f"{request.method} {request.path}", asked, kind="client") as new_span:
+        with span(f"{request.method} {request.path}", attributes, kind="client") as new_span:
             if self.over_network:
                 request = replace(request, headers={**request.headers, **propagation_headers()})
             reply = await self.transport(request)

@@ -151,10 +151,10 @@ class MemoCache(Generic[T]):
         self, documents: Iterable[Document], about: object, make: Callable[[Document], T]
     ) -> list[T]:
         """Return `make` of each document, in order."""
-        known = self._known if about == self._about else {}
-        kept: dict[int, tuple[Document, T]] = {}
+        previous = self._known if about == self._about else {}
+        results: dict[int, tuple[Document, T]] = {}
         for document in documents:
             identity = id(document)
-            kept[identity] = known.get(identity) or (document, make(document))
-        self._about, self._known = about, kept
-        return [result for _, result in kept.values()]
+            results[identity] = previous.get(identity) or (document, make(document))
+        self._about, self._known = about, results
+        return [result for _, result in results.values()]

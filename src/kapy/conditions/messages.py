@@ -61,12 +61,12 @@ def aggregate_message(
         if condition.condition.message or not drop_empty:
             digest.add(condition, priority(condition.condition))
     lines: list[str] = []
-    left = SHOWN_MESSAGES
+    capacity = SHOWN_MESSAGES
     for kind in sorted(digest.names_by_message):
         ranked = digest.rank_messages(kind)
-        lines += [digest.line(kind, message) for message in ranked[:left]]
-        lines += digest.others(kind, ranked[left:])
-        left -= min(left, len(ranked))
+        lines += [digest.line(kind, message) for message in ranked[:capacity]]
+        lines += digest.others(kind, ranked[capacity:])
+        capacity -= min(capacity, len(ranked))
     return "\n".join(lines)
 
 
@@ -80,11 +80,11 @@ class _Digest:
     of_control_plane: set[str] = field(default_factory=set)
     control_plane: set[str] = field(default_factory=set)
 
-    def add(self, one: Owned, priority: Priority) -> None:
-        message, owner = one.condition.message, one.owner
+    def add(self, entry: Owned, priority: Priority) -> None:
+        message, owner = entry.condition.message, entry.owner
         names = self.names_by_message.setdefault(owner.kind, {}).setdefault(message, [])
         names.append(owner.name)
-        names += one.others
+        names += entry.others
         self.priorities[message] = min(priority, self.priorities.get(message, priority))
         if owner.control_plane:
             self.of_control_plane.add(message)

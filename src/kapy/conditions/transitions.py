@@ -22,8 +22,8 @@ def next_transition(machines: Iterable[Machine], now: datetime) -> Result:
     if not due:
         return DONE
     # One second later, since the state changes after that moment, and times are whole seconds.
-    left = min(due) - now + timedelta(seconds=1)
-    return requeue(after=left, because="the report about new and deleted Machines changes")
+    remaining = min(due) - now + timedelta(seconds=1)
+    return requeue(after=remaining, because="the report about new and deleted Machines changes")
 
 
 def _moments(machine: Machine) -> Iterator[datetime]:

@@ -232,10 +232,10 @@ def _merge_conditions(
 def _first(group: Sequence[Source], order: Sequence[str]) -> Source:
     """Return the condition whose reason and message are used."""
 
-    def place(one: Source) -> tuple[int, tuple[bool, str], str]:
-        type_ = one.condition.type
+    def place(source: Source) -> tuple[int, tuple[bool, str], str]:
+        type_ = source.condition.type
         wanted = order.index(type_) if type_ in order else len(order)
-        return wanted, _place(one.condition), one.name
+        return wanted, _place(source.condition), source.name
 
     return min(group, key=place)
 

@@ -42,10 +42,10 @@ async def first_file(archive: StreamReader) -> AsyncGenerator[bytes, None]:
     Raises NoFile, tarfile.ReadError.
     """
     try:
-        left = await _size_of_first(archive)
-        while left:
-            piece = await archive.readexactly(min(left, _PIECE))
-            left -= len(piece)
+        remaining = await _size_of_first(archive)
+        while remaining:
+            piece = await archive.readexactly(min(remaining, _PIECE))
+            remaining -= len(piece)
             yield piece
     except IncompleteReadError as error:
         raise tarfile.ReadError("the archive ends too early") from error

@@ -86,14 +86,14 @@ class External:
         the client's error while the CRDs are not cached yet.
         """
         crd = await self._crd(kind)
-        known = self._known.get((kind, view))
-        if known is None or known[0] is not crd:
+        resolution = self._known.get((kind, view))
+        if resolution is None or resolution[0] is not crd:
             where = resolve(kind, crd)
             if view is not None:
                 check_definition(crd, where, view)
-            known = crd, where
-            self._known[kind, view] = known
-        return known[1]
+            resolution = crd, where
+            self._known[kind, view] = resolution
+        return resolution[1]
 
     async def resource_of(self, document: Document) -> Resource:
         """Return the resource of a document by its own apiVersion and kind. Raises as `resolve`."""
@@ -203,8 +203,8 @@ class External:
         kind = GroupKind(spec["group"], spec["names"]["kind"])
         keys = self._unreadable.pop(kind, set())
         for name in [group_kind for group_kind in self._known if group_kind[0] == kind]:
-            known, where = self._known[name]
-            if change.new is None or change.new is known:
+            crd, where = self._known[name]
+            if change.new is None or change.new is crd:
                 continue
             del self._known[name]
             if where.resource in self._watched and not _is_still_resolved(where, kind, change.new):

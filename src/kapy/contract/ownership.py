@@ -94,12 +94,13 @@ def _identity(reference: OwnerReference) -> tuple[str, str, str]:
     return group, reference.kind, reference.name
 
 
-def is_same_owner(one: Document, other: Document) -> bool:
+def is_same_owner(reference: Document, other: Document) -> bool:
     """Return whether two references name the same object, in any version."""
     return (
-        one["kind"] == other["kind"]
-        and one["name"] == other["name"]
-        and split_api_version(one["apiVersion"])[0] == split_api_version(other["apiVersion"])[0]
+        reference["kind"] == other["kind"]
+        and reference["name"] == other["name"]
+        and split_api_version(reference["apiVersion"])[0]
+        == split_api_version(other["apiVersion"])[0]
     )
 
 

@@ -46,9 +46,9 @@ def resolve(kind: GroupKind, crd: Document) -> Resolved:
             return Resolved(
                 Resource(kind.group, newest, plural, kind.kind, namespaced=namespaced), contract
             )
-    known = " ".join(_NEWEST_FIRST)
+    contracts = " ".join(_NEWEST_FIRST)
     raise NoContract(
-        f'cannot find any versions matching contract versions "[{known}]" for CRD '
+        f'cannot find any versions matching contract versions "[{contracts}]" for CRD '
         f"{metadata.get('name') or crd_name(*kind)} as contract version label(s) are either "
         f"missing or empty (see {_OVERVIEW})"
     )
@@ -60,9 +60,9 @@ def contract_of(crd: Document, version: str) -> Version:
     for contract in _NEWEST_FIRST:
         if version in labels.get(f"{CLUSTER_GROUP}/{contract}", "").split("_"):
             return contract
-    known = " or ".join(f"{CLUSTER_GROUP}/{item}" for item in _NEWEST_FIRST)
+    labels = " or ".join(f"{CLUSTER_GROUP}/{item}" for item in _NEWEST_FIRST)
     raise NoContract(
-        f"no label {known} of CRD {crd['metadata']['name']} names version {version}, so that "
+        f"no label {labels} of CRD {crd['metadata']['name']} names version {version}, so that "
         f"nobody knows by which contract its objects are to be read (see {_OVERVIEW})"
     )
 

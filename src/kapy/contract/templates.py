@@ -76,19 +76,19 @@ def clone_template(
         who = f"{template['kind']} {Key.of(template)}"
         raise FieldProblem("spec.template", f"is no object, but {kind_of(inner)} in {who}")
     group, _ = split_api_version(template["apiVersion"])
-    given: dict[str, Any] = inner.get("metadata") or {}
+    template_metadata: dict[str, Any] = inner.get("metadata") or {}
     metadata: Document = {
-        key: value for key, value in given.items() if key not in _NEVER_FROM_TEMPLATE
+        key: value for key, value in template_metadata.items() if key not in _NEVER_FROM_TEMPLATE
     }
     metadata["name"] = name
     metadata["namespace"] = namespace
     metadata["labels"] = {
-        **(given.get("labels") or {}),
+        **(template_metadata.get("labels") or {}),
         **(labels or {}),
         Label.CLUSTER_NAME: cluster_name,
     }
     metadata["annotations"] = {
-        **(given.get("annotations") or {}),
+        **(template_metadata.get("annotations") or {}),
         **(annotations or {}),
         Annotation.CLONED_FROM_NAME: template["metadata"]["name"],
         Annotation.CLONED_FROM_GROUP_KIND: str(GroupKind(group, template["kind"])),

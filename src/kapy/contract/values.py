@@ -100,12 +100,12 @@ def failure_domain_map(value: Any) -> Sequence[FailureDomain]:
 def _by_name(domains: list[FailureDomain]) -> Sequence[FailureDomain]:
     if len(domains) > MOST_DOMAINS:
         raise TypeError(f"there may be {MOST_DOMAINS} domains, not {len(domains)}")
-    seen = set[str]()
+    names = set[str]()
     for domain in domains:
         domain.control_plane = bool(domain.control_plane)
-        if domain.name in seen:
+        if domain.name in names:
             raise TypeError(f'the name "{domain.name}" is there twice')
-        seen.add(domain.name)
+        names.add(domain.name)
     return sorted(domains, key=lambda failure_domain: failure_domain.name)
 
 

@@ -68,13 +68,13 @@ class Informer(Generic[T]):
             self._store.subscribe(self._forget)
         metadata = document["metadata"]
         key = Key(metadata.get("namespace", ""), metadata["name"])
-        known = self._shared.get(key)
-        if known is None or known[0] is not document:
+        cached = self._shared.get(key)
+        if cached is None or cached[0] is not document:
             typed: T = self._read(document)
             if self._store.objects.get(key) is not document:
                 return typed  # not the newest state, so do not cache it
-            known = self._shared[key] = document, typed
-        return known[1]
+            cached = self._shared[key] = document, typed
+        return cached[1]
 
     def _forget(self, change: Change) -> None:
         if change.new is None and self._shared is not None:
@@ -181,7 +181,7 @@ class Cache:
     def progress(self, resource: Resource) -> int:
         """Return the version up to which changes of a resource are known; 0 if it is not cached."""
         stores = self._stores.get(resource)
-        return min((one.progress for one in stores.values()), default=0) if stores else 0
+        return min((store.progress for store in stores.values()), default=0) if stores else 0
 
     def go_back(self, resource: Resource) -> None:
         """Expect lower versions of a resource, because the server was restored."""

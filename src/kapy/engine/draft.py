@@ -72,11 +72,11 @@ class Draft(Generic[O]):
             main, rest = self.changes()
             wrote = bool(main)
             if main:
-                seen = self.before.get("status")
+                old_status = self.before.get("status")
                 await self._write("", main, rest=bool(rest))
                 if is_gone(self.before):
                     return True
-                if rest and status and self.before.get("status") != seen:
+                if rest and status and self.before.get("status") != old_status:
                     _, rest = self.changes()
             if rest and status:
                 await self._write("status", rest, rest=False)

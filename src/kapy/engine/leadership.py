@@ -107,14 +107,14 @@ class LeaderElector:
         terms: LeaderElectionConfig,
         clock: Clock,
         random: Random,
-        seen: ObservedLease | None = None,
+        observed: ObservedLease | None = None,
     ) -> None:
         self.terms = terms
         self.leading = False
         self._client = client
         self._clock = clock
         self._random = random
-        self._seen = seen or ObservedLease()
+        self._seen = observed or ObservedLease()
         self._until = 0.0
         self._until_day = clock()
         self._matter = ""
@@ -217,14 +217,14 @@ class LeaderElector:
         await self._renew_once(*self._now(), annotations)
 
     async def _try(self) -> bool:
-        asked = self._now()
+        request_time = self._now()
         try:
             lease = await self._in_time(self._client.get(LEASES, self.terms.lease))
         except NotFound:
             spec = self._spec(acquired=self._clock(), transitions=0)
             lease = lease_of(self.terms.lease, spec, self.terms.labels)
             self._seen.observe(await self._in_time(self._client.create(LEASES, lease)))
-            self._record_renewal(*asked)
+            self._record_renewal(*request_time)
             return True
         self._seen.observe(lease)
         holder = self._seen.holder
@@ -236,7 +236,7 @@ class LeaderElector:
         spec = self._spec(acquired=self._clock(), transitions=transitions)
         update = self._client.update(LEASES, {**lease, "spec": spec})
         self._seen.observe(await self._in_time(update))
-        self._record_renewal(*asked)
+        self._record_renewal(*request_time)
         return True
 
     async def _renew(self) -> None:
@@ -254,7 +254,7 @@ class LeaderElector:
                 raise LostLeadership(f"lost lease {self.terms.lease}: {why}") from None
 
     async def _renew_once(
-        self, asked: float, day: datetime, annotations: Mapping[str, str] | None = None
+        self, request_time: float, day: datetime, annotations: Mapping[str, str] | None = None
     ) -> None:
         """Renew once, retrying until it succeeds. Raises LostLeadership if another program
         leads.
@@ -267,9 +267,9 @@ class LeaderElector:
                 self._log_failure("renew", error)
                 if not isinstance(error, RequestTimeout):  # that error came after a wait already
                     await asyncio.sleep(self.terms.retry_period)
-                asked, day = self._now()
+                request_time, day = self._now()
             else:
-                self._record_renewal(asked, day)
+                self._record_renewal(request_time, day)
                 return
 
     def _now(self) -> tuple[float, datetime]:
@@ -281,10 +281,10 @@ class LeaderElector:
         log.log(logging.DEBUG if why == self._matter else logging.WARNING, "%s", why)
         self._matter = why
 
-    def _record_renewal(self, asked: float, day: datetime) -> None:
+    def _record_renewal(self, request_time: float, day: datetime) -> None:
         """Record a successful renewal; the lease is valid from the time the request was sent."""
         self._matter = ""
-        self._until = max(self._until, asked + self.terms.renew_deadline)
+        self._until = max(self._until, request_time + self.terms.renew_deadline)
         self._until_day = day + timedelta(seconds=self.terms.renew_deadline)
 
     async def _write(self, annotations: Mapping[str, str]) -> None:

@@ -75,10 +75,10 @@ class ObservedLease:
         A release is watched. The timer is the duration of the Lease: there is no event for a
         missing renewal.
         """
-        while (left := self.remaining(at_least)) > 0:
+        while (remaining := self.remaining(at_least)) > 0:
             self._given_up.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(left):
+                async with asyncio.timeout(remaining):
                     await self._given_up.wait()
 
     def replace(self, items: Sequence[Document], version: str) -> bool:

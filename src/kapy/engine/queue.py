@@ -82,15 +82,15 @@ class Queue:
         if key in self.running:
             self._dirty[key] = max(priority, self._dirty.get(key, priority))
             return
-        known = self._places.get(key)
-        if known is not None and -known[0] >= priority:
+        entry = self._places.get(key)
+        if entry is not None and -entry[0] >= priority:
             return
         self._count += 1
-        since = self._now() if known is None else known[3]
+        since = self._now() if entry is None else entry[3]
         place = (-priority, self._count, key, since)
         self._places[key] = place
         heappush(self._heap, place)
-        if known is None and self.watching is not None:
+        if entry is None and self.watching is not None:
             self.watching.count_add(retry=retry)
         if self._idle:
             self._wake_one()
@@ -170,8 +170,8 @@ class Queue:
         for timer in self._timers.values():
             timer.handle.cancel()
         self._timers.clear()
-        for left in (self.running, self._dirty, self._gathering):
-            left.clear()
+        for keys in (self.running, self._dirty, self._gathering):
+            keys.clear()
         for key in again:
             self.add(key)
 

@@ -141,8 +141,8 @@ class Reconciler(ABC, Generic[O, S]):
 
     def _add_finalizer(self, scope: S) -> bool:
         metadata = scope.draft.object.metadata
-        known = not self.finalizer or self.finalizer in metadata.finalizers
-        if known or scope.draft.object.deleting or not self.may_own(scope):
+        has_finalizer = not self.finalizer or self.finalizer in metadata.finalizers
+        if has_finalizer or scope.draft.object.deleting or not self.may_own(scope):
             return False
         metadata.finalizers.append(self.finalizer)
         return True

@@ -224,8 +224,8 @@ class Reflector:
 
     def _log_failure(self, failure: KapyError) -> None:
         """Log a failure once: as a warning if it is new."""
-        known = str(self.failure) == str(failure)
-        level = logging.DEBUG if known else logging.WARNING
+        is_repeated = str(self.failure) == str(failure)
+        level = logging.DEBUG if is_repeated else logging.WARNING
         log.log(level, "watching %s: %s: %s", self.resource.plural, type(failure).__name__, failure)
 
     async def _list(self) -> None:

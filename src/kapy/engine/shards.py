@@ -139,10 +139,10 @@ class Shards:
 
     def holds(self, cluster: Key) -> bool:
         """Return whether this program may begin work for a cluster."""
-        known = self._known.get(cluster)
-        if known is None:
-            known = self._known[cluster] = self._may_begin(cluster)
-        return known
+        may_begin = self._known.get(cluster)
+        if may_begin is None:
+            may_begin = self._known[cluster] = self._may_begin(cluster)
+        return may_begin
 
     def _may_begin(self, cluster: Key) -> bool:
         if not self.claims(cluster):
@@ -229,9 +229,9 @@ class Shards:
 
         The timer is the duration of the Leases: there is no event for a missing renewal.
         """
-        left = [self._slot_of(name).remaining(self._terms.duration) for name in slots]
+        times = [self._slot_of(name).remaining(self._terms.duration) for name in slots]
         with suppress(TimeoutError):
-            async with asyncio.timeout(min((item for item in left if item > 0), default=None)):
+            async with asyncio.timeout(min((item for item in times if item > 0), default=None)):
                 await self._changed.wait()
 
     async def _follow_membership(self) -> None:

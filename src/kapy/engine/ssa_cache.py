@@ -39,11 +39,11 @@ class SSACache:
 
     def is_no_op(self, live: Document, intent: Document, manager: str) -> bool:
         """Return whether applying `intent` by force is known to leave `live` unchanged."""
-        known = is_no_op(live, intent, manager) or self._unchanging.get(
+        no_op = is_no_op(live, intent, manager) or self._unchanging.get(
             _slot(live, manager)
         ) == _state(live, intent)
-        (self.hits if known else self.misses)[live["kind"]] += 1
-        return known
+        (self.hits if no_op else self.misses)[live["kind"]] += 1
+        return no_op
 
     def remember_no_op(self, live: Document, intent: Document, manager: str) -> None:
         """Remember that applying `intent` does not change this state of the object."""

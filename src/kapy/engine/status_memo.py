@@ -43,8 +43,8 @@ class StatusMemo:
         """Return whether the status would be the same. inputs: None if the status must always be
         computed.
         """
-        known = self._known.get(key)
-        return known is not None and inputs is not None and known.equal(inputs)
+        memo = self._known.get(key)
+        return memo is not None and inputs is not None and memo.equal(inputs)
 
     def keep(self, key: Key, inputs: StatusInputs) -> None:
         """Remember that the stored status was computed from these inputs."""

@@ -60,9 +60,9 @@ def strip_managed_fields(
         metadata = {name: value for name, value in metadata.items() if name != "managedFields"}
         document = {**document, "metadata": metadata}
     shared: Document = _shared(document, previous)
-    known = () if previous is None else previous["metadata"].get("managedFields") or ()
+    old_fields = () if previous is None else previous["metadata"].get("managedFields") or ()
     entries = [
-        (_equal_entry(field, known) or _entry(field)) if _is_apply(field) else _stub(field)
+        (_equal_entry(field, old_fields) or _entry(field)) if _is_apply(field) else _stub(field)
         for field in fields or ()
         if managers or _is_apply(field)
     ]
@@ -87,15 +87,15 @@ def _entry_head(*values: str) -> Document:
 
 def _entry(entry: Document) -> Document:
     fields = entry.get("fieldsV1")
-    kept: Document = _intern_texts(
+    entry_copy: Document = _intern_texts(
         {name: value for name, value in entry.items() if name != "fieldsV1"}
     )
-    return kept if fields is None else {**kept, "fieldsV1": _form(fields)}
+    return entry_copy if fields is None else {**entry_copy, "fieldsV1": _form(fields)}
 
 
-def _equal_entry(entry: Document, known: Sequence[Document]) -> Document | None:
+def _equal_entry(entry: Document, old_fields: Sequence[Document]) -> Document | None:
     """Return the equal entry of the former state, None for none. Entries have texts only."""
-    return next((item for item in known if item == entry), None)
+    return next((item for item in old_fields if item == entry), None)
 
 
 _FORMS: dict[tuple[Any, ...], Document] = {}
@@ -107,10 +107,10 @@ def _form(fields: Document) -> Document:
     kind.
     """
     result = {intern(name): _form(below) for name, below in fields.items()}
-    known = _FORMS.setdefault((*result, *map(id, result.values())), result)
+    shared = _FORMS.setdefault((*result, *map(id, result.values())), result)
     if len(_FORMS) > _MOST_FORMS:
         _FORMS.clear()  # current holders keep their parts; later objects share new ones
-    return known
+    return shared
 
 
 def _shared(node: Any, old: Any) -> Any:
@@ -152,12 +152,12 @@ def only_metadata(
 def strip_crd(document: Document, previous: Document | None = None) -> Document:
     """Keep of a CRD its versions and the schemas that declare a contract."""
     del previous  # it lacks most of what is compared
-    kept = strip_managed_fields(document)
-    labels = kept["metadata"].get("labels") or {}
+    stripped = strip_managed_fields(document)
+    labels = stripped["metadata"].get("labels") or {}
     keeps = any(name.startswith(_CONTRACT) for name in labels)
-    spec = kept["spec"]
+    spec = stripped["spec"]
     versions = [_version(version, keeps=keeps) for version in spec.get("versions") or ()]
-    return {**kept, "spec": {**spec, "versions": versions}}
+    return {**stripped, "spec": {**spec, "versions": versions}}
 
 
 def _version(version: Document, *, keeps: bool) -> Document:

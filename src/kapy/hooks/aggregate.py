@@ -25,6 +25,6 @@ def aggregate_responses(hook: Hook[Req, Resp], responses: Iterable[Resp]) -> Res
     return together
 
 
-def lowest_wait(one: int, other: int) -> int:
+def lowest_wait(first: int, other: int) -> int:
     """Return the lower of two retry times in seconds; 0 means none."""
-    return min(one, other) if one and other else one or other
+    return min(first, other) if first and other else first or other

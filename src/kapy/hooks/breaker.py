@@ -53,8 +53,8 @@ class CircuitBreaker(Generic[K]):
         """Raise CircuitOpen while the circuit is open; the key is woken later."""
         if self._failures < FAILURE_THRESHOLD:
             return
-        left = self._until - asyncio.get_running_loop().time()
-        if left <= 0 and self._trying is None:
+        remaining = self._until - asyncio.get_running_loop().time()
+        if remaining <= 0 and self._trying is None:
             self._trying = key
             return
         self._waiting[key] = None

@@ -112,8 +112,8 @@ class CallStream:
     stream).
     """
 
-    def __init__(self, left: Callable[[CallStream], None]) -> None:
-        self._left = left
+    def __init__(self, on_leave: Callable[[CallStream], None]) -> None:
+        self._left = on_leave
         self._calls: deque[Document] = deque(maxlen=MAX_BUFFERED)
         self._news = asyncio.Event()
         self._open = True
@@ -140,9 +140,9 @@ class CallStream:
         async for call in self:
             yield msgspec.json.encode(call) + b"\n"
 
-    def when_closed(self, told: Callable[[], None] | None) -> None:
+    def when_closed(self, callback: Callable[[], None] | None) -> None:
         """Set a callback for the end of the stream, for a reader that may have stopped reading."""
-        self._on_close = told
+        self._on_close = callback
 
     async def aclose(self) -> None:
         """End the stream."""

@@ -55,29 +55,29 @@ def _errors(handlers: Sequence[ExtensionHandler], catalog: Catalog) -> Iterator[
         yield from _hook_errors(handler, catalog)
 
 
-def _handler_errors(one: ExtensionHandler) -> Iterator[str]:
-    if wrong := dns_label_errors(one.name):
+def _handler_errors(entry: ExtensionHandler) -> Iterator[str]:
+    if wrong := dns_label_errors(entry.name):
         # Newer API servers count bytes; the library of upstream says "characters".
         sentences = " ".join(wrong).replace("63 bytes", "63 characters")
-        yield f"handler name {one.name} is not valid: [{sentences}]"
-    if not 0 <= (one.timeout_seconds or 0) <= MAX_TIMEOUT_SECONDS:
+        yield f"handler name {entry.name} is not valid: [{sentences}]"
+    if not 0 <= (entry.timeout_seconds or 0) <= MAX_TIMEOUT_SECONDS:
         yield (
-            f"handler {one.name} timeoutSeconds {one.timeout_seconds} must be between 0 and "
+            f"handler {entry.name} timeoutSeconds {entry.timeout_seconds} must be between 0 and "
             f"{MAX_TIMEOUT_SECONDS}"
         )
-    if one.failure_policy not in (FAIL, IGNORE):
+    if entry.failure_policy not in (FAIL, IGNORE):
         yield (
-            f'handler {one.name} failurePolicy {one.failure_policy} must equal "{IGNORE}" or '
+            f'handler {entry.name} failurePolicy {entry.failure_policy} must equal "{IGNORE}" or '
             f'"{FAIL}"'
         )
 
 
-def _hook_errors(one: ExtensionHandler, catalog: Catalog) -> Iterator[str]:
-    version, hook = one.request_hook.api_version, one.request_hook.hook
+def _hook_errors(entry: ExtensionHandler, catalog: Catalog) -> Iterator[str]:
+    version, hook = entry.request_hook.api_version, entry.request_hook.hook
     if version.count("/") > 1:
         yield (
-            f"handler {one.name} requestHook APIVersion {version} is not valid: unexpected "
+            f"handler {entry.name} requestHook APIVersion {version} is not valid: unexpected "
             f"GroupVersion string: {version}"
         )
     elif catalog.get(version, hook) is None:
-        yield f"handler {one.name} requestHook {version}/{hook} is not in the Runtime SDK catalog"
+        yield f"handler {entry.name} requestHook {version}/{hook} is not in the Runtime SDK catalog"

@@ -134,30 +134,30 @@ def _merge(into: Document, value: Any, kind: type[Model], path: str) -> None:
             into.pop(member.name, None)
 
 
-def _value(known: Any, meant: GoType, value: Any, path: str) -> Any:
+def _value(current: Any, meant: GoType, value: Any, path: str) -> Any:
     """Decode a value that is not null over the current one."""
     match meant.form:
         case Form.SCALAR:
             return _scalar(value, meant, path)
         case Form.STRUCT:
-            result: Document = {} if known is None else known
+            result: Document = {} if current is None else current
             _merge(result, value, meant.python, path)
             return result
         case Form.SLICE:
-            return _elements(known, meant, value, path)
+            return _elements(current, meant, value, path)
         case Form.MAP:
-            return _entries(known, meant, value, path)
+            return _entries(current, meant, value, path)
         case Form.BYTES:
-            return _bytes(known, value, path)
+            return _bytes(current, value, path)
         case Form.RAW:
             return _raw(value)
 
 
-def _elements(known: _Slice | None, meant: GoType, value: Any, path: str) -> _Slice:
+def _elements(current: _Slice | None, meant: GoType, value: Any, path: str) -> _Slice:
     if not isinstance(value, list):
         raise _mismatch(value, path, "list")
     assert meant.element is not None
-    result = known if known is not None and value else _Slice()
+    result = current if current is not None and value else _Slice()
     for index, item in enumerate(value):
         if index == len(result.elements):
             result.elements.append(None)
@@ -170,11 +170,11 @@ def _elements(known: _Slice | None, meant: GoType, value: Any, path: str) -> _Sl
     return result
 
 
-def _entries(known: Document | None, meant: GoType, value: Any, path: str) -> Document:
+def _entries(current: Document | None, meant: GoType, value: Any, path: str) -> Document:
     if not isinstance(value, tuple):
         raise _mismatch(value, path, "object")
     assert meant.element is not None
-    result: Document = {} if known is None else known
+    result: Document = {} if current is None else current
     for key, item in value:
         product = None if item is None else _value(None, meant.element, item, f"{path}.{key}")
         result[_text(key)] = product
@@ -191,7 +191,7 @@ def _scalar(value: Any, meant: GoType, path: str) -> Any:
     return value
 
 
-def _bytes(known: str | None, value: Any, path: str) -> str:
+def _bytes(current: str | None, value: Any, path: str) -> str:
     """Decode base64 bytes, which Go also reads from a list of numbers; null keeps the current
     value.
     """
@@ -202,7 +202,7 @@ def _bytes(known: str | None, value: Any, path: str) -> str:
         return text
     if not isinstance(value, list):
         raise _mismatch(value, path, "[]uint8")
-    before = binascii.a2b_base64(known or "")[: len(value)]
+    before = binascii.a2b_base64(current or "")[: len(value)]
     result = bytearray(before.ljust(len(value), b"\0"))
     for index, item in enumerate(value):
         if item is not None and (type(item) is not int or not 0 <= item <= 255):

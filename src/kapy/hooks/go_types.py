@@ -86,17 +86,17 @@ def _fold(key: str) -> str:
     return key.upper() if key.isascii() else ""
 
 
-def _member(one: FieldInfo) -> Member:
-    extra = _extra(one.type)
+def _member(info: FieldInfo) -> Member:
+    extra = _extra(info.type)
     bits = 64 if extra.get("format") == "int64" else 32
     zero = extra.get("zero")
     return Member(
-        name=one.encode_name,
-        type=_type(_resolve_hint(one.type, extra.get("of", "")), bits),
+        name=info.encode_name,
+        type=_type(_resolve_hint(info.type, extra.get("of", "")), bits),
         # A field with zero="kept" is a pointer in Go, although it is never None here. A field with
         # zero="omitted" is no pointer, although it may be None here.
-        is_nullable=zero == "kept" or (zero != "omitted" and _is_nullable(one.type)),
-        is_written=one.required or _default(one) not in (None, "", 0),
+        is_nullable=zero == "kept" or (zero != "omitted" and _is_nullable(info.type)),
+        is_written=info.required or _default(info) not in (None, "", 0),
         is_omitted=zero == "omitted",
     )
 
@@ -140,8 +140,8 @@ def _is_nullable(hint: Any) -> bool:
     return hint in (Any, bytes) or hint is not bare_type(hint) or get_origin(hint) in (list, dict)
 
 
-def _default(one: FieldInfo) -> Any:
+def _default(info: FieldInfo) -> Any:
     """The default of a scalar."""
-    if bare_type(one.type) not in SCALARS:
+    if bare_type(info.type) not in SCALARS:
         return None
-    return one.default if one.default_factory is msgspec.NODEFAULT else one.default_factory()
+    return info.default if info.default_factory is msgspec.NODEFAULT else info.default_factory()

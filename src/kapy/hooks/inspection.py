@@ -114,12 +114,12 @@ async def call_handler(
     return _redact_answer(hook, answer.body)
 
 
-async def _in_time(asked: Awaitable[Answer], seconds: int) -> Answer:
+async def _in_time(answer: Awaitable[Answer], seconds: int) -> Answer:
     """Await an answer within the time limit of a plane. Raises NoAnswer."""
     seconds = seconds or DEFAULT_TIMEOUT_SECONDS
     try:
         async with asyncio.timeout(seconds):
-            return await asked
+            return await answer
     except TimeoutError:
         raise NoAnswer(f"no answer within {seconds}s, which is the handler's timeout") from None
 

@@ -79,8 +79,8 @@ class Template:
 
     __slots__ = ("_copy", "_given", "holder", "variables")
 
-    def __init__(self, given: Document, holder: HolderReference, variables: Variables) -> None:
-        self._given = given
+    def __init__(self, document: Document, holder: HolderReference, variables: Variables) -> None:
+        self._given = document
         self._copy: Document | None = None
         self.holder = holder
         self.variables = variables

@@ -76,11 +76,11 @@ class Registry:
         registrations = self._registrations(config, document)
         # Known handlers stay until discovery has read the changed ExtensionConfig; its namespace
         # selector and timeouts apply at once.
-        if known := () if is_discovered(config) else self._by_config.get(config.metadata.name, ()):
+        if former := () if is_discovered(config) else self._by_config.get(config.metadata.name, ()):
             allowed = {registration.name: registration for registration in registrations}
             registrations = tuple(
                 _bounded_selector(registration, allowed.get(registration.name, registration))
-                for registration in known
+                for registration in former
             )
         self._replace(config.metadata.name, registrations)
 
@@ -148,8 +148,8 @@ def _registration(
     )
 
 
-def _bounded_selector(known: Registration, now: Registration) -> Registration:
-    return replace(known, selector=now.selector, seconds=now.seconds)
+def _bounded_selector(former: Registration, now: Registration) -> Registration:
+    return replace(former, selector=now.selector, seconds=now.seconds)
 
 
 def is_discovered(config: ExtensionConfig) -> bool:

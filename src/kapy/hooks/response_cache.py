@@ -29,11 +29,11 @@ class ResponseCache:
 
     def get(self, key: CacheKey) -> Response | None:
         """Return the response if it is still valid."""
-        kept = self._kept.get(key)
-        if kept is None or kept[0] <= asyncio.get_running_loop().time():
+        entry = self._kept.get(key)
+        if entry is None or entry[0] <= asyncio.get_running_loop().time():
             return None
         self._kept.move_to_end(key)
-        return kept[1]
+        return entry[1]
 
     def put(self, key: CacheKey, response: Response) -> None:
         """Cache a successful response."""

@@ -21,11 +21,11 @@ def changes(before: Schemas, after: Schemas, component: str, part: Part) -> Iter
 
 
 def _of_component(
-    before: Schemas, after: Schemas, component: str, part: Part, seen: set[str]
+    before: Schemas, after: Schemas, component: str, part: Part, components: set[str]
 ) -> Iterator[str]:
-    if component in seen:
+    if component in components:
         return
-    seen.add(component)
+    components.add(component)
     old, new = before[component], after.get(component)
     short = component.rpartition(".")[2]
     if new is None:
@@ -40,7 +40,7 @@ def _of_component(
             yield f"{short}.{name} was {field} and is {there}"
         else:
             for inner in _references(field):
-                yield from _of_component(before, after, inner, part, seen)
+                yield from _of_component(before, after, inner, part, components)
 
 
 def _requirements(old: Document, new: Document, short: str, part: Part) -> Iterator[str]:

@@ -469,8 +469,8 @@ def _time_until_probe(cluster: Key) -> timedelta:
     """Return the time until the cluster's next probe: `PROBE_EVERY` at most."""
     value = PROBE_EVERY.total_seconds()
     turn = value / TURNS * (crc32(str(cluster).encode()) % TURNS)
-    left = (turn - asyncio.get_running_loop().time()) % value
-    return timedelta(seconds=left if left > EARLY else value)
+    remaining = (turn - asyncio.get_running_loop().time()) % value
+    return timedelta(seconds=remaining if remaining > EARLY else value)
 
 
 async def _contact(transport: FailureDetector) -> None:

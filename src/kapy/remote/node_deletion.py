@@ -34,8 +34,8 @@ class NodeDeletion:
 
     def is_over(self, limit: int | None, now: datetime, *, connected: bool) -> bool:
         """Return whether to continue without it. connected: whether the cluster is connected."""
-        left = self.left(limit, now)
-        if left is None or left > timedelta(0):
+        remaining = self.left(limit, now)
+        if remaining is None or remaining > timedelta(0):
             return False
         return not connected or self.tries >= LEAST_TRIES
 

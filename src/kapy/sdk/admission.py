@@ -190,16 +190,16 @@ def _apply_defaults(document: Document, rules: KindRules[Any]) -> Document:
 def _problems(new: Document, old: Document | None, rules: KindRules[Any]) -> list[FieldError]:
     if rules.problems is None:
         return []
-    kind, seen = rules.kind, [new] if old is None else [new, old]
+    kind, documents = rules.kind, [new] if old is None else [new, old]
     with _wrap_errors(_resource(kind), "problems"):
         if isinstance(kind, Resource):
-            given: Sequence[Any] = copy.deepcopy(seen)
+            objects: Sequence[Any] = copy.deepcopy(documents)
         else:
             try:
-                given = [read(item, kind) for item in seen]
+                objects = [read(item, kind) for item in documents]
             except msgspec.ValidationError as error:
                 return [_shape_error(error)]
-        return list(rules.problems(given[0], given[1] if old is not None else None))
+        return list(rules.problems(objects[0], objects[1] if old is not None else None))
 
 
 def _shape_error(error: msgspec.ValidationError) -> FieldError:

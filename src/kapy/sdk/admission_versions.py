@@ -66,8 +66,10 @@ def _version(api_version: str, hub: Resource, versions: Mapping[str, Version]) -
         return None
     if group == hub.group and version in versions:
         return versions[version]
-    known = ", ".join(f"{hub.group}/{item}" for item in (hub.version, *versions))
-    raise CannotConvert(f"{hub.kind} has no version {api_version}: its versions are {known}")
+    version_names = ", ".join(f"{hub.group}/{item}" for item in (hub.version, *versions))
+    raise CannotConvert(
+        f"{hub.kind} has no version {api_version}: its versions are {version_names}"
+    )
 
 
 def _up(document: Document, version: Version) -> Document:
@@ -77,14 +79,14 @@ def _up(document: Document, version: Version) -> Document:
     if DATA not in annotations:
         return result
     try:
-        kept: Document = msgspec.json.decode(annotations[DATA], type=dict)
+        remembered: Document = msgspec.json.decode(annotations[DATA], type=dict)
     except (ValueError, RecursionError) as error:
         raise CannotConvert(f"metadata.annotations[{DATA}] cannot be read: {error}") from None
     # Changes made since in the older version apply to the kept object, which has all fields.
-    kept = {**kept, "metadata": result["metadata"]}
-    then = version.to_hub(version.from_hub(copy.deepcopy(kept)))
+    remembered = {**remembered, "metadata": result["metadata"]}
+    then = version.to_hub(version.from_hub(copy.deepcopy(remembered)))
     then, result = ({**item, "apiVersion": "", "kind": plain["kind"]} for item in (then, result))
-    restored: Document = merge_patch.apply(kept, merge_patch.difference(then, result))
+    restored: Document = merge_patch.apply(remembered, merge_patch.difference(then, result))
     return restored
 
 

@@ -100,11 +100,11 @@ def split_ownership(managed: list[Document], metadata: Document, manager: str) -
             fields.append(entry)
             continue
         owned = dict(entry["fieldsV1"])
-        kept = {
+        labelled = {
             name: value for name, value in owned.pop("f:metadata", {}).items() if name not in _MOVED
         }
-        if kept:
-            owned["f:metadata"] = kept
+        if labelled:
+            owned["f:metadata"] = labelled
         fields.append({**entry, "fieldsV1": owned})
         fields.append(
             {**entry, "manager": f"{manager}-metadata", "fieldsV1": {"f:metadata": moved}}

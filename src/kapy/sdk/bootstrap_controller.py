@@ -160,9 +160,9 @@ class BootstrapConfigReconciler(
         """Return whether the data exist. A move or a restore may have lost the status."""
         status = draft.object.status
         if not status.initialization.data_secret_created and context.machine is not None:
-            known = context.machine.spec.bootstrap.data_secret_name
-            if known is not None:
-                self._set_data_secret(draft, known)
+            secret_name = context.machine.spec.bootstrap.data_secret_name
+            if secret_name is not None:
+                self._set_data_secret(draft, secret_name)
         return bool(status.initialization.data_secret_created)
 
     async def _create_data(

@@ -17,11 +17,11 @@ def machine_spec_of(owner: Document) -> Document:
     return result
 
 
-def is_update(change: Change, seen: Any) -> bool:
-    """Return whether an object was written without a change of its `seen` part."""
+def is_update(change: Change, part: Any) -> bool:
+    """Return whether an object was written without a change of its `part` part."""
     if change.old is None or change.new is None:
         return False
-    return bool(seen(change.old) == seen(change.new))
+    return bool(part(change.old) == part(change.new))
 
 
 def desired_state(machine: Document) -> Any:

@@ -182,16 +182,16 @@ class ClusterCertificates:
     def _problem(self, certificate: ClusterCertificate, secret: Document) -> str:
         """Return what is wrong with a Secret; each state of it is checked once."""
         key, version = Key.of(secret), secret["metadata"]["resourceVersion"]
-        known = self._checked.get((key, certificate))
-        if known is None or known[0] != version:
+        result = self._checked.get((key, certificate))
+        if result is None or result[0] != version:
             try:
                 problem = certificate_problem(certificate, key_pair(secret))
             except BadSecret as error:
                 problem = str(error).removeprefix(f"Secret {key}: ")
             if len(self._checked) >= MAX_CHECKED:
                 self._checked.clear()
-            known = self._checked[(key, certificate)] = version, problem
-        return known[1]
+            result = self._checked[(key, certificate)] = version, problem
+        return result[1]
 
     async def _store(
         self, cluster: Key, certificate: ClusterCertificate, pair: KeyPair, owner: OwnerReference

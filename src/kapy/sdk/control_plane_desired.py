@@ -85,15 +85,15 @@ class DesiredMachines:
         """Return the bootstrap configuration of a new Machine. Its owner is no controller, since
         the Machine will be. wanted: apiVersion, kind, spec, and additional metadata.
         """
-        given = wanted.get("metadata") or {}
+        metadata = wanted.get("metadata") or {}
         return {
             "apiVersion": wanted["apiVersion"],
             "kind": wanted["kind"],
             "metadata": {
                 "name": name,
                 "namespace": self.plane.metadata.namespace,
-                "labels": {**(given.get("labels") or {}), **self.labels},
-                "annotations": {**(given.get("annotations") or {}), **self.annotations},
+                "labels": {**(metadata.get("labels") or {}), **self.labels},
+                "annotations": {**(metadata.get("annotations") or {}), **self.annotations},
                 "ownerReferences": [encode(owner_reference(self.plane))],
             },
             "spec": wanted.get("spec") or {},

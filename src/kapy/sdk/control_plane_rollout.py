@@ -100,9 +100,9 @@ class RolloutChecks:
         if is_no_op(_without_metadata(config), intent, manager):
             return True
         uid, version = metadata["uid"], metadata["resourceVersion"]
-        known = self._current.get(uid)
-        if known is not None and known[:2] == (version, spec):
-            return known[2]
+        entry = self._current.get(uid)
+        if entry is not None and entry[:2] == (version, spec):
+            return entry[2]
         owners = metadata.get("ownerReferences") or []
         mine = [owner for owner in owners if not owner.get("controller")]
         named = {"name": metadata["name"], "namespace": metadata["namespace"], "uid": uid}

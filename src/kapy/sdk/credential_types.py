@@ -93,13 +93,13 @@ class Sessions(Generic[S]):
         """Return the session for a credential; never for another identity or an older version."""
         # One login at a time: a second session could end the first one while it is in use.
         async with self._turns.setdefault(credential.identity, asyncio.Lock()):
-            known = self._open.get(credential.identity)
-            if known is not None and known[0] == credential.version:
-                return known[1]
+            open_session = self._open.get(credential.identity)
+            if open_session is not None and open_session[0] == credential.version:
+                return open_session[1]
             session = await self._make(credential)
             self._open[credential.identity] = credential.version, session
-            if known is not None and self._close is not None:
-                await self._close(known[1])
+            if open_session is not None and self._close is not None:
+                await self._close(open_session[1])
             return session
 
 

@@ -145,8 +145,8 @@ class TenantCredentials:
         named = f"{reference.kind} {reference.name}"
         usage, identity = self._usage, None
         if self._identity is None or reference.kind != self._identity.kind:
-            known = SECRET if self._identity is None else f"{SECRET} and {self._identity.kind}"
-            result = f"spec.identityRef.kind is {reference.kind}; known are {known}"
+            kinds = SECRET if self._identity is None else f"{SECRET} and {self._identity.kind}"
+            result = f"spec.identityRef.kind is {reference.kind}; known are {kinds}"
             raise CredentialRefused("IdentityNotFound", result)
         if usage.identities is not None:
             identity = usage.identities.raw(Key("", reference.name))
@@ -167,9 +167,9 @@ class TenantCredentials:
         return identity
 
     async def _secret(self, key: Key) -> Document:
-        known = self._usage.secrets.raw(key)
-        if known is not None:
-            return known
+        cached = self._usage.secrets.raw(key)
+        if cached is not None:
+            return cached
         try:
             return await self._client.get(SECRETS, key)
         except NotFound:
@@ -202,8 +202,8 @@ class TenantCredentials:
         if key.namespace:
             await self._release_unused_secret(key, besides)
             return
-        known = self._usage.identities
-        identity = None if known is None else known.raw(key)
+        informer = self._usage.identities
+        identity = None if informer is None else informer.raw(key)
         if identity is None:
             return
         if not self._users(key, besides):

@@ -54,8 +54,10 @@ class Usage:
 
     def identities_of(self, secret: Key) -> list[Document]:
         """Return the identities of a Secret."""
-        known = self.identities
-        return [] if known is None else list(known.list_by_index(BY_SECRET, str(secret)))
+        provider_id = self.identities
+        return (
+            [] if provider_id is None else list(provider_id.list_by_index(BY_SECRET, str(secret)))
+        )
 
     def attach(self, controller: Controller, users: Users) -> None:
         """Enqueue `users` of every changed object."""

@@ -202,12 +202,12 @@ class InfraMachineReconciler(
         context: MachineContext[T],
         answer: Provisioned,
     ) -> Result:
-        known = draft.object.spec.provider_id
-        if known and known != answer.provider_id:
+        old = draft.object.spec.provider_id
+        if old and old != answer.provider_id:
             raise ProviderMistake(
-                f"the provider ID must not change: it is {known}, answered was {answer.provider_id}"
+                f"the provider ID must not change: it is {old}, answered was {answer.provider_id}"
             )
-        if not known:
+        if not old:
             draft.object.spec.provider_id = answer.provider_id
             # The identity first: a machine that is provisioned always has one. It also counts up
             # the generation that the conditions then have seen.
@@ -233,8 +233,8 @@ class InfraMachineReconciler(
         except CredentialRefused as refusal:
             return refusal.result
         context = replace(scope.context, credential=credential)
-        left = await self._members.leave(context, scope.draft.object)
-        return left or await self._provider.reconcile_delete(context)
+        waiting = await self._members.leave(context, scope.draft.object)
+        return waiting or await self._provider.reconcile_delete(context)
 
     def _report(
         self,

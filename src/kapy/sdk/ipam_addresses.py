@@ -69,18 +69,18 @@ class Addresses:
         results = self._intended.get(claim)
         return None if results is None else results[1]
 
-    async def store(self, claim: IPAddressClaim, pool: Document, found: Allocated) -> IPAddress:
+    async def store(self, claim: IPAddressClaim, pool: Document, allocated: Allocated) -> IPAddress:
         """Return the address of a claim, after creating it if needed. Raises NotYet,
         ProviderMistake.
         """
         where = pool_name(claim.spec.pool_ref, claim.key, namespaced=_is_namespaced(pool))
-        if (others := self.taken(where, claim.key).get(found.address)) is not None:
+        if (others := self.taken(where, claim.key).get(allocated.address)) is not None:
             raise ProviderMistake(
-                f"an address must not be given out twice: {found.address} is that of {others}"
+                f"an address must not be given out twice: {allocated.address} is that of {others}"
             )
-        self._intended[claim.key] = where, found
+        self._intended[claim.key] = where, allocated
         try:
-            result = await self._create(claim, pool, found)
+            result = await self._create(claim, pool, allocated)
         except ApiError as error:
             if not isinstance(error, ServerError):  # a client error proves that nothing was stored
                 self._intended.pop(claim.key, None)

@@ -109,10 +109,10 @@ class Kubeconfigs:
 
     def _renewal(self, secret: Document) -> datetime:
         key, version = Key.of(secret), secret["metadata"]["resourceVersion"]
-        known = self._renewals.get(key)
-        if known is None or known[0] != version:
-            known = self._renewals[key] = version, next_renewal(secret)
-        return known[1]
+        renewal = self._renewals.get(key)
+        if renewal is None or renewal[0] != version:
+            renewal = self._renewals[key] = version, next_renewal(secret)
+        return renewal[1]
 
 
 def _is_controlled(secret: Document, owner: OwnerReference) -> bool:

@@ -217,13 +217,13 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
             config = await self._dependencies.checks.config(machine)
             if config is not None:
                 configs[machine.metadata.name] = config
-        known = {field.name: getattr(context, field.name) for field in fields(context)}
+        values = {field.name: getattr(context, field.name) for field in fields(context)}
         machines = [item.object for item in drafts]
-        seen: MachineControlPlaneContext[T] = MachineControlPlaneContext(
-            **known, machines=machines, configs=configs
+        machine_context: MachineControlPlaneContext[T] = MachineControlPlaneContext(
+            **values, machines=machines, configs=configs
         )
         keep_kubeconfig = partial(self._keep_kubeconfig, draft, context)
-        return ProviderLoop(self._dependencies, plane, seen, drafts, keep_kubeconfig)
+        return ProviderLoop(self._dependencies, plane, machine_context, drafts, keep_kubeconfig)
 
     def _own_machines(
         self, plane: MachineControlPlaneContractObject, cluster: Key
@@ -272,8 +272,8 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         if after is None or moment(after) <= self._runtime.clock():
             return DONE
         # A timer, because a moment in time is no event.
-        left = moment(after) - self._runtime.clock()
-        return requeue(after=left, because="Machines become outdated")
+        remaining = moment(after) - self._runtime.clock()
+        return requeue(after=remaining, because="Machines become outdated")
 
 
 def _plane(draft: Draft[ControlPlaneContractObject]) -> MachineControlPlaneContractObject:

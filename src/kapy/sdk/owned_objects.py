@@ -132,14 +132,17 @@ class OwnedObjects:
         return await self._kinds.client.patch(kind, key, patch)
 
     def _new_document(self, kind: Resource, document: Document, slot: str) -> Document:
-        owner, given = self._owner["metadata"], document.get("metadata") or {}
-        name = given.get("name") or generated_name(f"{owner['name']}-", kind.kind, slot)
+        owner, document_metadata = self._owner["metadata"], document.get("metadata") or {}
+        name = document_metadata.get("name") or generated_name(f"{owner['name']}-", kind.kind, slot)
         reference = encode(owner_reference(self._owner, controller=True, block_deletion=True))
         metadata = {
-            **given,
+            **document_metadata,
             "name": name,
             "namespace": owner["namespace"],
-            "labels": {**(given.get("labels") or {}), Label.CLUSTER_NAME: self._cluster},
+            "labels": {
+                **(document_metadata.get("labels") or {}),
+                Label.CLUSTER_NAME: self._cluster,
+            },
             "ownerReferences": [reference],
         }
         named = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}

@@ -129,10 +129,10 @@ class PoolMachines:
                 await self._delete(item)
             else:  # core will not create a Machine for it any more
                 await self._delete_object(self._resource, item)
-        left = len(self.of(context))
-        if not left:
+        count = len(self.of(context))
+        if not count:
             return Released()
-        return Waiting(message=f"{left} machines are still there", requeue_after=None)
+        return Waiting(message=f"{count} machines are still there", requeue_after=None)
 
     def _member(self, document: Document, *, current: bool) -> Member:
         machine, metadata = self._machine_of(document), document["metadata"]

@@ -54,7 +54,7 @@ def report(
 
 def report_v1beta1(
     obj: Conditioned,
-    told: Sequence[V1Beta1Condition],
+    reported: Sequence[V1Beta1Condition],
     types: Sequence[str],
     now: datetime,
     *,
@@ -64,10 +64,10 @@ def report_v1beta1(
 
     types: the conditions that Ready summarizes. counted: Ready counts how many of them are True.
     """
-    if not told:
+    if not reported:
         return
     legacy = v1beta1.conditions_of(obj)
-    for condition in told:
+    for condition in reported:
         v1beta1.set_condition(legacy, condition, now)
     v1beta1.set_condition(legacy, v1beta1.summary(legacy, types, counted=counted), now)
 

@@ -75,8 +75,12 @@ class Reviews:
         except (ValueError, RecursionError) as error:
             return 400, _TEXT, f"this is no review: {error}".encode()
         if review.apiVersion not in VERSIONS:
-            known = " and ".join(VERSIONS)
-            return 400, _TEXT, f"reviews of {known} are read, not of {review.apiVersion}".encode()
+            versions = " and ".join(VERSIONS)
+            return (
+                400,
+                _TEXT,
+                f"reviews of {versions} are read, not of {review.apiVersion}".encode(),
+            )
         response = {
             "uid": review.request.get("uid", ""),
             **await self._handlers[path](review.request),

@@ -53,15 +53,15 @@ def status_variables(
                 deprecated_v1beta1_metadata=variable.deprecated_v1beta1_metadata,
                 schema=variable.schema,
             )
-            known = result.get(variable.name)
-            if known is None:
+            entry = result.get(variable.name)
+            if entry is None:
                 result[variable.name] = ClusterClassStatusVariable(
                     name=variable.name, definitions_conflict=False, definitions=[definition]
                 )
                 continue
-            known.definitions.append(definition)
-            if _comparable(known.definitions[0]) != _comparable(definition):
-                known.definitions_conflict = True
+            entry.definitions.append(definition)
+            if _comparable(entry.definitions[0]) != _comparable(definition):
+                entry.definitions_conflict = True
     return [result[name] for name in sorted(result)]
 
 

@@ -55,13 +55,17 @@ class HookCache:
 
     def answer(self, uid: str, hook: Hook, about: CacheInputs) -> Answer | None:
         """The cached answer that is still valid, with the remaining seconds."""
-        kept = self._answers.get((uid, hook))
-        if kept is None or kept.value.about.facts != about.facts:
+        entry = self._answers.get((uid, hook))
+        if entry is None or entry.value.about.facts != about.facts:
             return None
-        cache_inputs, left = kept
+        cache_inputs, seconds = entry
         if cache_inputs.about.annotations != about.annotations:
-            left = min(left, cache_inputs.at + MIN_INTERVAL - _now())
-        return Answer(ceil(round(left, 3)), cache_inputs.message) if left > _EARLY_SECONDS else None
+            seconds = min(seconds, cache_inputs.at + MIN_INTERVAL - _now())
+        return (
+            Answer(ceil(round(seconds, 3)), cache_inputs.message)
+            if seconds > _EARLY_SECONDS
+            else None
+        )
 
     def clear(self) -> None:
         """Drop all answers and plans, because the registered extensions have changed."""
@@ -74,8 +78,8 @@ class HookCache:
 
     def plan(self, key: PlanKey) -> UpgradePlans | None:
         """The cached plan that is still valid."""
-        kept = self._plans.get(key)
-        return kept and kept.value
+        entry = self._plans.get(key)
+        return entry and entry.value
 
 
 class _Remaining(NamedTuple, Generic[V]):
@@ -95,15 +99,15 @@ class _ExpiringCache(Generic[K, V]):
 
     def keep(self, key: K, value: V, seconds: float) -> None:
         now = _now()
-        self._kept = {item: kept for item, kept in self._kept.items() if kept[0] > now}
+        self._kept = {item: entry for item, entry in self._kept.items() if entry[0] > now}
         self._kept[key] = (now + seconds, value)
 
     def get(self, key: K) -> _Remaining[V] | None:
         if key not in self._kept:
             return None
         until, value = self._kept[key]
-        left = until - _now()
-        return _Remaining(value, left) if left > _EARLY_SECONDS else None
+        seconds = until - _now()
+        return _Remaining(value, seconds) if seconds > _EARLY_SECONDS else None
 
 
 def _now() -> float:

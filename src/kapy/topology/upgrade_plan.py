@@ -82,8 +82,8 @@ def check_plans(
     oldest = None
     if oldest_workers:
         oldest = _parse(oldest_workers, f"failed to parse min workers version {oldest_workers}")
-    known = _Known(control_plane, current)
-    _check_control_plane(desired, wanted, current, control_plane_plan, known)
+    context = _Known(control_plane, current)
+    _check_control_plane(desired, wanted, current, control_plane_plan, context)
     if oldest is None or compare(oldest, wanted, build_tags=True) == 0:
         if workers_plan:
             raise BadUpgradePlan(
@@ -98,9 +98,9 @@ def check_plans(
                 f"invalid workers upgrade plan: versions {','.join(sorted(strange))} doesn't match "
                 "any versions in the control plane upgrade plan nor the control plane version"
             )
-    plan = list(workers_plan) or _workers_plan(desired, wanted.minor, oldest.minor, known)
+    plan = list(workers_plan) or _workers_plan(desired, wanted.minor, oldest.minor, context)
     if plan:
-        _check_workers(desired, wanted, oldest, plan, known)
+        _check_workers(desired, wanted, oldest, plan, context)
     return plan
 
 

@@ -127,12 +127,12 @@ def text_of(value: Any) -> str:
 
 
 def _duplicates(values: Iterable[ClusterVariable], path: str) -> Iterator[FieldError]:
-    seen: set[str] = set()
+    names: set[str] = set()
     for variable in values:
-        if variable.name in seen:
+        if variable.name in names:
             problem = f"variable {go_quoted(variable.name)} is set more than once"
             yield invalid(f"{path}[{variable.name}]", text_of(variable.value), problem)
-        seen.add(variable.name)
+        names.add(variable.name)
 
 
 def _undefined_error(variable: ClusterVariable, path: str) -> FieldError:

@@ -171,7 +171,7 @@ CLUSTER: Final = (
     Break(
         "a known endpoint is overwritten",
         "core/cluster/owned.py",
-        "    if known.host and known.port:\n        return\n",
+        "    if current.host and current.port:\n        return\n",
         "",
         {
             f"{_OF_PROVIDERS}::test_the_endpoint_of_the_user_is_the_endpoint": (

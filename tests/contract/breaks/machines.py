@@ -25,7 +25,7 @@ MACHINES: Final = (
     Break(
         "a provider ID changes under a Node",
         "core/machine/infrastructure.py",
-        "if known and known != provider_id and machine.status.node_ref is not None:",
+        "if current and current != provider_id and machine.status.node_ref is not None:",
         "if False:",
         {
             f"{_TOLD}::test_a_provider_id_stays_what_it_is_and_belongs_to_one_machine": (
@@ -120,7 +120,7 @@ MACHINES: Final = (
     Break(
         "a Machine is Available at once",
         "core/machine/status.py",
-        "    if left <= timedelta(0):",
+        "    if remaining <= timedelta(0):",
         "    if True:",
         {
             f"{_MACHINES}::test_min_ready_seconds_delay_availability": (

@@ -120,9 +120,11 @@ def _from_hub(
     body = normalize(document, kind.type_of())
     metadata = document.get("metadata") or {}
     if both.remembers:
-        known = body or {"metadata": {}}  # upstream leaves an empty metadata if no field follows it
+        content = body or {
+            "metadata": {}
+        }  # upstream leaves an empty metadata if no field follows it
         data = msgspec.json.encode(
-            {"kind": kind.name, "apiVersion": f"{kind.group}/{STORED}", **known}
+            {"kind": kind.name, "apiVersion": f"{kind.group}/{STORED}", **content}
         )
         annotations = metadata.get("annotations") or {}
         annotations = {**annotations, DATA: _escape(data.decode())}

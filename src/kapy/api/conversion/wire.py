@@ -101,9 +101,9 @@ def normalize_json(text: str, kind: type[Model]) -> Document:
         return normalize(msgspec.json.decode(text, type=dict), kind)
 
 
-def _to_document(found: Model) -> Document:
-    shape = type(found)
-    written: Document = msgspec.to_builtins(found)
+def _to_document(model: Model) -> Document:
+    shape = type(model)
+    written: Document = msgspec.to_builtins(model)
     if (tidy := _tidier(shape)) is not None:
         tidy(written)
     return written
@@ -245,35 +245,35 @@ def _is_part(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, Model)
 
 
-def _field(kind: type[Model], one: msgspec.structs.FieldInfo, rules: Document, shaped: Any) -> Any:
-    zero, make = (None, None) if rules.get("zero") == "kept" else _zero(one, shaped)
-    if _is_written(kind, one, rules, part=_is_part(make)):
+def _field(kind: type[Model], info: msgspec.structs.FieldInfo, rules: Document, shaped: Any) -> Any:
+    zero, make = (None, None) if rules.get("zero") == "kept" else _zero(info, shaped)
+    if _is_written(kind, info, rules, part=_is_part(make)):
         # msgspec never omits a field with a default factory.
         return msgspec.field(
-            default_factory=lambda: zero if make is None else make(), name=one.encode_name
+            default_factory=lambda: zero if make is None else make(), name=info.encode_name
         )
     if make is not None:
-        return msgspec.field(default_factory=make, name=one.encode_name)
-    return msgspec.field(default=zero, name=one.encode_name)
+        return msgspec.field(default_factory=make, name=info.encode_name)
+    return msgspec.field(default=zero, name=info.encode_name)
 
 
 def _is_written(
-    kind: type[Model], one: msgspec.structs.FieldInfo, rules: Document, *, part: bool = False
+    kind: type[Model], info: msgspec.structs.FieldInfo, rules: Document, *, part: bool = False
 ) -> bool:
     """Report whether a field is written when it is empty."""
-    needed = one.required or rules.get("required") or part
+    needed = info.required or rules.get("required") or part
     usual = "written" if needed and getattr(kind, "ZEROS", False) else "omitted"
     return bool(rules.get("zero", usual) == "written")
 
 
-def _zero(one: msgspec.structs.FieldInfo, shaped: Any) -> tuple[Any, Any]:
+def _zero(info: msgspec.structs.FieldInfo, shaped: Any) -> tuple[Any, Any]:
     """Return the zero of a field: a value, or a function that makes it."""
     if shaped == str | None:
         return None, None
     if _is_part(shaped):
         return None, shaped
-    if one.default is not NODEFAULT:
-        return one.default, None
+    if info.default is not NODEFAULT:
+        return info.default, None
     bare = get_args(shaped)[0] if get_origin(shaped) is Annotated else shaped
     if bare in _ZEROS:
         return _ZEROS[bare], None

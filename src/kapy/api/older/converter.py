@@ -52,8 +52,8 @@ class _Member(NamedTuple):
     many: Any
     inner: Converter
 
-    def parts(self, found: Any) -> Any:
-        return found if self.many is list else found.values() if self.many is dict else (found,)
+    def parts(self, value: Any) -> Any:
+        return value if self.many is list else value.values() if self.many is dict else (value,)
 
     def memory_of_part(self, whole: Document | None) -> Document | None:
         """Return the remembered content of a part. Rows look up list and map items by key."""
@@ -86,14 +86,14 @@ def _upgrading(rows: list[Upgrade], members: list[_Member]) -> Upgrade:
     form of the newest version.
     """
 
-    def upgrade(part: Document, known: Document | None, place: Place) -> None:
+    def upgrade(part: Document, memory: Document | None, place: Place) -> None:
         for member in members:
             if (result := part.get(member.name)) is not None:
-                inner, known_inner = place.of(member.name), member.memory_of_part(known)
+                inner, known_inner = place.of(member.name), member.memory_of_part(memory)
                 for item in member.parts(result):
                     member.inner.upgrade(item, known_inner, inner)
         for row in rows:
-            row(part, known, place)
+            row(part, memory, place)
 
     return upgrade
 

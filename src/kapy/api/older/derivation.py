@@ -69,10 +69,10 @@ def fields_of(newest: type[Any]) -> Fields:
 
 def _without_zeros(fields: Fields) -> Fields:
     """Return the fields without rules about zeros: which zeros are written differs by version."""
-    kept = {"written", None}
+    zero_rules = {"written", None}
     return {
         key: field
-        if rule(field.hint, "zero") in kept
+        if rule(field.hint, "zero") in zero_rules
         else field._replace(hint=without_rules(field.hint, "zero"))
         for key, field in fields.items()
     }
@@ -108,17 +108,17 @@ def _build_struct(
     return result
 
 
-def _field(name: str, one: Field, newest: type[Any], version: str) -> Any:
+def _field(name: str, field: Field, newest: type[Any], version: str) -> Any:
     def exchange(inner: type[Model]) -> Any:
         return ForwardRef(_ITSELF) if inner is newest else older_type(inner, version)
 
-    hint, factory = substitute(one.hint, exchange), one.factory
+    hint, factory = substitute(field.hint, exchange), field.factory
     if factory is not NODEFAULT and _is_part(part := plain(hint)):
         factory = part
         if not (issubclass(newest, Object) or _is_written(part, hint)):
             hint = Annotated[hint, rules(zero="omitted")]
     setting: Any = msgspec.field
-    return name, hint, setting(default=one.default, default_factory=factory, name=one.encoded)
+    return name, hint, setting(default=field.default, default_factory=factory, name=field.encoded)
 
 
 def _is_written(part: type[Model], hint: Any) -> bool:

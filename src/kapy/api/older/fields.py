@@ -71,8 +71,8 @@ def without_rules(hint: Any, *keys: str) -> Any:
     if get_origin(hint) is not Annotated:
         return hint
     inner, *metas = get_args(hint)
-    kept = [_without_keys(meta, keys) for meta in metas]
-    return Annotated[(without_rules(inner, *keys), *kept)]
+    remaining = [_without_keys(meta, keys) for meta in metas]
+    return Annotated[(without_rules(inner, *keys), *remaining)]
 
 
 def _without_keys(meta: Any, keys: tuple[str, ...]) -> Any:

@@ -143,9 +143,9 @@ def custom(upgrade: Upgrade | None, downgrade: Downgrade | None, *, restores: bo
 def retype(**hints: Any) -> Row:
     """The older version has other types or rules. Required fields stay required."""
 
-    def exchange_type(name: str, one: Field) -> Field:
-        field = optional_field(one.encoded, hints[name])
-        return Field(field.encoded, field.hint) if one.required else field
+    def exchange_type(name: str, newest_field: Field) -> Field:
+        field = optional_field(newest_field.encoded, hints[name])
+        return Field(field.encoded, field.hint) if newest_field.required else field
 
     return Row(lambda fields: _each(fields, hints, exchange_type))
 
@@ -153,9 +153,9 @@ def retype(**hints: Any) -> Row:
 def pointers(*names: str) -> Row:
     """The older version tells absent and zero apart."""
 
-    def add_pointer(_: str, one: Field) -> Field:
-        hint = shapes.with_type(one.hint, plain(one.hint) | None)
-        return Field(one.encoded, hint, default=None)
+    def add_pointer(_: str, field: Field) -> Field:
+        hint = shapes.with_type(field.hint, plain(field.hint) | None)
+        return Field(field.encoded, hint, default=None)
 
     return Row(lambda fields: _each(fields, names, add_pointer))
 
@@ -175,16 +175,16 @@ def values(*names: str) -> Row:
     return Row(plain_values(*names).shape, convert, restores=True)
 
 
-def _to_pointer(one: Field) -> Callable[[Any, Any], Any]:
-    return bool_to_pointer if without_none(plain(one.hint)) is bool else int_to_pointer
+def _to_pointer(field: Field) -> Callable[[Any, Any], Any]:
+    return bool_to_pointer if without_none(plain(field.hint)) is bool else int_to_pointer
 
 
 def plain_values(*names: str) -> Row:
     """Like `values`, but another row converts the field, or none does."""
 
-    def remove_pointer(_: str, one: Field) -> Field:
-        hint = shapes.with_type(one.hint, without_none(plain(one.hint)))
-        return optional_field(one.encoded, hint)
+    def remove_pointer(_: str, field: Field) -> Field:
+        hint = shapes.with_type(field.hint, without_none(plain(field.hint)))
+        return optional_field(field.encoded, hint)
 
     return Row(lambda fields: _each(fields, names, remove_pointer))
 
@@ -216,10 +216,10 @@ def _rule_row(names: tuple[str, ...], rule: msgspec.Meta) -> Row:
 def loosen(*names: str) -> Row:
     """The older version has no lower bound of a list, no bounds of a number, no atomic list."""
 
-    def loosen_field(one: Field) -> Field:
-        atomic = shapes.rule(one.hint, "x-kubernetes-list-type") == "atomic"
+    def loosen_field(field: Field) -> Field:
+        atomic = shapes.rule(field.hint, "x-kubernetes-list-type") == "atomic"
         keys = _BOUNDS if atomic else _BOUNDS[:-1]
-        return one._replace(hint=shapes.without_rules(one.hint, *keys))
+        return field._replace(hint=shapes.without_rules(field.hint, *keys))
 
     return _change_each(names, loosen_field)
 
@@ -248,11 +248,11 @@ def _existing_fields(fields: Fields, names: Any) -> Iterable[tuple[str, Field]]:
     return fields.items()
 
 
-def _renamed_field(one: Field, name: str) -> Field:
+def _renamed_field(field: Field, name: str) -> Field:
     """Return a field with another name, with which its description begins, too."""
-    text = shapes.rule(one.hint, "description") or ""
-    hint = one.hint
-    if text.startswith(f"{one.encoded} "):
+    text = shapes.rule(field.hint, "description") or ""
+    hint = field.hint
+    if text.startswith(f"{field.encoded} "):
         hint = shapes.without_rules(hint, "description")
-        hint = shapes.with_description(hint, f"{name}{text.removeprefix(one.encoded)}")
-    return one._replace(encoded=name, hint=hint)
+        hint = shapes.with_description(hint, f"{name}{text.removeprefix(field.encoded)}")
+    return field._replace(encoded=name, hint=hint)

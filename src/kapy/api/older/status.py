@@ -70,11 +70,11 @@ def milestones(**flags: tuple[str, Any]) -> Row:
         return drop("initialization").shape(fields) | new
 
     def upgrade(status: Document, before: Document | None, _: Place) -> None:
-        known = value_at(before, "initialization")
+        former = value_at(before, "initialization")
         reached: Document = {}
         status["initialization"] = reached
         for old, new in names:
-            put(reached, new, bool_to_pointer(status.pop(old, False), value_at(known, new)))
+            put(reached, new, bool_to_pointer(status.pop(old, False), value_at(former, new)))
 
     def downgrade(status: Document, _: Place) -> None:
         reached = status.pop("initialization", {})

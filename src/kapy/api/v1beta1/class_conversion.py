@@ -40,13 +40,13 @@ def upgrade_status_variables(variables: list[Any], remembered: list[Any]) -> Non
         if variable.get("definitions") is None:
             variable.pop("definitions", None)
         result = _last(source.get("definitions") or [])
-        known = _last(value_at(old, "definitions") or [])
+        definitions = _last(value_at(old, "definitions") or [])
         for place, definition in enumerate(variable.get("definitions") or []):
             from_ = definition.get("from", "")
             path = f"status.variables[{number}].definitions[{place}]"
             if from_ not in result:
                 raise CannotConvert(path, f"another variable {name} does not come from {from_}")
-            _upgrade_definition(definition, result[from_], known.get(from_), path)
+            _upgrade_definition(definition, result[from_], definitions.get(from_), path)
 
 
 def _upgrade_definition(

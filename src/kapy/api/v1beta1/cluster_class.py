@@ -148,11 +148,11 @@ def _downgrade_worker(worker: Document, place: Place) -> None:
         _downgrade_ref(template[part], place)
 
 
-def _upgrade_spec(spec: Document, known: Document | None, _: Place) -> None:
+def _upgrade_spec(spec: Document, memory: Document | None, _: Place) -> None:
     infrastructure = spec["infrastructure"]
     _upgrade_ref(infrastructure)
     _rename_naming(spec, "infrastructureNamingStrategy", infrastructure)
-    before = known or {}
+    before = memory or {}
     upgrade_variables(spec.get("variables") or [], before.get("variables") or [])
     upgrade_patches(spec.get("patches") or [], before.get("patches") or [])
 
@@ -165,8 +165,8 @@ def _downgrade_spec(spec: Document, place: Place) -> None:
         spec["infrastructureNamingStrategy"] = naming
 
 
-def _upgrade_status(status: Document, known: Document | None, _: Place) -> None:
-    before = value_at(known, "variables") or []
+def _upgrade_status(status: Document, memory: Document | None, _: Place) -> None:
+    before = value_at(memory, "variables") or []
     upgrade_status_variables(status.get("variables") or [], before)
 
 

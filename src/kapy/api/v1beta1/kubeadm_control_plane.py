@@ -164,13 +164,13 @@ def _downgrade_reference(machines: Document, place: Place) -> None:
     put(machines, "readinessGates", spec.pop("readinessGates", None))
 
 
-def _upgrade_spec(spec: Document, known: Document | None, _: Place) -> None:
+def _upgrade_spec(spec: Document, memory: Document | None, _: Place) -> None:
     rollout: Document = {}
     for old, new in _PARTS.items():
         put(rollout, new, spec.pop(old, None))
     spec["rollout"] = rollout
     if remediation := spec.pop("remediationStrategy", None):
-        before = value_at(known, "remediation", "retryPeriodSeconds")
+        before = value_at(memory, "remediation", "retryPeriodSeconds")
         spec["remediation"] = _upgraded_remediation(remediation, before)
 
 
@@ -182,11 +182,11 @@ def _downgrade_spec(spec: Document, _: Place) -> None:
         spec["remediationStrategy"] = _downgraded_remediation(remediation)
 
 
-def _upgraded_remediation(strategy: Document, known: int | None) -> Document:
+def _upgraded_remediation(strategy: Document, former: int | None) -> Document:
     remediation: Document = {}
     put(remediation, "maxRetry", strategy.get("maxRetry"))
     if (period := strategy["retryPeriod"]) == "0s":
-        put(remediation, "retryPeriodSeconds", int_to_pointer(0, known))
+        put(remediation, "retryPeriodSeconds", int_to_pointer(0, former))
     else:
         remediation["retryPeriodSeconds"] = seconds(period)
     if (period := strategy.get("minHealthyPeriod")) is not None:

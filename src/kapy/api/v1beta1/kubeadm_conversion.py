@@ -20,9 +20,9 @@ _HEALTH_CHECK: Final = "controlPlaneComponentHealthCheckSeconds"
 _DISCOVERY: Final = ("joinConfiguration", "discovery")
 
 
-def upgrade_config_spec(spec: Document, known: Document | None, _: Place) -> None:
-    """Convert flags of files and volumes, and timeouts. known: the specification before."""
-    before = known or {}
+def upgrade_config_spec(spec: Document, memory: Document | None, _: Place) -> None:
+    """Convert flags of files and volumes, and timeouts. memory: the specification before."""
+    before = memory or {}
     _flags_of_items(spec.get("files"), before.get("files"), "path", "append")
     for component in _COMPONENTS:
         where = ("clusterConfiguration", component, "extraVolumes")

@@ -109,16 +109,16 @@ def _reference_errors(ref: ClusterClassTemplateReference, path: str) -> Iterator
 def _class_errors(
     classes: Sequence[MachineDeploymentClass | MachinePoolClass], kind: str
 ) -> Iterator[FieldError]:
-    seen: set[str] = set()
+    names: set[str] = set()
     for number, cluster_class in enumerate(classes):
-        if cluster_class.class_ in seen:
+        if cluster_class.class_ in names:
             field = f"{kind[0].lower()}{kind[1:]}s"
             problem = (
                 f"{kind} class must be unique. {kind} with class "
                 f'"{cluster_class.class_}" is defined more than once'
             )
             yield invalid(f"{_WORKERS}.{field}[{number}].class", cluster_class.class_, problem)
-        seen.add(cluster_class.class_)
+        names.add(cluster_class.class_)
 
 
 def _rollout_errors(new: ClusterClass) -> Iterator[FieldError]:
@@ -225,8 +225,8 @@ def compatibility_errors(old: ClusterClass, new: ClusterClass) -> Iterator[Field
                 )
 
 
-def _machine_template(one: ClusterClass) -> ClusterClassTemplateReference | None:
-    machines = one.spec.control_plane.machine_infrastructure
+def _machine_template(cluster_class: ClusterClass) -> ClusterClassTemplateReference | None:
+    machines = cluster_class.spec.control_plane.machine_infrastructure
     return machines.template_ref if machines is not None else None
 
 

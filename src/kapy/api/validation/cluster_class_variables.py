@@ -48,15 +48,15 @@ def variable_errors(
 
 
 def _duplicate_errors(variables: Sequence[ClusterClassVariable], path: str) -> Iterator[FieldError]:
-    seen: set[str] = set()
+    names: set[str] = set()
     for variable in variables:
-        if variable.name in seen:
+        if variable.name in names:
             problem = (
                 f"variable name must be unique. Variable with name {go_quoted(variable.name)} is "
                 "defined more than once"
             )
             yield invalid(f"{path}[{variable.name}].name", variable.name, problem)
-        seen.add(variable.name)
+        names.add(variable.name)
 
 
 def _definition_errors(variable: ClusterClassVariable, path: str) -> Iterator[FieldError]:
@@ -144,10 +144,10 @@ def _value_errors(
     schema: Document, path: str, *, rules: RuleChecker | None
 ) -> Iterator[FieldError]:
     """Yield the errors of examples and of the values to choose from."""
-    given: list[tuple[str, Any]] = [("example", schema["example"])] if "example" in schema else []
-    given += [(f"enum[{at}]", value) for at, value in enumerate(schema.get("enum") or ())]
-    checked = FieldSchema.compile(schema, rules=rules) if given else None
-    for key, value in given:
+    values: list[tuple[str, Any]] = [("example", schema["example"])] if "example" in schema else []
+    values += [(f"enum[{at}]", value) for at, value in enumerate(schema.get("enum") or ())]
+    checked = FieldSchema.compile(schema, rules=rules) if values else None
+    for key, value in values:
         if checked is not None:
             yield from checked.validate(value, f"{path}.{key}")
     if schema.get("properties") and schema.get("additionalProperties") and rules is None:
@@ -191,16 +191,16 @@ def _within(schema: Document, path: str) -> Iterator[tuple[str, Document]]:
 
 def _as_structural(schema: Document) -> Document:
     """Return the schema without the fields that a variable may have and a CRD may not."""
-    left = {key: value for key, value in schema.items() if key != "uniqueItems"}
-    if left.get("properties"):
-        left.pop("additionalProperties", None)
-        left["properties"] = {
-            name: _as_structural(subschema) for name, subschema in left["properties"].items()
+    schema_copy = {key: value for key, value in schema.items() if key != "uniqueItems"}
+    if schema_copy.get("properties"):
+        schema_copy.pop("additionalProperties", None)
+        schema_copy["properties"] = {
+            name: _as_structural(subschema) for name, subschema in schema_copy["properties"].items()
         }
     for key in _ONE:
-        if key in left:
-            left[key] = _as_structural(left[key])
+        if key in schema_copy:
+            schema_copy[key] = _as_structural(schema_copy[key])
     for key in _MANY:
-        if key in left:
-            left[key] = [_as_structural(item) for item in left[key]]
-    return left
+        if key in schema_copy:
+            schema_copy[key] = [_as_structural(item) for item in schema_copy[key]]
+    return schema_copy

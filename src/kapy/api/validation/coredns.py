@@ -16,9 +16,9 @@ _VERSIONS: Final = """
 
 def migration_problem(before: str, after: str) -> str:
     """Return why CoreDNS cannot be upgraded from one version to another, "" if it can."""
-    known = _VERSIONS.split()
-    if before not in known:
+    versions = _VERSIONS.split()
+    if before not in versions:
         return f"start version '{before}' not supported"
-    if after not in known[known.index(before) :]:
+    if after not in versions[versions.index(before) :]:
         return f"cannot migrate up to '{after}' from '{before}'"
     return ""

@@ -112,13 +112,13 @@ def _dev_duration_errors(spec: DevMachineSpec, path: str) -> list[FieldError]:
     return errors
 
 
-def _duration_errors(given: str | None, path: str) -> list[FieldError]:
+def _duration_errors(duration: str | None, path: str) -> list[FieldError]:
     """Return an error if a duration is invalid: upstream's programs could not decode the object."""
     try:
-        if given is not None:
-            canonical(given)
+        if duration is not None:
+            canonical(duration)
     except ValueError as error:
-        return [invalid(path, given, f"{error}; durations are written as in 1h30m or 10s")]
+        return [invalid(path, duration, f"{error}; durations are written as in 1h30m or 10s")]
     return []
 
 

@@ -72,7 +72,7 @@ def _timeout(configuration: InitConfiguration | JoinConfiguration) -> str:
 
 
 def _file_errors(spec: KubeadmConfigSpec, path: str) -> Iterator[FieldError]:
-    known: set[str] = set()
+    paths: set[str] = set()
     for number, file in enumerate(spec.files):
         where = f"{path}.files[{number}]"
         if file.content_from is not None and is_defined(file.content_from):
@@ -82,10 +82,10 @@ def _file_errors(spec: KubeadmConfigSpec, path: str) -> Iterator[FieldError]:
                 yield FieldError("FieldValueInvalid", where, problem, NO_VALUE)
             secret = file.content_from.secret
             yield from _secret_errors(secret.name, secret.key, f"{where}.contentFrom.secret")
-        if file.path in known:
+        if file.path in paths:
             problem = "path property must be unique among all files"
             yield invalid(f"{where}.path", file.path, problem)
-        known.add(file.path)
+        paths.add(file.path)
 
 
 def _user_errors(spec: KubeadmConfigSpec, path: str) -> Iterator[FieldError]:

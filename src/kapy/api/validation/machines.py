@@ -126,8 +126,8 @@ def _preflight_errors(obj: Object, gates: FeatureGates) -> list[FieldError]:
     if not unknown:
         return []
     where = f"metadata.annotations.{Annotation.SKIP_PREFLIGHT_CHECKS}"
-    known = " ".join(PREFLIGHT_CHECKS)
-    return [invalid(where, unknown, f"skipped preflight check(s) must be among: [{known}]")]
+    checks = " ".join(PREFLIGHT_CHECKS)
+    return [invalid(where, unknown, f"skipped preflight check(s) must be among: [{checks}]")]
 
 
 def cluster_name_errors(

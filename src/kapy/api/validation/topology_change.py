@@ -50,8 +50,8 @@ def version_change_errors(
     annotations = cluster.metadata.annotations
     if Annotation.UNSAFE_UPDATE_VERSION in annotations or str(after) == str(before):
         return errors
-    known = after is not _NONE and before is not _NONE
-    if known and compare(after, before, pre_releases=False) < 0:
+    is_comparable = after is not _NONE and before is not _NONE
+    if is_comparable and compare(after, before, pre_releases=False) < 0:
         problem = f'version cannot be decreased from "{before}" to "{after}"'
     elif ceiling and _is_two_minors_on(before, after):
         problem = f'version cannot be increased from "{before}" to "{after}"'

@@ -38,8 +38,8 @@ def count_control_plane(scope: ClusterScope) -> None:
         if problem is not None and plane.problem is None:
             scope.control_plane = Found(plane.view, problem)
     else:
-        kept = status.upgrade_plan
-        cluster.status.control_plane = ClusterControlPlaneStatus(upgrade_plan=kept)
+        plan = status.upgrade_plan
+        cluster.status.control_plane = ClusterControlPlaneStatus(upgrade_plan=plan)
 
 
 def _count_machines(status: ClusterControlPlaneStatus, machines: list[Machine]) -> None:
@@ -134,5 +134,5 @@ def _true_count(machines: Iterable[Machine], of: str) -> int | None:
 
 
 def _sum(*numbers: int | None) -> int | None:
-    known = [number for number in numbers if number is not None]
-    return sum(known) if known else None
+    addends = [number for number in numbers if number is not None]
+    return sum(addends) if addends else None

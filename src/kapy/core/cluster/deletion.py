@@ -26,8 +26,8 @@ async def reconcile_delete(scope: ClusterScope) -> Result:
         return DONE
     try:
         await _delete_children(scope)
-        if left := names_left(scope):
-            message = "\n".join(f"* {line}" for line in left)
+        if names := names_left(scope):
+            message = "\n".join(f"* {line}" for line in names)
             scope.set_deleting_condition(Reason.WAITING_FOR_WORKERS_DELETION, message)
             return DONE
         for observed, reason in (
@@ -74,15 +74,15 @@ def names_left(scope: ClusterScope) -> list[str]:
     """Return the names of the objects that block the control plane's deletion, one line
     per kind.
     """
-    left: Descendants = scope.descendants
+    descendants: Descendants = scope.descendants
     kinds: list[tuple[str, Iterable[Object]]] = [
-        ("MachineDeployments", left.deployments),
-        ("MachineSets", left.machine_sets),
-        ("MachinePools", left.pools),
-        ("Worker Machines", left.workers),
+        ("MachineDeployments", descendants.deployments),
+        ("MachineSets", descendants.machine_sets),
+        ("MachinePools", descendants.pools),
+        ("Worker Machines", descendants.workers),
     ]
     if scope.cluster.spec.control_plane_ref is None:
-        kinds.insert(0, ("Control plane Machines", left.control_plane))
+        kinds.insert(0, ("Control plane Machines", descendants.control_plane))
     named = [(kind, sorted(obj.metadata.name for obj in objects)) for kind, objects in kinds]
     return [f"{kind}: {shorten(names, 5)}" for kind, names in named if names]
 

@@ -53,8 +53,8 @@ def _or_absent_without_definition(observed: Observed[V]) -> Observed[V]:
 def copy_endpoint(scope: ClusterScope, view: InfraCluster | ControlPlane) -> None:
     """Copy the control plane endpoint, unless it is set. Raises WrongType."""
     spec = scope.cluster.spec
-    known = spec.control_plane_endpoint
-    if known.host and known.port:
+    current = spec.control_plane_endpoint
+    if current.host and current.port:
         return
     endpoint = view.control_plane_endpoint
     if endpoint is not None:

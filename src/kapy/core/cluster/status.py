@@ -265,7 +265,7 @@ def until_silent(scope: ClusterScope) -> Result:
     health = scope.health
     if health.last_success is None or (health.connected and not health.failures):
         return DONE
-    left = health.last_success + scope.dependencies.grace - scope.now
-    if left < timedelta(0):
+    remaining = health.last_success + scope.dependencies.grace - scope.now
+    if remaining < timedelta(0):
         return DONE
-    return requeue(after=left + timedelta(seconds=1), because="the cluster does not answer")
+    return requeue(after=remaining + timedelta(seconds=1), because="the cluster does not answer")

@@ -101,11 +101,13 @@ async def _make_equal(client: Client, resource: Resource, document: Document) ->
 
 
 def _with_server_fields(document: Document, current: Document) -> Document:
-    kept = {name: value for name, value in current["metadata"].items() if name in _SERVER_FIELDS}
-    given = {
+    server_fields = {
+        name: value for name, value in current["metadata"].items() if name in _SERVER_FIELDS
+    }
+    own_fields = {
         name: value for name, value in document["metadata"].items() if name not in _SERVER_FIELDS
     }
-    whole = {**document, "metadata": {**given, **kept}}
+    whole = {**document, "metadata": {**own_fields, **server_fields}}
     if "status" in current:
         whole["status"] = current["status"]
     return whole

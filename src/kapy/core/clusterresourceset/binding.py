@@ -92,8 +92,8 @@ def binding_with(owner: OwnerReference, news: Iterable[ResourceBinding]) -> Chan
         for item in changed:
             places = [
                 place
-                for place, known in enumerate(entry.resources)
-                if (known.kind, known.name) == (item.kind, item.name)
+                for place, resource in enumerate(entry.resources)
+                if (resource.kind, resource.name) == (item.kind, item.name)
             ]
             if places:
                 entry.resources[places[0]] = item

@@ -51,8 +51,8 @@ async def deliver(scope: SetScope, cluster: Key) -> Outcome:
         scope.dependencies.remote.connect_foreign(cluster)
         outcome = not_connected(str(error))
     else:
-        for source, known in _due_sources(scope, binding):
-            now, failed = await _apply(scope, cluster, source, known)
+        for source, previous in _due_sources(scope, binding):
+            now, failed = await _apply(scope, cluster, source, previous)
             if now is not None:
                 news.append(now)
             outcome = failed or outcome
@@ -93,9 +93,9 @@ def _due_sources(
     """Return the sources to apply (again), with their entries in the binding."""
     entry, strategy = entry_of(binding, scope.set.metadata.name), scope.set.spec.strategy
     for source in scope.sources:
-        known = resource_of(entry, source.reference)
-        if is_due(strategy, source, known):
-            yield source, known
+        previous = resource_of(entry, source.reference)
+        if is_due(strategy, source, previous):
+            yield source, previous
 
 
 def is_due(strategy: str, source: Source, binding: ResourceBinding | None) -> bool:

@@ -110,12 +110,12 @@ async def _outcomes(scope: SetScope) -> list[Outcome]:
         return [SUCCESS]
     places = asyncio.Semaphore(AT_ONCE)
 
-    async def one(cluster: Key) -> Outcome:
+    async def deliver_to(cluster: Key) -> Outcome:
         async with places:
             return await deliver(scope, cluster)
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(cluster)) for cluster in due]
+        tasks = [group.create_task(deliver_to(cluster)) for cluster in due]
     return [task.result() for task in tasks]
 
 

@@ -46,12 +46,12 @@ async def read_sources(scope: SetScope) -> Outcome | None:
 async def _read(scope: SetScope, reference: ResourceRef) -> Document | None:
     resource, key = KINDS[reference.kind], Key(scope.namespace, reference.name)
     informer, contents = _watch(scope, resource), scope.dependencies.contents
-    seen = informer.raw(key)
-    if seen is None and informer.is_synced:
+    cached = informer.raw(key)
+    if cached is None and informer.is_synced:
         return None
-    known = contents.get((reference.kind, key))
-    if known is not None and seen is not None and _version(known) == _version(seen):
-        return known
+    content = contents.get((reference.kind, key))
+    if content is not None and cached is not None and _version(content) == _version(cached):
+        return content
     try:
         document = await scope.dependencies.client.get(resource, key)
     except NotFound:

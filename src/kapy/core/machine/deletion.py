@@ -169,10 +169,10 @@ def _not_deleted(
         return None
     message = "Error deleting Node, please check controller logs for errors"
     scope.set_deleting_condition(Reason.DELETING_NODE, message)
-    left = deletion.left(limit, scope.now)
+    remaining = deletion.left(limit, scope.now)
     until = DONE
-    if left is not None and left > timedelta(0):
-        until = requeue(after=left, because="the Node may stay behind")
+    if remaining is not None and remaining > timedelta(0):
+        until = requeue(after=remaining, because="the Node may stay behind")
     if isinstance(error, NotConnected):
         return until_reachable(scope, error).earlier_of(until)
     # A timer, because no event shows when the workload cluster will accept the deletion.

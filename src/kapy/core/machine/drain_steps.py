@@ -134,5 +134,5 @@ def requeue_at_timeout(started: str, limit: int | None, now: datetime, because: 
     if not limit or limit < 0:
         return DONE
     whole = timedelta(seconds=limit)
-    left = min(moment(started) + whole - now, whole)  # a wrong clock may be set meanwhile
-    return requeue(after=max(left, timedelta(milliseconds=1)), because=because)
+    remaining = min(moment(started) + whole - now, whole)  # a wrong clock may be set meanwhile
+    return requeue(after=max(remaining, timedelta(milliseconds=1)), because=because)

@@ -78,9 +78,9 @@ def _until_gone(scope: MachineScope, leaving: Sequence[Document]) -> Result:
     """Return a timer: Pods on an unreachable Node count as gone without an event."""
     ends = [moment(end) for pod in leaving if (end := pod["metadata"].get("deletionTimestamp"))]
     now = scope.dependencies.remote.now(scope.cluster_key)
-    left = max(ends, default=now) + GONE_AFTER - now
+    remaining = max(ends, default=now) + GONE_AFTER - now
     because = "the Node is unreachable, its Pods count as gone soon"
-    return requeue(after=max(left, timedelta(seconds=1)), because=because)
+    return requeue(after=max(remaining, timedelta(seconds=1)), because=because)
 
 
 async def planned_drain(
@@ -117,10 +117,12 @@ async def _namespaces(client: Client, rules: DrainRules) -> Mapping[str, Mapping
 async def _existing_daemon_sets(scope: MachineScope, pods: Iterable[Document]) -> set[Key]:
     """Return the DaemonSets of these Pods that exist."""
     client = scope.dependencies.remote.client(scope.cluster_key)
-    seen = scope.dependencies.temporary_watches.daemon_sets(scope.machine.key)
+    daemon_sets = scope.dependencies.temporary_watches.daemon_sets(scope.machine.key)
     owners = {owner for pod in pods if (owner := daemon_set_of(pod)) is not None}
-    seen.update([owner for owner in sorted(owners - seen) if await _exists(client, owner)])
-    return seen
+    daemon_sets.update(
+        [owner for owner in sorted(owners - daemon_sets) if await _exists(client, owner)]
+    )
+    return daemon_sets
 
 
 async def _exists(client: Client, daemon_set: Key) -> bool:

@@ -124,11 +124,11 @@ async def _complete(scope: MachineScope) -> None:
     for observed in (scope.infrastructure, scope.bootstrap):
         await _unmark(scope, observed)
     annotations = scope.machine.metadata.annotations
-    left = pending_hooks_annotation(annotations, owed=False)
-    if left is None:
+    remaining = pending_hooks_annotation(annotations, owed=False)
+    if remaining is None:
         annotations.pop(Annotation.PENDING_HOOKS, None)
     else:
-        annotations[Annotation.PENDING_HOOKS] = left
+        annotations[Annotation.PENDING_HOOKS] = remaining
     await scope.draft.save_spec()
     scope.dependencies.update_progress.forget(scope.machine.key)
 

@@ -40,11 +40,11 @@ class ProgressMemo:
         """Return the last progress with the remaining seconds; None if the extension has to be
         called.
         """
-        known = self._said.get(machine)
-        if known is None or known[0] != about:
+        response = self._said.get(machine)
+        if response is None or response[0] != about:
             return None
-        left = known[1] - asyncio.get_running_loop().time()
-        return known[2]._replace(retry_after=left) if left > 0 else None
+        seconds = response[1] - asyncio.get_running_loop().time()
+        return response[2]._replace(retry_after=seconds) if seconds > 0 else None
 
     def put(self, machine: Key, about: object, progress: Progress) -> None:
         """Remember a progress that requested another call."""

@@ -72,15 +72,15 @@ def _check_provider_id(scope: MachineScope, provider_id: str) -> None:
     Without a Node the provider may still change it. Raises FieldProblem.
     """
     machine, path = scope.machine, InfraMachine.provider_id.path()
-    known = machine.spec.provider_id
-    if known and known != provider_id and machine.status.node_ref is not None:
+    current = machine.spec.provider_id
+    if current and current != provider_id and machine.status.node_ref is not None:
         raise FieldProblem(
             path,
-            f'has changed from "{known}" to "{provider_id}", but Node '
+            f'has changed from "{current}" to "{provider_id}", but Node '
             f"{machine.status.node_ref.name} was matched by it and it must stay",
         )
     for other in scope.dependencies.fleet.machines_with(scope.cluster_key, provider_id):
-        if Key.of(other) != machine.key and (known != provider_id or _is_older(other, machine)):
+        if Key.of(other) != machine.key and (current != provider_id or _is_older(other, machine)):
             raise FieldProblem(path, f'"{provider_id}" is the one of Machine {Key.of(other)} too')
 
 

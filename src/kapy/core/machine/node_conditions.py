@@ -64,10 +64,10 @@ def until_silent(cluster: Cluster, health: Health, now: datetime, grace: timedel
     if initialized is None or initialized.status != TRUE:
         return DONE
     since = max(moment(initialized.last_transition_time), health.last_success)
-    left = since + grace - now
-    if left < timedelta(0):
+    remaining = since + grace - now
+    if remaining < timedelta(0):
         return DONE
-    return requeue(after=left + timedelta(seconds=1), because="the cluster does not answer")
+    return requeue(after=remaining + timedelta(seconds=1), because="the cluster does not answer")
 
 
 def _without_node(

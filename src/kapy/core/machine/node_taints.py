@@ -26,8 +26,8 @@ def propagate_taints(
     """
     listed = annotations.get(Annotation.TAINTS_FROM_MACHINE)
     owned = {_name(item) for item in desired if item.propagation == ALWAYS}
-    kept = {_name(item) for item in desired}
-    parts = {part for part in (listed or "").split(",") if part} - kept
+    desired_names = {_name(item) for item in desired}
+    parts = {part for part in (listed or "").split(",") if part} - desired_names
     now = [taint for taint in taints if f"{taint.get('key')}:{taint.get('effect')}" not in parts]
     for machine_taint in desired:
         if machine_taint.propagation == ALWAYS or listed is None:

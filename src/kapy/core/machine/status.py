@@ -235,12 +235,12 @@ def availability(scope: MachineScope) -> tuple[Condition, Result]:
     if condition is None or condition.status != TRUE:
         return false(of, Reason.NOT_READY), DONE
     least = timedelta(seconds=machine.spec.min_ready_seconds or 0)
-    left = least - (scope.now - moment(condition.last_transition_time))
-    if left <= timedelta(0):
+    remaining = least - (scope.now - moment(condition.last_transition_time))
+    if remaining <= timedelta(0):
         return true(of, Reason.AVAILABLE), DONE
     # A timer, because no event marks the end of minReadySeconds; a clock that went back may be set
     # meanwhile.
-    again = requeue(after=min(left, least), because="not ready for spec.minReadySeconds yet")
+    again = requeue(after=min(remaining, least), because="not ready for spec.minReadySeconds yet")
     return false(of, Reason.WAITING_FOR_MIN_READY_SECONDS), again
 
 

@@ -115,10 +115,10 @@ def node_healthy(
             return unknown(of, V1Beta1Reason.NODE_INSPECTION_FAILED, message)
         case Absent():
             return None if machine.deleting else _absent(machine)
-        case Found(found):
+        case Found(document):
             if not isinstance(infrastructure, Found) or infrastructure.view.deleting:
                 return false(of, V1Beta1Reason.DELETING, INFO)
-            return _summarize(found)
+            return _summarize(document)
 
 
 def _absent(machine: Machine) -> V1Beta1Condition:

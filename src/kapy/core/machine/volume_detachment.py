@@ -38,12 +38,12 @@ async def await_detachment(scope: MachineScope, node_name: str, started: str) ->
     planned = await planned_drain(scope, node_name, unreachable=False, hold=False)
     client = scope.dependencies.remote.client(scope.cluster_key)
     volumes = await client.list(PERSISTENT_VOLUMES)
-    left = still_attached(on_node, attached, volumes.items, claims_of(planned.skipped))
-    if not left:
+    pending = still_attached(on_node, attached, volumes.items, claims_of(planned.skipped))
+    if not pending:
         return None
     if attachments:
         attachments.watch()
-    scope.set_deleting_condition(Reason.WAITING_FOR_VOLUME_DETACH, left.message(started))
+    scope.set_deleting_condition(Reason.WAITING_FOR_VOLUME_DETACH, pending.message(started))
     return DONE
 
 

@@ -109,7 +109,7 @@ def still_attached(
     claims: set[str] = set()
     unclaimed: list[str] = []
     seen_on_node: set[str] = set()
-    seen: set[str] = set()
+    volume_names: set[str] = set()
     for volume in volumes:
         name, spec = volume["metadata"]["name"], volume.get("spec") or {}
         csi = spec.get("csi") or {}
@@ -119,7 +119,7 @@ def still_attached(
         elif name not in attached:
             continue
         if name in attached:
-            seen.add(name)
+            volume_names.add(name)
         claim = spec.get("claimRef") or {}
         if claim.get("kind") == "PersistentVolumeClaim":
             claims.add(str(Key(claim.get("namespace", ""), claim["name"])))
@@ -129,5 +129,5 @@ def still_attached(
         sorted(claims - ignored),
         sorted(unclaimed),
         sorted(on_node - seen_on_node),
-        sorted(attached - seen),
+        sorted(attached - volume_names),
     )

@@ -65,8 +65,8 @@ async def _can_update(
     current, desired = await _objects(scope, old), await _objects(scope, new)
     if current is None or desired is None or current.keys() != desired.keys():
         return False
-    left = await updates.can_update_machine_set(scope.deployment.key, current, desired)
-    return not left
+    difference = await updates.can_update_machine_set(scope.deployment.key, current, desired)
+    return not difference
 
 
 async def _objects(scope: MachineDeploymentScope, machine_set: MachineSet) -> Document | None:

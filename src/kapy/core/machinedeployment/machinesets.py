@@ -173,8 +173,8 @@ async def clean_up(scope: MachineDeploymentScope, old: Iterable[MachineSet]) -> 
     for machine_set in by_age(old):
         document = scope.documents[machine_set.metadata.name]
         current = read(document, MachineSet)
-        seen = current.status.observed_generation >= current.metadata.generation
-        if current.deleting or existing_replicas(current) or replicas(current) or not seen:
+        is_observed = current.status.observed_generation >= current.metadata.generation
+        if current.deleting or existing_replicas(current) or replicas(current) or not is_observed:
             continue
         try:
             await delete_set(scope, current)

@@ -130,8 +130,8 @@ def _at_rollout_after(scope: MachineDeploymentScope) -> Result:
     if after is None or moment(after) <= scope.now:
         return DONE
     # One second later: it is due only after that moment, and times have whole seconds.
-    left = moment(after) - scope.now + timedelta(seconds=1)
-    return requeue(after=left, because="spec.rollout.after is not reached yet")
+    delay = moment(after) - scope.now + timedelta(seconds=1)
+    return requeue(after=delay, because="spec.rollout.after is not reached yet")
 
 
 class MachineDeploymentReconciler(Reconciler[MachineDeployment, MachineDeploymentScope]):

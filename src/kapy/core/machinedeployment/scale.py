@@ -65,8 +65,8 @@ def proportion(
     """
     if replicas(machine_set) == 0 or to_add in (0, added):
         return 0
-    share, left = _fraction(machine_set, deployment), to_add - added
-    return min(share, left) if to_add > 0 else max(share, left)
+    share, rest = _fraction(machine_set, deployment), to_add - added
+    return min(share, rest) if to_add > 0 else max(share, rest)
 
 
 def _fraction(machine_set: MachineSet, deployment: MachineDeployment) -> int:
@@ -95,11 +95,11 @@ def _one_active_or_latest(new: MachineSet | None, old: Sequence[MachineSet]) -> 
         key=lambda machine_set: (creation_time(machine_set), machine_set.metadata.name),
         reverse=True,
     )
-    known = [machine_set for machine_set in (*newest_first, new) if machine_set is not None]
-    active = [machine_set for machine_set in known if replicas(machine_set) > 0]
+    machine_sets = [machine_set for machine_set in (*newest_first, new) if machine_set is not None]
+    active = [machine_set for machine_set in machine_sets if replicas(machine_set) > 0]
     if len(active) == 1:
         return active[0]
-    if active or not known:
+    if active or not machine_sets:
         return None
     return new if new is not None else newest_first[0]
 

@@ -69,15 +69,15 @@ def phase(deployment: MachineDeployment, sets: Sequence[MachineSet] | None) -> s
 
 def conditions(scope: MachineDeploymentScope) -> Iterator[Condition]:
     """All conditions that this controller owns."""
-    given = scope.aggregation_input
+    aggregation = scope.aggregation_input
     yield paused_condition(scope.deployment, scope.cluster)
     yield available(scope)
-    yield rolling_out(given, scope.undecided)
+    yield rolling_out(aggregation, scope.undecided)
     yield scaling_up(scope)
     yield scaling_down(scope)
-    yield machines_ready(given.representatives)
-    yield machines_up_to_date(given, scope.now)
-    yield remediating(given.representatives, NOT_REMEDIATED_HERE)
+    yield machines_ready(aggregation.representatives)
+    yield machines_up_to_date(aggregation, scope.now)
+    yield remediating(aggregation.representatives, NOT_REMEDIATED_HERE)
     yield deleting(scope)
 
 

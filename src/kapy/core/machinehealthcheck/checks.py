@@ -216,15 +216,15 @@ def _unhealthy_for(
     """Find bad conditions that have lasted too long, or when the first of them will have."""
     problems, waits = list[str](), list[timedelta]()
     for condition in conditions:
-        seen = find(condition.type)
-        if seen is None or seen.status != condition.status:
+        match = find(condition.type)
+        if match is None or match.status != condition.status:
             continue
         allowed = timedelta(seconds=condition.timeout_seconds)
-        lasts = _time_since(_moment(seen.since), now)
+        lasts = _time_since(_moment(match.since), now)
         if lasts > allowed:
             problems.append(
                 f"Condition {condition.type} on {on} is reporting status {condition.status} "
-                f"with reason {seen.reason} for more than {text(allowed)}"
+                f"with reason {match.reason} for more than {text(allowed)}"
             )
         else:
             waits.append(allowed - lasts + SLACK)

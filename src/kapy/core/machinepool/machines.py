@@ -64,14 +64,14 @@ async def reconcile_machines(scope: MachinePoolScope) -> Result:
         scope.infrastructure = replace(scope.infrastructure, problem=error)
         raise
     failures: list[Exception] = []
-    known = {
+    machines = {
         _infra_name(machine): machine
         for machine in _machines_of(scope, scope.dependencies.fleet.machines)
     }
     before, settled = scope.dependencies.synced.get(scope.pool.key, {}), dict[str, Mark]()
     for document in _machines_of(scope, informer):
         try:
-            await _sync_machine(scope, document, known, before, settled)
+            await _sync_machine(scope, document, machines, before, settled)
         except KapyError as error:
             failures.append(error)  # an error of one Machine must not stop the others
     scope.dependencies.synced[scope.pool.key] = settled

@@ -57,11 +57,11 @@ async def reconcile_nodes(scope: MachinePoolScope) -> Result:
 
 
 async def _delete_retired(client: Client, nodes: Informer[Document], pool: MachinePool) -> None:
-    kept = set(pool.spec.provider_id_list)
+    listed = set(pool.spec.provider_id_list)
     for ref in pool.status.node_refs:
         node = nodes.raw(Key("", ref.name))
         provider_id = "" if node is None else provider_id_of(node)
-        if node is not None and provider_id and provider_id not in kept:
+        if node is not None and provider_id and provider_id not in listed:
             await delete_node(client, node)
 
 
@@ -151,9 +151,11 @@ def node_patch(node: Document, pool: MachinePool) -> Document:
     if missing := {name: value for name, value in wanted.items() if has.get(name) != value}:
         patch["metadata"] = {"annotations": missing}
     taints = (node.get("spec") or {}).get("taints") or []
-    kept = [taint for taint in taints if (taint.get("key"), taint.get("effect")) != UNINITIALIZED]
-    if kept != taints:
-        patch["spec"] = {"taints": kept or None}
+    remaining = [
+        taint for taint in taints if (taint.get("key"), taint.get("effect")) != UNINITIALIZED
+    ]
+    if remaining != taints:
+        patch["spec"] = {"taints": remaining or None}
         version = {"resourceVersion": metadata["resourceVersion"]}
         patch["metadata"] = {**patch.get("metadata", {}), **version}
     return patch

@@ -109,6 +109,6 @@ async def delete_machine(scope: MachineSetScope, machine: Machine) -> None:
         await dependencies.client.delete(Machine, key, uid=machine.metadata.uid)
     except NotFound:
         return
-    left = dependencies.fleet.machines.raw(key)
-    if left is not None and left["metadata"]["uid"] == machine.metadata.uid:
-        scope.update_machine(left)
+    document = dependencies.fleet.machines.raw(key)
+    if document is not None and document["metadata"]["uid"] == machine.metadata.uid:
+        scope.update_machine(document)

@@ -38,8 +38,8 @@ Names: TypeAlias = dict[str, set[str]]
 
 async def propagate(scope: MachineSetScope) -> Result:
     """Sync every Machine and its clones with the template."""
-    known, template = scope.cache, _template(scope)
-    before = known.synced if known.template == template else {}
+    cache, template = scope.cache, _template(scope)
+    before = cache.synced if cache.template == template else {}
     settled, spared = dict[str, SyncedMachine](), Counter[tuple[str, ...]]()
     failures: list[Exception] = []
     for machine in tuple(scope.machines or ()):
@@ -53,9 +53,9 @@ async def propagate(scope: MachineSetScope) -> Result:
         except KapyError as error:
             failures.append(error)  # an error of one Machine must not stop the others
         else:
-            if (seen := await _synced_state(scope, machine)) is not None:
-                settled[uid] = seen
-    known.template, known.synced = template, settled
+            if (state := await _synced_state(scope, machine)) is not None:
+                settled[uid] = state
+    cache.template, cache.synced = template, settled
     for kinds, count in spared.items():
         scope.dependencies.applied.hits.update(dict.fromkeys(kinds, count))
     if failures:

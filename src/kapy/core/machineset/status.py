@@ -44,13 +44,15 @@ def update_status(scope: MachineSetScope) -> None:
         set_condition(machine_set, condition, scope.now)
 
 
-def count(machine_set: MachineSet, machines: Sequence[Machine], given: AggregationInput) -> None:
+def count(
+    machine_set: MachineSet, machines: Sequence[Machine], aggregation: AggregationInput
+) -> None:
     """Set the replica counters. A Machine that is updated in place counts only as existing: its
     conditions may be outdated.
     """
     steady = [
         machine.status.conditions
-        for machine in given.noteworthy
+        for machine in aggregation.noteworthy
         if not is_updating_in_place(machine)
     ]
 
@@ -59,9 +61,9 @@ def count(machine_set: MachineSet, machines: Sequence[Machine], given: Aggregati
 
     status = machine_set.status
     status.replicas = len(machines)
-    status.ready_replicas = given.ready_count + count_steady(ConditionType.READY)
-    status.available_replicas = given.ready_count + count_steady(ConditionType.AVAILABLE)
-    status.up_to_date_replicas = given.healthy_count + count_steady(ConditionType.UP_TO_DATE)
+    status.ready_replicas = aggregation.ready_count + count_steady(ConditionType.READY)
+    status.available_replicas = aggregation.ready_count + count_steady(ConditionType.AVAILABLE)
+    status.up_to_date_replicas = aggregation.healthy_count + count_steady(ConditionType.UP_TO_DATE)
     status.versions = versions_of(machines)
 
 
@@ -75,10 +77,10 @@ def conditions(scope: MachineSetScope) -> Iterator[Condition]:
         return
     yield scaling_up(scope, len(machines))
     yield scaling_down(scope, machines)
-    given = scope.aggregation_input
-    yield machines_ready(given.representatives)
-    yield machines_up_to_date(given, scope.now)
-    yield remediating(given.representatives, NOT_REMEDIATED_HERE)
+    aggregation = scope.aggregation_input
+    yield machines_ready(aggregation.representatives)
+    yield machines_up_to_date(aggregation, scope.now)
+    yield remediating(aggregation.representatives, NOT_REMEDIATED_HERE)
     yield deleting(scope, machines)
 
 

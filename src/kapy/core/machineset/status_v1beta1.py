@@ -49,15 +49,15 @@ def _count(scope: MachineSetScope, machines: Sequence[Machine]) -> None:
     assert status.v1beta1 is not None
     template = scope.machine_set.spec.template
     labels = template.metadata.labels.items()
-    given = scope.aggregation_input
-    ready = [machine for machine in given.noteworthy if _ready_since(machine) is not None]
+    aggregation = scope.aggregation_input
+    ready = [machine for machine in aggregation.noteworthy if _ready_since(machine) is not None]
     patience = timedelta(seconds=template.spec.min_ready_seconds or 0)
     counters = status.v1beta1
     counters.fully_labeled_replicas = sum(
         labels <= machine.metadata.labels.items() for machine in machines
     )
-    counters.ready_replicas = given.ready_count + len(ready)
-    counters.available_replicas = given.ready_count + sum(
+    counters.ready_replicas = aggregation.ready_count + len(ready)
+    counters.available_replicas = aggregation.ready_count + sum(
         not patience or moment(_ready_since(item) or "") + patience <= scope.now for item in ready
     )
 

@@ -23,8 +23,8 @@ def intent_of(desired: Document, current: Document | None, unsaid: Iterable[Path
     current: its uid is included, so that an update never recreates a deleted object. unsaid: paths
     that others decide about.
     """
-    given = desired["metadata"]
-    metadata = {name: given[name] for name in _METADATA if name in given}
+    source = desired["metadata"]
+    metadata = {name: source[name] for name in _METADATA if name in source}
     if current is not None:
         metadata["uid"] = current["metadata"]["uid"]
     intent = {
@@ -108,5 +108,5 @@ def _own_entries(managed_fields: Any) -> Iterator[Document]:
             fields = entry.get("fieldsV1") or {}
             for key in _IGNORED_ANNOTATIONS:
                 fields = without(fields, ("f:metadata", "f:annotations", f"f:{key}"))
-            kept = {name: value for name, value in entry.items() if name != "time"}
-            yield {**kept, "fieldsV1": fields}
+            stable = {name: value for name, value in entry.items() if name != "time"}
+            yield {**stable, "fieldsV1": fields}

@@ -50,14 +50,14 @@ def migrated_entries(document: Document, now: datetime) -> list[Document] | None
     is_cluster = document["kind"] == Cluster.RESOURCE.kind
     wrong = {BEFORE, MANAGER} if is_cluster else {BEFORE}
     entries = document["metadata"].get("managedFields") or []
-    kept = [entry for entry in entries if entry.get("manager") not in wrong]
-    if entries and len(kept) == len(entries):
+    remaining = [entry for entry in entries if entry.get("manager") not in wrong]
+    if entries and len(remaining) == len(entries):
         return None
     if is_cluster:
-        return kept or [_entry(document, PATCHER, "Update", _NAME, now)]
-    if not any(item.get("manager") == MANAGER for item in kept):
-        kept.append(_entry(document, MANAGER, "Apply", _owned_fields(document), now))
-    return kept
+        return remaining or [_entry(document, PATCHER, "Update", _NAME, now)]
+    if not any(item.get("manager") == MANAGER for item in remaining):
+        remaining.append(_entry(document, MANAGER, "Apply", _owned_fields(document), now))
+    return remaining
 
 
 async def migrate_managed_fields(

@@ -94,8 +94,8 @@ class _Migrator:
 
     async def reconcile(self, key: Key) -> Result:
         """Migrate the objects of a CRD, unless that has been done for its generation."""
-        known = self._definitions.raw(key)
-        if key.name not in self._kinds or known is None or is_observed(known):
+        document = self._definitions.raw(key)
+        if key.name not in self._kinds or document is None or is_observed(document):
             return DONE
         try:
             crd = await self._client.get(CRDS, key)
@@ -133,8 +133,8 @@ class _Migrator:
     async def _rewrite(self, crd: Document, resource: Resource, objects: list[Document]) -> None:
         name = crd["metadata"]["name"]
         generation = crd["metadata"].get("generation", 0)
-        known, rewritten = self._rewritten.get(name, (generation, set()))
-        if known != generation:
+        rewritten_generation, rewritten = self._rewritten.get(name, (generation, set()))
+        if rewritten_generation != generation:
             rewritten = set()
         self._rewritten[name] = generation, rewritten
         log.info("%s: migrating %d objects to %s", name, len(objects), resource.api_version)

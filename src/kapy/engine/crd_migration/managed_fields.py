@@ -35,11 +35,11 @@ def remaining_entries(
     If none remains, a minimal entry takes the place of the first one. An API server would otherwise
     make an entry for an update at the next apply, and that entry would own all fields, too.
     """
-    kept = [entry for entry in entries if entry.get("apiVersion") in served]
-    if len(kept) == len(entries):
+    remaining = [entry for entry in entries if entry.get("apiVersion") in served]
+    if len(remaining) == len(entries):
         return None
-    if kept:
-        return kept
+    if remaining:
+        return remaining
     first = entries[0]
     return [
         {
@@ -73,22 +73,22 @@ async def clean_up(
 
 
 async def _clean_up(
-    client: Client, resource: Resource, one: Document, served: Collection[str], now: datetime
+    client: Client, resource: Resource, document: Document, served: Collection[str], now: datetime
 ) -> None:
     """Remove the entries from one object, which is read again after a conflict."""
-    key = Key.of(one)
+    key = Key.of(document)
     for attempt in range(ATTEMPTS):
-        metadata = one["metadata"]
+        metadata = document["metadata"]
         entries = metadata.get("managedFields") or ()
-        kept = remaining_entries(entries, served, resource.api_version, now)
-        if kept is None:
+        remaining = remaining_entries(entries, served, resource.api_version, now)
+        if remaining is None:
             return
         try:
-            await client.patch(resource, key, _patch(kept, metadata["resourceVersion"]))
+            await client.patch(resource, key, _patch(remaining, metadata["resourceVersion"]))
         except Conflict:
             if attempt == ATTEMPTS - 1:
                 raise
-            one = await client.get(resource, key)
+            document = await client.get(resource, key)
         else:
             return
 

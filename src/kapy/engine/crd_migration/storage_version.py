@@ -76,8 +76,10 @@ async def trim_stored_versions(client: Client, crd: Document, storage: str) -> D
     return await client.patch(CRDS, Key.of(crd), patch, subresource="status")
 
 
-def _no_op(resource: Resource, one: Document) -> Document:
+def _no_op(resource: Resource, document: Document) -> Document:
     """Return a merge patch that holds only the identity and the resourceVersion of an object."""
     names = ("name", "namespace", "resourceVersion")
-    metadata = {name: one["metadata"][name] for name in names if one["metadata"].get(name)}
+    metadata = {
+        name: document["metadata"][name] for name in names if document["metadata"].get(name)
+    }
     return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}

@@ -117,15 +117,15 @@ def without_nulls(node: Any, kind: type[Model]) -> Any:
     """
     if not isinstance(node, dict):
         return node
-    kept: Document = dict(node)
+    result: Document = dict(node)
     for item in fields(kind):
         name, inner = item.encode_name, model_in(item.type)
-        value = kept.get(name)
+        value = result.get(name)
         if value is None:
-            kept.pop(name, None)
+            result.pop(name, None)
         elif inner is not None:
-            kept[name] = _parts(value, item.type, inner)
-    return kept
+            result[name] = _parts(value, item.type, inner)
+    return result
 
 
 def _parts(value: Any, hint: Any, inner: type[Model]) -> Any:

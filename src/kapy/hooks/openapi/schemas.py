@@ -135,10 +135,10 @@ class Schemas:
                 return {"type": "object", "additionalProperties": self._item(field, value)}
             case inspect.StrType() if field.rules.get("format") == "date-time":
                 return self._machinery(TIME)
-            case inspect.AnyType() | inspect.UnionType() as one:
-                return self._machinery(_UNTYPED[type(one)])
-            case one:
-                return dict(_SCALARS[type(one)])
+            case inspect.AnyType() | inspect.UnionType() as type_:
+                return self._machinery(_UNTYPED[type(type_)])
+            case type_:
+                return dict(_SCALARS[type(type_)])
 
     def _item(self, field: _Field, of: inspect.Type) -> Document:
         bare, optional = _bare(of)
@@ -180,18 +180,18 @@ def _fields(component: str, kind: type[Struct]) -> list[_Field]:
     return [_field(component, field, zeros=zeros) for field in info.fields]
 
 
-def _field(component: str, one: inspect.Field, *, zeros: bool) -> _Field:
+def _field(component: str, info: inspect.Field, *, zeros: bool) -> _Field:
     """Return a field. zeros: whether required fields are written even if they are zero."""
     rules: Document = {}
-    of = one.type
+    of = info.type
     if isinstance(of, inspect.Metadata):
         rules, of = dict(of.extra_json_schema or {}), of.type
     of, optional = _bare(of)
-    required = one.required or rules.get("required") is True
+    required = info.required or rules.get("required") is True
     written = isinstance(of, inspect.StrType | inspect.IntType) and (
         rules.get("zero") == "written" or (zeros and required)
     )
-    return _Field(component, one.encode_name, of, rules, required, optional, written)
+    return _Field(component, info.encode_name, of, rules, required, optional, written)
 
 
 def _bare(of: inspect.Type) -> tuple[Any, bool]:

@@ -45,11 +45,11 @@ def template_of(
     The clone is owned by the Cluster from the start, so it is deleted with the Cluster even if
     nothing ever refers to it.
     """
-    given = template["metadata"]
+    source_metadata = template["metadata"]
     kind = GroupKind(split_api_version(template["apiVersion"])[0], template["kind"])
     annotations = {
-        **(given.get("annotations") or {}),
-        Annotation.CLONED_FROM_NAME: given["name"],
+        **(source_metadata.get("annotations") or {}),
+        Annotation.CLONED_FROM_NAME: source_metadata["name"],
         Annotation.CLONED_FROM_GROUP_KIND: str(kind),
     }
     annotations.pop(LAST_APPLIED, None)
@@ -60,7 +60,7 @@ def template_of(
             "name": name,
             "namespace": cluster.metadata.namespace,
             "labels": {
-                **(given.get("labels") or {}),
+                **(source_metadata.get("labels") or {}),
                 Label.CLUSTER_NAME: cluster.metadata.name,
                 Label.TOPOLOGY_OWNED: "",
                 **(labels or {}),
@@ -79,10 +79,10 @@ def with_shim(document: Document, current: Document | None, cluster: Cluster) ->
     apply would remove the owner reference."""
     owners = ((current or {}).get("metadata") or {}).get("ownerReferences") or ()
     name = shim_name(cluster.metadata.name)
-    kept = [owner for owner in owners if owner["kind"] == "Secret" and owner["name"] == name]
-    if not kept:
+    shim_owners = [owner for owner in owners if owner["kind"] == "Secret" and owner["name"] == name]
+    if not shim_owners:
         return document
-    return {**document, "metadata": {**document["metadata"], "ownerReferences": kept[:1]}}
+    return {**document, "metadata": {**document["metadata"], "ownerReferences": shim_owners[:1]}}
 
 
 def reference_to(document: Document) -> ContractVersionedObjectReference:

@@ -100,8 +100,8 @@ class _PatchRun:
             raise CannotPatch(f'patch "{patch.name}": {error}') from error
 
     async def _apply_inline(self, patch: InlinePatch) -> None:
-        seen = self._variables(INLINE)
-        generated = await self._generate_all(patch, seen)
+        variables = self._variables(INLINE)
+        generated = await self._generate_all(patch, variables)
         for use, generated_patch in generated:
             try:
                 use.item.document = apply_patch(use.item.document, generated_patch.operations)
@@ -136,8 +136,8 @@ class _PatchRun:
 
     async def _apply_external(self, name: str, patch: ExternalPatchDefinition) -> None:
         hooks = self._hooks(name)
-        seen = self._variables(name)
-        request = generate_request(self._items(seen), seen.cluster, patch.settings)
+        variables = self._variables(name)
+        request = generate_request(self._items(variables), variables.cluster, patch.settings)
         extension = patch.generate_patches_extension
         response = await hooks.generate(extension, self._cluster, request)
         for item, change in patches_in(response, [use.item for use in self.uses]):
@@ -155,8 +155,8 @@ class _PatchRun:
         if external is None or not external.validate_topology_extension:
             return
         last = self._class.spec.patches[-1]
-        seen = self._variables(_source(last))
-        request = validate_request(self._items(seen), seen.cluster, external.settings)
+        variables = self._variables(_source(last))
+        request = validate_request(self._items(variables), variables.cluster, external.settings)
         hooks = self._hooks(patch.name)
         try:
             await hooks.validate(external.validate_topology_extension, self._cluster, request)

@@ -61,7 +61,7 @@ def copy_fields(
 
     Raises CannotSetField.
     """
-    kept = [
+    preserved_values = [
         (path, value)
         for path in preserved
         if (value := _value_at(destination, path)) is not _ABSENT
@@ -71,7 +71,7 @@ def copy_fields(
         value = _value_at(source, here)
         if value is not _ABSENT and value is not _value_at(result, there):
             result = _with_value(result, there, value)
-    for path, value in kept:
+    for path, value in preserved_values:
         if _value_at(result, path) is not value:
             result = _with_value(result, path, value)
     return result

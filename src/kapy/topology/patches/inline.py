@@ -108,15 +108,15 @@ def calculated_value(change: JSONPatch, values: Values) -> Any:
 
 
 def _with_value(change: _Change, number: int, values: Values) -> Operation:
-    given = change.given
-    if given.op not in _OPERATIONS_WITH_VALUE or (
-        given.value_from is None and given.value is not UNSET
+    patch = change.given
+    if patch.op not in _OPERATIONS_WITH_VALUE or (
+        patch.value_from is None and patch.value is not UNSET
     ):
         return change.operation
     try:
-        return replace(change.operation, value=calculated_value(given, values))
+        return replace(change.operation, value=calculated_value(patch, values))
     except NoValue as error:
-        raise NoValue(f"definitions[{number}], {given.op} {given.path}: {error}") from None
+        raise NoValue(f"definitions[{number}], {patch.op} {patch.path}: {error}") from None
 
 
 def _source(change: JSONPatch) -> str:

@@ -185,12 +185,12 @@ def _without_large_annotations(template: Document) -> Document:
     """A template without annotations that only make requests large."""
     metadata = template.get("metadata", {})
     annotations = metadata.get("annotations")
-    left = {key: value for key, value in metadata.items() if key != "managedFields"}
+    metadata_copy = {key: value for key, value in metadata.items() if key != "managedFields"}
     if annotations is not None:
-        left["annotations"] = visible_annotations(annotations)
-        if not left["annotations"]:
-            del left["annotations"]
-    return {**template, "metadata": left}
+        metadata_copy["annotations"] = visible_annotations(annotations)
+        if not metadata_copy["annotations"]:
+            del metadata_copy["annotations"]
+    return {**template, "metadata": metadata_copy}
 
 
 def _holder(owner: Object, path: str) -> Holder:

@@ -70,12 +70,12 @@ class Values:
 
         The result is cached, since each reconcile renders with the same variables.
         """
-        known = self._long.get(template) or _OUTCOMES.get((self._digest, template))
-        if known is None:
-            known = self._rendering.outcome(template, self)
-        if isinstance(known, RenderFailure):
-            raise NoValue(known.reason)
-        return known.value
+        outcome = self._long.get(template) or _OUTCOMES.get((self._digest, template))
+        if outcome is None:
+            outcome = self._rendering.outcome(template, self)
+        if isinstance(outcome, RenderFailure):
+            raise NoValue(outcome.reason)
+        return outcome.value
 
     @cached_property
     def _digest(self) -> bytes:
